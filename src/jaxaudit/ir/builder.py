@@ -1,0 +1,79 @@
+"""The only way to make IR: hands out values and appends ops to the region that is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from jaxaudit.ir.types import Argument, Exit, Op, Region, Value
+from jaxaudit.spans import Span
+
+_EMPTY: Mapping[str, Argument] = {}
+_NO_ATTRS: Mapping[str, object] = {}
+
+
+class Builder:
+    """Builds regions inside regions; one builder serves one program, so value ids are unique in it."""
+
+    def __init__(self) -> None:
+        self._next_id = 0
+        self._open: list[Region] = []
+        self.emitted = 0
+        """How many ops were made so far; front ends hold their budgets against it."""
+
+    @property
+    def region(self) -> Region:
+        """The region that ops go to now."""
+        return self._open[-1]
+
+    def value(self, span: Span, name: str = "") -> Value:
+        """Make a value (a region's parameter, or an op's result)."""
+        self._next_id += 1
+        return Value(self._next_id, span, name)
+
+    def emit(
+        self,
+        name: str,
+        span: Span,
+        arguments: Mapping[str, Argument] = _EMPTY,
+        attrs: Mapping[str, object] = _NO_ATTRS,
+        *,
+        operands: tuple[Value, ...] | None = None,
+        results: int = 1,
+        regions: tuple[Region, ...] = (),
+    ) -> Op:
+        """Append an op; its operands are the values in `arguments` unless they are given."""
+        if operands is None:
+            operands = tuple(values_in(arguments)) if arguments else ()
+        made = tuple(self.value(span) for _ in range(results))
+        op = Op(name, operands, made, span, arguments, attrs, regions)
+        self._open[-1].ops.append(op)
+        self.emitted += 1
+        return op
+
+    @contextmanager
+    def nested(self, kind: str, label: str, span: Span, params: Sequence[Value] = ()) -> Iterator[Region]:
+        """Open a region; ops go to it until the block ends."""
+        region = Region(kind, label, span, tuple(params))
+        self._open.append(region)
+        try:
+            yield region
+        finally:
+            self._open.pop()
+
+    def close(self, region: Region, results: tuple[Value, ...] = (), exit: Exit = Exit.FALL) -> None:
+        """Say what a region leaves behind and how control leaves it."""
+        region.results = results
+        region.exit = exit
+
+
+def values_in(argument: Argument) -> Iterator[Value]:
+    """Give the values inside an argument, in order."""
+    if isinstance(argument, Value):
+        yield argument
+    elif isinstance(argument, tuple):
+        for item in argument:
+            yield from values_in(item)
+    elif isinstance(argument, Mapping):
+        for item in argument.values():
+            yield from values_in(item)

@@ -1,0 +1,125 @@
+"""The closed vocabulary of ops: every op in every program has a name from this table.
+
+Names are semantic. `jax.random.normal(key)` in source and `random_bits` in a jaxpr are both `key.draw`; what they
+differ in stands in the op's attributes. A front end that meets something without a row here emits `py.call_unknown`
+or `py.unknown` with the reason, never a near miss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class OpSpec:
+    """One row: what the op does, and how the regions it holds relate to it."""
+
+    name: str
+    summary: str
+    regions: str = "none"
+    """`none`; `branches`: one of them runs; `loop`: runs again and again; `body`: runs once; `mapped`: runs once for
+    every element of the mapped axis; `deferred`: may run any number of times, later."""
+    effect: bool = False
+    """True when the op matters though its results are unused."""
+
+
+_ROWS = (
+    # Python's own acts
+    OpSpec("py.const", "a constant; attrs: value"),
+    OpSpec("py.unknown", "a value nothing is known of; attrs: reason"),
+    OpSpec("py.global", "the value of a module-level variable; attrs: name"),
+    OpSpec("py.attr", "an attribute of an object; attrs: name"),
+    OpSpec("py.item", "base[index]; arguments: base, index (a slice is {'start', 'stop', 'step'})"),
+    OpSpec("py.unpack", "a, *b, c = base; attrs: count (targets), star (position of the starred one, or None)"),
+    OpSpec("py.element", "what the loop variable holds in this turn; arguments: iterable, index"),
+    OpSpec("py.container", "a tuple, list, dict or object seen as one value; operands: its leaves; attrs: kind"),
+    OpSpec("py.join", "one of the operands, whichever path was taken; attrs: kind ('return', 'expression', ...)"),
+    OpSpec("py.operator", "an operator on values that need not be arrays; attrs: operator ('in', 'is', 'not', 'and', ...)"),
+    OpSpec("py.store_attr", "object.name = value; arguments: object, value; attrs: name", effect=True),
+    OpSpec("py.set_item", "base[index] = value; arguments: base, index, value; attrs: augmented", effect=True),
+    OpSpec("py.append", "list.append and its kin; arguments: list, value; attrs: method", effect=True),
+    OpSpec("py.store_global", "global name = value; attrs: name", effect=True),
+    OpSpec("py.store_nonlocal", "nonlocal name = value; attrs: name", effect=True),
+    OpSpec("py.test", "Python asks for the truth of a value; attrs: construct ('if', 'while', 'assert', ...)", effect=True),
+    OpSpec("py.iterate", "Python iterates over a value; attrs: construct", effect=True),
+    OpSpec("py.to_python", "float(x), int(x), x.item(), x.tolist(): an array becomes a Python object; attrs: function", effect=True),
+    OpSpec("py.format", "a value becomes text; attrs: spec", effect=True),
+    OpSpec("py.print", "print or log a value; attrs: function", effect=True),
+    OpSpec("py.random", "numbers from Python's or NumPy's global generators; attrs: function", effect=True),
+    OpSpec("py.clock", "the time of day, a file, the environment: input from outside; attrs: function", effect=True),
+    OpSpec("py.return", "leave the function with these values", effect=True),
+    OpSpec("py.raise", "leave by an exception", effect=True),
+    OpSpec("py.branch", "one of the regions runs; results: what they leave behind", regions="branches"),
+    OpSpec("py.loop", "a for loop; operands: carried values; region params: index, carried values; attrs: trips", regions="loop"),
+    OpSpec("py.while", "a while loop; operands: carried values; region params: index, carried values", regions="loop"),
+    OpSpec("py.call", "call of a function whose body is known; region params: its leaves; attrs: function", regions="body"),
+    OpSpec("py.call_library", "call of a library function that needs no op of its own; attrs: function"),
+    OpSpec("py.call_unknown", "call of something that could not be followed; attrs: callee, reason", effect=True),
+    OpSpec("py.function", "a function that is defined here and called by nobody we can see; attrs: function", regions="deferred"),
+    # transformations
+    OpSpec("jit", "a compiled call; attrs: static, donated, options", regions="body"),
+    OpSpec("vmap", "map over an axis; attrs: in_axes (a leaf each), out_axes, axis_name, axis_size", regions="mapped"),
+    OpSpec("pmap", "map over devices; attrs: as vmap", regions="mapped"),
+    OpSpec("shard_map", "one program a shard; attrs: in_specs, out_specs, mesh, check", regions="mapped"),
+    OpSpec("grad", "reverse-mode derivative; attrs: argnums, has_aux, value (value_and_grad)", regions="body"),
+    OpSpec("jvp", "forward-mode derivative, jacfwd, linearize; attrs: function", regions="body"),
+    OpSpec("vjp", "pullback, jacrev, hessian; attrs: function", regions="body"),
+    OpSpec("scan", "lax.scan; operands: init, xs; region params: carry, x; attrs: carry (leaf count), length, reverse, unroll", regions="loop"),
+    OpSpec("map", "lax.map; operands: xs; region params: x", regions="mapped"),
+    OpSpec("fori", "lax.fori_loop; operands: lower, upper, init; region params: i, carry", regions="loop"),
+    OpSpec("while", "lax.while_loop; regions: condition, body; region params: carry", regions="loop"),
+    OpSpec("cond", "lax.cond and lax.switch; operands: predicate, operands; region params: operands", regions="branches"),
+    OpSpec("associative_scan", "lax.associative_scan; region params: two elements; attrs: reverse, axis", regions="loop"),
+    OpSpec("checkpoint", "computed again in the backward pass; attrs: policy", regions="body"),
+    OpSpec("custom_jvp", "a function with its own derivative rule", regions="body"),
+    OpSpec("custom_vjp", "a function with its own derivative rule; attrs: forward, backward", regions="body"),
+    OpSpec("abstract", "eval_shape, make_jaxpr: traced, never run; attrs: function", regions="body"),
+    OpSpec("callback", "pure_callback, io_callback, debug.callback: Python code at run time; attrs: function", regions="deferred", effect=True),
+    OpSpec("transform", "a transformation with no op of its own; attrs: function", regions="body"),
+    # random keys
+    OpSpec("key.seed", "a key from a number; arguments: seed; attrs: function, typed"),
+    OpSpec("key.split", "new keys from a key; arguments: key, num"),
+    OpSpec("key.fold_in", "a new key from a key and a number; arguments: key, data"),
+    OpSpec("key.draw", "numbers drawn from a key, by JAX or a library; arguments: key, ...; attrs: function"),
+    OpSpec("key.clone", "the same key, declared fresh: jax.random.clone"),
+    OpSpec("key.wrap", "raw data seen as a key, or a key as raw data; attrs: function"),
+    OpSpec("key.stream", "a stateful source of keys (hk.next_rng_key, nnx.Rngs, make_rng); attrs: function"),
+    # arrays
+    OpSpec("array.create", "a new array from sizes or Python data; attrs: function"),
+    OpSpec("array.convert", "another dtype or another kind of array; attrs: function"),
+    OpSpec("array.map", "elementwise, with broadcasting; attrs: function"),
+    OpSpec("array.reduce", "sum, mean, max, ... over axes; attrs: function"),
+    OpSpec("array.scan", "cumsum and its kin: along an axis, shape kept; attrs: function"),
+    OpSpec("array.normalise", "softmax, layer norm, standardise: along axes, shape kept; attrs: function"),
+    OpSpec("array.select", "where, select, clip by mask: arguments condition, x, y; attrs: function"),
+    OpSpec("array.reshape", "reshape, ravel, flatten; attrs: function"),
+    OpSpec("array.permute", "transpose, swapaxes, moveaxis, rollaxis; attrs: function"),
+    OpSpec("array.expand", "expand_dims, broadcast_to, tile, repeat; attrs: function"),
+    OpSpec("array.squeeze", "drop axes of size one"),
+    OpSpec("array.join", "concatenate, stack and their kin; attrs: function"),
+    OpSpec("array.split", "split an array into pieces; attrs: function"),
+    OpSpec("array.move", "roll, flip, pad, shift: elements move along an axis; attrs: function"),
+    OpSpec("array.gather", "take, take_along_axis, dynamic_slice: elements by index; attrs: function"),
+    OpSpec("array.scatter", "x.at[i].set(v) and its kin; arguments: base, index, value; attrs: function"),
+    OpSpec("array.at", "x.at or x.at[i], before the update"),
+    OpSpec("array.order", "sort, argsort, top_k, argmax, unique, nonzero: by the values; attrs: function"),
+    OpSpec("array.dot", "dot, matmul, einsum, tensordot; attrs: function"),
+    OpSpec("array.convolve", "convolutions and pooling windows; attrs: function"),
+    OpSpec("array.linalg", "decompositions, solvers, norms, fft; attrs: function"),
+    OpSpec("array.shape", "shape, ndim, size, dtype of an array: known while tracing; attrs: function"),
+    OpSpec("array.numpy", "a NumPy function, run by Python; attrs: function"),
+    # trees, gradients, devices
+    OpSpec("tree.map", "a function on every leaf; region params: one leaf of each tree", regions="mapped"),
+    OpSpec("tree.other", "flatten, unflatten, leaves, structure, reduce; attrs: function"),
+    OpSpec("grad.stop", "lax.stop_gradient"),
+    OpSpec("collective", "psum, pmean, all_gather, ppermute, axis_index; attrs: function, axis_name"),
+    OpSpec("device.place", "device_put, with_sharding_constraint, block_until_ready; attrs: function"),
+)
+
+VOCABULARY: dict[str, OpSpec] = {row.name: row for row in _ROWS}
+
+LOOPS = frozenset(name for name, row in VOCABULARY.items() if row.regions == "loop")
+BRANCHES = frozenset(name for name, row in VOCABULARY.items() if row.regions == "branches")
+MAPPED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "mapped")
+BODIES = frozenset(name for name, row in VOCABULARY.items() if row.regions == "body")
+DEFERRED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "deferred")

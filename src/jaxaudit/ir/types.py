@@ -1,0 +1,130 @@
+"""What a program is made of: values, ops that make values from values, and regions that nest ops.
+
+The form is structured single assignment: every value is made once, by an op or as a parameter of a region; an op may
+hold regions (the branches of an `if`, the body of a scan, the body of a called function), and ops in a region see the
+values made before it in the enclosing regions. Containers do not exist here: a front end keeps tuples, dicts and
+records apart and hands their leaves to ops.
+
+Values, ops and regions compare by identity. Only `ir.builder` makes them; nothing changes them afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from jaxaudit.spans import Span
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """One value that exists while the program runs: an array, a key, or any Python object that was not taken apart."""
+
+    id: int
+    span: Span
+    name: str = ""
+    """The name people know it by: the first variable, parameter or attribute it was bound to."""
+
+    def __repr__(self) -> str:
+        return f"%{self.id}" + (f":{self.name}" if self.name else "")
+
+
+Argument = Value | int | float | complex | str | bytes | bool | None | tuple["Argument", ...] | Mapping[str, "Argument"]
+"""How one argument of an op looks: a value, a constant, or a structure of these."""
+
+
+class Exit(Enum):
+    """How control leaves the end of a region."""
+
+    FALL = "fall"
+    """To whatever follows the op that holds the region."""
+    RETURN = "return"
+    """Out of the enclosing function."""
+    RAISE = "raise"
+    """By an exception."""
+    BREAK = "break"
+    """Out of the enclosing loop."""
+    CONTINUE = "continue"
+    """To the next turn of the enclosing loop."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op:
+    """One step: takes operands, makes results, and may hold regions. Its name is a row of `ir.ops.VOCABULARY`."""
+
+    name: str
+    operands: tuple[Value, ...]
+    results: tuple[Value, ...]
+    span: Span
+    arguments: Mapping[str, Argument] = field(default_factory=dict)
+    """The operands by role, with the constants among them: `{"axis": -1, "a": %4}`."""
+    attrs: Mapping[str, object] = field(default_factory=dict)
+    """What is known of the op itself: which function, which options."""
+    regions: tuple[Region, ...] = ()
+
+    @property
+    def result(self) -> Value:
+        """The only result of an op that has one."""
+        (value,) = self.results
+        return value
+
+    def text(self, attr: str) -> str:
+        """Give a text attribute, empty when the op has none of that name."""
+        value = self.attrs.get(attr, "")
+        return value if isinstance(value, str) else ""
+
+
+@dataclass(slots=True, eq=False)
+class Region:
+    """A run of ops with parameters and results: a function's body, a branch, the body of a loop."""
+
+    kind: str
+    """`root`, `function`, `branch` or `loop`."""
+    label: str
+    """For people: the function's name, `then`, `else`, `body`."""
+    span: Span
+    params: tuple[Value, ...] = ()
+    ops: list[Op] = field(default_factory=list)
+    results: tuple[Value, ...] = ()
+    exit: Exit = Exit.FALL
+
+    def walk(self) -> Iterator[Op]:
+        """Give every op in this region and the regions inside it, in program order.
+
+        A region that several ops share (a function called twice) is given at its first op only.
+        """
+        seen: set[int] = set()
+        stack = [iter(self.ops)]
+        while stack:
+            op = next(stack[-1], None)
+            if op is None:
+                stack.pop()
+                continue
+            yield op
+            for region in reversed(op.regions):
+                if id(region) not in seen:
+                    seen.add(id(region))
+                    stack.append(iter(region.ops))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Root:
+    """A place where a program may start: a module's top level, or a function that nothing in the project calls."""
+
+    name: str
+    path: str
+    region: Region
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """All roots that one front end found."""
+
+    roots: tuple[Root, ...]
+    front_end: str
+
+    def walk(self) -> Iterator[Op]:
+        """Give every op of every root, in order."""
+        for root in self.roots:
+            yield from root.region.walk()
