@@ -1,0 +1,1 @@
+"""Analyses: facts about values, computed by one solver for every domain."""

@@ -1,0 +1,57 @@
+"""What a front end is given and what it gives back: files in, a program and an honest account of its reach out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxaudit.ir import Program
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One Python file. `audited` is False for a file that is read only because an audited one imports it."""
+
+    path: str
+    """The path to show, relative where possible, with forward slashes."""
+    text: str
+    audited: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file that could not be read or parsed: reported as an issue, and the rest goes on."""
+
+    path: str
+    line: int
+    column: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A function that was found but not entered, and why."""
+
+    path: str
+    line: int
+    function: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How much of the code a front end saw."""
+
+    files: int = 0
+    lines: int = 0
+    functions: int = 0
+    entered: int = 0
+    skipped: tuple[Skip, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The result of a front end."""
+
+    program: Program
+    problems: tuple[Problem, ...]
+    reach: Reach

@@ -1,0 +1,1 @@
+"""Tables from qualified library names to ops: what the source front end knows of other people's functions."""

@@ -1,0 +1,97 @@
+"""What a rule is, and what it says: obligations with three possible verdicts.
+
+A rule is one file with one `Rule` subclass. Its docstring is its documentation page, `valid` and `invalid` are at
+once examples and tests, and `check` lists obligations. Nothing else has to be edited to add one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, ClassVar
+
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.analyses.domain import Facts
+    from jaxaudit.ir import Program
+
+
+class Verdict(Enum):
+    """What a rule concluded about one obligation."""
+
+    PROVED = "proved"
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+
+
+class Severity(Enum):
+    """How bad a violation is. `WARNING` is for fragile code and for cases where intent cannot be told."""
+
+    ERROR = "error"
+    PERFORMANCE = "performance"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of the way from a cause to a finding."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """An exact replacement of a stretch of source."""
+
+    span: Span
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """One thing the program must satisfy at one place, with a verdict."""
+
+    rule: str
+    span: Span
+    verdict: Verdict
+    reason: str = ""
+    """Why it is proved, or why it is unknown: one sentence a person can check."""
+    severity: Severity = Severity.ERROR
+    message: str = ""
+    """One line that stands alone, names in backticks, at most 90 columns or so."""
+    current: str = ""
+    """What happens now."""
+    expected: str = ""
+    """What was meant."""
+    steps: tuple[Step, ...] = ()
+    suggestion: str = ""
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A small program. In an invalid one, each offending line ends in `#!` (or `#?` where a warning is meant)."""
+
+    code: str
+    title: str = ""
+
+
+class Rule(ABC):
+    """Base of all rules. The docstring has the headings that `explain` prints; see `rules/random/key_reused.py`."""
+
+    name: ClassVar[str]
+    family: ClassVar[str]
+    summary: ClassVar[str]
+    """One sentence for lists."""
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Names of the domains whose facts it reads."""
+    valid: ClassVar[tuple[Example, ...]] = ()
+    invalid: ClassVar[tuple[Example, ...]] = ()
+
+    @abstractmethod
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every obligation of this kind, each with its verdict."""
