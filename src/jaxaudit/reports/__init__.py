@@ -1,0 +1,1 @@
+"""The report: one model, built from obligations, and one renderer for each format."""
