@@ -1,0 +1,69 @@
+"""Answers what a qualified library name means: its one canonical spelling, and its row in the tables."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from jaxaudit.frontends.source.api import numpy, random
+from jaxaudit.frontends.source.api.aliases import NAMES, PREFIXES
+from jaxaudit.frontends.source.api.rows import Row
+from jaxaudit.frontends.source.api.table import Table, merge
+
+ROWS: Table = merge(random.ROWS, numpy.ROWS)
+"""Every row, by canonical name; a name with a `*` is a wildcard."""
+
+
+@cache
+def canonical(name: str) -> str:
+    """Returns the one spelling of a qualified name: old names, aliases and re-exports become the current public name."""
+    for _ in range(8):
+        renamed = _rename(name)
+        if renamed == name:
+            break
+        name = renamed
+    return name
+
+
+def _rename(name: str) -> str:
+    """Applies the first alias that fits: the whole name, else its longest known prefix."""
+    whole = NAMES.get(name)
+    if whole is not None:
+        return whole
+    head = name
+    while (cut := head.rfind(".")) > 0:
+        head = head[:cut]
+        target = PREFIXES.get(head)
+        if target is not None:
+            return target + name[cut:]
+    return name
+
+
+@cache
+def lookup(name: str) -> Row | None:
+    """Returns the row of a library name in any spelling, or None when nothing is known of it.
+
+    An exact row wins over a wildcard. Of the wildcards that fit, the one that spells out most of the name wins.
+    """
+    name = canonical(name)
+    row = ROWS.get(name)
+    if row is not None:
+        return row
+    for first, last, wild in _WILDCARDS.get(name.partition(".")[0], ()):
+        if len(name) > len(first) + len(last) and name.startswith(first) and name.endswith(last):
+            return wild
+    return None
+
+
+def _wildcards() -> dict[str, list[tuple[str, str, Row]]]:
+    """Sorts the wildcard rows by their top-level package, those with the most literal text first."""
+    found: dict[str, list[tuple[str, str, Row]]] = {}
+    for name, row in ROWS.items():
+        first, star, last = name.partition("*")
+        if star:
+            found.setdefault(name.partition(".")[0], []).append((first, last, row))
+    for group in found.values():
+        group.sort(key=lambda entry: (-len(entry[0]) - len(entry[1]), -len(entry[0]), entry[0], entry[1]))
+    return found
+
+
+_WILDCARDS = _wildcards()
