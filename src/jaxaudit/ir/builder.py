@@ -39,13 +39,16 @@ class Builder:
         attrs: Mapping[str, object] = _NO_ATTRS,
         *,
         operands: tuple[Value, ...] | None = None,
-        results: int = 1,
+        results: int | tuple[Value, ...] = 1,
         regions: tuple[Region, ...] = (),
     ) -> Op:
-        """Append an op; its operands are the values in `arguments` unless they are given."""
+        """Append an op; its operands are the values in `arguments` unless they are given.
+
+        `results` is how many values it makes, or the values themselves where they had to exist before the op.
+        """
         if operands is None:
             operands = tuple(values_in(arguments)) if arguments else ()
-        made = tuple(self.value(span) for _ in range(results))
+        made = results if isinstance(results, tuple) else tuple(self.value(span) for _ in range(results))
         op = Op(name, operands, made, span, arguments, attrs, regions)
         self._open[-1].ops.append(op)
         self.emitted += 1
@@ -58,6 +61,15 @@ class Builder:
         self._open.append(region)
         try:
             yield region
+        finally:
+            self._open.pop()
+
+    @contextmanager
+    def reopened(self, region: Region) -> Iterator[None]:
+        """Append further ops to a region that was left before."""
+        self._open.append(region)
+        try:
+            yield
         finally:
             self._open.pop()
 

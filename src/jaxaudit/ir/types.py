@@ -1,8 +1,10 @@
 """What a program is made of: values, ops that make values from values, and regions that nest ops.
 
 The form is structured single assignment: every value is made once, by an op or as a parameter of a region; an op may
-hold regions (the branches of an `if`, the body of a scan, the body of a called function), and ops in a region see the
-values made before it in the enclosing regions. Containers do not exist here: a front end keeps tuples, dicts and
+hold regions (the branches of an `if`, the body of a scan, the body of a called function). An op sees every value made
+before it in program order: a value made inside the body of a called function may be met outside it, where the callee
+put it into a list or an attribute. Only a `shared` region (one body that several calls use) is closed: it sees its own
+parameters alone, and nothing inside it is seen outside. Containers do not exist here: a front end keeps tuples, dicts and
 records apart and hands their leaves to ops.
 
 Values, ops and regions compare by identity. Only `ir.builder` makes them; nothing changes them afterwards.
@@ -28,6 +30,12 @@ class Value:
 
     def __repr__(self) -> str:
         return f"%{self.id}" + (f":{self.name}" if self.name else "")
+
+
+class Symbol(str):
+    """A library name given as an argument, such as `jax.numpy.float32`."""
+
+    __slots__ = ()
 
 
 Argument = Value | int | float | complex | str | bytes | bool | None | tuple["Argument", ...] | Mapping[str, "Argument"]
@@ -88,6 +96,8 @@ class Region:
     ops: list[Op] = field(default_factory=list)
     results: tuple[Value, ...] = ()
     exit: Exit = Exit.FALL
+    shared: bool = False
+    """True for the closed body of a function that several calls may use; else the region belongs to its op alone."""
 
     def walk(self) -> Iterator[Op]:
         """Give every op in this region and the regions inside it, in program order.
@@ -123,6 +133,8 @@ class Program:
 
     roots: tuple[Root, ...]
     front_end: str
+    comments: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    """The comments of each file by line: people say there what they mean."""
 
     def walk(self) -> Iterator[Op]:
         """Give every op of every root, in order."""
