@@ -22,7 +22,6 @@ _CREATE = rows(
     ones_like zeros_like: a dtype shape
     eye: N M k dtype
     frombuffer: buffer dtype count offset
-    fromfunction: function shape
     fromstring: string dtype count
     full: shape fill_value dtype
     full_like: a fill_value dtype shape
@@ -32,7 +31,6 @@ _CREATE = rows(
     ix_: *args
     linspace: start stop num endpoint retstep dtype axis
     logspace: start stop num endpoint base dtype axis
-    mask_indices: n mask_func k
     meshgrid: *xi
     tri: N M k dtype
     tril_indices triu_indices: n k m
@@ -92,7 +90,6 @@ _SELECT = rows(
     select: condlist choicelist default
     choose: a choices out mode
     clip: arr min max
-    piecewise: x condlist funclist *args
     tril triu: m k
     """,
 )
@@ -178,7 +175,7 @@ _MOVEMENT = merge(
         append: arr values axis
         block: arrays
         column_stack: tup
-        row_stack dstack hstack vstack: tup dtype
+        dstack hstack vstack: tup dtype
         concat: arrays
         concatenate: arrays axis dtype
         insert: arr obj values axis

@@ -1,0 +1,175 @@
+"""Which files are audited, and their text.
+
+Git is the authority on what is ignored; without it, .gitignore files are read the way git reads them. What the user
+names is always audited, even when git ignores it. A file that cannot be decoded is a `Problem`, never an exception.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import tokenize
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from jaxaudit.config import Config, UsageError
+from jaxaudit.frontends.base import Problem, SourceFile
+
+NEVER_SOURCE = frozenset({"__pycache__", "node_modules", "site-packages", ".git", ".tox", ".nox", ".venv", "venv"})
+"""Directories that hold no source of the project; they are skipped below a directory the user names."""
+
+
+def common_directory(paths: Sequence[str]) -> Path:
+    """Give the directory that holds all the paths: where the search for a configuration starts."""
+    places = [_absolute(path) for path in paths] or [Path.cwd()]
+    common = Path(os.path.commonpath(places))
+    return common if common.is_dir() else common.parent
+
+
+def find_files(paths: Sequence[str], config: Config, *, force_exclude: bool = False) -> tuple[Path, ...]:
+    """Give the Python files of the paths, once each, in order; `exclude` spares named files unless it is forced."""
+    excluded = GitIgnoreSpec.from_lines(config.exclude)
+    found: dict[Path, None] = {}
+    for name in paths:
+        path = _absolute(name)
+        if path.is_dir():
+            found.update((file, None) for file in _in_directory(path) if not _matches(excluded, file, config.root))
+        elif not path.exists():
+            raise UsageError(f"no such file or directory: {name}")
+        elif not (force_exclude and _matches(excluded, path, config.root)):
+            found[path] = None
+    return tuple(found)
+
+
+def read_file(path: Path, *, audited: bool = True) -> SourceFile | Problem:
+    """Read one file in the encoding it declares."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        return Problem(show_path(path), 1, 1, f"cannot read the file: {error.strerror or error}")
+    text = decode(data)
+    if isinstance(text, SyntaxError):
+        return Problem(show_path(path), 1, 1, f"cannot decode the file: {text.msg}")
+    return SourceFile(show_path(path), text, audited)
+
+
+def decode(data: bytes) -> str | SyntaxError:
+    """Decode Python source by its byte-order mark or coding comment, UTF-8 without either."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return data.decode(encoding)
+    except SyntaxError as error:
+        return error
+    except UnicodeDecodeError as error:
+        return SyntaxError(f"byte {error.start} is not valid {error.encoding}")
+
+
+def loader(known: Iterable[SourceFile]) -> Callable[[str], SourceFile | None]:
+    """Give the function that fetches a project file outside the audited set: None when there is no such file."""
+    cache: dict[str, SourceFile | None] = {file.path: file for file in known}
+
+    def load(path: str) -> SourceFile | None:
+        if path not in cache:
+            cache[path] = _load(path)
+        return cache[path]
+
+    return load
+
+
+def show_path(path: Path) -> str:
+    """Give the path as reports show it: relative below the current directory, forward slashes, printable."""
+    try:
+        shown = path.relative_to(Path.cwd())
+    except ValueError:
+        shown = path
+    return shown.as_posix().encode("utf-8", "backslashreplace").decode()
+
+
+def _load(path: str) -> SourceFile | None:
+    file = _absolute(path)
+    if not file.is_file():
+        return None
+    result = read_file(file, audited=False)
+    return result if isinstance(result, SourceFile) else None
+
+
+def _absolute(path: str) -> Path:
+    # Not resolve(): a symlinked file is shown under the name the user knows.
+    return Path(os.path.abspath(path))  # noqa: PTH100
+
+
+def _matches(spec: GitIgnoreSpec, path: Path, root: Path) -> bool:
+    if not len(spec):
+        return False
+    relative = os.path.relpath(path, root)
+    return not relative.startswith("..") and spec.match_file(relative)
+
+
+def _in_directory(directory: Path) -> Iterator[Path]:
+    listed = _git_files(directory)
+    if listed is None or (not listed and _git_ignores(directory)):
+        yield from sorted(_walk(directory))
+        return
+    for file in sorted(set(listed)):
+        if NEVER_SOURCE.intersection(file.relative_to(directory).parts[:-1]):
+            continue
+        if file.is_dir():  # a submodule, or another repository inside this one
+            yield from _in_directory(file)
+        elif file.suffix == ".py" and file.is_file():
+            yield file
+
+
+def _git_files(directory: Path) -> list[Path] | None:
+    output = _git(directory, "ls-files", "-co", "--exclude-standard", "-z")
+    if output is None:
+        return None
+    return [directory / os.fsdecode(name) for name in output.split(b"\0") if name]
+
+
+def _git_ignores(directory: Path) -> bool:
+    return _git(directory.parent, "check-ignore", "-q", "--", directory.name) is not None
+
+
+def _git(directory: Path, *arguments: str) -> bytes | None:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=directory, capture_output=True, check=False)
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _walk(top: Path) -> Iterator[Path]:
+    specs: dict[Path, list[tuple[Path, GitIgnoreSpec]]] = {}
+    for name, directories, files in os.walk(top):
+        here = Path(name)
+        rules = [*specs.get(here.parent, []), *_gitignore(here)]
+        specs[here] = rules
+        directories[:] = [
+            child for child in sorted(directories) if _is_source(here / child) and not _ignored(here / child, rules, "/")
+        ]
+        yield from (here / file for file in files if file.endswith(".py") and not _ignored(here / file, rules))
+
+
+def _is_source(directory: Path) -> bool:
+    hidden = directory.name.startswith(".")
+    return not hidden and directory.name not in NEVER_SOURCE and not (directory / "pyvenv.cfg").exists()
+
+
+def _gitignore(directory: Path) -> list[tuple[Path, GitIgnoreSpec]]:
+    try:
+        text = (directory / ".gitignore").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return [(directory, GitIgnoreSpec.from_lines(text.splitlines()))]
+
+
+def _ignored(path: Path, rules: list[tuple[Path, GitIgnoreSpec]], end: str = "") -> bool:
+    # The innermost .gitignore that says anything about a path decides, as in git.
+    for base, spec in reversed(rules):
+        verdict = spec.check_file(path.relative_to(base).as_posix() + end).include
+        if verdict is not None:
+            return verdict
+    return False

@@ -1,0 +1,55 @@
+"""Rows of the methods and attributes of arrays, under the class name `array`.
+
+The first parameter of each row is the array itself, since the op needs it as an argument. Methods of other classes do
+not list their receiver.
+"""
+
+from __future__ import annotations
+
+from jaxaudit.frontends.source.api import numpy, numpy_more
+from jaxaudit.frontends.source.api.table import Table, merge, rows
+
+ATTRIBUTES = frozenset(
+    "array." + name
+    for name in "T mT at aval device dtype format imag itemsize nbytes ndim real shape sharding size weak_type".split()
+)
+"""The rows that are read without a call."""
+
+_SAME = (
+    "all any argmax argmin argpartition argsort choose clip conj conjugate copy cumprod cumsum diagonal dot max mean "
+    "min nonzero prod ptp ravel repeat round searchsorted sort squeeze std sum swapaxes take trace var"
+)
+
+
+def _as_in_numpy() -> Table:
+    """Takes over the rows of the functions of `jax.numpy` that have the method's name and parameters."""
+    functions = numpy.ROWS | numpy_more.ROWS
+    return {f"array.{name}": functions[f"jax.numpy.{name}"] for name in _SAME.split()}
+
+
+_METHODS = merge(
+    rows("array", "array.convert", "astype: x dtype copy device\nview: a dtype type\nbyteswap: a"),
+    rows("array", "array.gather", "compress: a condition axis"),
+    rows("array", "array.reshape", "reshape: a *shape\nflatten: a order"),
+    rows("array", "array.permute", "transpose: a *axes\nT mT: a"),
+    rows("array", "array.map", "imag real: val"),
+    rows("array", "array.shape", "aval device devices dtype format itemsize nbytes ndim shape sharding size weak_type: a"),
+    rows("array", "array.at", "at: base"),
+    rows("array", "py.to_python", "item: a *args\ntolist tobytes: a"),
+    rows("array", "device.place", "block_until_ready copy_to_host_async: x\nto_device: x device"),
+)
+
+_UPDATES = merge(
+    rows(
+        "array.at",
+        "array.scatter",
+        """
+        add divide max min mul multiply power set subtract: value
+        apply: func
+        """,
+    ),
+    rows("array.at", "array.gather", "get:"),
+)
+
+ROWS = merge(_as_in_numpy(), _METHODS, _UPDATES)
+"""Every method and attribute of an array, and the updates behind `x.at[i]` (whose receiver is base and index)."""

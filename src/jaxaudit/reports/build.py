@@ -1,0 +1,187 @@
+"""Turns obligations into the report: merged by place, counted, sorted, in columns that people use.
+
+One place in the code is often reached in several contexts. There it is violated when any context violates it, unknown
+when any context leaves it open, and proved only when all of them prove it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from jaxaudit import __version__
+from jaxaudit.frontends.base import Problem, Reading
+from jaxaudit.reports.identity import Sources, with_ids
+from jaxaudit.reports.model import (
+    SCHEMA_VERSION,
+    Coverage,
+    Finding,
+    Report,
+    SkippedFunction,
+    Suggestion,
+    Tally,
+    Target,
+    TextEdit,
+    Tool,
+    Unknown,
+    Verified,
+    WhyStep,
+)
+from jaxaudit.rules.base import Edit, Obligation, Severity, Verdict
+from jaxaudit.spans import Span
+
+NOT_AVAILABLE = ("data_flow", "transformation_stack", "boundaries")
+
+_VERDICTS = (Verdict.PROVED, Verdict.UNKNOWN, Verdict.VIOLATED)
+_SEVERITIES = (Severity.WARNING, Severity.PERFORMANCE, Severity.ERROR)
+
+
+def build_report(
+    obligations: Iterable[Obligation],
+    reading: Reading,
+    audited: Sequence[str],
+    families: Mapping[str, str],
+    sources: Sources,
+    problems: Sequence[Problem] = (),
+) -> Report:
+    """Build the report on the audited paths; `problems` are those that were met before the front end."""
+    merged = merge(obligations)
+    front_end = reading.program.front_end
+    findings = [finding_of(one, families[one.rule], front_end, sources) for one in merged if _speaks(one)]
+    findings += [unreadable(problem, front_end) for problem in (*problems, *reading.problems)]
+    findings = list(with_ids(sorted(findings, key=order), sources))
+    return Report(
+        schema_version=SCHEMA_VERSION,
+        tool=Tool("jaxaudit", __version__),
+        targets=tuple(Target(path, front_end) for path in sorted(audited)),
+        issues=tuple(one for one in findings if one.severity != "warning"),
+        warnings=tuple(one for one in findings if one.severity == "warning"),
+        verified=tuple(
+            Verified(one.rule, families[one.rule], one.span.path, one.span.line, one.reason)
+            for one in merged
+            if one.verdict is Verdict.PROVED
+        ),
+        unknown=tuple(
+            Unknown(one.rule, families[one.rule], one.span.path, one.span.line, one.reason)
+            for one in merged
+            if one.verdict is Verdict.UNKNOWN
+        ),
+        coverage=coverage_of(merged, reading, families),
+        not_available=NOT_AVAILABLE,
+    )
+
+
+def merge(obligations: Iterable[Obligation]) -> list[Obligation]:
+    """Keep one obligation for each rule and place, the worst of all contexts, in the order of the files."""
+    worst: dict[tuple[str, Span], Obligation] = {}
+    for one in obligations:
+        known = worst.get((one.rule, one.span))
+        worst[one.rule, one.span] = one if known is None else _worse(known, one)
+    return sorted(worst.values(), key=lambda one: (one.span, one.rule))
+
+
+def finding_of(one: Obligation, family: str, front_end: str, sources: Sources) -> Finding:
+    """Turn an obligation that has something to say into a finding, still without an id."""
+    line, column, end_line, end_column = place(one.span, sources)
+    suggestion = Suggestion(one.suggestion, tuple(_edit(edit, sources) for edit in one.edits))
+    return Finding(
+        id="",
+        rule=one.rule,
+        family=family,
+        severity=one.severity.value,
+        path=one.span.path,
+        line=line,
+        column=column,
+        end_line=end_line,
+        end_column=end_column,
+        message=one.message,
+        current=one.current,
+        expected=one.expected,
+        why=tuple(WhyStep(step.span.path, step.span.line, step.text) for step in one.steps),
+        suggestion=suggestion if suggestion.text or suggestion.edits else None,
+        front_end=front_end,
+    )
+
+
+def unreadable(problem: Problem, front_end: str) -> Finding:
+    """Turn a file that could not be read or parsed into an issue; its column is 1-based, as Python's errors have it."""
+    line, column = max(problem.line, 1), max(problem.column, 1)
+    return Finding(
+        id="",
+        rule="unreadable-file",
+        family="files",
+        severity="error",
+        path=problem.path,
+        line=line,
+        column=column,
+        end_line=line,
+        end_column=column,
+        message=problem.message,
+        current="nothing in this file is audited",
+        front_end=front_end,
+    )
+
+
+def coverage_of(merged: Sequence[Obligation], reading: Reading, families: Mapping[str, str]) -> Coverage:
+    """Count the obligations by verdict, in all and by family, and take over the reach of the front end."""
+    reach = reading.reach
+    total = _tally(merged)
+    return Coverage(
+        obligations=total.obligations,
+        proved=total.proved,
+        violated=total.violated,
+        unknown=total.unknown,
+        by_family={
+            family: _tally([one for one in merged if families[one.rule] == family])
+            for family in sorted(set(families.values()))
+        },
+        files=reach.files,
+        lines=reach.lines,
+        functions=reach.functions,
+        entered=reach.entered,
+        skipped=tuple(SkippedFunction(one.path, one.line, one.function, one.reason) for one in reach.skipped),
+    )
+
+
+def place(span: Span, sources: Sources) -> tuple[int, int, int, int]:
+    """Turn a span into 1-based code-point coordinates."""
+    text = sources(span.path)
+    start = text.code_point_column(span.line, span.column)
+    end = text.code_point_column(span.end_line, span.end_column)
+    return span.line, start + 1, span.end_line, end + 1
+
+
+def order(finding: Finding) -> tuple[str, int, int, int, int, str]:
+    """Sort findings by place, then by rule."""
+    return finding.path, finding.line, finding.column, finding.end_line, finding.end_column, finding.rule
+
+
+def _speaks(one: Obligation) -> bool:
+    # What holds only by luck, or cannot be told, carries a warning beside its verdict.
+    return one.verdict is Verdict.VIOLATED or _warns(one)
+
+
+def _warns(one: Obligation) -> bool:
+    return one.severity is Severity.WARNING and bool(one.message)
+
+
+def _worse(one: Obligation, other: Obligation) -> Obligation:
+    worse, better = (other, one) if _badness(other) > _badness(one) else (one, other)
+    if _speaks(better) and not _speaks(worse):
+        return replace(better, verdict=worse.verdict, reason=worse.reason)
+    return worse
+
+
+def _badness(one: Obligation) -> tuple[int, int]:
+    return _VERDICTS.index(one.verdict), _SEVERITIES.index(one.severity) if _speaks(one) else -1
+
+
+def _tally(obligations: Sequence[Obligation]) -> Tally:
+    count = Counter(one.verdict for one in obligations)
+    return Tally(len(obligations), count[Verdict.PROVED], count[Verdict.VIOLATED], count[Verdict.UNKNOWN])
+
+
+def _edit(edit: Edit, sources: Sources) -> TextEdit:
+    line, column, end_line, end_column = place(edit.span, sources)
+    return TextEdit(edit.span.path, line, column, end_line, end_column, edit.replacement)

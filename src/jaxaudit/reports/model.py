@@ -1,0 +1,163 @@
+"""The report: the one thing that every format and every door reads.
+
+Field names are the keys of the JSON report, so they are a contract: within a schema version fields are only added.
+Lines and columns are 1-based and count code points; ends are exclusive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SCHEMA_VERSION = 1
+
+Row = Mapping[str, Any]
+"""A row of a section that this version does not fill yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Who made the report."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One thing that was audited."""
+
+    path: str
+    front_end: str
+
+
+@dataclass(frozen=True, slots=True)
+class WhyStep:
+    """One step of the way from a cause to a finding."""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextEdit:
+    """An exact replacement of a stretch of a file."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """How to repair a finding: as text, and as exact edits where that is safe."""
+
+    text: str
+    edits: tuple[TextEdit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An issue or a warning."""
+
+    id: str
+    """Stays the same while the line only moves."""
+    rule: str
+    family: str
+    severity: str
+    """`error`, `performance` or `warning`."""
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    message: str
+    current: str = ""
+    expected: str = ""
+    why: tuple[WhyStep, ...] = ()
+    suggestion: Suggestion | None = None
+    front_end: str = "source"
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """An obligation that holds, and why."""
+
+    rule: str
+    family: str
+    path: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """An obligation that could not be decided, and why."""
+
+    rule: str
+    family: str
+    path: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many obligations there are, by verdict."""
+
+    obligations: int = 0
+    proved: int = 0
+    violated: int = 0
+    unknown: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFunction:
+    """A function that was found but not entered, and why."""
+
+    path: str
+    line: int
+    function: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of the code was seen, and how much of what it must satisfy was decided."""
+
+    obligations: int = 0
+    proved: int = 0
+    violated: int = 0
+    unknown: int = 0
+    by_family: Mapping[str, Tally] = field(default_factory=dict)
+    suppressed: int = 0
+    """Findings that comments in the code silence; they are in neither `issues` nor `warnings`."""
+    files: int = 0
+    lines: int = 0
+    functions: int = 0
+    entered: int = 0
+    skipped: tuple[SkippedFunction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All there is to say about one audit."""
+
+    schema_version: int
+    tool: Tool
+    targets: tuple[Target, ...] = ()
+    data_flow: tuple[Row, ...] = ()
+    transformation_stack: tuple[Row, ...] = ()
+    boundaries: tuple[Row, ...] = ()
+    issues: tuple[Finding, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+    verified: tuple[Verified, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    coverage: Coverage = field(default_factory=Coverage)
+    not_available: tuple[str, ...] = ()
+    """Sections that are empty because this version cannot fill them, not because there is nothing to tell."""
