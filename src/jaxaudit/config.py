@@ -35,7 +35,7 @@ class Config:
     """Warnings and unknowns fail the audit too."""
 
     def runs(self, rule: str, family: str) -> bool:
-        """Tell whether a rule is wanted: what names the rule beats what names its family, and `ignore` beats `select`."""
+        """Tell whether a rule is wanted: its own name beats its family's, and `ignore` beats `select`."""
         if rule in self.ignore or rule in self.select:
             return rule not in self.ignore
         if family in self.ignore:
@@ -50,16 +50,14 @@ class Config:
 
     def with_options(self, select: tuple[str, ...], ignore: tuple[str, ...], *, strict: bool) -> Config:
         """Add what the command line says: its `select` replaces ours, its `ignore` and `strict` come on top."""
-        return replace(
-            self, select=select or self.select, ignore=(*self.ignore, *ignore), strict=self.strict or strict
-        )
+        return replace(self, select=select or self.select, ignore=(*self.ignore, *ignore), strict=self.strict or strict)
 
 
 KEYS = ("select", "ignore", "exclude", "per-file-ignores", "strict")
 
 
 def find_config(start: Path) -> Config:
-    """Read the nearest pyproject.toml with a `[tool.jaxaudit]`, from a directory upwards to the top of its repository."""
+    """Read the nearest pyproject.toml with a `[tool.jaxaudit]`, from a directory up to the top of its repository."""
     for directory in (start, *start.parents):
         file = directory / "pyproject.toml"
         table = _table(file) if file.is_file() else None
@@ -129,5 +127,16 @@ def _flag(value: object, key: str, file: Path) -> bool:
 
 
 def _kind(value: object) -> str:
-    kinds = {str: "a string", bool: "a boolean", int: "a number", float: "a number", list: "a list", dict: "a table"}
-    return kinds.get(type(value), "a date or time")
+    match value:
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case list():
+            return "a list"
+        case dict():
+            return "a table"
+        case _:
+            return "a date or time"

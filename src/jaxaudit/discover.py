@@ -31,17 +31,23 @@ def common_directory(paths: Sequence[str]) -> Path:
 
 def find_files(paths: Sequence[str], config: Config, *, force_exclude: bool = False) -> tuple[Path, ...]:
     """Give the Python files of the paths, once each, in order; `exclude` spares named files unless it is forced."""
-    excluded = GitIgnoreSpec.from_lines(config.exclude)
+    excluded = exclusion(config)
     found: dict[Path, None] = {}
     for name in paths:
         path = _absolute(name)
         if path.is_dir():
-            found.update((file, None) for file in _in_directory(path) if not _matches(excluded, file, config.root))
+            found.update((file, None) for file in _in_directory(path) if not excluded(file))
         elif not path.exists():
             raise UsageError(f"no such file or directory: {name}")
-        elif not (force_exclude and _matches(excluded, path, config.root)):
+        elif not (force_exclude and excluded(path)):
             found[path] = None
     return tuple(found)
+
+
+def exclusion(config: Config) -> Callable[[Path | str], bool]:
+    """Give the test whether the configuration excludes a path."""
+    spec = GitIgnoreSpec.from_lines(config.exclude)
+    return lambda path: matches(spec, path, config.root)
 
 
 def read_file(path: Path, *, audited: bool = True) -> SourceFile | Problem:
@@ -50,24 +56,25 @@ def read_file(path: Path, *, audited: bool = True) -> SourceFile | Problem:
         data = path.read_bytes()
     except OSError as error:
         return Problem(show_path(path), 1, 1, f"cannot read the file: {error.strerror or error}")
-    text = decode(data)
-    if isinstance(text, SyntaxError):
-        return Problem(show_path(path), 1, 1, f"cannot decode the file: {text.msg}")
-    return SourceFile(show_path(path), text, audited)
+    return decode_file(show_path(path), data, audited=audited)
 
 
-def decode(data: bytes) -> str | SyntaxError:
-    """Decode Python source by its byte-order mark or coding comment, UTF-8 without either."""
+def decode_file(shown: str, data: bytes, *, audited: bool = True) -> SourceFile | Problem:
+    """Decode Python source by its byte-order mark or coding comment, as UTF-8 without either."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        return data.decode(encoding)
+        return SourceFile(shown, data.decode(encoding), audited)
     except SyntaxError as error:
-        return error
+        return Problem(shown, 1, 1, f"cannot decode the file: {error.msg}")
     except UnicodeDecodeError as error:
-        return SyntaxError(f"byte {error.start} is not valid {error.encoding}")
+        line = data.count(b"\n", 0, error.start) + 1
+        return Problem(shown, line, 1, f"cannot decode the file: byte {error.start} is not valid {error.encoding}")
 
 
-def loader(known: Iterable[SourceFile]) -> Callable[[str], SourceFile | None]:
+Loader = Callable[[str], SourceFile | None]
+
+
+def loader(known: Iterable[SourceFile]) -> Loader:
     """Give the function that fetches a project file outside the audited set: None when there is no such file."""
     cache: dict[str, SourceFile | None] = {file.path: file for file in known}
 
@@ -88,6 +95,14 @@ def show_path(path: Path) -> str:
     return shown.as_posix().encode("utf-8", "backslashreplace").decode()
 
 
+def matches(spec: GitIgnoreSpec, path: Path | str, root: Path) -> bool:
+    """Tell whether patterns relative to a directory match a path; never one outside of it."""
+    if not spec.patterns:
+        return False
+    relative = os.path.relpath(path, root)
+    return not relative.startswith("..") and spec.match_file(relative)
+
+
 def _load(path: str) -> SourceFile | None:
     file = _absolute(path)
     if not file.is_file():
@@ -99,13 +114,6 @@ def _load(path: str) -> SourceFile | None:
 def _absolute(path: str) -> Path:
     # Not resolve(): a symlinked file is shown under the name the user knows.
     return Path(os.path.abspath(path))  # noqa: PTH100
-
-
-def _matches(spec: GitIgnoreSpec, path: Path, root: Path) -> bool:
-    if not len(spec):
-        return False
-    relative = os.path.relpath(path, root)
-    return not relative.startswith("..") and spec.match_file(relative)
 
 
 def _in_directory(directory: Path) -> Iterator[Path]:
@@ -148,7 +156,9 @@ def _walk(top: Path) -> Iterator[Path]:
         rules = [*specs.get(here.parent, []), *_gitignore(here)]
         specs[here] = rules
         directories[:] = [
-            child for child in sorted(directories) if _is_source(here / child) and not _ignored(here / child, rules, "/")
+            child
+            for child in sorted(directories)
+            if _is_source(here / child) and not _ignored(here / child, rules, "/")
         ]
         yield from (here / file for file in files if file.endswith(".py") and not _ignored(here / file, rules))
 

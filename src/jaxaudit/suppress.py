@@ -38,7 +38,7 @@ class Suppression:
         return finding.path == self.path and self.first <= finding.line <= self.last
 
 
-def suppress(
+def apply_suppressions(
     report: Report,
     files: Sequence[SourceFile],
     families: Mapping[str, str],
@@ -136,7 +136,9 @@ def _unused(
             rules = [rule for rule, family in families.items() if name in (rule, family)]
             if not rules:
                 known = {*families, *families.values()}
-                yield _warning(comment, f"there is no rule or family `{name}`{nearest(name, known)}", "correct the name")
+                yield _warning(
+                    comment, f"there is no rule or family `{name}`{nearest(name, known)}", "correct the name"
+                )
             elif (comment, name) not in used and all(runs(comment.path, rule) for rule in rules):
                 yield _warning(comment, f"`ignore[{name}]` silences nothing here", "remove it")
 

@@ -39,17 +39,18 @@ _SEVERITIES = (Severity.WARNING, Severity.PERFORMANCE, Severity.ERROR)
 
 def build_report(
     obligations: Iterable[Obligation],
+    problems: Iterable[Problem],
     reading: Reading,
     audited: Sequence[str],
     families: Mapping[str, str],
     sources: Sources,
-    problems: Sequence[Problem] = (),
 ) -> Report:
-    """Build the report on the audited paths; `problems` are those that were met before the front end."""
-    merged = merge(obligations)
+    """Build the report on the audited paths."""
+    paths = frozenset(audited)
+    merged = merge(one for one in obligations if one.span.path in paths)
     front_end = reading.program.front_end
     findings = [finding_of(one, families[one.rule], front_end, sources) for one in merged if _speaks(one)]
-    findings += [unreadable(problem, front_end) for problem in (*problems, *reading.problems)]
+    findings += [unreadable(one, front_end) for one in problems if one.path in paths]
     findings = list(with_ids(sorted(findings, key=order), sources))
     return Report(
         schema_version=SCHEMA_VERSION,

@@ -1,8 +1,15 @@
-"""What jaxaudit says about files and comments rather than about programs; these names behave like rules everywhere."""
+"""The documentation of every rule: its own docstring, and pages for what is said about files and comments.
+
+The latter are no rules, since they look at no program, but their names behave like rules everywhere.
+"""
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
+
+from jaxaudit.rules.base import Rule
+from jaxaudit.rules.registry import all_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +60,14 @@ Remove the comment, or correct the rule's name.
 A rule that was not run (`--select`, `--ignore`) is not judged.""",
     ),
 )
+
+
+def all_pages() -> tuple[Page, ...]:
+    """Give the page of every rule, by family and name."""
+    pages = (*(page_of(rule) for rule in all_rules()), *BUILTIN)
+    return tuple(sorted(pages, key=lambda page: (page.family, page.name)))
+
+
+def page_of(rule: type[Rule]) -> Page:
+    """Give the page of one rule."""
+    return Page(rule.name, rule.family, rule.summary, inspect.getdoc(rule) or rule.summary)

@@ -1,0 +1,140 @@
+"""The long form of the report: its six sections in order, what is unknown, and the coverage."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from rich.text import Text
+
+from jaxaudit.reports.model import Coverage, Finding, Report, SkippedFunction, Unknown, Verified
+from jaxaudit.reports.snippet import Look, clean
+
+Findings = Callable[[Sequence[Finding]], Iterator[Text]]
+_SHOWN_PLACES = 3
+
+
+def all_sections(report: Report, findings: Findings, look: Look) -> Iterator[Text]:
+    """Give everything the report holds, section by section."""
+    for title, key in _FLOW_SECTIONS:
+        yield heading(title, look)
+        yield Text("  not available in this version" if key in report.not_available else "  none", "dim")
+        yield Text()
+    yield heading("Issues Found", look)
+    yield from findings(report.issues) if report.issues else _none()
+    yield heading("Verified Correct", look)
+    yield from _verified(report.verified) if report.verified else _none()
+    yield heading("Warnings", look)
+    yield from findings(report.warnings) if report.warnings else _none()
+    yield heading("Could Not Be Decided", look)
+    yield from _unknown(report.unknown) if report.unknown else _none()
+    yield heading("Coverage", look)
+    yield from _coverage(report.coverage)
+    yield summary_line(report)
+    yield Text(coverage_line(report, verbose=True))
+
+
+_FLOW_SECTIONS = (
+    ("End-to-End Data Flow", "data_flow"),
+    ("Transformation Stack", "transformation_stack"),
+    ("Shape Trace at Boundaries", "boundaries"),
+)
+
+
+def heading(title: str, look: Look) -> Text:
+    """Give the line that opens a section."""
+    line = ("─" if look.unicode else "-") * max(4, min(look.width, 80) - len(title) - 4)
+    return Text(line[:2] + " ", "dim").append(title, "bold").append(f" {line}", "dim")
+
+
+def summary_line(report: Report) -> Text:
+    """Say in one line what was found."""
+    kinds = [finding.severity for finding in report.issues]
+    counts = [
+        (kinds.count("error"), "error", "errors"),
+        (kinds.count("performance"), "performance issue", "performance issues"),
+        (len(report.warnings), "warning", "warnings"),
+    ]
+    said = [_count(number, one, many) for number, one, many in counts if number]
+    if not report.issues:
+        said.insert(0, "No issues")
+        return Text(", ".join(said), "bold green" if not report.warnings else "bold yellow").append(".")
+    return Text("Found " + ", ".join(said), "bold red").append(".")
+
+
+def coverage_line(report: Report, *, verbose: bool = False) -> str:
+    """Say in one line how far the audit saw."""
+    seen = report.coverage
+    parts = [
+        f"Read {_count(seen.files, 'file', 'files')} ({_count(seen.lines, 'line', 'lines')}), "
+        f"entered {seen.entered} of {_count(seen.functions, 'function', 'functions')}",
+        _decided(seen, verbose=verbose),
+    ]
+    if seen.suppressed:
+        parts.append(f"{_count(seen.suppressed, 'finding', 'findings')} suppressed")
+    return "; ".join(parts) + "."
+
+
+def _decided(seen: Coverage, *, verbose: bool) -> str:
+    if not seen.obligations:
+        return "found nothing that the rules of this run look at"
+    decided = seen.obligations - seen.unknown
+    share = f"{100 * decided // seen.obligations}%"
+    said = f"decided {decided} of {_count(seen.obligations, 'obligation', 'obligations')} ({share})"
+    return said if verbose or not seen.unknown else f"{said}, -v tells what is open"
+
+
+def _verified(verified: Iterable[Verified]) -> Iterator[Text]:
+    by_rule: dict[str, list[Verified]] = defaultdict(list)
+    for one in verified:
+        by_rule[one.rule].append(one)
+    for rule, entries in sorted(by_rule.items()):
+        yield Text("  ").append(rule, "bold").append(f"  {len(entries)}", "green")
+        for one in entries:
+            yield Text("    ").append(clean(f"{one.path}:{one.line}"), "dim").append(f"  {clean(one.reason)}")
+    yield Text()
+
+
+def _unknown(unknown: Iterable[Unknown]) -> Iterator[Text]:
+    places: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for one in unknown:
+        places[one.rule, one.reason].append(f"{one.path}:{one.line}")
+    for (rule, reason), where in sorted(places.items(), key=lambda entry: -len(entry[1])):
+        yield Text(f"  {len(where):>4}  ", "yellow").append(rule, "bold").append(f"  {clean(reason)}")
+        yield Text(" " * 8 + _some(where), "dim")
+    yield Text()
+
+
+def _coverage(seen: Coverage) -> Iterator[Text]:
+    yield Text(f"  {'family':<14}{'obligations':>12}{'proved':>10}{'violated':>10}{'unknown':>10}", "dim")
+    for family, tally in seen.by_family.items():
+        numbers = f"{tally.obligations:>12}{tally.proved:>10}{tally.violated:>10}{tally.unknown:>10}"
+        yield Text(f"  {family:<14}{numbers}")
+    yield Text()
+    if seen.skipped:
+        yield from _skipped(seen.skipped)
+
+
+def _skipped(skipped: Iterable[SkippedFunction]) -> Iterator[Text]:
+    places: dict[str, list[str]] = defaultdict(list)
+    for one in skipped:
+        places[one.reason].append(f"{one.path}:{one.line} {one.function}")
+    yield Text("  functions not entered", "dim")
+    for reason, where in sorted(places.items(), key=lambda entry: -len(entry[1])):
+        yield Text(f"  {len(where):>4}  ", "yellow").append(clean(reason))
+        yield Text(" " * 8 + _some(where), "dim")
+    yield Text()
+
+
+def _some(where: Sequence[str]) -> str:
+    rest = len(where) - _SHOWN_PLACES
+    return clean(", ".join(where[:_SHOWN_PLACES])) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _none() -> Iterator[Text]:
+    yield Text("  none", "dim")
+    yield Text()
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

@@ -1,0 +1,135 @@
+"""The report for people: short by default, all six sections with `verbose`, one line a finding with `quiet`."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from jaxaudit.reports.identity import Sources
+from jaxaudit.reports.model import Finding, Report, WhyStep
+from jaxaudit.reports.sections import all_sections, coverage_line, heading, summary_line
+from jaxaudit.reports.snippet import Look, Marked, clean, code_line, snippet, under_line
+
+_STYLES = {"error": "bold red", "performance": "bold magenta", "warning": "bold yellow"}
+_UNLIMITED = 10_000
+_LABEL = 9
+"""Where the text after `now:`, `meant:`, `why:` and `fix:` starts."""
+
+
+def render_text(report: Report, sources: Sources, out: TextIO, *, verbose: bool = False, quiet: bool = False) -> None:
+    """Write the report to a terminal, a pipe or a file."""
+    console = Console(file=out, highlight=False, soft_wrap=True)
+    print_report(report, sources, console, verbose=verbose, quiet=quiet)
+
+
+def print_report(
+    report: Report, sources: Sources, console: Console, *, verbose: bool = False, quiet: bool = False
+) -> None:
+    """Write the report to a console; a pipe gets long lines, so that no reader has to join them again."""
+    look = look_of(console)
+    if quiet:
+        lines = (one_line(finding) for finding in report.issues)
+    elif verbose:
+        lines = all_sections(report, lambda findings: _findings(findings, sources, look), look)
+    else:
+        lines = short(report, sources, look)
+    for line in lines:
+        console.print(line, soft_wrap=True, crop=False, no_wrap=True, overflow="ignore")
+
+
+def look_of(console: Console) -> Look:
+    """Give what the console can show."""
+    pinned = "COLUMNS" in getattr(console, "_environ", {})
+    width = console.width if console.is_terminal or pinned else _UNLIMITED
+    return Look(max(width, 40), unicode=(console.encoding or "").lower().startswith("utf"))
+
+
+def short(report: Report, sources: Sources, look: Look) -> Iterator[Text]:
+    """Give the default output: issues, warnings, two lines of summary."""
+    yield from _findings(report.issues, sources, look)
+    if report.warnings:
+        yield heading("Warnings", look)
+        yield from _findings(report.warnings, sources, look)
+    yield summary_line(report)
+    yield from wrapped(coverage_line(report), "", look)
+
+
+def one_line(finding: Finding) -> Text:
+    """Give a finding on one line, for `--quiet` and for grep."""
+    line = Text(clean(f"{finding.path}:{finding.line}:{finding.column}: "), "bold")
+    line.append(finding.severity, _STYLES[finding.severity]).append(f"[{finding.rule}] ")
+    return line.append_text(prose(finding.message))
+
+
+def finding_lines(finding: Finding, sources: Sources, look: Look) -> Iterator[Text]:
+    """Give a finding in full: where, what, the code, now, meant, why, fix."""
+    style = _STYLES[finding.severity]
+    head = Text(clean(f"{finding.path}:{finding.line}:{finding.column}"), "bold")
+    yield head.append("  ").append(finding.severity, style).append(f"  {finding.rule}", "dim")
+    yield from wrapped(finding.message, "", look, "bold")
+    source = sources(finding.path)
+    if source.line(finding.line).strip():
+        yield Text()
+        marked = Marked(finding.line, finding.column, finding.end_line, finding.end_column)
+        yield from snippet(source, marked, look, style)
+        yield from [Text()] if finding.current or finding.expected or finding.why or finding.suggestion else []
+    yield from _details(finding, sources, look)
+
+
+def wrapped(text: str, label: str, look: Look, style: str = "") -> Iterator[Text]:
+    """Give a text wrapped to the terminal, behind a label or flush left without one; its own line breaks stay."""
+    indent = _LABEL if label else 0
+    lines: list[str] = []
+    for part in text.splitlines() or [""]:
+        kept = part[: len(part) - len(part.lstrip())]
+        lines += textwrap.wrap(
+            clean(part),
+            max(look.width - indent, 20),
+            subsequent_indent=kept,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    for number, line in enumerate(lines):
+        start = f"  {label}" if label and not number else ""
+        yield Text(start.ljust(indent), "dim").append_text(prose(line, style))
+
+
+def prose(text: str, style: str = "") -> Text:
+    """Give a text with the names in backticks set apart; nothing in it is markup."""
+    line = Text(clean(text), style)
+    line.highlight_regex(r"`[^`]*`", "cyan")
+    return line
+
+
+def _findings(findings: Sequence[Finding], sources: Sources, look: Look) -> Iterator[Text]:
+    for finding in findings:
+        yield from finding_lines(finding, sources, look)
+        yield Text()
+
+
+def _details(finding: Finding, sources: Sources, look: Look) -> Iterator[Text]:
+    if finding.current:
+        yield from wrapped(finding.current, "now:", look)
+    if finding.expected:
+        yield from wrapped(finding.expected, "meant:", look)
+    yield from _why(finding.why, finding.path, sources, look)
+    if finding.suggestion and finding.suggestion.text:
+        yield from wrapped(finding.suggestion.text, "fix:", look)
+
+
+def _why(steps: Sequence[WhyStep], path: str, sources: Sources, look: Look) -> Iterator[Text]:
+    gutter = max((len(str(step.line)) for step in steps), default=0)
+    for number, step in enumerate(steps):
+        source = sources(step.path)
+        lines = [Text(" " * _LABEL + clean(step.path), "dim")] if step.path != path else []
+        if source.line(step.line).strip():
+            lines.append(code_line(source, step.line, look, gutter, _LABEL))
+        room = Look(look.width - _LABEL - gutter - 3, look.unicode)
+        lines += [under_line(line, look, gutter, _LABEL) for line in wrapped(step.text, "", room)]
+        if not number:
+            lines[0] = Text("  why:".ljust(_LABEL), "dim").append_text(lines[0][_LABEL:])
+        yield from lines

@@ -1,0 +1,147 @@
+"""The pipeline in one screen: files in, report out. The only module that knows every stage.
+
+A stage that fails by a fault of ours loses its own results and nothing else: the fault is told in `Outcome.faults`,
+and the rest of the report stands.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TypeVar
+
+from pathspec import GitIgnoreSpec
+
+from jaxaudit.analyses.solve import solve
+from jaxaudit.config import Config, UsageError, nearest
+from jaxaudit.discover import Loader, decode_file, exclusion, find_files, loader, matches, read_file
+from jaxaudit.frontends.base import Problem, Reach, Reading, SourceFile
+from jaxaudit.frontends.source.read import read_source
+from jaxaudit.ir import Program
+from jaxaudit.pages import BUILTIN
+from jaxaudit.reports.build import build_report
+from jaxaudit.reports.identity import Sources
+from jaxaudit.reports.model import Report
+from jaxaudit.rules.base import Obligation, Rule
+from jaxaudit.rules.registry import all_rules
+from jaxaudit.spans import SourceText
+from jaxaudit.suppress import apply_suppressions
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an audit gives back."""
+
+    report: Report
+    program: Program
+    sources: Sources
+    faults: tuple[str, ...] = ()
+    """Errors inside jaxaudit itself, one line each."""
+
+
+def audit_paths(paths: Sequence[str], config: Config, *, force_exclude: bool = False) -> Outcome:
+    """Audit the Python files of some paths."""
+    return audit([read_file(path) for path in find_files(paths, config, force_exclude=force_exclude)], config)
+
+
+def audit_text(name: str, data: bytes, config: Config, *, force_exclude: bool = False) -> Outcome:
+    """Audit one file whose content is given, whatever the disk holds."""
+    spared = force_exclude and exclusion(config)(name)
+    return audit([] if spared else [decode_file(name, data)], config)
+
+
+def audit(results: Sequence[SourceFile | Problem], config: Config) -> Outcome:
+    """Audit files that were read already, whether or not they could be."""
+    check_names(config)
+    files = [one for one in results if isinstance(one, SourceFile)]
+    load = loader(files)
+    sources = _sources(load)
+    runs = _runs(config)
+    wanted = [rule for rule in all_rules() if config.runs(rule.name, rule.family)]
+    faults: list[str] = []
+
+    reading = _guard(partial(read_source, files, load), _NOTHING_READ, "reading the source", faults)
+    obligations = _obligations(reading.program, wanted, faults)
+    problems = (*(one for one in results if isinstance(one, Problem)), *reading.problems)
+    report = build_report(
+        [one for one in obligations if runs(one.span.path, one.rule)],
+        [one for one in problems if runs(one.path, "unreadable-file")],
+        reading,
+        [one.path for one in results],
+        {rule.name: rule.family for rule in wanted},
+        sources,
+    )
+    report = apply_suppressions(report, files, known_families(), runs, sources)
+    return Outcome(report, reading.program, sources, tuple(faults))
+
+
+def known_families() -> dict[str, str]:
+    """Give the family of every rule, those about files and comments included."""
+    return {rule.name: rule.family for rule in (*all_rules(), *BUILTIN)}
+
+
+def check_names(config: Config) -> None:
+    """Refuse a rule or family that does not exist, wherever the user named it."""
+    families = known_families()
+    known = sorted({*families, *families.values()})
+    for setting, name in config.names():
+        if name not in known:
+            raise UsageError(f"{setting}: there is no rule or family `{name}`{nearest(name, known)}")
+
+
+def _obligations(program: Program, rules: Sequence[type[Rule]], faults: list[str]) -> Iterator[Obligation]:
+    needs = {need for rule in rules for need in rule.needs}
+    facts = _guard(partial(solve, program, needs), None, "the analysis", faults)
+    if facts is not None:
+        for rule in rules:
+            yield from _guard(lambda rule=rule: list(rule().check(program, facts)), [], f"rule {rule.name}", faults)
+
+
+def _guard(work: Callable[[], Result], otherwise: Result, stage: str, faults: list[str]) -> Result:
+    try:
+        return work()
+    except UsageError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the rest of the report must stand
+        if os.environ.get("JAXAUDIT_DEBUG"):
+            raise
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{os.path.basename(last.filename)}:{last.lineno}"
+        faults.append(f"internal error in {stage}: {type(error).__name__}: {error} ({place})")
+        return otherwise
+
+
+def _runs(config: Config) -> Callable[[str, str], bool]:
+    """Give the test whether a rule speaks about a path, after `select`, `ignore` and `per-file-ignores`."""
+    families = known_families()
+    builtin = {page.name for page in BUILTIN}
+    patterns = [(GitIgnoreSpec.from_lines([pattern]), frozenset(names)) for pattern, names in config.per_file_ignores]
+
+    @cache
+    def ignored(path: str) -> frozenset[str]:
+        return frozenset().union(*(names for spec, names in patterns if matches(spec, path, config.root)))
+
+    def runs(path: str, rule: str) -> bool:
+        names = {rule, families[rule]}
+        # An unreadable file stays an issue when other rules are selected; it goes only when it is ignored by name.
+        wanted = names.isdisjoint(config.ignore) if rule in builtin else config.runs(rule, families[rule])
+        return wanted and names.isdisjoint(ignored(path))
+
+    return runs
+
+
+def _sources(load: Loader) -> Sources:
+    @cache
+    def text(path: str) -> SourceText:
+        file = load(path)
+        return SourceText(path, file.text if file else "")
+
+    return text
+
+
+_NOTHING_READ = Reading(Program((), "source"), (), Reach())
