@@ -79,8 +79,10 @@ _DEVICES = merge(
         """,
     ),
     rows("jax.config", "py.call_library", "update: name val\nparse_flags_with_absl:"),
-    rows("jax.distributed", "py.call_library", "*:"),
-    rows("jax.profiler", "py.call_library", "*:"),
+    rows("jax.distributed", "py.call_library", "initialize shutdown is_initialized:"),
+    rows("jax.profiler", "py.call_library", "start_trace trace: log_dir\nstop_trace:\nstart_server: port"),
+    rows("jax.profiler", "py.call_library", "save_device_memory_profile: filename backend"),
+    rows("jax.ad_checkpoint", "device.place", "checkpoint_name: x name"),
     rows("jax.sharding", "py.call_library", "get_abstract_mesh get_mesh:\nset_mesh use_abstract_mesh: mesh"),
     rows("jax", "py.call_library", "set_mesh: mesh", result="jax.sharding.set_mesh"),
     rows(
@@ -95,7 +97,11 @@ _DEVICES = merge(
         sync_global_devices: name
         """,
     ),
-    rows("jax.experimental.mesh_utils", "py.call_library", "*:"),
+    rows(
+        "jax.experimental.mesh_utils",
+        "py.call_library",
+        "create_device_mesh: mesh_shape devices\ncreate_hybrid_device_mesh: mesh_shape dcn_mesh_shape devices",
+    ),
 )
 
 _SHAPES = merge(

@@ -4,12 +4,35 @@ from __future__ import annotations
 
 from functools import cache
 
-from jaxaudit.frontends.source.api import numpy, random
+from jaxaudit.frontends.source.api import (
+    distributions,
+    envs,
+    equinox,
+    flax,
+    haiku,
+    jax,
+    lax,
+    methods,
+    nn,
+    numpy,
+    numpy_more,
+    optax,
+    others,
+    python,
+    random,
+    scipy,
+)
 from jaxaudit.frontends.source.api.aliases import NAMES, PREFIXES
 from jaxaudit.frontends.source.api.rows import Row
 from jaxaudit.frontends.source.api.table import Table, merge
+from jaxaudit.frontends.source.api.unmodelled import UNMODELLED
 
-ROWS: Table = merge(random.ROWS, numpy.ROWS)
+_TABLES = (
+    random, numpy, numpy_more, lax, nn, scipy, methods, jax, python,
+    flax, equinox, haiku, distributions, envs, optax, others,
+)  # fmt: skip
+
+ROWS: Table = merge(*(table.ROWS for table in _TABLES))
 """Every row, by canonical name; a name with a `*` is a wildcard."""
 
 
@@ -46,7 +69,7 @@ def lookup(name: str) -> Row | None:
     """
     name = canonical(name)
     row = ROWS.get(name)
-    if row is not None:
+    if row is not None or name in UNMODELLED:
         return row
     for first, last, wild in _WILDCARDS.get(name.partition(".")[0], ()):
         if len(name) > len(first) + len(last) and name.startswith(first) and name.endswith(last):

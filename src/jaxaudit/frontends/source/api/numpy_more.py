@@ -127,5 +127,12 @@ _QUESTIONS = merge(
     rows(_NAME, "py.call_library", "get_printoptions:\nset_printoptions printoptions: *args"),
 )
 
-ROWS = merge(_ORDER, _DOT, _POLYNOMIALS, _LINALG, _FFT, _BITS, _QUESTIONS)
+_UFUNCS = merge(
+    rows(_NAME, "array.reduce", "*.reduce: a axis dtype out keepdims initial where"),
+    rows(_NAME, "array.scan", "*.accumulate: a axis dtype out"),
+    rows(_NAME, "array.dot", "*.outer: A B"),
+    rows(_NAME, "array.scatter", "*.at: a indices b"),
+)
+
+ROWS = merge(_ORDER, _DOT, _POLYNOMIALS, _LINALG, _FFT, _BITS, _QUESTIONS, _UFUNCS)
 """The functions of `jax.numpy` that are not in `numpy`, and all of `jax.numpy.linalg` and `jax.numpy.fft`."""

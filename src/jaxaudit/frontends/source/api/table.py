@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from jaxaudit.frontends.source.api.rows import Row
 
 Table = dict[str, Row]
+
+ITSELF = "itself"
+"""As a result: the row belongs to a class, and the result is an object of it."""
 
 
 def rows(prefix: str, op: str, spec: str, *, key: str = "", result: str = "", **attrs: object) -> Table:
     """Builds a table from lines of the form `name name ...: parameter parameter ...`, all of them lowered to `op`.
 
-    The prefix is put before each name with a dot. A `key` holds only for the functions that have such a parameter
-    by position; functions that take their key by keyword alone list it last.
+    The prefix is put before each name with a dot. Parameters that come by keyword alone are left out, the key too.
     """
     table: Table = {}
     for line in spec.strip().splitlines():
         names, _, params = line.partition(":")
-        row = Row(op, tuple(params.split()), key, attrs, result)
+        shared = Row(op, tuple(params.split()), key, attrs, result)
         for name in names.split():
-            qualified = f"{prefix}.{name}" if prefix else name
+            qualified = f"{prefix}.{name}"
             if qualified in table:
                 raise ValueError(f"{qualified} has two rows")
-            table[qualified] = row
+            table[qualified] = replace(shared, result=qualified) if result == ITSELF else shared
     return table
 
 

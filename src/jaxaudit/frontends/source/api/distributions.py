@@ -1,0 +1,147 @@
+"""Rows of the distribution libraries: distrax, numpyro and TensorFlow Probability on JAX."""
+
+from __future__ import annotations
+
+from jaxaudit.frontends.source.api.table import ITSELF, merge, rows
+
+_DISTRAX = merge(
+    # `seed` and `sample_shape` come by keyword alone.
+    rows("distrax", "key.draw", "*.sample *.sample_and_log_prob:", key="seed"),
+    rows(
+        "distrax",
+        "key.draw",
+        """
+        estimate_kl_best_effort: distribution_a distribution_b rng_key num_samples proposal_distribution
+        mc_estimate_kl: distribution_a distribution_b rng_key num_samples proposal_distribution
+        mc_estimate_kl_with_reparameterized: distribution_a distribution_b rng_key num_samples
+        mc_estimate_mode: distribution rng_key num_samples
+        """,
+        key="rng_key",
+    ),
+    rows(
+        "distrax",
+        "py.call_library",
+        """
+        *.entropy *.mean *.median *.mode *.stddev *.variance:
+        *.cdf *.log_cdf *.log_prob *.log_survival_function *.prob *.survival_function: value
+        *.kl_divergence *.cross_entropy: other_dist
+        *.forward *.forward_and_log_det *.forward_log_det_jacobian: x
+        *.inverse *.inverse_and_log_det *.inverse_log_det_jacobian: y
+        importance_sampling_ratios: target_dist sampling_dist event
+        multiply_no_nan: x y
+        """,
+    ),
+    rows("distrax", "py.call_library", "as_distribution: obj", result="distrax.Distribution"),
+    rows("distrax", "py.call_library", "as_bijector: obj", result="distrax.Bijector"),
+    rows("distrax", "py.call_library", "straight_through_wrapper: Distribution", result="distrax.Distribution"),
+)
+
+_NUMPYRO = merge(
+    rows(
+        "numpyro.distributions",
+        "key.draw",
+        "*.sample *.rsample *.sample_with_intermediates *.component_sample: key sample_shape",
+        key="key",
+    ),
+    rows(
+        "numpyro.distributions",
+        "py.call_library",
+        """
+        *.cdf *.log_prob: value
+        *.entropy *.infer_shapes:
+        *.enumerate_support: expand
+        *.icdf: q
+        *.shape: sample_shape
+        kl_divergence: p q
+        """,
+    ),
+    rows(
+        "numpyro.distributions",
+        "py.call_library",
+        """
+        *.expand: batch_shape
+        *.expand_by: sample_shape
+        *.mask: mask
+        *.to_event: reinterpreted_batch_ndims
+        """,
+        result="numpyro.distributions.Distribution",
+    ),
+    # Without a key of its own a site draws from the seed handler around it.
+    rows("numpyro", "key.draw", "sample: name fn obs rng_key sample_shape infer obs_mask", key="rng_key"),
+    rows("numpyro", "key.stream", "prng_key:"),
+    rows("numpyro.handlers", "key.draw", "seed: fn rng_seed hide_types", key="rng_seed", result=ITSELF),
+    rows(
+        "numpyro",
+        "py.call_library",
+        """
+        deterministic: name value
+        enable_validation: is_validate
+        enable_x64: use_x64
+        factor: name log_factor
+        get_mask:
+        param: name init_value
+        plate_stack: prefix sizes rightmost_dim
+        set_host_device_count: n
+        set_platform: platform
+        subsample: data event_dim
+        """,
+    ),
+)
+
+_INFERENCE = merge(
+    rows(
+        "numpyro.infer",
+        "key.draw",
+        """
+        MCMC.run MCMC.warmup: rng_key *args
+        Predictive.__call__ SVI.init: rng_key *args
+        SVI.run: rng_key num_steps *args
+        *.loss *.loss_with_mutable_state: rng_key param_map model guide *args
+        *.init: rng_key num_warmup init_params model_args model_kwargs
+        *.sample_posterior: rng_key params *args
+        initialize_model find_valid_initial_params: rng_key model
+        psis_diagnostic: rng_key param_map model guide *args
+        """,
+        key="rng_key",
+    ),
+    rows(
+        "numpyro.infer",
+        "py.call_library",
+        """
+        MCMC.get_samples MCMC.get_extra_fields: group_by_chain
+        MCMC.print_summary: prob exclude_deterministic
+        SVI.evaluate SVI.update SVI.stable_update: svi_state *args
+        SVI.get_params: svi_state
+        log_likelihood: model posterior_samples *args
+        init_to_feasible init_to_mean init_to_median init_to_sample init_to_uniform init_to_value: site
+        """,
+    ),
+    rows("numpyro.contrib.einstein", "key.draw", "*.run: rng_key num_steps *args\n*.init: rng_key *args", key="rng_key"),
+)
+
+_TFP = "tensorflow_probability.substrates.jax"
+
+_TFP_ROWS = merge(
+    rows(
+        f"{_TFP}.distributions",
+        "key.draw",
+        "*.sample *.experimental_sample_and_log_prob: sample_shape seed",
+        key="seed",
+    ),
+    rows(
+        f"{_TFP}.distributions",
+        "py.call_library",
+        """
+        *.cdf *.log_cdf *.log_prob *.log_survival_function *.prob *.quantile *.survival_function: value
+        *.covariance *.entropy *.mean *.mode *.stddev *.variance:
+        *.cross_entropy *.kl_divergence: other
+        kl_divergence: distribution_a distribution_b
+        """,
+    ),
+    rows(f"{_TFP}.bijectors", "py.call_library", "*.forward: x\n*.inverse: y\n*.forward_log_det_jacobian: x event_ndims"),
+    rows(f"{_TFP}.random", "key.split", "split_seed: seed n", key="seed"),
+    rows(f"{_TFP}.mcmc", "key.draw", "sample_chain: num_results current_state", key="seed"),
+)
+
+ROWS = merge(_DISTRAX, _NUMPYRO, _INFERENCE, _TFP_ROWS)
+"""What samples, and the questions to ask of a distribution."""

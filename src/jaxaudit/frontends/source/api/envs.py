@@ -1,0 +1,140 @@
+"""Rows of the environment libraries: a reset always draws from its key, a step does where the library passes one.
+
+A result of the form `A,B` is a tuple of those classes.
+"""
+
+from __future__ import annotations
+
+from jaxaudit.frontends.source.api.table import Table, merge, rows
+
+
+def _gymnax_like(package: str) -> Table:
+    """Builds the rows of a package with gymnax's interface: `reset(key, params)`, `step(key, state, action, params)`."""
+    return merge(
+        rows(
+            package,
+            "key.draw",
+            """
+            *.reset *.reset_env: key params
+            *.step *.step_env: key state action params
+            *.sample: key
+            """,
+            key="key",
+        ),
+        rows(
+            package,
+            "py.call_library",
+            "*.action_space *.observation_space *.state_space: params",
+            result=f"{package}.environments.spaces.Space",
+        ),
+    )
+
+
+_GYMNAX = merge(
+    _gymnax_like("gymnax"),
+    rows(
+        "gymnax",
+        "py.call_library",
+        "make: env_id",
+        result="gymnax.environments.environment.Environment,gymnax.environments.environment.EnvParams",
+    ),
+    # The wrappers for gym and dm_env keep a key of their own.
+    rows(
+        "gymnax.wrappers",
+        "py.random",
+        """
+        GymnaxToGymWrapper.reset GymnaxToVectorGymWrapper.reset:
+        GymnaxToGymWrapper.step GymnaxToVectorGymWrapper.step: action
+        """,
+    ),
+    rows("gymnax", "key.draw", "*.observe: key state action params", key="key"),
+    rows(
+        "gymnax",
+        "key.draw",
+        "wrappers.GymnaxToDmEnvWrapper.reset: key params\nwrappers.GymnaxToDmEnvWrapper.step: key timestep action params",
+        key="key",
+    ),
+)
+
+_CRAFTAX = merge(
+    _gymnax_like("craftax"),
+    rows(
+        "craftax.craftax_env",
+        "py.call_library",
+        "make_craftax_env_from_name make_craftax_env_from_params make_craftax_env_from_args: name auto_reset",
+        result="craftax.craftax_env.Environment",
+    ),
+)
+
+_BRAX = merge(
+    rows("brax", "key.draw", "*.reset: rng", key="rng"),
+    rows("brax", "py.call_library", "*.step: state action\n*.pipeline_init: q qd act ctrl\n*.pipeline_step: pipeline_state action"),
+    rows("brax.envs", "py.call_library", "get_environment: env_name", result="brax.envs.Env"),
+    rows(
+        "brax.envs",
+        "py.call_library",
+        "create: env_name episode_length action_repeat auto_reset batch_size",
+        result="brax.envs.Env",
+    ),
+    rows(
+        "brax.envs",
+        "py.call_library",
+        "training.wrap wrappers.training.wrap: env episode_length action_repeat randomization_fn",
+        result="brax.envs.Env",
+    ),
+    rows("brax.envs", "py.call_library", "register_environment: env_name env_class"),
+    rows(
+        "brax.training",
+        "key.draw",
+        """
+        acting.actor_step: env env_state policy key extra_fields
+        acting.generate_unroll: env env_state policy key unroll_length extra_fields
+        """,
+        key="key",
+    ),
+    rows("brax.training.replay_buffers", "key.draw", "*.init: key", key="key"),
+    rows(
+        "brax.training.distribution",
+        "key.draw",
+        "*.sample *.sample_no_postprocessing *.entropy: parameters seed",
+        key="seed",
+    ),
+)
+
+_JUMANJI = merge(
+    rows("jumanji", "py.call_library", "make: env_id", result="jumanji.env.Environment"),
+    rows("jumanji", "key.draw", "*.reset: key", key="key"),
+    rows("jumanji", "py.call_library", "*.step: state action"),
+)
+
+_NAVIX = merge(
+    rows("navix", "py.call_library", "make: name", result="navix.environments.Environment"),
+    rows("navix", "key.draw", "*.reset: key cache\n*.sample: key", key="key"),
+    rows("navix", "py.call_library", "*.step: timestep action"),
+)
+
+_JAXMARL = merge(
+    rows("jaxmarl", "py.call_library", "make: env_id", result="jaxmarl.environments.MultiAgentEnv"),
+    rows(
+        "jaxmarl",
+        "key.draw",
+        "*.reset: key\n*.step: key state actions reset_state\n*.step_env: key state actions\n*.sample: key",
+        key="key",
+    ),
+    rows("jaxmarl", "py.call_library", "*.action_space *.observation_space: agent", result="jaxmarl.environments.spaces.Space"),
+    rows("jaxmarl", "py.call_library", "*.get_avail_actions *.get_obs: state"),
+)
+
+_OTHERS = merge(
+    rows("xminigrid", "py.call_library", "make: env_id", result="xminigrid.environment.Environment,xminigrid.environment.EnvParams"),
+    rows("xminigrid", "key.draw", "*.reset: params key", key="key"),
+    rows("xminigrid", "py.call_library", "*.step: params timestep action"),
+    rows("pgx", "py.call_library", "make: env_id", result="pgx.Env"),
+    rows("pgx", "key.draw", "*.init: key\n*.step: state action key", key="key"),
+    rows("mujoco_playground.registry", "py.call_library", "load: env_name config", result="mujoco_playground.MjxEnv"),
+    rows("mujoco_playground", "key.draw", "*.reset: rng", key="rng"),
+    rows("mujoco_playground", "py.call_library", "*.step: state action"),
+)
+
+ROWS = merge(_GYMNAX, _CRAFTAX, _BRAX, _JUMANJI, _NAVIX, _JAXMARL, _OTHERS)
+"""How environments are made, reset, stepped and asked for their spaces."""

@@ -1,0 +1,234 @@
+"""Rows of flax: linen modules, nnx modules and their random streams, and the helpers for training.
+
+Flax folds a key that it is given into each module's path, so one key serves a whole module, and the same key given
+twice gives the same numbers twice. `folds` marks those rows. An `nnx.Rngs` that is made from keys takes them over:
+every key among the arguments of that `key.stream` counts as used.
+"""
+
+from __future__ import annotations
+
+from jaxaudit.frontends.source.api.table import ITSELF, merge, rows
+
+_LINEN = "flax.linen"
+
+_MODULE = merge(
+    rows(
+        f"{_LINEN}.Module",
+        "key.draw",
+        "init init_with_output lazy_init: rngs *args\napply bind: variables *args",
+        key="rngs",
+        folds=True,
+    ),
+    rows(f"{_LINEN}.Module", "key.stream", "make_rng: name"),
+    # These only look at shapes: nothing is drawn.
+    rows(f"{_LINEN}.Module", "py.call_library", "tabulate module_paths: rngs *args"),
+    rows(
+        f"{_LINEN}.Module",
+        "py.call_library",
+        """
+        clone copy is_initializing unbind:
+        get_variable: col name default
+        has_rng: name
+        has_variable: col name
+        is_mutable_collection: col
+        param: name init_fn *init_args
+        perturb: name value collection
+        put_variable: col name value
+        sow: col name value reduce_fn init_fn
+        """,
+    ),
+    rows(f"{_LINEN}.Module", "py.call_library", "variable: col name init_fn *init_args", result=f"{_LINEN}.Variable"),
+    rows(_LINEN, "py.call_library", "tabulate: module rngs"),
+    rows(_LINEN, "py.call_library", "apply: fn module mutable capture_intermediates", result=f"{_LINEN}.Applied"),
+    rows(
+        _LINEN,
+        "py.call_library",
+        "init init_with_output: fn module mutable capture_intermediates",
+        result=f"{_LINEN}.Initialised",
+    ),
+    rows(_LINEN, "key.draw", "Applied.__call__: variables *args", key="rngs", folds=True),
+    rows(_LINEN, "key.draw", "Initialised.__call__: rngs *args", key="rngs", folds=True),
+)
+
+_LAYERS = merge(
+    rows(
+        _LINEN,
+        "py.call_library",
+        """
+        Conv.__call__ ConvLocal.__call__ ConvTranspose.__call__ Dense.__call__ DenseGeneral.__call__ Embed.__call__: inputs
+        PReLU.__call__: inputs
+        Einsum.__call__: inputs einsum_str
+        Embed.attend: query
+        BatchNorm.__call__: x use_running_average
+        GroupNorm.__call__ InstanceNorm.__call__ LayerNorm.__call__ RMSNorm.__call__: x
+        ConvLSTMCell.__call__ GRUCell.__call__ LSTMCell.__call__ MGUCell.__call__: carry inputs
+        OptimizedLSTMCell.__call__ SimpleCell.__call__: carry inputs
+        """,
+    ),
+    # Without a key of its own a layer draws from the stream of its module.
+    rows(_LINEN, "key.draw", "Dropout.__call__: inputs deterministic rng", key="rng"),
+    rows(
+        _LINEN,
+        "key.draw",
+        """
+        MultiHeadAttention.__call__ MultiHeadDotProductAttention.__call__: inputs_q inputs_k inputs_v
+        SelfAttention.__call__: inputs_q mask deterministic dropout_rng sow_weights
+        dot_product_attention: query key value bias mask broadcast_dropout dropout_rng dropout_rate deterministic
+        dot_product_attention_weights: query key bias mask broadcast_dropout dropout_rng dropout_rate deterministic
+        """,
+        key="dropout_rng",
+    ),
+    # The carry is zeros unless the cell is told otherwise: the key is asked for and left unread.
+    rows(_LINEN, "array.create", "*Cell.initialize_carry: rng input_shape"),
+    rows(
+        _LINEN,
+        "array.convolve",
+        """
+        avg_pool: inputs window_shape strides padding count_include_pad
+        max_pool: inputs window_shape strides padding
+        pool: inputs init reduce_fn window_shape strides padding
+        """,
+    ),
+    rows(
+        _LINEN,
+        "array.create",
+        "make_attention_mask: query_input key_input pairwise_fn extra_batch_dims dtype\n"
+        "make_causal_mask: x extra_batch_dims dtype",
+    ),
+    rows(_LINEN, "array.map", "combine_masks: *masks"),
+    rows(_LINEN, "py.call_library", "merge_param: name a b\nunbox get_partition_spec: tree"),
+    rows(_LINEN, "device.place", "with_logical_constraint: x logical_axis_resources rules mesh fallback"),
+    rows(
+        _LINEN,
+        "py.call_library",
+        "with_partitioning: fn names mesh\nwith_logical_partitioning: fn names mesh rules",
+        result="jax.nn.Initializer",
+    ),
+)
+
+_NNX = "flax.nnx"
+
+_STREAMS = merge(
+    rows(_NNX, "key.stream", "Rngs: default", key="default", result=ITSELF, folds=True),
+    rows(_NNX, "key.stream", "RngStream: key", key="key", result=ITSELF, folds=True),
+    rows(f"{_NNX}.Rngs", "key.stream", "__call__ *:"),
+    rows(f"{_NNX}.RngStream", "key.stream", "__call__ *:"),
+    rows(f"{_NNX}.Rngs", "key.stream", "fork:\nbroadcast split: k", result=f"{_NNX}.Rngs"),
+    rows(f"{_NNX}.RngStream", "key.stream", "fork:\nbroadcast split: k", result=f"{_NNX}.RngStream"),
+    rows(f"{_NNX}.Rngs", "py.call_library", "items:"),
+    rows(_NNX, "py.call_library", "fork_rngs split_rngs: node\nrestore_rngs: backups"),
+)
+
+_STREAM_SAMPLERS = """
+    bits cauchy exponential laplace logistic maxwell normal rademacher: shape dtype
+    gumbel: shape dtype mode
+    uniform: shape dtype minval maxval
+    randint: shape minval maxval dtype
+    bernoulli: p shape mode
+    categorical: logits axis shape replace mode
+    choice: a shape replace p axis mode
+    permutation: x axis independent
+    truncated_normal: lower upper shape dtype
+    beta: a b shape dtype
+    gamma: a shape dtype
+    poisson: lam shape dtype
+    multivariate_normal: mean cov shape dtype method
+    """
+
+# Numbers from a stream use a fresh key each time, so there is no key to keep track of.
+_STREAM_DRAWS = merge(
+    rows(f"{_NNX}.Rngs", "py.call_library", _STREAM_SAMPLERS, draws=True),
+    rows(f"{_NNX}.RngStream", "py.call_library", _STREAM_SAMPLERS, draws=True),
+)
+
+_NNX_LAYERS = merge(
+    rows(
+        _NNX,
+        "py.call_library",
+        """
+        BatchNorm.__call__: x use_running_average
+        Conv.__call__ Embed.__call__ Linear.__call__ LinearGeneral.__call__: inputs out_sharding
+        ConvTranspose.__call__ PReLU.__call__: inputs
+        Dropout.__call__: inputs
+        Einsum.__call__: inputs einsum_str out_sharding
+        Embed.attend: query
+        GRUCell.__call__ LSTMCell.__call__ OptimizedLSTMCell.__call__ SimpleCell.__call__: carry inputs
+        GroupNorm.__call__ InstanceNorm.__call__ LayerNorm.__call__: x
+        LoRA.__call__ LoRALinear.__call__: x out_sharding
+        RMSNorm.__call__: x mask
+        MultiHeadAttention.__call__: inputs_q inputs_k inputs_v
+        """,
+    ),
+    rows(_NNX, "array.convolve", "avg_pool max_pool min_pool: inputs window_shape strides padding"),
+    rows(
+        _NNX,
+        "tree.other",
+        """
+        split state variables pop: node *filters
+        merge: graphdef_or_graphstate *states
+        update: node state *states
+        clone: node variables
+        graphdef: node
+        to_flat_state to_pure_dict: state
+        from_flat_state: flat_state
+        iter_graph iter_children: node
+        """,
+    ),
+    rows(
+        _NNX,
+        "py.call_library",
+        """
+        Optimizer.update ModelAndOptimizer.update: *args
+        Metric.update MultiMetric.update:
+        Metric.compute MultiMetric.compute Metric.reset MultiMetric.reset:
+        Module.eval Module.train:
+        Module.sow: variable_type name value
+        display: *args
+        get_partition_spec: tree
+        with_partitioning: initializer sharding mesh
+        """,
+    ),
+)
+
+_TRAINING = merge(
+    rows("flax.core", "tree.other", "freeze: xs\nunfreeze: x\ncopy: x add_or_replace\npop: x key\npretty_repr: x"),
+    rows("flax.core", "tree.other", "FrozenDict.unfreeze:\nFrozenDict.copy: add_or_replace\nFrozenDict.pop: key"),
+    rows(
+        "flax.training.train_state.TrainState",
+        "py.call_library",
+        "create:",
+        result="flax.training.train_state.TrainState",
+    ),
+    rows(
+        "flax.training.train_state.TrainState",
+        "py.call_library",
+        "apply_gradients replace:",
+        result="flax.training.train_state.TrainState",
+    ),
+    rows("flax.training.train_state.TrainState", "key.draw", "apply_fn: variables *args", key="rngs", folds=True),
+    rows("flax.training.common_utils", "key.split", "shard_prng_key: prng_key", key="prng_key"),
+    rows("flax.training.common_utils", "array.reshape", "shard: xs"),
+    rows("flax.training.common_utils", "array.expand", "onehot: labels num_classes on_value off_value"),
+    rows("flax.training.common_utils", "array.join", "stack_forest: forest\nget_metrics: device_metrics"),
+    rows("flax.training", "py.clock", "checkpoints.restore_checkpoint: ckpt_dir target\ncheckpoints.latest_checkpoint: ckpt_dir"),
+    rows(
+        "flax.jax_utils",
+        "device.place",
+        "replicate: tree devices axis_name\nunreplicate: tree\nprefetch_to_device: iterator size devices axis_name",
+    ),
+    rows("flax.traverse_util", "tree.other", "flatten_dict: xs keep_empty_nodes is_leaf sep\nunflatten_dict: xs sep"),
+    rows(
+        "flax.serialization",
+        "tree.other",
+        """
+        from_bytes: target encoded_bytes
+        from_state_dict: target state name
+        msgpack_restore: encoded_pytree
+        msgpack_serialize: pytree in_place
+        to_bytes to_state_dict: target
+        """,
+    ),
+)
+
+ROWS = merge(_MODULE, _LAYERS, _STREAMS, _STREAM_DRAWS, _NNX_LAYERS, _TRAINING)
+"""The functions, layers and module methods of flax that call no function of the user."""

@@ -1,0 +1,107 @@
+"""Rows of haiku: keys come from the stream of the transformed function, and from the `rng` of `init` and `apply`."""
+
+from __future__ import annotations
+
+from jaxaudit.frontends.source.api.table import ITSELF, merge, rows
+
+_NAME = "haiku"
+
+_STREAMS = merge(
+    rows(_NAME, "key.stream", "next_rng_key maybe_next_rng_key:\nnext_rng_keys: num"),
+    rows(_NAME, "key.stream", "PRNGSequence: key_or_seed", key="key_or_seed", result=ITSELF),
+    rows(f"{_NAME}.PRNGSequence", "key.stream", "__next__ next:\ntake: num"),
+    rows(f"{_NAME}.PRNGSequence", "py.call_library", "reserve: num"),
+    rows(_NAME, "py.call_library", "reserve_rng_keys: num"),
+    # The block under it draws from a stream that starts at this key.
+    rows(_NAME, "key.stream", "with_rng: key", key="key", result=ITSELF),
+)
+
+_DRAWS = rows(
+    _NAME,
+    "key.draw",
+    "dropout: rng rate x broadcast_dims\nmultinomial: rng logits num_samples",
+    key="rng",
+)
+
+_TRANSFORMS = merge(
+    rows(_NAME, "py.call_library", "transform: f", result="haiku.Transformed"),
+    rows(_NAME, "py.call_library", "transform_with_state: f", result="haiku.TransformedWithState"),
+    rows(_NAME, "py.call_library", "multi_transform: f", result="haiku.MultiTransformed"),
+    rows(_NAME, "py.call_library", "multi_transform_with_state: f", result="haiku.MultiTransformedWithState"),
+    rows(_NAME, "py.call_library", "without_apply_rng: f", result="haiku.TransformedWithoutRng"),
+    rows(_NAME, "py.call_library", "without_state: f", result="haiku.Transformed"),
+    rows(_NAME, "py.call_library", "with_empty_state: f", result="haiku.TransformedWithState"),
+    rows(
+        _NAME,
+        "key.draw",
+        """
+        Transformed.init TransformedWithState.init TransformedWithoutRng.init: rng *args
+        MultiTransformed.init MultiTransformedWithState.init: rng *args
+        Transformed.apply: params rng *args
+        TransformedWithState.apply: params state rng *args
+        """,
+        key="rng",
+    ),
+    rows(_NAME, "py.call_library", "TransformedWithoutRng.apply: params *args"),
+)
+
+_STATE = rows(
+    _NAME,
+    "py.call_library",
+    """
+    current_name get_params get_current_state get_initial_state running_init maybe_get_rng_sequence_state:
+    get_parameter get_state: name shape dtype init
+    set_state: name value
+    replace_rng_sequence_state: state
+    force_name name_like name_scope: name
+    """,
+)
+
+# Random initializers take their key from the stream, so calling one twice is harmless.
+_INITIALIZERS = rows(
+    f"{_NAME}.initializers",
+    "py.call_library",
+    """
+    Constant.__call__ Identity.__call__ Orthogonal.__call__ RandomNormal.__call__: shape dtype
+    RandomUniform.__call__ TruncatedNormal.__call__ UniformScaling.__call__ VarianceScaling.__call__: shape dtype
+    """,
+)
+
+_LAYERS = merge(
+    rows(
+        _NAME,
+        "py.call_library",
+        """
+        AvgPool.__call__ MaxPool.__call__: value
+        Bias.__call__: inputs multiplier
+        BatchNorm.__call__: inputs is_training test_local_stats scale offset
+        Conv1D.__call__ Conv2D.__call__ Conv3D.__call__ ConvND.__call__ Linear.__call__: inputs
+        Conv1DTranspose.__call__ Conv2DTranspose.__call__ Conv3DTranspose.__call__: inputs
+        DepthwiseConv1D.__call__ DepthwiseConv2D.__call__ SeparableDepthwiseConv2D.__call__: inputs
+        Embed.__call__: ids lookup_style precision
+        ExponentialMovingAverage.__call__: value update_stats
+        Flatten.__call__ Reshape.__call__ RMSNorm.__call__: inputs
+        GRU.__call__ ResetCore.__call__ DeepRNN.__call__ Conv2DLSTM.__call__: inputs state
+        GroupNorm.__call__: x scale offset
+        InstanceNorm.__call__ LayerNorm.__call__: inputs scale offset
+        LSTM.__call__ VanillaRNN.__call__: inputs prev_state
+        GRU.initial_state LSTM.initial_state VanillaRNN.initial_state DeepRNN.initial_state ResetCore.initial_state: batch_size
+        MultiHeadAttention.__call__: query key value mask
+        """,
+    ),
+    # Without a dropout rate the key is left unread.
+    rows(f"{_NAME}.nets", "key.draw", "MLP.__call__: inputs dropout_rate rng", key="rng"),
+    rows(_NAME, "array.convolve", "avg_pool max_pool: value window_shape strides padding channel_axis"),
+    rows(
+        f"{_NAME}.data_structures",
+        "tree.other",
+        """
+        is_subset merge: *structures
+        to_haiku_dict to_immutable_dict to_mutable_dict traverse: structure
+        tree_bytes tree_size: tree
+        """,
+    ),
+)
+
+ROWS = merge(_STREAMS, _DRAWS, _TRANSFORMS, _STATE, _INITIALIZERS, _LAYERS)
+"""The functions and layers of haiku; its `scan`, `vmap`, `grad` and the like are in the table of transformations."""

@@ -1,0 +1,175 @@
+"""Rows of optax: optimizers, losses, schedules and its functions on trees."""
+
+from __future__ import annotations
+
+from jaxaudit.frontends.source.api.table import merge, rows
+
+_NAME = "optax"
+_TRANSFORMATION = "optax.GradientTransformation"
+
+_OPTIMIZERS = merge(
+    rows(
+        _NAME,
+        "py.call_library",
+        """
+        adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad fromage lamb lars lbfgs: learning_rate
+        lion nadam nadamw novograd optimistic_adam optimistic_adam_v2 optimistic_gradient_descent radam: learning_rate
+        rmsprop rprop sgd sign_sgd signum sm3 yogi: learning_rate
+        polyak_sgd: max_learning_rate
+        chain named_chain: *args
+        freeze masked: inner mask
+        partition multi_transform: transforms param_labels
+        flatten: inner
+        lookahead: fast_optimizer sync_period slow_step_size
+        adaptive_grad_clip: clipping eps
+        add_decayed_weights: weight_decay mask
+        apply_every: k
+        apply_if_finite: inner max_consecutive_errors
+        centralize identity keep_params_nonnegative set_to_zero zero_nans:
+        clip: max_delta
+        clip_by_block_rms: threshold
+        clip_by_global_norm: max_norm
+        conditionally_mask conditionally_transform: inner should_transform_fn forward_extra_args
+        ema trace: decay
+        normalize_by_update_norm: scale_factor eps
+        scale: step_size
+        scale_by_learning_rate: learning_rate
+        scale_by_schedule: step_size_fn
+        with_extra_args_support: tx
+        MultiSteps.gradient_transformation:
+        """,
+        result=_TRANSFORMATION,
+    ),
+    rows(_NAME, "py.call_library", "scale_by_*: *args", result=_TRANSFORMATION),
+    rows(
+        f"{_NAME}.contrib",
+        "py.call_library",
+        """
+        acprop ademamix adopt cocob dadapt_adamw dog dowg galore madgrad momo momo_adam muon prodigy sophia: learning_rate
+        reduce_on_plateau: factor
+        mechanize sam schedule_free schedule_free_adamw schedule_free_sgd simplified_ademamix: *args
+        scale_by_*: *args
+        """,
+        result=_TRANSFORMATION,
+    ),
+    # The key is kept in the optimizer's state and split at each update.
+    rows(
+        _NAME,
+        "key.draw",
+        """
+        add_noise: eta gamma key
+        noisy_sgd: learning_rate eta gamma key
+        contrib.differentially_private_aggregate: l2_norm_clip noise_multiplier key
+        """,
+        key="key",
+        result=_TRANSFORMATION,
+    ),
+    rows(_NAME, "py.call_library", "inject_hyperparams: inner_factory static_args", result="optax.InjectedFactory"),
+    rows(_NAME, "py.call_library", "InjectedFactory.__call__: *args", result=_TRANSFORMATION),
+    rows(
+        _NAME,
+        "py.call_library",
+        """
+        GradientTransformation.init GradientTransformationExtraArgs.init MultiSteps.init: params
+        GradientTransformation.update GradientTransformationExtraArgs.update MultiSteps.update: updates state params
+        apply_updates: params updates
+        incremental_update: new_tensors old_tensors step_size
+        periodic_update: new_tensors old_tensors steps update_period
+        safe_increment safe_int32_increment: count
+        scale_gradient: inputs scale
+        init_empty_state: params
+        bias_correction: moment decay count
+        update_moment: updates moments decay order
+        update_infinity_moment: updates moments decay eps
+        """,
+    ),
+)
+
+_LOSSES = rows(
+    _NAME,
+    "py.call_library",
+    """
+    convex_kl_divergence kl_divergence: log_predictions targets axis where
+    kl_divergence_with_log_targets: log_predictions log_targets axis where
+    cosine_distance cosine_similarity: predictions targets epsilon
+    ctc_loss ctc_loss_with_forward_probs: logits logit_paddings labels label_paddings blank_id log_epsilon
+    hinge_loss: predictor_outputs targets
+    huber_loss: predictions targets delta
+    l2_loss log_cosh squared_error: predictions targets
+    ntxent: embeddings labels temperature
+    poly_loss_cross_entropy: logits labels epsilon axis where
+    safe_softmax_cross_entropy: logits labels
+    sigmoid_binary_cross_entropy: logits labels
+    sigmoid_focal_loss: logits labels alpha gamma
+    smooth_labels: labels alpha
+    softmax_cross_entropy: logits labels axis where
+    softmax_cross_entropy_with_integer_labels: logits labels axis where
+    triplet_margin_loss: anchors positives negatives axis p margin eps
+    global_norm: updates
+    safe_norm: x min_norm ord axis keepdims
+    safe_root_mean_squares: x min_rms
+    projection_*: *args
+    """,
+    loss=True,
+)
+
+_SCHEDULES = merge(
+    rows(
+        _NAME,
+        "py.call_library",
+        """
+        constant_schedule: value
+        cosine_decay_schedule: init_value decay_steps alpha exponent
+        cosine_onecycle_schedule: transition_steps peak_value pct_start div_factor final_div_factor
+        exponential_decay: init_value transition_steps decay_rate transition_begin staircase end_value
+        join_schedules: schedules boundaries
+        linear_onecycle_schedule: transition_steps peak_value pct_start pct_final div_factor final_div_factor
+        linear_schedule: init_value end_value transition_steps transition_begin
+        piecewise_constant_schedule: init_value boundaries_and_scales
+        piecewise_interpolate_schedule: interpolate_type init_value boundaries_and_scales
+        polynomial_schedule: init_value end_value power transition_steps transition_begin
+        sgdr_schedule: cosine_kwargs
+        warmup_constant_schedule: init_value peak_value warmup_steps
+        warmup_cosine_decay_schedule: init_value peak_value warmup_steps decay_steps end_value exponent
+        """,
+        result="optax.Schedule",
+    ),
+    rows(
+        _NAME,
+        "py.call_library",
+        "warmup_exponential_decay_schedule: init_value peak_value warmup_steps transition_steps decay_rate transition_begin "
+        "staircase end_value",
+        result="optax.Schedule",
+    ),
+    rows(_NAME, "array.map", "Schedule.__call__: count"),
+)
+
+_TREES = merge(
+    rows(
+        f"{_NAME}.tree",
+        "tree.other",
+        """
+        add: tree_x tree_y *other_trees
+        add_scale: tree_x scalar tree_y
+        cast: tree dtype
+        cast_like: tree other_tree
+        clip: tree min_value max_value
+        div mul sub vdot: tree_x tree_y
+        full_like: tree fill_value dtype
+        get: tree key default filtering
+        get_all_with_path: tree key filtering
+        max min real size sum conj dtype: tree
+        norm: tree ord squared
+        ones_like zeros_like: tree dtype
+        scale: scalar tree
+        where: condition tree_x tree_y
+        """,
+    ),
+    rows(f"{_NAME}.tree", "key.draw", "random_like: rng_key target_tree sampler dtype", key="rng_key"),
+    rows(f"{_NAME}.tree", "key.split", "split_key_like: rng_key target_tree", key="rng_key"),
+    rows(f"{_NAME}.perturbations", "key.draw", "*.sample: key sample_shape dtype", key="key"),
+    rows(_NAME, "key.draw", "power_iteration: matrix", key="key"),
+)
+
+ROWS = merge(_OPTIMIZERS, _LOSSES, _SCHEDULES, _TREES)
+"""The public functions of optax that call no function of the user."""

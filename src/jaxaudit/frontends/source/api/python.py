@@ -1,0 +1,91 @@
+"""Rows of Python's standard library and of NumPy: what runs in Python while a function is traced."""
+
+from __future__ import annotations
+
+from jaxaudit.frontends.source.api import numpy as jax_numpy
+from jaxaudit.frontends.source.api import numpy_more
+from jaxaudit.frontends.source.api.rows import Row
+from jaxaudit.frontends.source.api.table import ITSELF, Table, merge, rows
+
+_RANDOM = merge(
+    rows("random", "py.random", "*:\nrandom:\nuniform randint: a b\nchoice shuffle: x\nseed: a"),
+    rows("random", "py.call_library", "Random: x", result=ITSELF),
+    rows("random", "py.random", "Random.*:"),
+    rows("secrets", "py.random", "*:"),
+    rows("uuid", "py.random", "uuid1 uuid4:"),
+    rows("os", "py.random", "urandom: size"),
+    rows("numpy.random", "py.random", "*:\nnormal: loc scale size\nuniform: low high size\nseed: seed\nrand randn: *args"),
+    rows("numpy.random", "py.call_library", "default_rng Generator: seed", result="numpy.random.Generator"),
+    rows("numpy.random", "py.call_library", "RandomState: seed", result=ITSELF),
+    rows("numpy.random", "py.call_library", "SeedSequence PCG64 Philox MT19937: seed"),
+    rows("numpy.random", "py.random", "Generator.* RandomState.*:"),
+)
+
+_OUTSIDE = merge(
+    rows(
+        "time",
+        "py.clock",
+        "time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time:\nctime localtime gmtime: secs",
+    ),
+    rows("time", "py.clock", "strftime: format t\nsleep: secs"),
+    rows("datetime", "py.clock", "datetime.now: tz\ndatetime.utcnow datetime.today date.today:"),
+    rows("os", "py.clock", "getenv environ.get: key default\ngetcwd getpid cpu_count:\nlistdir: path\nenviron.setdefault: key default"),
+    rows("os.path", "py.clock", "exists isfile isdir getsize getmtime: path"),
+    rows("builtins", "py.clock", "open: file mode\ninput: prompt"),
+    rows("pathlib.Path", "py.clock", "read_text read_bytes exists open is_file is_dir: *args"),
+    rows("numpy", "py.clock", "load loadtxt genfromtxt fromfile: file"),
+    rows("pickle", "py.clock", "load: file"),
+    rows("json", "py.clock", "load: fp"),
+)
+
+_PRINTS = merge(
+    rows("builtins", "py.print", "print: *args"),
+    rows(
+        "logging",
+        "py.print",
+        "debug info warning warn error critical exception: msg *args\nlog: level msg *args\n"
+        "Logger.debug Logger.info Logger.warning Logger.warn Logger.error Logger.critical Logger.exception: msg *args\n"
+        "Logger.log: level msg *args",
+    ),
+    rows("logging", "py.call_library", "getLogger: name", result="logging.Logger"),
+    rows("absl.logging", "py.print", "debug info warning error fatal vlog log exception: msg *args"),
+    rows("pprint", "py.print", "pprint pp: object"),
+    rows("warnings", "py.print", "warn: message category"),
+    rows("wandb", "py.print", "log: data"),
+    rows("rich", "py.print", "print: *args"),
+    rows("tqdm.tqdm", "py.print", "write: s"),
+)
+
+_CONVERSIONS = merge(
+    rows("builtins", "py.to_python", "float int bool complex: x"),
+    rows("builtins", "py.format", "str repr ascii: object"),
+)
+
+
+def _as_in_jax() -> Table:
+    """Gives NumPy's functions the parameters that their twins in `jax.numpy` have."""
+    twins = jax_numpy.ROWS | numpy_more.ROWS
+    return {
+        name.removeprefix("jax."): Row("array.numpy", row.params)
+        for name, row in twins.items()
+        if row.op.startswith("array.")
+    }
+
+
+_LIBRARIES = merge(
+    rows("numpy", "array.numpy", "*:"),
+    rows("scipy", "array.numpy", "special.*: x\nlinalg.* signal.* ndimage.* sparse.* spatial.* stats.*: *args"),
+    rows("scipy", "py.random", "stats.*.rvs:"),
+    rows("math", "py.call_library", "*: x y"),
+    rows("cmath", "py.call_library", "*: x y"),
+    rows("operator", "array.map", "abs neg not_ pos invert: a"),
+    rows("operator", "array.map", "add and_ eq floordiv ge gt le lt mod mul ne or_ pow sub truediv xor: a b"),
+    rows("operator", "array.dot", "matmul: a b"),
+    rows("re", "py.call_library", "*:"),
+    rows("os.path", "py.call_library", "basename dirname join splitext abspath: *paths"),
+    rows("json", "py.call_library", "dumps loads: obj"),
+    rows("copy", "py.call_library", "copy deepcopy: x"),
+)
+
+ROWS = merge(_RANDOM, _OUTSIDE, _PRINTS, _CONVERSIONS, _as_in_jax(), _LIBRARIES)
+"""The parts of Python and NumPy that matter to traced code; `functools`, `itertools` and the like are read elsewhere."""
