@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 from typing import TypeVar
 
 from pathspec import GitIgnoreSpec
@@ -107,11 +108,11 @@ def _guard(work: Callable[[], Result], otherwise: Result, stage: str, faults: li
         return work()
     except UsageError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the rest of the report must stand
+    except Exception as error:
         if os.environ.get("JAXAUDIT_DEBUG"):
             raise
         last = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{os.path.basename(last.filename)}:{last.lineno}"
+        place = f"{Path(last.filename).name}:{last.lineno}"
         faults.append(f"internal error in {stage}: {type(error).__name__}: {error} ({place})")
         return otherwise
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import resources
+from pathlib import Path
 
 import msgspec
 
@@ -23,3 +24,8 @@ def make_schema() -> str:
 def shipped_schema() -> str:
     """Read the schema file that is part of the package."""
     return resources.files("jaxaudit.reports").joinpath("report.schema.json").read_text(encoding="utf-8")
+
+
+def write_schema() -> None:
+    """Write the schema file anew, after a change of the model."""
+    Path(__file__).with_name("report.schema.json").write_text(make_schema(), encoding="utf-8")

@@ -65,11 +65,9 @@ def summary_line(report: Report) -> Text:
 def coverage_line(report: Report, *, verbose: bool = False) -> str:
     """Say in one line how far the audit saw."""
     seen = report.coverage
-    parts = [
-        f"Read {_count(seen.files, 'file', 'files')} ({_count(seen.lines, 'line', 'lines')}), "
-        f"entered {seen.entered} of {_count(seen.functions, 'function', 'functions')}",
-        _decided(seen, verbose=verbose),
-    ]
+    read = f"Read {_count(seen.files, 'file', 'files')} ({_count(seen.lines, 'line', 'lines')})"
+    entered = f"entered {seen.entered} of {_count(seen.functions, 'function', 'functions')}"
+    parts = [f"{read}, {entered}", _decided(seen, verbose=verbose)]
     if seen.suppressed:
         parts.append(f"{_count(seen.suppressed, 'finding', 'findings')} suppressed")
     return "; ".join(parts) + "."

@@ -6,6 +6,7 @@ click is imported up front, so that `--version` and `--help` answer at once.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -175,8 +176,7 @@ def _audit(options: Options, config: Config) -> Outcome:
 
     if "-" in options.paths:
         name = options.stdin_filename or "stdin.py"
-        data = click.get_binary_stream("stdin").read()
-        return audit_text(name, data, config, force_exclude=options.force_exclude)
+        return audit_text(name, sys.stdin.buffer.read(), config, force_exclude=options.force_exclude)
     paths = options.paths or (".",)
     outcome = audit_paths(paths, config, force_exclude=options.force_exclude)
     if not outcome.report.targets:
@@ -187,14 +187,21 @@ def _audit(options: Options, config: Config) -> Outcome:
 def _answer(outcome: Outcome, options: Options) -> None:
     """Write what was asked for to the file that was asked for, else to standard output."""
     if options.output is None:
-        stream = click.get_text_stream("stdout", errors="backslashreplace")
-        _render(outcome, options, stream)
+        _render(outcome, options, _stdout(options.format))
         return
     try:
         with options.output.open("w", encoding="utf-8") as stream:
             _render(outcome, options, stream)
     except OSError as error:
         raise UsageError(f"cannot write {options.output}: {error.strerror or error}") from error
+
+
+def _stdout(format_name: str) -> TextIO:
+    """Give standard output: JSON is UTF-8 always, and text shows what the terminal cannot as escapes."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        encoding = "utf-8" if format_name == "json" else sys.stdout.encoding
+        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
+    return sys.stdout
 
 
 def _render(outcome: Outcome, options: Options, out: TextIO) -> None:
