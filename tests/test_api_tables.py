@@ -24,13 +24,14 @@ VERIFIED = "jax flax equinox haiku distrax numpyro optax gymnax brax rlax blackj
 # Their samplers are declared with the key that they fill in by themselves.
 STREAMS = ("flax.nnx.Rngs.", "flax.nnx.RngStream.")
 
-# Classes that stand for a function's result and have no public name of their own.
+# Canonical names under which nothing can be found: classes of results, and names that live one module deeper.
 INVENTED = (
     "jax.nn.Initializer jax.nn.ConstantInitializer flax.linen.Applied flax.linen.Initialised "
     "flax.training.train_state.TrainState.apply_fn haiku.Transformed haiku.MultiTransformed optax.InjectedFactory "
     "optax.Schedule optax.GradientTransformation blackjax.AdaptationAlgorithm blackjax.Kernel "
-    "blackjax.SamplingAlgorithm blackjax.VIAlgorithm blackjax.normal_random_walk rlax.DiscreteDistribution rlax.ContinuousDistribution "
-    "jax.config gymnax.wrappers.GymnaxToVectorGymWrapper"
+    "blackjax.SamplingAlgorithm blackjax.VIAlgorithm blackjax.normal_random_walk rlax.DiscreteDistribution "
+    "rlax.ContinuousDistribution jax.config gymnax.wrappers.GymnaxToVectorGymWrapper haiku.TransformedWithoutRng "
+    "optax.kl_divergence_with_log_targets optax.poly_loss_cross_entropy optax.triplet_margin_loss"
 )
 
 # Functions of older versions that code in the wild still calls.

@@ -22,6 +22,12 @@ def _reexports(target: str, modules: str, names: str) -> None:
             NAMES[f"{module}.{name}"] = f"{target}.{name}"
 
 
+def _prefixed(target: str, old: str, names: str) -> None:
+    """Records names that differ in what stands before them alone."""
+    for name in names.split():
+        NAMES[old + name] = target + name
+
+
 def _modules(target: str, spellings: str) -> None:
     """Records several spellings of one module or class."""
     for spelling in spellings.split():
@@ -49,12 +55,13 @@ _reexports(
 )
 
 # Trees.
-_TREE = (
-    "all broadcast flatten flatten_with_path leaves leaves_with_path map map_with_path reduce reduce_associative "
-    "structure transpose unflatten"
-)
-for _name in _TREE.split():
-    _same(f"jax.tree.{_name}", f"jax.tree_util.tree_{_name} jax.tree_{_name} jax._src.tree_util.tree_{_name}")
+for _old in ("jax.tree_util.tree_", "jax.tree_", "jax._src.tree_util.tree_"):
+    _prefixed(
+        "jax.tree.",
+        _old,
+        "all broadcast flatten flatten_with_path leaves leaves_with_path map map_with_path reduce reduce_associative "
+        "structure transpose unflatten",
+    )
 _same("jax.tree.map", "jax.tree_multimap jax.tree_util.tree_multimap")
 _same("jax.tree.flatten_with_path", "jax.tree_util.tree_flatten_with_keys")
 _same("jax.tree_util.Partial", "jax.Partial jax._src.tree_util.Partial")
@@ -92,8 +99,9 @@ _modules("jax.random", "jax._src.random")
 _modules("jax.nn", "jax._src.nn.functions jax._src.nn jax.experimental.nn")
 _modules("jax.nn.initializers", "jax._src.nn.initializers flax.linen.initializers flax.nnx.initializers")
 _modules("jax.nn.initializers", "flax.nnx.nn.initializers jax.experimental.stax.initializers")
-_modules("jax.lax", "jax._src.lax jax._src.lax.lax jax._src.lax.control_flow jax._src.lax.parallel jax._src.lax.slicing")
-_modules("jax.lax", "jax.lax.lax jax.lax.control_flow jax.lax.parallel jax._src.lax.convolution jax._src.lax.windowed_reductions")
+_modules("jax.lax", "jax._src.lax jax._src.lax.lax jax._src.lax.control_flow jax._src.lax.convolution")
+_modules("jax.lax", "jax._src.lax.parallel jax._src.lax.slicing jax._src.lax.windowed_reductions")
+_parts("jax.lax", "lax control_flow parallel")
 _modules("jax.lax.linalg", "jax._src.lax.linalg")
 _modules("jax.numpy", "jax._src.numpy jax._src.numpy.lax_numpy jax._src.numpy.reductions jax._src.numpy.ufuncs")
 _modules("jax.numpy", "jax.numpy.lax_numpy jax._src.numpy.setops jax._src.numpy.indexing jax._src.numpy.array_creation")
@@ -140,11 +148,14 @@ _parts(
 _parts("numpyro.distributions", "continuous discrete directional distribution conjugate mixtures truncated transforms")
 _parts("numpyro.infer", "mcmc svi hmc elbo util autoguide barker sa ensemble mixed_hmc hmc_gibbs gibbs initialization")
 _parts("numpyro", "primitives")
-_parts("optax", "losses schedules transforms projections optimizers _src.base _src.alias _src.transform _src.loss _src.update")
-for _name in "add add_scale cast cast_like clip div full_like get get_all_with_path max min mul norm ones_like".split():
-    _same(f"optax.tree.{_name}", f"optax.tree_utils.tree_{_name}")
-for _name in "random_like scale size split_key_like sub sum vdot where zeros_like conj dtype real".split():
-    _same(f"optax.tree.{_name}", f"optax.tree_utils.tree_{_name}")
+_parts("optax", "losses schedules transforms projections optimizers")
+_parts("optax", "_src.base _src.alias _src.transform _src.loss _src.update")
+_prefixed(
+    "optax.tree.",
+    "optax.tree_utils.tree_",
+    "add add_scale cast cast_like clip conj div dtype full_like get get_all_with_path max min mul norm ones_like "
+    "random_like real scale size split_key_like sub sum vdot where zeros_like",
+)
 _same("optax.tree.norm", "optax.tree_utils.tree_l2_norm")
 _modules("tensorflow_probability.substrates.jax", "tfp.substrates.jax tensorflow_probability.substrates.jax.python")
 _modules("diffrax", "diffrax._brownian diffrax._brownian.tree diffrax._brownian.path")
@@ -152,5 +163,4 @@ _parts("chex", "_src.asserts _src.pytypes")
 _modules("einops", "einops.einops")
 
 # Python's builtins, by their bare names.
-for _name in "print open input float int bool complex str repr ascii".split():
-    _same(f"builtins.{_name}", _name)
+_prefixed("builtins.", "", "ascii bool complex float input int open print repr str")

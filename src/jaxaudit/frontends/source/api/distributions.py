@@ -99,7 +99,7 @@ _INFERENCE = merge(
         *.loss *.loss_with_mutable_state: rng_key param_map model guide *args
         *.init: rng_key num_warmup init_params model_args model_kwargs
         *.sample_posterior: rng_key params *args
-        initialize_model find_valid_initial_params: rng_key model
+        initialize_model: rng_key model
         psis_diagnostic: rng_key param_map model guide *args
         """,
         key="rng_key",
@@ -116,7 +116,12 @@ _INFERENCE = merge(
         init_to_feasible init_to_mean init_to_median init_to_sample init_to_uniform init_to_value: site
         """,
     ),
-    rows("numpyro.contrib.einstein", "key.draw", "*.run: rng_key num_steps *args\n*.init: rng_key *args", key="rng_key"),
+    rows(
+        "numpyro.contrib.einstein",
+        "key.draw",
+        "*.run: rng_key num_steps *args\n*.init: rng_key *args",
+        key="rng_key",
+    ),
 )
 
 _TFP = "tensorflow_probability.substrates.jax"
@@ -138,7 +143,11 @@ _TFP_ROWS = merge(
         kl_divergence: distribution_a distribution_b
         """,
     ),
-    rows(f"{_TFP}.bijectors", "py.call_library", "*.forward: x\n*.inverse: y\n*.forward_log_det_jacobian: x event_ndims"),
+    rows(
+        f"{_TFP}.bijectors",
+        "py.call_library",
+        "*.forward: x\n*.inverse: y\n*.forward_log_det_jacobian: x event_ndims",
+    ),
     rows(f"{_TFP}.random", "key.split", "split_seed: seed n", key="seed"),
     rows(f"{_TFP}.mcmc", "key.draw", "sample_chain: num_results current_state", key="seed"),
 )

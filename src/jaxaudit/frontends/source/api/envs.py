@@ -9,7 +9,7 @@ from jaxaudit.frontends.source.api.table import Table, merge, rows
 
 
 def _gymnax_like(package: str) -> Table:
-    """Builds the rows of a package with gymnax's interface: `reset(key, params)`, `step(key, state, action, params)`."""
+    """Builds the rows of a package with gymnax's interface, in which both `reset` and `step` take a key."""
     return merge(
         rows(
             package,
@@ -51,7 +51,8 @@ _GYMNAX = merge(
     rows(
         "gymnax",
         "key.draw",
-        "wrappers.GymnaxToDmEnvWrapper.reset: key params\nwrappers.GymnaxToDmEnvWrapper.step: key timestep action params",
+        "wrappers.GymnaxToDmEnvWrapper.reset: key params\n"
+        "wrappers.GymnaxToDmEnvWrapper.step: key timestep action params",
         key="key",
     ),
 )
@@ -68,7 +69,8 @@ _CRAFTAX = merge(
 
 _BRAX = merge(
     rows("brax", "key.draw", "*.reset: rng", key="rng"),
-    rows("brax", "py.call_library", "*.step: state action\n*.pipeline_init: q qd act ctrl\n*.pipeline_step: pipeline_state action"),
+    rows("brax", "py.call_library", "*.step: state action\n*.pipeline_init: q qd act ctrl"),
+    rows("brax", "py.call_library", "*.pipeline_step: pipeline_state action"),
     rows("brax.envs", "py.call_library", "get_environment: env_name", result="brax.envs.Env"),
     rows(
         "brax.envs",
@@ -121,12 +123,22 @@ _JAXMARL = merge(
         "*.reset: key\n*.step: key state actions reset_state\n*.step_env: key state actions\n*.sample: key",
         key="key",
     ),
-    rows("jaxmarl", "py.call_library", "*.action_space *.observation_space: agent", result="jaxmarl.environments.spaces.Space"),
+    rows(
+        "jaxmarl",
+        "py.call_library",
+        "*.action_space *.observation_space: agent",
+        result="jaxmarl.environments.spaces.Space",
+    ),
     rows("jaxmarl", "py.call_library", "*.get_avail_actions *.get_obs: state"),
 )
 
 _OTHERS = merge(
-    rows("xminigrid", "py.call_library", "make: env_id", result="xminigrid.environment.Environment,xminigrid.environment.EnvParams"),
+    rows(
+        "xminigrid",
+        "py.call_library",
+        "make: env_id",
+        result="xminigrid.environment.Environment,xminigrid.environment.EnvParams",
+    ),
     rows("xminigrid", "key.draw", "*.reset: params key", key="key"),
     rows("xminigrid", "py.call_library", "*.step: params timestep action"),
     rows("pgx", "py.call_library", "make: env_id", result="pgx.Env"),

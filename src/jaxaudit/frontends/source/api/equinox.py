@@ -6,7 +6,9 @@ from jaxaudit.frontends.source.api.table import ITSELF, merge, rows
 
 _NN = "equinox.nn"
 _CONV = "in_channels out_channels kernel_size stride padding dilation groups use_bias padding_mode dtype"
-_TRANSPOSE = "in_channels out_channels kernel_size stride output_padding padding dilation groups use_bias padding_mode dtype"
+_TRANSPOSE = (
+    "in_channels out_channels kernel_size stride output_padding padding dilation groups use_bias padding_mode dtype"
+)
 _ATTENTION = (
     "num_heads query_size key_size value_size output_size qk_size vo_size use_query_bias use_key_bias use_value_bias "
     "use_output_bias dropout_p inference dtype"

@@ -55,8 +55,8 @@ _LAYERS = merge(
         _LINEN,
         "py.call_library",
         """
-        Conv.__call__ ConvLocal.__call__ ConvTranspose.__call__ Dense.__call__ DenseGeneral.__call__ Embed.__call__: inputs
-        PReLU.__call__: inputs
+        Conv.__call__ ConvLocal.__call__ ConvTranspose.__call__ Dense.__call__ DenseGeneral.__call__: inputs
+        Embed.__call__ PReLU.__call__: inputs
         Einsum.__call__: inputs einsum_str
         Embed.attend: query
         BatchNorm.__call__: x use_running_average
@@ -154,7 +154,8 @@ _NNX_LAYERS = merge(
         Embed.attend: query
         GRUCell.__call__ LSTMCell.__call__ OptimizedLSTMCell.__call__ SimpleCell.__call__: carry inputs
         GroupNorm.__call__ InstanceNorm.__call__ LayerNorm.__call__: x
-        LoRA.__call__ LoRALinear.__call__: x out_sharding
+        LoRA.__call__: x
+        LoRALinear.__call__: x out_sharding
         RMSNorm.__call__: x mask
         MultiHeadAttention.__call__: inputs_q inputs_k inputs_v
         """,
@@ -210,7 +211,7 @@ _TRAINING = merge(
     rows("flax.training.common_utils", "array.reshape", "shard: xs"),
     rows("flax.training.common_utils", "array.expand", "onehot: labels num_classes on_value off_value"),
     rows("flax.training.common_utils", "array.join", "stack_forest: forest\nget_metrics: device_metrics"),
-    rows("flax.training", "py.clock", "checkpoints.restore_checkpoint: ckpt_dir target\ncheckpoints.latest_checkpoint: ckpt_dir"),
+    rows("flax.training.checkpoints", "py.clock", "restore_checkpoint: ckpt_dir target\nlatest_checkpoint: ckpt_dir"),
     rows(
         "flax.jax_utils",
         "device.place",

@@ -53,7 +53,8 @@ _STATE = rows(
     get_parameter get_state: name shape dtype init
     set_state: name value
     replace_rng_sequence_state: state
-    force_name name_like name_scope: name
+    force_name name_scope: name
+    name_like: method_name
     """,
 )
 
@@ -85,7 +86,8 @@ _LAYERS = merge(
         GroupNorm.__call__: x scale offset
         InstanceNorm.__call__ LayerNorm.__call__: inputs scale offset
         LSTM.__call__ VanillaRNN.__call__: inputs prev_state
-        GRU.initial_state LSTM.initial_state VanillaRNN.initial_state DeepRNN.initial_state ResetCore.initial_state: batch_size
+        GRU.initial_state LSTM.initial_state VanillaRNN.initial_state DeepRNN.initial_state: batch_size
+        ResetCore.initial_state: batch_size
         MultiHeadAttention.__call__: query key value mask
         """,
     ),
@@ -96,8 +98,10 @@ _LAYERS = merge(
         f"{_NAME}.data_structures",
         "tree.other",
         """
-        is_subset merge: *structures
-        to_haiku_dict to_immutable_dict to_mutable_dict traverse: structure
+        is_subset:
+        merge: *structures
+        to_haiku_dict traverse: structure
+        to_immutable_dict to_mutable_dict: mapping
         tree_bytes tree_size: tree
         """,
     ),

@@ -9,7 +9,8 @@ _TREES = merge(
         "jax.tree",
         "tree.other",
         """
-        all flatten leaves structure: tree is_leaf
+        all: tree
+        flatten leaves structure: tree is_leaf
         broadcast: prefix_tree full_tree is_leaf
         flatten_with_path leaves_with_path: tree is_leaf is_leaf_takes_path
         reduce: function tree initializer is_leaf

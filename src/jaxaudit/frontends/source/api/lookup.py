@@ -38,7 +38,7 @@ ROWS: Table = merge(*(table.ROWS for table in _TABLES))
 
 @cache
 def canonical(name: str) -> str:
-    """Returns the one spelling of a qualified name: old names, aliases and re-exports become the current public name."""
+    """Returns the one spelling of a qualified name: old names and re-exports become the current public name."""
     for _ in range(8):
         renamed = _rename(name)
         if renamed == name:

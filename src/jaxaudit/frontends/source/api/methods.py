@@ -9,10 +9,9 @@ from __future__ import annotations
 from jaxaudit.frontends.source.api import numpy, numpy_more
 from jaxaudit.frontends.source.api.table import Table, merge, rows
 
-ATTRIBUTES = frozenset(
-    "array." + name
-    for name in "T mT at aval device dtype format imag itemsize nbytes ndim real shape sharding size weak_type".split()
-)
+_ATTRIBUTES = "T mT at aval device dtype format imag itemsize nbytes ndim real shape sharding size weak_type"
+
+ATTRIBUTES = frozenset(f"array.{name}" for name in _ATTRIBUTES.split())
 """The rows that are read without a call."""
 
 _SAME = (
@@ -33,7 +32,8 @@ _METHODS = merge(
     rows("array", "array.reshape", "reshape: a *shape\nflatten: a order"),
     rows("array", "array.permute", "transpose: a *axes\nT mT: a"),
     rows("array", "array.map", "imag real: val"),
-    rows("array", "array.shape", "aval device devices dtype format itemsize nbytes ndim shape sharding size weak_type: a"),
+    rows("array", "array.shape", "aval device devices dtype format itemsize nbytes ndim shape: a"),
+    rows("array", "array.shape", "sharding size weak_type: a"),
     rows("array", "array.at", "at: base"),
     rows("array", "py.to_python", "item: a *args\ntolist tobytes: a"),
     rows("array", "device.place", "block_until_ready copy_to_host_async: x\nto_device: x device"),

@@ -12,12 +12,13 @@ _OPTIMIZERS = merge(
         _NAME,
         "py.call_library",
         """
-        adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad fromage lamb lars lbfgs: learning_rate
-        lion nadam nadamw novograd optimistic_adam optimistic_adam_v2 optimistic_gradient_descent radam: learning_rate
-        rmsprop rprop sgd sign_sgd signum sm3 yogi: learning_rate
+        adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad fromage: learning_rate
+        lamb lars lbfgs lion nadam nadamw novograd optimistic_adam optimistic_adam_v2: learning_rate
+        optimistic_gradient_descent radam rmsprop rprop sgd sign_sgd signum sm3 yogi: learning_rate
         polyak_sgd: max_learning_rate
         chain named_chain: *args
-        freeze masked: inner mask
+        freeze: mask
+        masked: inner mask
         partition multi_transform: transforms param_labels
         flatten: inner
         lookahead: fast_optimizer sync_period slow_step_size
@@ -45,7 +46,8 @@ _OPTIMIZERS = merge(
         f"{_NAME}.contrib",
         "py.call_library",
         """
-        acprop ademamix adopt cocob dadapt_adamw dog dowg galore madgrad momo momo_adam muon prodigy sophia: learning_rate
+        acprop ademamix adopt cocob dadapt_adamw dog dowg galore madgrad momo momo_adam: learning_rate
+        muon prodigy sophia: learning_rate
         reduce_on_plateau: factor
         mechanize sam schedule_free schedule_free_adamw schedule_free_sgd simplified_ademamix: *args
         scale_by_*: *args
@@ -91,16 +93,15 @@ _LOSSES = rows(
     """
     convex_kl_divergence kl_divergence: log_predictions targets axis where
     kl_divergence_with_log_targets: log_predictions log_targets axis where
-    cosine_distance cosine_similarity: predictions targets epsilon
-    ctc_loss ctc_loss_with_forward_probs: logits logit_paddings labels label_paddings blank_id log_epsilon
+    cosine_distance cosine_similarity: predictions targets
+    ctc_loss ctc_loss_with_forward_probs: logits logit_paddings labels label_paddings
     hinge_loss: predictor_outputs targets
-    huber_loss: predictions targets delta
-    l2_loss log_cosh squared_error: predictions targets
+    huber_loss l2_loss log_cosh squared_error: predictions targets
     ntxent: embeddings labels temperature
     poly_loss_cross_entropy: logits labels epsilon axis where
     safe_softmax_cross_entropy: logits labels
     sigmoid_binary_cross_entropy: logits labels
-    sigmoid_focal_loss: logits labels alpha gamma
+    sigmoid_focal_loss: logits labels
     smooth_labels: labels alpha
     softmax_cross_entropy: logits labels axis where
     softmax_cross_entropy_with_integer_labels: logits labels axis where
@@ -137,8 +138,8 @@ _SCHEDULES = merge(
     rows(
         _NAME,
         "py.call_library",
-        "warmup_exponential_decay_schedule: init_value peak_value warmup_steps transition_steps decay_rate transition_begin "
-        "staircase end_value",
+        "warmup_exponential_decay_schedule: init_value peak_value warmup_steps transition_steps decay_rate "
+        "transition_begin staircase end_value",
         result="optax.Schedule",
     ),
     rows(_NAME, "array.map", "Schedule.__call__: count"),

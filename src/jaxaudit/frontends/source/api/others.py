@@ -33,7 +33,12 @@ _RLAX = merge(
         "epsilon_greedy: epsilon\ngreedy:\nsoftmax: temperature\nclipped_entropy_softmax: temperature entropy_clip",
         result="rlax.DiscreteDistribution",
     ),
-    rows("rlax", "py.call_library", "gaussian_diagonal: sigma\nsquashed_gaussian: sigma_min sigma_max", result="rlax.ContinuousDistribution"),
+    rows(
+        "rlax",
+        "py.call_library",
+        "gaussian_diagonal: sigma\nsquashed_gaussian: sigma_min sigma_max",
+        result="rlax.ContinuousDistribution",
+    ),
     rows(
         "rlax",
         "py.call_library",
@@ -69,10 +74,10 @@ _CHEX = merge(
 )
 
 _SAMPLERS = (
-    "additive_step_random_walk adjusted_mclmc adjusted_mclmc_dynamic barker barker_proposal coordinate_slice csgld dhmc "
-    "dmhmc dynamic_hmc elliptical_slice ghmc gist_step_size gist_trajectory_length hmc irmh laplace_dhmc laplace_dmhmc "
-    "laplace_hmc laplace_mhmc mala mclmc mgrad_gaussian mhmc multinomial_hmc nuts orbital_hmc rmh rmhmc sghmc sgld sgnht "
-    "slice_sampling normal_random_walk"
+    "additive_step_random_walk adjusted_mclmc adjusted_mclmc_dynamic barker barker_proposal coordinate_slice csgld "
+    "dhmc dmhmc dynamic_hmc elliptical_slice ghmc gist_step_size gist_trajectory_length hmc irmh laplace_dhmc "
+    "laplace_dmhmc laplace_hmc laplace_mhmc mala mclmc mgrad_gaussian mhmc multinomial_hmc nuts orbital_hmc rmh "
+    "rmhmc sghmc sgld sgnht slice_sampling normal_random_walk"
 )
 _PARTICLES = (
     "adaptive_persistent_sampling_smc adaptive_tempered_smc inner_kernel_tuning nss nsswig partial_posteriors_smc "
@@ -81,7 +86,12 @@ _PARTICLES = (
 
 _BLACKJAX = merge(
     rows("blackjax", "py.call_library", f"{_SAMPLERS} {_PARTICLES}: *args", result="blackjax.SamplingAlgorithm"),
-    rows("blackjax", "py.call_library", "meanfield_vi fullrank_vi schrodinger_follmer: *args", result="blackjax.VIAlgorithm"),
+    rows(
+        "blackjax",
+        "py.call_library",
+        "meanfield_vi fullrank_vi schrodinger_follmer: *args",
+        result="blackjax.VIAlgorithm",
+    ),
     rows(
         "blackjax",
         "py.call_library",
@@ -105,7 +115,8 @@ _BLACKJAX = merge(
         vi.meanfield_vi.sample vi.fullrank_vi.sample meanfield_vi.sample fullrank_vi.sample: rng_key state num_samples
         smc.resampling.multinomial smc.resampling.residual smc.resampling.stratified: rng_key weights num_samples
         smc.resampling.systematic: rng_key weights num_samples
-        ns.utils.sample ns.utils.log_weights: rng_key dead shape
+        ns.utils.sample: rng_key dead shape
+        ns.utils.log_weights: rng_key dead_info shape beta
         mclmc_lrd_warmup: logdensity_fn position rng_key
         """,
         key="rng_key",

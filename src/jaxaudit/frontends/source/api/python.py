@@ -14,7 +14,8 @@ _RANDOM = merge(
     rows("secrets", "py.random", "*:"),
     rows("uuid", "py.random", "uuid1 uuid4:"),
     rows("os", "py.random", "urandom: size"),
-    rows("numpy.random", "py.random", "*:\nnormal: loc scale size\nuniform: low high size\nseed: seed\nrand randn: *args"),
+    rows("numpy.random", "py.random", "*:\nnormal: loc scale size\nuniform: low high size"),
+    rows("numpy.random", "py.random", "seed: seed\nrand randn: *args"),
     rows("numpy.random", "py.call_library", "default_rng Generator: seed", result="numpy.random.Generator"),
     rows("numpy.random", "py.call_library", "RandomState: seed", result=ITSELF),
     rows("numpy.random", "py.call_library", "SeedSequence PCG64 Philox MT19937: seed"),
@@ -29,7 +30,8 @@ _OUTSIDE = merge(
     ),
     rows("time", "py.clock", "strftime: format t\nsleep: secs"),
     rows("datetime", "py.clock", "datetime.now: tz\ndatetime.utcnow datetime.today date.today:"),
-    rows("os", "py.clock", "getenv environ.get: key default\ngetcwd getpid cpu_count:\nlistdir: path\nenviron.setdefault: key default"),
+    rows("os", "py.clock", "getenv environ.get environ.setdefault: key default\nlistdir: path"),
+    rows("os", "py.clock", "getcwd getpid cpu_count:"),
     rows("os.path", "py.clock", "exists isfile isdir getsize getmtime: path"),
     rows("builtins", "py.clock", "open: file mode\ninput: prompt"),
     rows("pathlib.Path", "py.clock", "read_text read_bytes exists open is_file is_dir: *args"),
@@ -88,4 +90,4 @@ _LIBRARIES = merge(
 )
 
 ROWS = merge(_RANDOM, _OUTSIDE, _PRINTS, _CONVERSIONS, _as_in_jax(), _LIBRARIES)
-"""The parts of Python and NumPy that matter to traced code; `functools`, `itertools` and the like are read elsewhere."""
+"""The parts of Python and NumPy that matter to traced code; the interpreter reads `functools` and its kin itself."""

@@ -61,6 +61,12 @@ _LINALG = rows(
     circulant: c
     hankel toeplitz: c r
     hilbert invhilbert: n
+    convolution_matrix: a n mode
+    dft: n scale
+    hadamard: n dtype
+    helmert: n full
+    invpascal pascal: n kind
+    leslie: f s
     """,
 )
 

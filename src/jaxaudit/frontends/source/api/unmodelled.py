@@ -28,8 +28,11 @@ _because(
     "DotDimensionNumbers FftType GatherDimensionNumbers GatherScatterMode Precision PrecisionLike "
     "RaggedDotDimensionNumbers RandomAlgorithm RoundingMethod ScatterDimensionNumbers Tolerance",
 )
+_because(_TYPE, "jax.image", "ResizeMethod")
+_because(_TYPE, "jax.nn", "Initializer")
 _because(_TYPE, "jax.lax.linalg", "EigImplementation EighImplementation SvdAlgorithm")
-_because(_CALLS, "jax.numpy", "apply_along_axis apply_over_axes fromfunction frompyfunc mask_indices piecewise vectorize")
+_because(_CALLS, "jax.numpy", "apply_along_axis apply_over_axes fromfunction frompyfunc piecewise vectorize")
+_because(_CALLS, "jax.numpy", "mask_indices")
 _because(_CALLS, "numpy", "apply_along_axis apply_over_axes fromfunction frompyfunc piecewise vectorize")
 _because(_CALLS, "chex", "assert_max_traces assert_numerical_grads assert_trees_all_equal_comparator")
 _because("it writes a file", "numpy", "save savez savetxt savez_compressed")
