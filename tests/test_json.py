@@ -5,7 +5,18 @@ import pytest
 
 from jaxaudit import __version__
 from jaxaudit.reports.json import make_schema, render_json, shipped_schema
-from jaxaudit.reports.model import Coverage, Finding, Report, Suggestion, Tally, Target, Tool, Unknown, Verified, WhyStep
+from jaxaudit.reports.model import (
+    Coverage,
+    Finding,
+    Report,
+    Suggestion,
+    Tally,
+    Target,
+    Tool,
+    Unknown,
+    Verified,
+    WhyStep,
+)
 
 FINDING = Finding(
     "12ab", "key-reused", "random", "error", "a.py", 1, 2, 1, 5, "é [bold]", "now", "then",
@@ -60,7 +71,9 @@ def test_the_schema_names_every_field():
     assert set(definitions["Finding"]["properties"]) == set(data["issues"][0])
 
 
-@pytest.mark.parametrize("bad", ['{"schema_version": 1}', '{"schema_version": "1", "tool": {"name": "", "version": ""}}'])
+@pytest.mark.parametrize(
+    "bad", ['{"schema_version": 1}', '{"schema_version": "1", "tool": {"name": "", "version": ""}}']
+)
 def test_what_is_no_report_is_refused(bad):
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(bad, type=Report)

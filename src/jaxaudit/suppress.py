@@ -56,9 +56,8 @@ def apply_suppressions(
     issues = tuple(one for one in report.issues if not _silenced(one, comments, used))
     warnings = [one for one in report.warnings if not _silenced(one, comments, used)]
     silenced = len(report.issues) + len(report.warnings) - len(issues) - len(warnings)
-    if runs("", "unused-suppression"):
-        unused = sorted(_unused(comments, used, families, runs), key=order)
-        warnings += with_ids(unused, sources)
+    judged = [comment for comment in comments if runs(comment.path, "unused-suppression")]
+    warnings += with_ids(sorted(_unused(judged, used, families, runs), key=order), sources)
     return replace(
         report,
         issues=issues,
