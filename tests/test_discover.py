@@ -101,7 +101,7 @@ def test_exclude_is_relative_to_the_configuration(project):
 
 
 def test_a_missing_path(project):
-    with pytest.raises(UsageError, match="^no such file or directory: nowhere.py$"):
+    with pytest.raises(UsageError, match=r"^no such file or directory: nowhere\.py$"):
         found("nowhere.py")
 
 

@@ -93,7 +93,7 @@ def test_per_file_ignores(session, tmp_path):
     [Config(select=("bad-lin",)), Config(ignore=("bad-lin",)), Config(per_file_ignores=(("x", ("bad-lin",)),))],
 )
 def test_an_unknown_rule_is_refused_with_the_nearest(session, config):
-    with pytest.raises(UsageError, match="there is no rule or family `bad-lin`; did you mean `bad-line`\\?$"):
+    with pytest.raises(UsageError, match=r"there is no rule or family `bad-lin`; did you mean `bad-line`\?$"):
         audit([], config)
 
 

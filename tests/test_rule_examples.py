@@ -1,0 +1,61 @@
+"""Every example of every rule is a test: `#!` marks the lines of errors, `#?` those of warnings, and nothing else is said."""
+
+import textwrap
+
+import pytest
+
+from jaxaudit.config import Config
+from jaxaudit.frontends.base import SourceFile
+from jaxaudit.reports.model import Report
+from jaxaudit.rules.base import Example, Rule
+from jaxaudit.rules.registry import all_rules
+from jaxaudit.session import audit
+
+MARKS = {"#!": "error", "#?": "warning"}
+HEADINGS = ("## What it does", "## Why is this bad?", "## Example", "## Use instead", "## When it cannot tell")
+
+
+def cases(kind: str) -> list:
+    return [
+        pytest.param(rule, example, id=f"{rule.name}-{number}-{example.title or 'untitled'}".replace(" ", "-"))
+        for rule in all_rules()
+        for number, example in enumerate(getattr(rule, kind))
+    ]
+
+
+def run(rule: type[Rule], example: Example) -> Report:
+    outcome = audit([SourceFile("example.py", textwrap.dedent(example.code))], Config(select=(rule.name,)))
+    assert outcome.faults == ()
+    return outcome.report
+
+
+def marked(example: Example) -> list[tuple[int, str]]:
+    lines = enumerate(textwrap.dedent(example.code).split("\n"), 1)
+    return [(number, MARKS[line.rstrip()[-2:]]) for number, line in lines if line.rstrip()[-2:] in MARKS]
+
+
+def said(report: Report) -> list[tuple[int, str]]:
+    findings = (*report.issues, *report.warnings)
+    kinds = {"error": "error", "performance": "error", "warning": "warning"}
+    return sorted({(one.line, kinds[one.severity]) for one in findings})
+
+
+@pytest.mark.parametrize(("rule", "example"), cases("invalid"))
+def test_invalid_examples_are_found_on_the_marked_lines(rule, example):
+    assert marked(example), "an invalid example must mark a line with #! or #?"
+    assert said(run(rule, example)) == marked(example)
+
+
+@pytest.mark.parametrize(("rule", "example"), cases("valid"))
+def test_valid_examples_are_silent(rule, example):
+    assert marked(example) == []
+    assert said(run(rule, example)) == []
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.name)
+def test_every_rule_is_documented_and_shown(rule):
+    assert rule.valid
+    assert rule.invalid
+    assert rule.summary.endswith(".")
+    missing = [heading for heading in HEADINGS if heading not in (rule.__doc__ or "")]
+    assert missing == []
