@@ -148,6 +148,7 @@ _TFP_ROWS = merge(
         "py.call_library",
         "*.forward: x\n*.inverse: y\n*.forward_log_det_jacobian: x event_ndims",
     ),
+    rows(f"{_TFP}.math", "array.map", "*: *args"),
     rows(f"{_TFP}.random", "key.split", "split_seed: seed n", key="seed"),
     rows(f"{_TFP}.mcmc", "key.draw", "sample_chain: num_results current_state", key="seed"),
 )

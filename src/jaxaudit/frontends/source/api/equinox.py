@@ -96,6 +96,9 @@ _TREES = merge(
     rows("equinox", "py.print", "tree_pprint: pytree"),
     rows("equinox", "py.clock", "tree_deserialise_leaves: path_or_file like filter_spec is_leaf"),
     rows("equinox", "array.select", "error_if: x pred msg\nbranched_error_if: x pred index msgs"),
+    rows("equinox.internal", "array.select", "error_if: x pred msg\nbranched_error_if: x pred index msgs"),
+    rows("equinox.internal", "array.map", "nondifferentiable nondifferentiable_backward nonbatchable: x"),
+    rows("equinox.internal", "collective", "unvmap_all unvmap_any unvmap_max: x"),
     rows("equinox", "py.call_library", "clear_caches:\nfield static_field:\nif_array: axis"),
 )
 

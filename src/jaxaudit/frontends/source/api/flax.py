@@ -63,6 +63,7 @@ _LAYERS = merge(
         GroupNorm.__call__ InstanceNorm.__call__ LayerNorm.__call__ RMSNorm.__call__: x
         ConvLSTMCell.__call__ GRUCell.__call__ LSTMCell.__call__ MGUCell.__call__: carry inputs
         OptimizedLSTMCell.__call__ SimpleCell.__call__: carry inputs
+        Bidirectional.__call__ RNN.__call__: inputs
         """,
     ),
     # Without a key of its own a layer draws from the stream of its module.

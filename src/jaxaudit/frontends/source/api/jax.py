@@ -79,10 +79,12 @@ _DEVICES = merge(
         print_environment_info: return_string
         """,
     ),
-    rows("jax.config", "py.call_library", "update: name val\nparse_flags_with_absl:"),
+    rows("jax.config", "py.call_library", "read: name\nupdate: name val\nparse_flags_with_absl:"),
     rows("jax.distributed", "py.call_library", "initialize shutdown is_initialized:"),
     rows("jax.profiler", "py.call_library", "start_trace trace: log_dir\nstop_trace:\nstart_server: port"),
     rows("jax.profiler", "py.call_library", "save_device_memory_profile: filename backend"),
+    rows("jax.monitoring", "py.call_library", "record_event: event\nrecord_event_duration_secs: event duration"),
+    rows("jax.experimental.checkify", "py.call_library", "check: pred msg *fmt_args\ncheck_error: error"),
     rows("jax.ad_checkpoint", "device.place", "checkpoint_name: x name"),
     rows("jax.sharding", "py.call_library", "get_abstract_mesh get_mesh:\nset_mesh use_abstract_mesh: mesh"),
     rows("jax", "py.call_library", "set_mesh: mesh", result="jax.sharding.set_mesh"),

@@ -16,8 +16,10 @@ class Row:
     """The function's parameters in order, by the library's own names; `*name` takes the remaining positional ones.
     Keyword-only parameters need no row: keywords bind by their name."""
     key: str = ""
-    """The parameter that holds the random key, for `key.*` ops. Always lowered as argument `key`."""
+    """The parameter that holds the random key, for `key.*` ops. Always lowered as argument `key`. A call that gives it
+    no value uses no key, and is then an ordinary library call."""
     attrs: Mapping[str, object] = field(default_factory=dict)
     """Further attributes of the op."""
     result: str = ""
-    """The qualified class of the result (`distrax.Distribution`), so that its methods can be looked up; else empty."""
+    """The qualified class of the result (`distrax.Distribution`), so that its methods can be looked up; else empty.
+    `A,B` is a tuple of two objects."""
