@@ -1,10 +1,10 @@
 import json
 from pathlib import Path
 
-import fakes
 import pytest
 from click.testing import CliRunner, Result
 
+import fakes
 from jaxaudit import __version__
 from jaxaudit.surfaces.cli import cli
 

@@ -1,8 +1,8 @@
 from pathlib import Path
 
-import fakes
 import pytest
 
+import fakes
 import jaxaudit
 from jaxaudit.config import Config, UsageError
 from jaxaudit.frontends.base import Problem, SourceFile
