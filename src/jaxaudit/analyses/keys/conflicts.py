@@ -1,0 +1,114 @@
+"""Pairs of uses that spend the same key in one execution of a scope."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from jaxaudit.analyses.keys.overlap import Overlap, overlap, way
+from jaxaudit.analyses.keys.terms import Fold, Number, Split, Term
+from jaxaudit.analyses.keys.uses import How, Scope, Use
+from jaxaudit.analyses.paths import Places
+
+_MAX_GROUP = 300
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conflict:
+    """Two uses of one key; `certain` when both spend it and nothing is left open."""
+
+    first: Use
+    second: Use
+    certain: bool
+    collision: bool = False
+    """True when the keys only coincide: `split(key, n)[i]` is `fold_in(key, i)`."""
+
+
+def conflicts(scope: Scope, places: Places) -> dict[Use, Conflict]:
+    """Find, for each use in a scope, the earlier use it repeats; a certain conflict wins over a doubtful one."""
+    found: dict[Use, Conflict] = {}
+    for group in _groups(scope.uses):
+        for later in range(1, len(group)):
+            for earlier in range(later):
+                conflict = _judge(group[earlier], group[later], places)
+                if conflict is not None:
+                    _keep(found, conflict)
+    for first, second in _collisions(scope.uses):
+        conflict = _judge(first, second, places, collision=True)
+        if conflict is not None:
+            _keep(found, conflict)
+    return found
+
+
+def _keep(found: dict[Use, Conflict], conflict: Conflict) -> None:
+    known = found.get(conflict.second)
+    if known is None or (conflict.certain and not known.certain):
+        found[conflict.second] = conflict
+
+
+def _groups(uses: Iterable[Use]) -> Iterator[list[Use]]:
+    """Put uses that come from the same key together; only groups in which something is spent matter."""
+    groups: defaultdict[Term, list[Use]] = defaultdict(list)
+    for use in uses:
+        if use.how is not How.FOLD:
+            groups[way(use.term)[0]].append(use)
+    for group in groups.values():
+        if len(group) > 1 and any(use.consumes for use in group):
+            yield group[:_MAX_GROUP]
+
+
+def _judge(one: Use, other: Use, places: Places, collision: bool = False) -> Conflict | None:
+    if not (one.consumes or other.consumes) or _judged_inside(one, other):
+        return None
+    relation = Overlap.SAME if collision else overlap(one.term, other.term)
+    if relation is Overlap.DISJOINT:
+        return None
+    first, second = (one, other) if places.comes_before(one.spot, other.spot) else (other, one)
+    if not _both_happen(first, second, places):
+        return None
+    certain = relation is Overlap.SAME and one.consumes and other.consumes
+    return Conflict(first, second, certain, collision)
+
+
+def _judged_inside(one: Use, other: Use) -> bool:
+    """Two uses by one call were judged in the callee, unless they are of different keys there."""
+    if one.site is not other.site:
+        return False
+    if one.inner is None or other.inner is None:
+        return one.value is other.value
+    return one.inner.term is other.inner.term or way(one.inner.term)[0] is way(other.inner.term)[0]
+
+
+def _both_happen(first: Use, second: Use, places: Places) -> bool:
+    if first.spot is not second.spot and not places.both_happen(first.spot, second.spot):
+        return False
+    if first.assume and second.assume and first.assume[0] is second.assume[0]:
+        return first.assume[1] == second.assume[1]
+    return _allowed(first, second, places) and _allowed(second, first, places)
+
+
+def _allowed(use: Use, other: Use, places: Places) -> bool:
+    """Tell whether the branch that gave the key is compatible with the one another use stands in."""
+    if use.assume is None:
+        return True
+    op, taken = use.assume
+    place = places.region_of[other.spot]
+    return not any(i != taken and places.within(place, region) for i, region in enumerate(op.regions))
+
+
+def _collisions(uses: Iterable[Use]) -> Iterator[tuple[Use, Use]]:
+    """Pair `fold_in(key, i)` with row i of `split(key, n)`: the same key under JAX's default generator."""
+    rows: dict[tuple[Term, object], Use] = {}
+    folds: list[Use] = []
+    for use in uses:
+        base, steps = way(use.term)
+        if isinstance(base, Split) and len(steps) == 1 and use.consumes:
+            rows.setdefault((base.parent, steps[0]), use)
+        elif isinstance(base, Fold) and not steps and isinstance(base.data, Number) and use.consumes:
+            folds.append(use)
+    for use in folds:
+        if isinstance(use.term, Fold) and isinstance(use.term.data, Number):
+            other = rows.get((use.term.parent, use.term.data.value))
+            if other is not None:
+                yield other, use

@@ -1,0 +1,91 @@
+"""The keys domain: gives every value the term of the key it holds, and answers what ops with regions leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from jaxaudit.analyses.domain import Read, Transfer
+from jaxaudit.analyses.keys.facts import KeyFacts
+from jaxaudit.analyses.keys.holders import bindings, carried, outside_of
+from jaxaudit.analyses.keys.rename import Rename
+from jaxaudit.analyses.keys.terms import Atom, Term, Terms
+from jaxaudit.analyses.keys.transfer import TransferTable
+from jaxaudit.analyses.paths import Places
+from jaxaudit.ir import Exit, Op, Program, Region, Value
+from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS
+
+if TYPE_CHECKING:
+    from jaxaudit.analyses.solve import Solution
+
+
+class KeysDomain:
+    """Where each key comes from: every region is solved once."""
+
+    name = "keys"
+    by_summary = True
+
+    def __init__(self, program: Program) -> None:
+        self.terms = Terms()
+        self.places = Places.of(program)
+        self._table = TransferTable(self.terms, program).table
+
+    @property
+    def table(self) -> Mapping[str, Transfer[Term]]:
+        """The transfer functions by op name."""
+        return self._table
+
+    def unknown(self, value: Value) -> Term:
+        """Let a value stand for itself."""
+        return self.terms.make(Atom, value, ())
+
+    def join(self, first: Term, second: Term) -> Term:
+        """Give a term for one of two keys."""
+        return self.terms.any_of((first, second))
+
+    def widen(self, old: Term, new: Term) -> Term:
+        """Give a term for one of two keys; by summary no sequence of terms rises."""
+        return self.join(old, new)
+
+    def enter(self, op: Op, region: Region, read: Read[Term], turn: int) -> Sequence[Term]:
+        """Bind parameters to operands where one key is meant; elsewhere let them stand for themselves."""
+        bound = bindings(op, region)
+        return [read(bound[param]) if param in bound else self.unknown(param) for param in region.params]
+
+    def leave(self, op: Op, read: Read[Term]) -> Sequence[Term | None]:
+        """Say what the results of an op with regions are, in terms of what is visible outside."""
+        if op.name in BODIES:
+            return self._returned(op, op.regions[0], read)
+        if op.name in BRANCHES:
+            return self._choose(op, [self._left(region, read) for region in op.regions])
+        return self._after_loop(op, read) if op.name in LOOPS else ()
+
+    def finish(self, program: Program, solution: Solution[Term]) -> KeyFacts:
+        """Collect the uses of keys."""
+        return KeyFacts.of(program, self.places, self.terms, solution.of)
+
+    def _returned(self, op: Op, region: Region, read: Read[Term]) -> list[Term]:
+        left = [read(value) for value in region.results]
+        if not region.shared:
+            return left
+        rename = Rename(self.terms, self.places, op, region, outside_of(self.terms, op, region, read))
+        return [rename(term) for term in left]
+
+    def _left(self, region: Region, read: Read[Term]) -> list[Term] | None:
+        return None if region.exit is not Exit.FALL else [read(value) for value in region.results]
+
+    def _choose(self, op: Op, ways: Sequence[list[Term] | None]) -> list[Term | None]:
+        def item(way: list[Term] | None, position: int) -> Term | None:
+            return way[position] if way is not None and position < len(way) else None
+
+        return [self.terms.choice(op, [item(way, i) for way in ways]) for i in range(len(op.results))]
+
+    def _after_loop(self, op: Op, read: Read[Term]) -> list[Term | None]:
+        """A carried value that every turn hands on unchanged is still the initial one; any other stands for itself."""
+        left: list[Term | None] = [None] * len(op.results)
+        region = op.regions[-1]
+        for param, start, position in carried(op, region):
+            same = position < len(region.results) and read(region.results[position]) is read(param)
+            if same and position < len(left):
+                left[position] = read(start)
+        return left

@@ -1,0 +1,81 @@
+"""Whether the results of two ops are compared with each other further on: the mark of a paired evaluation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from jaxaudit.ir import Op, Program, Value
+
+_COMPARE = frozenset(
+    ("-", "/", "<", ">", "<=", ">=", "==", "!=", "sub", "subtract", "div", "divide", "true_divide", "less", "greater")
+) | frozenset(
+    ("less_equal", "greater_equal", "equal", "not_equal", "allclose", "isclose", "array_equal", "square_error")
+)
+_RANKS = frozenset(
+    ("max", "min", "argmax", "argmin", "amax", "amin", "nanargmin", "nanargmax", "top_k", "argsort", "sort")
+)
+_MAX_OPS = 400
+
+
+class Users:
+    """The ops that read each value, indexed once."""
+
+    def __init__(self, program: Program) -> None:
+        self._of: defaultdict[Value, list[Op]] = defaultdict(list)
+        for op in program.walk():
+            for value in op.operands:
+                self._of[value].append(op)
+
+    def reached(self, values: Iterable[Value]) -> tuple[set[Value], list[Op]]:
+        """Give the values and ops that depend on some values, nearest first and not without end."""
+        seen = set(values)
+        ops: list[Op] = []
+        met: set[Op] = set()
+        pending = list(seen)
+        for value in pending:
+            for op in self._of[value]:
+                if op in met or len(ops) >= _MAX_OPS:
+                    continue
+                met.add(op)
+                ops.append(op)
+                fresh = [made for made in _made_from(op, value) if made not in seen]
+                seen.update(fresh)
+                pending.extend(fresh)
+        return seen, ops
+
+    def are_compared(self, first: Op, second: Op) -> bool:
+        """Tell whether results of two ops are subtracted, divided or compared with each other."""
+        from_first, ops = self.reached(first.results)
+        from_second, _ = self.reached(second.results)
+        return any(function_of(op) in _COMPARE and _joins(op, from_first, from_second) for op in ops)
+
+    def are_ranked(self, op: Op) -> bool:
+        """Tell whether the results of an op are ranked or searched for the best one."""
+        return any(function_of(user) in _RANKS for user in self.reached(op.results)[1])
+
+    def is_read(self, op: Op) -> bool:
+        """Tell whether anything is done with the results of an op."""
+        return any(self._of[value] for value in op.results) or not op.results
+
+
+def function_of(op: Op) -> str:
+    """Give the bare name of the function or operator that an op stands for."""
+    return (op.text("function") or op.text("operator") or op.text("callee")).rpartition(".")[2]
+
+
+def _made_from(op: Op, value: Value) -> tuple[Value, ...]:
+    inside = [
+        region.params[i]
+        for region in op.regions
+        if len(region.params) == len(op.operands)
+        for i, operand in enumerate(op.operands)
+        if operand is value
+    ]
+    return (*op.results, *inside)
+
+
+def _joins(op: Op, first: set[Value], second: set[Value]) -> bool:
+    only_first = any(value in first and value not in second for value in op.operands)
+    only_second = any(value in second and value not in first for value in op.operands)
+    return only_first and only_second

@@ -1,0 +1,105 @@
+"""What happens to the keys used in a loop when the next turn comes, and in a mapped function for the next element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from jaxaudit.analyses.domain import Read
+from jaxaudit.analyses.keys.holders import carried, is_condition
+from jaxaudit.analyses.keys.rename import Rename
+from jaxaudit.analyses.keys.terms import Seed, Term, Terms, root
+from jaxaudit.analyses.keys.uses import How, Scope, Use
+from jaxaudit.analyses.keys.vary import Variation, Vary
+from jaxaudit.analyses.paths import Places
+from jaxaudit.ir import Exit, Op
+
+
+class Turn(Enum):
+    """What becomes of a use when the region around it runs again."""
+
+    FRESH = "fresh"
+    """Another key each time."""
+    SAME = "same"
+    """The same key each time."""
+    SEEDED = "seeded"
+    """The same key each time, because it is made anew from the same seed."""
+    HANDED_ON = "handed on"
+    """Used now, and used once more by the next turn, which starts from it."""
+    ONCE = "once"
+    """The region does not run again after this use."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """One use with what becomes of it; `other` is the use in the next turn of a key that is handed on."""
+
+    use: Use
+    turn: Turn
+    other: Use | None = None
+
+
+@dataclass(slots=True)
+class Turns:
+    """Judges the uses of scopes that run again and again."""
+
+    terms: Terms
+    places: Places
+    read: Read[Term]
+
+    def judge(self, scope: Scope) -> Iterator[Verdict]:
+        """Give a verdict for every use in a scope that spends a key, for sure or for all we know."""
+        if scope.op is None:
+            return
+        general = Variation(scope.op, scope.region, self.places, self.read)
+        handed_on = self._handed_on(scope, scope.op)
+        for use in scope.uses:
+            if use.how is not How.FOLD:
+                yield self._verdict(scope, scope.op, use, general, handed_on)
+
+    def _verdict(self, scope: Scope, op: Op, use: Use, general: Variation, handed_on: dict[Term, Use]) -> Verdict:
+        if self._runs_once(scope, op, use):
+            return Verdict(use, Turn.ONCE)
+        varies = general.of(use.term)
+        if varies is not Vary.VARIES:
+            varies = Variation(op, scope.region, self.places, self.read, use.spot).of(use.term)
+        if varies is Vary.VARIES:
+            other = handed_on.get(use.term) if use.consumes else None
+            return Verdict(use, Turn.HANDED_ON if other else Turn.FRESH, other)
+        if varies is Vary.UNKNOWN or not use.consumes:
+            return Verdict(use, Turn.UNKNOWN)
+        return Verdict(use, Turn.SEEDED if self._seeded_inside(scope, use.term) else Turn.SAME)
+
+    def _seeded_inside(self, scope: Scope, term: Term) -> bool:
+        start = root(term)
+        while hasattr(start, "parent"):
+            start = root(start.parent)
+        return isinstance(start, Seed) and self.places.within(self.places.region_of[start.tag[0]], scope.region)
+
+    def _handed_on(self, scope: Scope, op: Op) -> dict[Term, Use]:
+        """Find the keys that a turn hands on and the next turn spends: term in this turn, use in the next."""
+        body = op.regions[-1]
+        loop = carried(op, body) if not is_condition(op, scope.region) and scope.region is body else []
+        given = {param: self.read(body.results[i]) for param, _, i in loop if i < len(body.results)}
+        if not given:
+            return {}
+        rename = Rename(self.terms, self.places, op, scope.region, given)
+        following: dict[Term, Use] = {}
+        for use in scope.uses:
+            if use.consumes and (later := rename(use.term)) is not use.term:
+                following.setdefault(later, use)
+        return following
+
+    def _runs_once(self, scope: Scope, op: Op, use: Use) -> bool:
+        """The loop has one turn, or control leaves it after the use."""
+        if op.attrs.get("trips") in (0, 1) or op.attrs.get("length") in (0, 1):
+            return True
+        leaves = (Exit.BREAK, Exit.RETURN, Exit.RAISE)
+        for region, _ in self.places.up(self.places.region_of[use.spot]):
+            if self.places.exit_of(region) in leaves or any(step.name == "py.return" for step in region.ops):
+                return True
+            if region is scope.region:
+                return False
+        return False

@@ -1,0 +1,168 @@
+"""Uses of keys: what each region consumes, in terms of what it sees, summarised once and renamed at every call.
+
+A *scope* is a region whose uses are judged together: a function's body with its `if`s, or the body of a loop. The uses
+in a callee count at the call as one use of each key, because what happens among them was judged inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, field
+from enum import Enum
+
+from jaxaudit.analyses.domain import Read
+from jaxaudit.analyses.keys.holders import outside_of
+from jaxaudit.analyses.keys.overlap import way
+from jaxaudit.analyses.keys.rename import Rename
+from jaxaudit.analyses.keys.terms import AnyOf, Choice, Number, Term, Terms, alternatives
+from jaxaudit.analyses.paths import Places
+from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.ops import BODIES, DEFERRED
+
+
+class How(Enum):
+    """What is done with a key."""
+
+    DRAW = "draw"
+    SPLIT = "split"
+    FOLD = "fold"
+    PASS = "pass"
+    """Given to something that could not be followed: consumed for all we know."""
+
+
+_DIRECT = {"key.draw": How.DRAW, "key.split": How.SPLIT, "key.fold_in": How.FOLD}
+_PYTHON_LOOPS = ("py.loop", "py.while")
+_MAX_WAYS = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Use:
+    """One use of one key, as seen in one scope."""
+
+    term: Term
+    how: How
+    site: Op
+    """The op of this scope that uses the key, or holds or calls what does."""
+    spot: Op
+    """Where people see it: the innermost op that is part of the same function."""
+    value: Value | None
+    """The value that was given, where the use is direct."""
+    inner: Use | None = None
+    """The use inside the callee or loop that this one stands for."""
+    certain: bool = True
+    """False when the key is only one of several that may be meant."""
+    assume: tuple[Op, int] | None = None
+    """The branch op and region that must have run for this key to be the one that is used."""
+
+    @property
+    def consumes(self) -> bool:
+        """Whether the key is spent for sure."""
+        return self.certain and self.how in (How.DRAW, How.SPLIT)
+
+    @property
+    def origin(self) -> Use:
+        """The direct use that this one stands for."""
+        use = self
+        while use.inner is not None:
+            use = use.inner
+        return use
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """A region with the uses that are judged together, and the op that holds it (None for a root)."""
+
+    region: Region
+    op: Op | None
+    uses: tuple[Use, ...]
+
+
+@dataclass(slots=True)
+class Collector:
+    """Collects scopes bottom-up, each region once."""
+
+    terms: Terms
+    places: Places
+    read: Read[Term]
+    escaped: Set[Term]
+    """The keys that leave the region they were made in by other ways than as its results."""
+    scopes: list[Scope] = field(default_factory=list)
+    _done: dict[int, tuple[Use, ...]] = field(default_factory=dict)
+
+    def scope(self, region: Region, op: Op | None) -> tuple[Use, ...]:
+        """Give the uses in a region, its branches included."""
+        uses = self._done.get(id(region))
+        if uses is None:
+            uses = self._done[id(region)] = tuple(self._uses(region))
+            self.scopes.append(Scope(region, op, uses))
+        return uses
+
+    def _uses(self, region: Region) -> Iterator[Use]:
+        for op in region.ops:
+            if op.name in _DIRECT:
+                for value in values_in(op.arguments.get("key")):
+                    yield from self._direct(op, value, _DIRECT[op.name])
+            elif op.name == "py.call_unknown":
+                for value in op.operands:
+                    yield from self._direct(op, value, How.PASS)
+            elif op.name == "py.branch":
+                for inner in op.regions:
+                    yield from self._uses(inner)
+            elif op.regions:
+                yield from self._nested(op)
+
+    def _direct(self, op: Op, value: Value, how: How) -> Iterator[Use]:
+        for term in alternatives(self.read(value)):
+            for item, certain, assume in _ways(term):
+                if not isinstance(item, Number):
+                    yield Use(item, how, op, op, value, None, certain, assume)
+
+    def _nested(self, op: Op) -> Iterator[Use]:
+        for region in op.regions:
+            uses = self.scope(region, op)
+            if uses and op.name != "abstract":
+                rename = Rename(self.terms, self.places, op, region, outside_of(self.terms, op, region, self.read))
+                yield from self._exported(op, region, uses, rename)
+
+    def _exported(self, op: Op, region: Region, uses: tuple[Use, ...], rename: Rename) -> Iterator[Use]:
+        returned = {way(self.read(value))[0] for value in region.results} if op.name in BODIES else set()
+        for use in _strongest(uses):
+            start = way(use.term)[0]
+            if start in self.escaped:
+                yield from self._export(op, use, use.term)
+            if start in returned or rename.concerns_outside(use.term):
+                seen = rename(use.term)
+                if seen is not use.term or start not in self.escaped:
+                    yield from self._export(op, use, seen)
+
+    def _export(self, op: Op, use: Use, seen: Term) -> Iterator[Use]:
+        how = How.PASS if op.name in DEFERRED else use.how
+        spot = use.spot if op.name in _PYTHON_LOOPS else op
+        for term in alternatives(seen):
+            for item, certain, assume in _ways(term):
+                yield Use(item, how, op, spot, use.value, use, certain and use.certain, assume)
+
+
+def _strongest(uses: tuple[Use, ...]) -> Iterable[Use]:
+    """Keep one use of each key: one that spends it, if there is one."""
+    strongest: dict[Term, Use] = {}
+    for use in uses:
+        known = strongest.get(use.term)
+        if known is None or _rank(use) > _rank(known):
+            strongest[use.term] = use
+    return strongest.values()
+
+
+def _rank(use: Use) -> int:
+    return 3 if use.consumes else (1 if use.how is How.FOLD else 2)
+
+
+def _ways(term: Term) -> list[tuple[Term, bool, tuple[Op, int] | None]]:
+    """Give the keys that a joined term may be: certain where the branch taken says which."""
+    if isinstance(term, Choice):
+        ways = [(item, True, (term.op, i)) for i, item in enumerate(term.items) if item is not None]
+        return ways[:_MAX_WAYS]
+    if isinstance(term, AnyOf):
+        return [(item, False, None) for item in sorted(term.items, key=id)[:_MAX_WAYS]]
+    return [(term, True, None)]

@@ -1,0 +1,182 @@
+"""Whether a key changes from one turn of a loop to the next, or from one element of a mapped axis to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from jaxaudit.analyses.domain import Read
+from jaxaudit.analyses.keys.holders import carried, is_condition, is_mapped
+from jaxaudit.analyses.keys.terms import (
+    AnyOf,
+    Atom,
+    Choice,
+    Each,
+    Fold,
+    Global,
+    Number,
+    Part,
+    Repeat,
+    Row,
+    Seed,
+    Split,
+    Stack,
+    Steps,
+    Tag,
+    Term,
+    Tick,
+    View,
+)
+from jaxaudit.analyses.paths import Places
+from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.ops import MAPPED
+
+
+class Vary(Enum):
+    """How a value behaves over the turns of a loop or the elements of a mapped axis."""
+
+    SAME = "same"
+    VARIES = "varies"
+    UNKNOWN = "unknown"
+
+
+_CHANGING = ("key.stream", "py.random", "py.clock")
+_OPAQUE = ("py.call_unknown", "py.unknown")
+
+
+def combine(parts: Iterable[Vary]) -> Vary:
+    """Say how something behaves that depends on all the parts."""
+    found = set(parts)
+    return next((kind for kind in (Vary.VARIES, Vary.UNKNOWN) if kind in found), Vary.SAME)
+
+
+def agree(parts: Iterable[Vary]) -> Vary:
+    """Say how something behaves that is one of the parts."""
+    found = set(parts)
+    return found.pop() if len(found) == 1 else Vary.UNKNOWN
+
+
+@dataclass(slots=True)
+class Variation:
+    """Answers for one region that runs many times."""
+
+    op: Op
+    region: Region
+    places: Places
+    read: Read[Term]
+    spot: Op | None = None
+    """Where the key is used; a branch that was taken to get there decides what a joined key is."""
+    _memo: dict[Term, Vary] = field(default_factory=dict)
+    _open: set[Term] = field(default_factory=set)
+
+    def of(self, term: Term) -> Vary:
+        """Say how a term behaves."""
+        known = self._memo.get(term)
+        if known is not None:
+            return known
+        if term in self._open:
+            # A carried key that is derived from itself: each turn derives another one.
+            return Vary.VARIES
+        self._open.add(term)
+        found = self._memo[term] = self._find(term)
+        self._open.discard(term)
+        return found
+
+    def _find(self, term: Term) -> Vary:
+        match term:
+            case Number() | Global():
+                return Vary.SAME
+            case Atom(value, tag):
+                return self._made(tag) if tag else self.value(value)
+            case Seed(_, data):
+                return self.of(data)
+            case (
+                Split(parent, _, _)
+                | Row(parent, Number())
+                | Part(parent)
+                | Each(parent)
+                | View(parent)
+                | Repeat(parent)
+            ):
+                return self.of(parent)
+            case Row(base, index) | Fold(base, index) | Tick(index, base):
+                return combine((self.of(base), self.of(index)))
+            case Steps(start, stop, step):
+                return combine(map(self.of, (start, stop, step)))
+            case Stack(items):
+                return combine(map(self.of, items))
+            case AnyOf(items):
+                return agree(map(self.of, items))
+            case Choice():
+                return self._choice(term)
+
+    def _choice(self, term: Choice) -> Vary:
+        taken = [term.items[i] for i in self._taken(term.op)]
+        items = taken or term.items
+        return agree(self.of(item) for item in items if item is not None)
+
+    def _taken(self, op: Op) -> list[int]:
+        if self.spot is None:
+            return []
+        place = self.places.region_of[self.spot]
+        return [i for i, region in enumerate(op.regions) if self.places.within(place, region)]
+
+    def _made(self, tag: Tag) -> Vary:
+        return self._op(tag[0])
+
+    def value(self, value: Value) -> Vary:
+        """Say how a value behaves that has no history as a key: by what it is computed from."""
+        maker = self.places.maker.get(value)
+        if maker is not None:
+            return self._op(maker)
+        if value in self.region.params:
+            return self._param(value)
+        owner = self.places.owner.get(value)
+        return self._inner_param(owner) if owner is not None and self.places.within(owner, self.region) else Vary.SAME
+
+    def _inner_param(self, owner: Region) -> Vary:
+        """A parameter of a region further inside changes with what its op is given."""
+        holder = self.places.holder.get(id(owner))
+        if holder is None:
+            return Vary.UNKNOWN
+        return combine(self.of(self.read(value)) for value in holder.operands)
+
+    def _op(self, op: Op) -> Vary:
+        if not self.places.within(self.places.region_of[op], self.region):
+            return Vary.SAME
+        if op.name in _CHANGING or (op.name == "collective" and "axis_index" in op.text("function")):
+            return Vary.VARIES
+        if op.name in _OPAQUE:
+            return Vary.UNKNOWN
+        depends = combine(self.of(self.read(value)) for value in op.operands)
+        return Vary.UNKNOWN if op.regions and depends is Vary.SAME else depends
+
+    def _param(self, value: Value) -> Vary:
+        if self.op.name in MAPPED:
+            mapped = is_mapped(self.op, self.region.params.index(value))
+            return Vary.UNKNOWN if mapped is None else (Vary.VARIES if mapped else Vary.SAME)
+        for param, _, position in carried(self.op, self.region):
+            if param is value:
+                return self._carried(value, position)
+        return Vary.VARIES
+
+    def _carried(self, value: Value, position: int) -> Vary:
+        """A carried value that is handed on as it is stays the same; what replaces it says how it changes."""
+        body = self.op.regions[-1]
+        if is_condition(self.op, self.region):
+            value = body.params[position]
+        if position >= len(body.results):
+            return Vary.UNKNOWN
+        handed_on = self._under_path(self.read(body.results[position]))
+        if handed_on is self.read(value):
+            return Vary.SAME
+        if isinstance(handed_on, AnyOf | Choice) and self.read(value) in handed_on.items:
+            return Vary.UNKNOWN
+        return self.of(handed_on)
+
+    def _under_path(self, term: Term) -> Term:
+        if isinstance(term, Choice):
+            taken = [item for i in self._taken(term.op) if (item := term.items[i]) is not None]
+            return self._under_path(taken[0]) if len(taken) == 1 else term
+        return term

@@ -1,0 +1,185 @@
+"""Where each op stands, and whether two ops can both happen in one execution of the code around them.
+
+Built once for a program. A region that several calls share has no single way up; the walk up stops there, which is
+right, because such a region sees nothing from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from jaxaudit.ir import Exit, Op, Program, Region, Value
+from jaxaudit.ir.ops import BRANCHES, LOOPS
+
+_LEAVES_FUNCTION = (Exit.RETURN, Exit.RAISE)
+_LEAVES_TURN = (Exit.BREAK, Exit.CONTINUE)
+
+
+@dataclass(slots=True)
+class Places:
+    """The way up from every op, region and value of a program."""
+
+    region_of: dict[Op, Region] = field(default_factory=dict)
+    order: dict[Op, int] = field(default_factory=dict)
+    """Rises in program order among the ops of one region."""
+    holder: dict[int, Op | None] = field(default_factory=dict)
+    """The op that holds a region, by the region's identity; None for shared regions."""
+    maker: dict[Value, Op] = field(default_factory=dict)
+    owner: dict[Value, Region] = field(default_factory=dict)
+    """The region a value is a parameter of."""
+    escaped: set[Value] = field(default_factory=set)
+    """Values that are used outside the region they were made in, having left it in a container or a variable."""
+    _visible: set[int] = field(default_factory=set)
+    _exits: dict[int, Exit] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, program: Program) -> Places:
+        """Index a whole program."""
+        places = cls()
+        seen: set[int] = set()
+        for root in program.roots:
+            places._index(root.region, seen)
+        return places
+
+    def _index(self, root: Region, seen: set[int]) -> None:
+        """Walk in program order, knowing at each op which regions are open around it."""
+        open_regions: list[tuple[Region, Iterator[Op]]] = []
+        self._open(root, open_regions)
+        while open_regions:
+            region, ops = open_regions[-1]
+            op = next(ops, None)
+            if op is None:
+                open_regions.pop()
+                self._visible.discard(id(region))
+                continue
+            self._add(op, region)
+            # The last region is walked first when pushed last, so push them in reverse.
+            for inner in reversed(op.regions):
+                if id(inner) not in seen:
+                    seen.add(id(inner))
+                    self._open(inner, open_regions)
+
+    def _open(self, region: Region, open_regions: list[tuple[Region, Iterator[Op]]]) -> None:
+        self._visible.add(id(region))
+        self.owner.update(dict.fromkeys(region.params, region))
+        open_regions.append((region, iter(region.ops)))
+
+    def _add(self, op: Op, region: Region) -> None:
+        self.region_of[op] = region
+        self.order[op] = len(self.order)
+        for value in op.operands:
+            made_in = self.region_of_value(value)
+            if made_in is not None and id(made_in) not in self._visible:
+                self.escaped.add(value)
+        for value in op.results:
+            self.maker[value] = op
+        for inner in op.regions:
+            shared = self.holder.get(id(inner), op) is not op
+            self.holder[id(inner)] = None if shared else op
+
+    def up(self, region: Region) -> Iterator[tuple[Region, Op | None]]:
+        """Give a region and those around it, innermost first, each with the op that holds it."""
+        while True:
+            op = self.holder.get(id(region))
+            if op is None:
+                yield region, None
+                return
+            yield region, op
+            region = self.region_of[op]
+
+    def region_of_value(self, value: Value) -> Region | None:
+        """Give the region that a value is made in."""
+        op = self.maker.get(value)
+        return self.owner.get(value) if op is None else self.region_of[op]
+
+    def within(self, inner: Region | None, outer: Region) -> bool:
+        """Tell whether a region is another one or stands somewhere inside it."""
+        return inner is not None and any(region is outer for region, _ in self.up(inner))
+
+    def comes_before(self, first: Op, second: Op) -> bool:
+        """Tell whether one op stands before another where both have an ancestor in one region."""
+        met = self.meet(first, second)
+        return met is not None and self.order[met.first] <= self.order[met.second]
+
+    def exit_of(self, region: Region) -> Exit:
+        """Say how control leaves a region, also where every branch of a last `if` leaves by itself."""
+        known = self._exits.get(id(region))
+        if known is None:
+            known = self._exits[id(region)] = self._find_exit(region)
+        return known
+
+    def _find_exit(self, region: Region) -> Exit:
+        if region.exit is not Exit.FALL or not region.ops:
+            return region.exit
+        last = region.ops[-1]
+        if last.name == "py.branch" and len(last.regions) > 1:
+            exits = {self.exit_of(inner) for inner in last.regions}
+            return region.exit if Exit.FALL in exits else (exits.pop() if len(exits) == 1 else Exit.RAISE)
+        return region.exit
+
+    def meet(self, first: Op, second: Op) -> Meeting | None:
+        """Find the innermost region around two ops, and the ops of that region that hold them."""
+        way: dict[int, tuple[Op, list[Region]]] = {}
+        for region, holder, below in self._climb(first):
+            way[id(region)] = (holder, below)
+        for region, holder, below in self._climb(second):
+            if id(region) in way:
+                other, other_below = way[id(region)]
+                return Meeting(region, other, holder, tuple(other_below), tuple(below))
+        return None
+
+    def _climb(self, op: Op) -> Iterator[tuple[Region, Op, list[Region]]]:
+        """Give each region around an op, the op of that region on the way down, and the regions passed so far."""
+        below: list[Region] = []
+        for region, holder in self.up(self.region_of[op]):
+            yield region, op, list(below)
+            below.append(region)
+            if holder is not None:
+                op = holder
+
+    def both_happen(self, first: Op, second: Op) -> bool:
+        """Tell whether the second op can still run, in the same turn, after the first one did."""
+        met = self.meet(first, second)
+        if met is None:
+            return True
+        if met.first is met.second and met.first.name in BRANCHES:
+            return False
+        return not any(self._cuts_off(region, met) for region in met.first_below)
+
+    def _cuts_off(self, region: Region, met: Meeting) -> bool:
+        leaves = self.exit_of(region)
+        if leaves in _LEAVES_FUNCTION:
+            return self._same_function(region, met.region)
+        return leaves in _LEAVES_TURN and not self._loop_between(region, met.region)
+
+    def _same_function(self, inner: Region, outer: Region) -> bool:
+        for region, holder in self.up(inner):
+            if region is outer:
+                return True
+            if holder is not None and holder.name not in _INLINE:
+                return False
+        return False
+
+    def _loop_between(self, inner: Region, outer: Region) -> bool:
+        for region, holder in self.up(inner):
+            if region is outer:
+                return False
+            if holder is not None and holder.name in LOOPS:
+                return True
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Where the ways up from two ops meet."""
+
+    region: Region
+    first: Op
+    second: Op
+    first_below: tuple[Region, ...]
+    second_below: tuple[Region, ...]
+
+
+_INLINE = frozenset(("py.branch", "py.loop", "py.while"))
+"""Ops whose regions belong to the function they stand in, so that a `return` inside leaves that function."""

@@ -1,0 +1,128 @@
+"""The one solver: walks regions in order, joins branches, repeats loops until nothing changes, follows calls once.
+
+Facts only grow: every fact that is recorded for a value covers all contexts in which the value was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from jaxaudit.analyses.domain import Domain, Facts
+from jaxaudit.analyses.keys import KeysDomain
+from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir.ops import LOOPS
+
+Fact = TypeVar("Fact")
+
+DOMAINS: Mapping[str, Callable[[Program], Domain[Any]]] = {"keys": KeysDomain}
+"""Every domain by name, made anew for each program."""
+
+MAX_TURNS = 12
+"""After so many turns a loop's facts are given up; widening makes this rare."""
+
+WIDEN_AFTER = 3
+
+
+def solve(program: Program, needs: Collection[str]) -> Facts:
+    """Solve the domains that rules need, each in one walk over the program."""
+    solved = {}
+    for name in sorted(needs):
+        domain = DOMAINS[name](program)
+        solved[name] = domain.finish(program, solve_domain(program, domain))
+    return Facts(program, solved)
+
+
+def solve_domain(program: Program, domain: Domain[Fact]) -> Solution[Fact]:
+    """Solve one domain for every root of a program."""
+    solver = _Solver(domain)
+    for root in program.roots:
+        solver.run(root.region, ())
+    return Solution(domain, solver.recorded)
+
+
+@dataclass(frozen=True, slots=True)
+class Solution(Generic[Fact]):
+    """The facts of all values; a value that is missing has the domain's unknown fact."""
+
+    domain: Domain[Fact]
+    facts: Mapping[Value, Fact]
+
+    def of(self, value: Value) -> Fact:
+        """Give the fact of a value, covering every context it was seen in."""
+        fact = self.facts.get(value)
+        return self.domain.unknown(value) if fact is None else fact
+
+
+@dataclass(slots=True)
+class _Solver(Generic[Fact]):
+    domain: Domain[Fact]
+    current: dict[Value, Fact] = field(default_factory=dict)
+    """The facts in the context that is being solved."""
+    recorded: dict[Value, Fact] = field(default_factory=dict)
+    """The facts over all contexts."""
+    summarised: set[int] = field(default_factory=set)
+    memo: dict[tuple[int, tuple[object, ...]], tuple[Fact, ...]] = field(default_factory=dict)
+
+    def read(self, value: Value) -> Fact:
+        fact = self.current.get(value)
+        return self.domain.unknown(value) if fact is None else fact
+
+    def write(self, values: Sequence[Value], facts: Sequence[Fact | None]) -> None:
+        for value, fact in zip(values, facts, strict=False):
+            if fact is None:
+                self.current.pop(value, None)
+                continue
+            self.current[value] = fact
+            old = self.recorded.get(value)
+            self.recorded[value] = fact if old is None or old is fact else self.domain.join(old, fact)
+
+    def run(self, region: Region, params: Sequence[Fact]) -> None:
+        self.write(region.params, params)
+        table = self.domain.table
+        for op in region.ops:
+            if op.regions:
+                self.enter(op)
+                self.write(op.results, self.domain.leave(op, self.read))
+            elif (transfer := table.get(op.name)) is not None:
+                self.write(op.results, transfer(op, self.read))
+
+    def enter(self, op: Op) -> None:
+        for region in op.regions:
+            if self.domain.by_summary:
+                self.summarise(op, region)
+            elif op.name in LOOPS:
+                self.repeat(op, region)
+            elif region.shared:
+                self.once(region, tuple(self.domain.enter(op, region, self.read, 0)))
+            else:
+                self.run(region, self.domain.enter(op, region, self.read, 0))
+
+    def summarise(self, op: Op, region: Region) -> None:
+        if id(region) not in self.summarised:
+            self.summarised.add(id(region))
+            self.run(region, self.domain.enter(op, region, self.read, 0))
+
+    def once(self, region: Region, params: tuple[Fact, ...]) -> None:
+        place = (id(region), params)
+        if place not in self.memo:
+            self.run(region, params)
+            self.memo[place] = tuple(self.read(value) for value in region.results)
+        else:
+            self.write(region.results, self.memo[place])
+
+    def repeat(self, op: Op, region: Region) -> None:
+        """Solve a loop's body until what it is started with covers what it leaves behind."""
+        params = list(self.domain.enter(op, region, self.read, 0))
+        for turn in range(1, MAX_TURNS):
+            self.run(region, params)
+            again = self.domain.enter(op, region, self.read, turn)
+            grown = [self.grow(turn, old, new) for old, new in zip(params, again, strict=True)]
+            if grown == params:
+                return
+            params = grown
+        self.run(region, [self.domain.unknown(value) for value in region.params])
+
+    def grow(self, turn: int, old: Fact, new: Fact) -> Fact:
+        return self.domain.join(old, new) if turn < WIDEN_AFTER else self.domain.widen(old, new)
