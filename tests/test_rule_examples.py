@@ -6,6 +6,7 @@ import pytest
 
 from jaxaudit.config import Config
 from jaxaudit.frontends.base import SourceFile
+from jaxaudit.ir.check import check_program
 from jaxaudit.reports.model import Report
 from jaxaudit.rules.base import Example, Rule
 from jaxaudit.rules.registry import all_rules
@@ -26,6 +27,7 @@ def cases(kind: str) -> list:
 def run(rule: type[Rule], example: Example) -> Report:
     outcome = audit([SourceFile("example.py", textwrap.dedent(example.code))], Config(select=(rule.name,)))
     assert outcome.faults == ()
+    assert check_program(outcome.program) == []
     return outcome.report
 
 
