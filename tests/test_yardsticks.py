@@ -35,7 +35,7 @@ def test_key_reuse_case(program: Program) -> None:
 
 @by_name(IDIOMS)
 def test_correct_idiom_gives_no_finding(program: Program) -> None:
-    assert not program.marks
+    assert not program.errors
     assert misplaced(program, audited(program.path)) == []
 
 

@@ -1,0 +1,103 @@
+"""One package through `jaxaudit check`, as any user would run it: a child process that writes JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+QUOTED = re.compile(r"`[^`]*`")
+COUNTS = ("files", "lines", "functions", "entered", "obligations", "proved", "violated", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """One error of an audit, with the text of its line."""
+
+    package: str
+    path: str
+    line: int
+    rule: str
+    text: str
+    message: str
+    why: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What a judgement is found by: no line number, so that it survives edits elsewhere in the file."""
+        return self.package, self.path, self.rule, self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What one audit said."""
+
+    package: str
+    seconds: float
+    errors: list[Error]
+    coverage: dict[str, int]
+    reasons: Counter[str]
+    skipped: Counter[str]
+    crashes: list[str] = field(default_factory=list)
+
+
+def audit_package(package: str, directory: Path, command: str = "jaxaudit") -> Audit:
+    """Run `jaxaudit check` on a package from the directory that holds it."""
+    program = Path(sys.executable).with_name(command)
+    start = time.perf_counter()
+    done = subprocess.run(
+        [program, "check", package, "--format", "json"],
+        cwd=directory.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    seconds = time.perf_counter() - start
+    crashes = [line for line in done.stderr.splitlines() if "internal error" in line or "Traceback" in line]
+    try:
+        report = json.loads(done.stdout)
+    except ValueError:
+        crashes.append(f"exit code {done.returncode}, no report: {done.stderr[-300:]}")
+        report = {}
+    return read_report(package, directory, seconds, report, crashes)
+
+
+def read_report(package: str, directory: Path, seconds: float, report: dict[str, Any], crashes: list[str]) -> Audit:
+    """Take what matters here out of a JSON report."""
+    coverage = report.get("coverage", {})
+    errors = [read_error(package, directory, issue) for issue in report.get("issues", [])]
+    reasons = Counter(general(one["reason"]) for one in report.get("unknown", []))
+    skipped = Counter(general(one["reason"]) for one in coverage.get("skipped", []))
+    counts = {name: int(coverage.get(name, 0)) for name in COUNTS}
+    return Audit(package, seconds, errors, counts, reasons, skipped, crashes)
+
+
+def read_error(package: str, directory: Path, issue: dict[str, Any]) -> Error:
+    """Take one issue, with the text of its line."""
+    path = Path(issue["path"])
+    file = path if path.is_absolute() else directory.parent / path
+    lines = file.read_text(encoding="utf-8").splitlines()
+    text = lines[issue["line"] - 1].strip() if 0 < issue["line"] <= len(lines) else ""
+    why = tuple(f"{step['line']}: {step['text']}" for step in issue.get("why", []))
+    place = file.relative_to(directory.parent).as_posix()
+    return Error(package, place, issue["line"], issue["rule"], text, issue["message"], why)
+
+
+def general(reason: str) -> str:
+    """Leave the names out of a reason, so that equal reasons count as one."""
+    return QUOTED.sub("`...`", reason)
+
+
+def version_of(directory: Path) -> str:
+    """Give the version of an installed package, from the metadata beside it."""
+    for file in directory.parent.glob("*.dist-info/METADATA"):
+        name, _, version = file.parent.name.removesuffix(".dist-info").partition("-")
+        if name.replace("-", "_").lower() == directory.name.lower():
+            return version
+    return "?"

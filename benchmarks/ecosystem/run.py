@@ -1,0 +1,155 @@
+"""Audit the installed sources of well-known JAX packages, and tell how that went.
+
+    python benchmarks/ecosystem/run.py [PACKAGE...] [--site-packages DIR] [--raw DIR] [--check-judgements]
+
+Each package is audited by a `jaxaudit check` of its own. Prints a table; `--raw` also writes every error and the
+reasons for `unknown` as JSON. `judgements.toml` holds our verdict on each error, keyed by package, path, rule and the
+text of the line, so that it outlives new versions; `--check-judgements` lists the errors that nobody has judged yet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import sys
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from audit import Audit, audit_package, version_of
+from judgements import Judgement, read_judgements, unjudged
+
+PACKAGES = ("flax", "optax", "equinox", "distrax", "rlax", "gymnax", "brax", "blackjax", "numpyro")
+HEADINGS = (
+    "package", "files", "lines", "functions", "entered", "obligations", "proved", "violated", "unknown", "coverage",
+    "errors", "per 1000 lines", "true", "false", "debatable", "speed / ast.parse", "crashes",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One package: what the audit said, and how it compares with only parsing the same files."""
+
+    audit: Audit
+    version: str
+    lines: int
+    parse_seconds: float
+    verdicts: Counter[str]
+
+    def row(self) -> list[str]:
+        """Give the cells of the table."""
+        audit = self.audit
+        count = audit.coverage
+        decided = count["proved"] + count["violated"]
+        cells = [f"{audit.package} {self.version}", count["files"], self.lines, count["functions"], count["entered"]]
+        cells += [count[name] for name in ("obligations", "proved", "violated", "unknown")]
+        cells += [f"{100 * decided / max(1, count['obligations']):.0f}%", len(audit.errors)]
+        cells += [f"{1000 * len(audit.errors) / max(1, self.lines):.2f}"]
+        cells += [self.verdicts[name] for name in ("true", "false", "debatable")]
+        cells += [f"1/{audit.seconds / max(1e-9, self.parse_seconds):.0f}", len(audit.crashes)]
+        return [str(cell) for cell in cells]
+
+
+def find_package(name: str, site_packages: Path | None) -> Path | None:
+    """Give the directory of a package, without importing it."""
+    if site_packages is not None:
+        found = site_packages / name
+        return found if found.is_dir() else None
+    spec = find_spec(name)
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    return Path(places[0]) if places else None
+
+
+def parse_all(directory: Path) -> tuple[int, float]:
+    """Count the lines of all Python files of a package, and time `ast.parse` of them."""
+    texts = [path.read_bytes() for path in sorted(directory.rglob("*.py"))]
+    start = time.perf_counter()
+    for text in texts:
+        ast.parse(text)
+    return sum(text.count(b"\n") for text in texts), time.perf_counter() - start
+
+
+def measure(name: str, directory: Path, judged: list[Judgement]) -> Result:
+    """Audit one package."""
+    lines, seconds = parse_all(directory)
+    audit = audit_package(name, directory)
+    by_key = {one.key: one.verdict for one in judged}
+    verdicts = Counter(by_key.get(error.key, "unjudged") for error in audit.errors)
+    return Result(audit, version_of(directory), lines, seconds, verdicts)
+
+
+def table(results: list[Result]) -> str:
+    """Write the results as a Markdown table."""
+    rows = [HEADINGS, ["---"] * len(HEADINGS), *(result.row() for result in results)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def reasons(results: list[Result], count: int) -> str:
+    """List the most frequent reasons for `unknown`, names in them left out."""
+    total: Counter[str] = Counter()
+    for result in results:
+        total.update(result.audit.reasons)
+    return "\n".join(f"{number:6}  {reason}" for reason, number in total.most_common(count))
+
+
+def write_raw(results: list[Result], directory: Path) -> None:
+    """Write each package's errors and reasons."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for result in results:
+        audit = result.audit
+        content = {
+            "package": audit.package,
+            "version": result.version,
+            "errors": [asdict(error) for error in audit.errors],
+            "unknown_reasons": dict(audit.reasons.most_common()),
+            "skipped_reasons": dict(audit.skipped.most_common()),
+            "crashes": audit.crashes,
+        }
+        (directory / f"{audit.package}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("packages", nargs="*", default=PACKAGES, help="which packages (default: all nine)")
+    parser.add_argument(
+        "--site-packages", type=Path, help="where they are (default: where this interpreter finds them)"
+    )
+    parser.add_argument("--raw", type=Path, help="write every error and every reason into this directory")
+    parser.add_argument("--reasons", type=int, default=10, help="how many reasons for unknown to list")
+    parser.add_argument(
+        "--check-judgements", action="store_true", help="list errors without a judgement; exit 1 if any"
+    )
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Audit the packages and print the table."""
+    options = parse_arguments()
+    judged = read_judgements()
+    results: list[Result] = []
+    for name in options.packages:
+        directory = find_package(name, options.site_packages)
+        if directory is None:
+            print(f"{name} is not installed", file=sys.stderr)
+            continue
+        results.append(measure(name, directory, judged))
+    print(table(results))
+    print(f"\nmost frequent reasons for unknown:\n{reasons(results, options.reasons)}")
+    if options.raw:
+        write_raw(results, options.raw)
+    for result in results:
+        for crash in result.audit.crashes:
+            print(f"{result.audit.package}: {crash}", file=sys.stderr)
+    if not options.check_judgements:
+        return 0
+    left = unjudged([error for result in results for error in result.audit.errors], judged)
+    print("\n".join(f"no judgement: {error.package} {error.path}:{error.line} {error.rule}" for error in left))
+    return 1 if left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""How fast is a cold `jaxaudit check`? As a ratio to parsing the same files, and to pyflakes where it is installed.
+
+    python benchmarks/speed.py PATH... [--repeat N]
+
+Times differ from machine to machine, so only ratios taken in one run are worth comparing, and nothing here asserts one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def python_files(paths: Sequence[Path]) -> list[Path]:
+    """Give all Python files of some paths."""
+    return [file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*.py")))]
+
+
+def best(work: Callable[[], object], repeat: int) -> float:
+    """Give the shortest time of a few runs: the one with the least noise of other programs in it."""
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def run(command: Sequence[str]) -> Callable[[], object]:
+    """Make a run of a program in a child process, its output thrown away."""
+    return lambda: subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+
+    files = python_files(options.paths)
+    texts = [file.read_bytes() for file in files]
+    lines = sum(text.count(b"\n") for text in texts)
+    names = [str(path) for path in options.paths]
+    tools: dict[str, Callable[[], object]] = {
+        "ast.parse": lambda: [ast.parse(text) for text in texts],
+        "jaxaudit check": run([sys.executable, "-m", "jaxaudit", "check", "--quiet", "--exit-zero", *names]),
+        "start-up alone": run([sys.executable, "-m", "jaxaudit", "check", "--quiet", "--exit-zero", __file__]),
+    }
+    if find_spec("pyflakes"):
+        tools["pyflakes"] = run([sys.executable, "-m", "pyflakes", *names])
+
+    print(f"{len(files)} files, {lines} lines")
+    taken = {name: best(work, options.repeat) for name, work in tools.items()}
+    for name, seconds in taken.items():
+        ratio = seconds / taken["ast.parse"]
+        print(f"{name:16} {lines / seconds:12,.0f} lines a second   {ratio:7.1f} times ast.parse")
+
+
+if __name__ == "__main__":
+    main()
