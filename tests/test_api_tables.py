@@ -20,6 +20,7 @@ COVERED = (
     "jax.image jax.scipy.special jax.scipy.linalg jax.scipy.signal"
 )
 VERIFIED = "jax flax equinox haiku distrax numpyro optax gymnax brax rlax blackjax diffrax"
+SAMPLING = "distrax numpyro.distributions gymnax.environments tensorflow_probability.substrates.jax.distributions"
 
 # Their samplers are declared with the key that they fill in by themselves.
 STREAMS = ("flax.nnx.Rngs.", "flax.nnx.RngStream.")
@@ -185,6 +186,24 @@ def test_rows_agree_with_the_signatures(package: str) -> None:
         known = any(f"{name}.".startswith(f"{other}.") for other in (INVENTED + " " + GONE).split())
         if name.split(".")[0] == package and "*" not in name and not known:
             wrong += _disagreement(name)
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("package", SAMPLING.split())
+def test_wildcards_agree_with_the_classes(package: str) -> None:
+    module = pytest.importorskip(package)
+    classes = [(name, value) for name, value in vars(module).items() if inspect.isclass(value)]
+    checked, wrong = 0, []
+    for name, owner in classes:
+        for method in ("sample", "sample_and_log_prob", "rsample", "reset", "step", "step_env"):
+            row = lookup(f"{package}.{name}.{method}")
+            if row is not None and inspect.isfunction(function := getattr(owner, method, None)):
+                checked += 1
+                parameters = list(inspect.signature(function).parameters)[1:]
+                if list(row.params) != parameters[: len(row.params)] or row.key not in parameters:
+                    wrong.append(f"{name}.{method}: row {' '.join(row.params)}, method {' '.join(parameters)}")
+    assert checked
     assert not wrong, "\n".join(wrong)
 
 

@@ -62,7 +62,7 @@ _CRAFTAX = merge(
     rows(
         "craftax.craftax_env",
         "py.call_library",
-        "make_craftax_env_from_name make_craftax_env_from_params make_craftax_env_from_args: name auto_reset",
+        "make_craftax_env_from_name: name auto_reset\nmake_craftax_env_from_params: classic symbolic auto_reset",
         result="craftax.craftax_env.Environment",
     ),
 )
@@ -112,7 +112,7 @@ _JUMANJI = merge(
 _NAVIX = merge(
     rows("navix", "py.call_library", "make: name", result="navix.environments.Environment"),
     rows("navix", "key.draw", "*.reset: key cache\n*.sample: key", key="key"),
-    rows("navix", "py.call_library", "*.step: timestep action"),
+    rows("navix", "py.call_library", "*.step: timestep action actions_set"),
 )
 
 _JAXMARL = merge(

@@ -153,7 +153,16 @@ _HALIAX = merge(
         "haliax.random",
         "key.draw",
         """
-        normal: key shape dtype
+        cauchy exponential gumbel laplace logistic normal rademacher: key shape dtype
+        ball: key shape D p dtype
+        beta: key shape a b dtype
+        categorical: key logits axis shape
+        choice: key shape a axis replace p
+        gamma loggamma: key shape a dtype
+        pareto: key shape b dtype
+        poisson: key shape lam dtype
+        t: key shape df dtype
+        weibull_min: key shape scale concentration dtype
         bernoulli: key shape p
         uniform: key shape dtype minval maxval
         randint: key shape minval maxval dtype
