@@ -27,7 +27,8 @@ _DISTRAX = merge(
         *.kl_divergence *.cross_entropy: other_dist
         *.forward *.forward_and_log_det *.forward_log_det_jacobian: x
         *.inverse *.inverse_and_log_det *.inverse_log_det_jacobian: y
-        HMM.forward HMM.backward HMM.forward_backward HMM.viterbi: obs_seq length
+        HMM.forward HMM.backward HMM.forward_backward: obs_seq length
+        HMM.viterbi: obs_seq
         importance_sampling_ratios: target_dist sampling_dist event
         multiply_no_nan: x y
         """,
