@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jaxaudit.version import VERSION
+
 if TYPE_CHECKING:
     from jaxaudit.reports.model import Report
 
 __all__ = ["__version__", "check"]
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 
 def check(*paths: str, select: tuple[str, ...] = (), ignore: tuple[str, ...] = ()) -> Report:

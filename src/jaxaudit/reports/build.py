@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from jaxaudit import __version__
 from jaxaudit.frontends.base import Problem, Reading
 from jaxaudit.reports.identity import Sources, with_ids
 from jaxaudit.reports.model import (
@@ -30,6 +29,7 @@ from jaxaudit.reports.model import (
 )
 from jaxaudit.rules.base import Edit, Obligation, Severity, Verdict
 from jaxaudit.spans import Span
+from jaxaudit.version import VERSION
 
 NOT_AVAILABLE = ("data_flow", "transformation_stack", "boundaries")
 
@@ -54,7 +54,7 @@ def build_report(
     findings = list(with_ids(sorted(findings, key=order), sources))
     return Report(
         schema_version=SCHEMA_VERSION,
-        tool=Tool("jaxaudit", __version__),
+        tool=Tool("jaxaudit", VERSION),
         targets=tuple(Target(path, front_end) for path in sorted(audited)),
         issues=tuple(one for one in findings if one.severity != "warning"),
         warnings=tuple(one for one in findings if one.severity == "warning"),

@@ -17,8 +17,8 @@ from typing import IO, TYPE_CHECKING, Any, ParamSpec, TextIO
 
 import click
 
-from jaxaudit import __version__
 from jaxaudit.config import Config, UsageError, find_config, nearest
+from jaxaudit.version import VERSION
 
 if TYPE_CHECKING:
     from jaxaudit.reports.model import Report
@@ -72,7 +72,7 @@ class Options:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, "--version", "-V", message="jaxaudit %(version)s")
+@click.version_option(VERSION, "--version", "-V", message="jaxaudit %(version)s")
 def cli() -> None:
     """Audit JAX programs: what JAX demands of them, and what their own code relies on."""
 
