@@ -4,7 +4,7 @@ The first line of a program tells what it shows. A line where a finding belongs 
 rules that may speak there:
 
 - `#! rule`: an error. A program with such marks has one bug, and at least one error must stand on a marked line.
-- `#? rule`: a warning may stand here, an error may not.
+- `# ? rule`: a warning may stand here, an error may not.
 
 Nothing may be found on any other line.
 """
@@ -23,7 +23,7 @@ from jaxaudit.reports.model import Report
 from jaxaudit.session import audit_paths
 
 HERE = Path(__file__).parent
-MARK = re.compile(r"#(?P<kind>[!?]) (?P<rules>[a-z][a-z -]*)$")
+MARK = re.compile(r"# ?(?P<kind>[!?]) (?P<rules>[a-z][a-z -]*)$")
 FAMILY = "random"
 
 

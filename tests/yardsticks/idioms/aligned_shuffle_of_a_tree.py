@@ -1,0 +1,17 @@
+# Every leaf of a batch of transitions is shuffled with one key: the same order for all.
+import jax
+import jax.numpy as jnp
+
+
+def shuffle(batch, key):
+    return jax.tree.map(lambda leaf: jax.random.permutation(key, leaf, axis=0), batch)  # ? key-reused same-key-in-loop
+
+
+def main():
+    batch = {"obs": jnp.zeros((6, 2)), "action": jnp.arange(6), "reward": jnp.ones(6)}
+    rng, shuffle_rng = jax.random.split(jax.random.key(0))
+    print(shuffle(batch, shuffle_rng)["action"], jax.random.normal(rng))
+
+
+if __name__ == "__main__":
+    main()
