@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Set
 from dataclasses import dataclass
+from functools import cached_property
 
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.keys.overlap import way
 from jaxaudit.analyses.keys.terms import Term, Terms
+from jaxaudit.analyses.keys.turns import Turn, Turns, Verdict
 from jaxaudit.analyses.keys.uses import Collector, Scope
 from jaxaudit.analyses.paths import Places
-from jaxaudit.ir import Program
+from jaxaudit.ir import Op, Program
 from jaxaudit.ir.ops import LOOPS, MAPPED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeyFacts:
     """The solved keys domain."""
 
@@ -34,10 +36,23 @@ class KeyFacts:
             terms.made_by.setdefault(term(value), (op, value))
         return cls(terms, places, term, tuple(collector.scopes))
 
-    def loops(self) -> Iterator[Scope]:
-        """Give the scopes that run again and again."""
-        return (scope for scope in self.scopes if scope.op is not None and scope.op.name in LOOPS)
+    @cached_property
+    def loops(self) -> tuple[tuple[Scope, tuple[Verdict, ...]], ...]:
+        """The scopes that run again and again, each use with what becomes of it in the next turn."""
+        return self._judged(LOOPS)
 
-    def mapped(self) -> Iterator[Scope]:
-        """Give the scopes that run for every element of something."""
-        return (scope for scope in self.scopes if scope.op is not None and scope.op.name in MAPPED)
+    @cached_property
+    def mapped(self) -> tuple[tuple[Scope, tuple[Verdict, ...]], ...]:
+        """The scopes that run for every element of something, each use with what becomes of it for the next one."""
+        return self._judged(MAPPED)
+
+    def _judged(self, names: Set[str]) -> tuple[tuple[Scope, tuple[Verdict, ...]], ...]:
+        turns = Turns(self.terms, self.places, self.term)
+        scopes = [scope for scope in self.scopes if scope.op is not None and scope.op.name in names]
+        return tuple((scope, tuple(turns.judge(scope))) for scope in scopes)
+
+    @cached_property
+    def repeated(self) -> frozenset[Op]:
+        """The ops whose key is the same, or used again, in another turn of a loop around them."""
+        bad = (Turn.SAME, Turn.HANDED_ON)
+        return frozenset(one.use.spot for _, verdicts in self.loops for one in verdicts if one.turn in bad)

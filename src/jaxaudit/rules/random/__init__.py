@@ -1,0 +1,1 @@
+"""Rules about random keys and random numbers."""

@@ -1,0 +1,118 @@
+"""Signs that a key is shared on purpose: then it is a warning at most.
+
+People share keys for common random numbers, antithetic pairs, or to start two networks alike. The code says so (equal
+calls, results that are compared), a comment says so, or the key's own name does. Nobody can tell in a test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.explain import callee_of
+from jaxaudit.analyses.keys import KeyFacts, Use
+from jaxaudit.analyses.keys.conflicts import Conflict
+from jaxaudit.analyses.keys.meet import Users
+from jaxaudit.analyses.keys.terms import Term, root
+from jaxaudit.ir import Op, Program
+from jaxaudit.spans import Span
+
+_CLEAR = re.compile(
+    r"on purpose|deliberate|intentional|common random|\bcrn\b|antithetic|\bpaired\b|noqa: ?key|ok to re-?use", re.I
+)
+_SHARING = re.compile(r"\b(same|shared?|sharing|common|identical|re-?us(e|es|ed|ing)|fixed)\b", re.I)
+_RANDOM = re.compile(r"\b(keys?|rngs?|prng|seeds?|noise|random\w*|draws?|samples?|numbers|masks?|init\w*)\b", re.I)
+_NAME = re.compile(r"(^|_)(shared?|common|same|fixed|const(ant)?|crn|static|frozen)(_|$)", re.I)
+_TEST_FILE = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$|(^|/)tests?/")
+_EVALUATES = re.compile(r"eval|score|bench|compar|validat|measure|test|plot|report|time", re.I)
+
+EXPLICIT = "if it is meant, say so: `jax.random.clone(key)` for the second use, or a comment"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Looks for signs of purpose in one program."""
+
+    program: Program
+    keys: KeyFacts
+
+    @classmethod
+    def of(cls, facts: Facts) -> Evidence:
+        """Make the evidence of the program whose facts these are."""
+        keys = facts.of("keys")
+        assert isinstance(keys, KeyFacts)
+        return cls(facts.program, keys)
+
+    @cached_property
+    def users(self) -> Users:
+        """Who reads which value; indexed only when something was found."""
+        return Users(self.program)
+
+    def of_pair(self, conflict: Conflict) -> str:
+        """Say why two uses of one key look deliberate, or give an empty text."""
+        first, second = conflict.first.spot, conflict.second.spot
+        if _same_call(first, second):
+            return "both calls are the same, so both give the same numbers on purpose, it seems"
+        if first is not second and _same_callee(first, second) and self.users.are_compared(first, second):
+            return f"both results of `{callee_of(first)}` are compared, which looks like common random numbers"
+        return self.said(conflict.second, (first.span, second.span))
+
+    def of_loop(self, use: Use) -> str:
+        """Say why using one key in every turn of a loop looks deliberate, or give an empty text."""
+        if use.inner is not None and _EVALUATES.search(callee_of(use.spot)):
+            return f"`{callee_of(use.spot)}` sounds like a comparison on the same numbers"
+        if not self.users.is_read(use.spot):
+            return "nothing is done with the result"
+        return self.said(use, (use.spot.span,))
+
+    def of_map(self, op: Op, use: Use) -> str:
+        """Say why using one key for every element of a mapped axis looks deliberate, or give an empty text."""
+        if self.users.are_ranked(op):
+            return "the results are ranked against each other, which looks like common random numbers"
+        return self.said(use, (op.span, use.origin.spot.span))
+
+    def said(self, use: Use, spans: Iterable[Span]) -> str:
+        """Look at the key's names, the comments near some places, and the kind of file."""
+        if any(_NAME.search(name) for name in self._names(use)):
+            return "its name says that it is shared"
+        places = [*spans, *self._defined(use.term)]
+        if any(self._comment_says(span) for span in places):
+            return "a comment nearby says so"
+        if any(_TEST_FILE.search(span.path) for span in spans):
+            return "this is test code, where it may not matter"
+        return ""
+
+    def _names(self, use: Use) -> Iterator[str]:
+        inner: Use | None = use
+        while inner is not None:
+            if inner.value is not None:
+                yield inner.value.name
+            inner = inner.inner
+        for term in (use.term, root(use.term)):
+            if term in self.keys.terms.made_by:
+                yield self.keys.terms.made_by[term][1].name
+
+    def _defined(self, term: Term) -> Iterator[Span]:
+        for one in (term, root(term)):
+            if one in self.keys.terms.made_by:
+                yield self.keys.terms.made_by[one][0].span
+
+    def _comment_says(self, span: Span) -> bool:
+        comments = self.program.comments.get(span.path, {})
+        last = min(span.end_line, span.line + 3)
+        texts = [comments[line] for line in range(span.line - 2, last + 1) if line in comments]
+        return any(_CLEAR.search(text) or (_SHARING.search(text) and _RANDOM.search(text)) for text in texts)
+
+
+def _same_callee(first: Op, second: Op) -> bool:
+    return first.name == second.name and callee_of(first) == callee_of(second)
+
+
+def _same_call(first: Op, second: Op) -> bool:
+    """Equal calls with equal operands; two equal draws by JAX itself are still the classic mistake."""
+    if first is second or not _same_callee(first, second) or first.text("function").startswith("jax.random."):
+        return False
+    return first.name != "key.split" and first.operands == second.operands and first.arguments == second.arguments

@@ -1,0 +1,262 @@
+"""The rule `key-reused`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.keys import How, KeyFacts, Scope, Use
+from jaxaudit.analyses.keys.conflicts import Conflict, conflicts
+from jaxaudit.analyses.keys.terms import Number, Row, Split
+from jaxaudit.ir import Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
+from jaxaudit.rules.random.words import doer, key_name, line_of, short, steps, way_to
+from jaxaudit.spans import Span
+
+_PAST = {How.DRAW: "drew from", How.SPLIT: "split", How.PASS: "was given"}
+
+
+class KeyReused(Rule):
+    """A random key is used a second time.
+
+    ## What it does
+
+    Follows every key from its seed through splits, fold-ins, containers, function calls and transformations, and asks
+    of each use whether the same key was used before on the same path. Drawing numbers and splitting both use a key up.
+    Folding data in does not, as long as the data differ.
+
+    ## Why is this bad?
+
+    JAX's random functions are pure: the same key gives the same random bits. Two draws from one key are not
+    independent (a proposal and its acceptance, noise and dropout mask), and a key that was split shares its bits with
+    its subkeys. Nothing fails; the statistics are silently wrong.
+
+    ## Example
+
+    ```python
+    noise = jax.random.normal(key, (3,))
+    keep = jax.random.bernoulli(key, 0.9, (3,))
+    ```
+
+    ## Use instead
+
+    ```python
+    noise_key, keep_key = jax.random.split(key)
+    noise = jax.random.normal(noise_key, (3,))
+    keep = jax.random.bernoulli(keep_key, 0.9, (3,))
+    ```
+
+    A key that is shared on purpose (common random numbers, two networks that start alike) is a warning where the code,
+    a comment or a name says so; `jax.random.clone(key)` says it in code.
+
+    ## When it cannot tell
+
+    When the key is given to a function that cannot be followed, when two rows of an array of keys are picked by
+    indices that may or may not be equal, and when one of several keys may be meant. These are reported as unknown.
+    """
+
+    name = "key-reused"
+    family = "random"
+    summary = "A random key is used a second time, so two results share their random numbers."
+    needs = ("keys",)
+
+    valid = (
+        Example(
+            """
+import jax
+
+def sample(key):
+    noise_key, keep_key = jax.random.split(key)
+    noise = jax.random.normal(noise_key, (3,))
+    return noise * jax.random.bernoulli(keep_key, 0.9, (3,))
+""",
+            "each subkey is used once",
+        ),
+        Example(
+            """
+import jax
+
+def sample(key, flat):
+    if flat:
+        return jax.random.uniform(key, (3,))
+    return jax.random.normal(key, (3,))
+""",
+            "only one of the two draws happens",
+        ),
+        Example(
+            """
+import jax
+
+def layers(key, x):
+    for i in range(3):
+        x = x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
+    return x, jax.random.uniform(jax.random.fold_in(key, 99), x.shape)
+""",
+            "different data folded in",
+        ),
+        Example(
+            """
+import jax
+
+def pair(key):
+    first = jax.random.normal(key, (3,))
+    second = jax.random.normal(jax.random.clone(key), (3,))
+    return first, second
+""",
+            "a key that is shared on purpose",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+
+def sample(key):
+    noise = jax.random.normal(key, (3,))
+    keep = jax.random.bernoulli(key, 0.9, (3,))  #!
+    return noise * keep
+""",
+            "two draws from one key",
+        ),
+        Example(
+            """
+import jax
+
+def propose(key, x):
+    return x + jax.random.normal(key, x.shape)
+
+def accept(key, ratio):
+    return jax.random.uniform(key, ratio.shape) < ratio
+
+def step(key, x, ratio):
+    y = propose(key, x)
+    return y, accept(key, ratio)  #!
+""",
+            "two helpers are given the same key",
+        ),
+        Example(
+            """
+import jax
+
+def sample(key):
+    key_a, key_b = jax.random.split(key)
+    a = jax.random.normal(key_a, (3,))
+    b = jax.random.normal(key, (3,))  #!
+    return a + b, jax.random.uniform(key_b)
+""",
+            "the key that was split is drawn from",
+        ),
+        Example(
+            """
+import jax
+
+def sample(key, n):
+    keys = jax.random.split(key, 4)
+    a = jax.vmap(lambda k: jax.random.normal(k, (3,)))(keys)
+    return a, jax.random.uniform(keys[0], (3,))  #!
+""",
+            "a row of keys that were all used",
+        ),
+        Example(
+            """
+import jax
+
+def score(params, key):
+    return (params * jax.random.normal(key, (3,))).sum()
+
+def slope(params, key):
+    return score(params + 0.1, key) - score(params - 0.1, key)  #?
+""",
+            "a paired evaluation: a warning, because it may be meant",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every use of a key."""
+        keys = facts.of("keys")
+        assert isinstance(keys, KeyFacts)
+        evidence = Evidence.of(facts)
+        yield from strongest(one for scope in keys.scopes for one in _judge(scope, keys, evidence))
+
+
+def _judge(scope: Scope, keys: KeyFacts, evidence: Evidence) -> Iterator[Obligation]:
+    found = conflicts(scope, keys.places)
+    for use in scope.uses:
+        conflict = found.get(use)
+        if conflict is None:
+            if use.consumes:
+                yield Obligation(KeyReused.name, use.spot.span, Verdict.PROVED, _reason(keys, use))
+        elif not conflict.certain:
+            yield Obligation(KeyReused.name, use.spot.span, Verdict.UNKNOWN, _doubt(keys, conflict))
+        elif use.spot not in keys.repeated:
+            yield _finding(scope, keys, conflict, evidence)
+
+
+def _reason(keys: KeyFacts, use: Use) -> str:
+    name = key_name(keys, use)
+    if isinstance(use.term, Row) and isinstance(use.term.base, Split) and isinstance(use.term.index, Number):
+        split = use.term.base.tag[-1].span
+        where = line_of(split, use.spot.span)
+        return (
+            f"{name} is row {use.term.index.value} of the split on {where}, and no other use on its path has that row"
+        )
+    return f"nothing else on the same path uses {name}"
+
+
+def _doubt(keys: KeyFacts, conflict: Conflict) -> str:
+    use, other = conflict.second, conflict.first
+    name = key_name(keys, use)
+    where = line_of(other.spot.span, use.spot.span)
+    for one in (other, use):
+        if one.origin.how is How.PASS or one.how is How.PASS:
+            there = "" if one is use else f" on {where}"
+            return f"{name} is also given to {doer(one)}{there}, which could not be followed"
+    return f"{name} may be the same key as the one that {doer(other)} uses on {where}"
+
+
+def _finding(scope: Scope, keys: KeyFacts, conflict: Conflict, evidence: Evidence) -> Obligation:
+    first, use = conflict.first, conflict.second
+    span = _blame(scope, conflict)
+    name = key_name(keys, use)
+    where = line_of(first.spot.span, span)
+    purpose = evidence.of_pair(conflict)
+    now = f"{doer(use)} uses {name}, and {doer(first)} already {_PAST.get(first.origin.how, 'used')} it on {where}"
+    if purpose:
+        now += f"; {purpose}"
+    return Obligation(
+        KeyReused.name,
+        span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if purpose else Severity.ERROR,
+        message=_message(keys, conflict, name, where),
+        current=now + (", so both see the same random bits" if not purpose else ""),
+        expected="every key is used once",
+        steps=steps(*way_to(keys, first), (first.spot.span, "first used here"), *way_to(keys, use)),
+        suggestion=EXPLICIT if purpose else _suggestion(name, where),
+    )
+
+
+def _blame(scope: Scope, conflict: Conflict) -> Span:
+    """A function that is given one key as two arguments does nothing wrong itself: its caller does."""
+    params = scope.region.params
+    first, second = conflict.first.value, conflict.second.value
+    direct = conflict.first.inner is None and conflict.second.inner is None
+    if scope.op is not None and direct and first is not second and first in params and second in params:
+        return scope.op.span
+    return conflict.second.spot.span
+
+
+def _message(keys: KeyFacts, conflict: Conflict, name: str, where: str) -> str:
+    first = conflict.first
+    if conflict.collision:
+        return short(f"{name} equals {key_name(keys, first)}, used on {where}: `split` and `fold_in` meet")
+    if conflict.first.spot is conflict.second.spot:
+        return short(f"{name} is given twice to {doer(first)}, which uses both")
+    return short(f"{name} is used again: {doer(first)} {_PAST.get(first.origin.how, 'used')} it on {where}")
+
+
+def _suggestion(name: str, where: str) -> str:
+    plain = name.strip("`") if name.startswith("`") else "key"
+    return f"split it before {where}: `{plain}, subkey = jax.random.split({plain})`, and use each part once"

@@ -1,0 +1,175 @@
+"""The rule `python-random-in-traced-code`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.explain import callee_of
+from jaxaudit.ir import Op, Program, Region
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.random.words import short
+
+_ONCE = {
+    "jit": "once, when `jit` traces the function",
+    "vmap": "once for the whole mapped axis of `vmap`",
+    "pmap": "once, when `pmap` traces the function",
+    "shard_map": "once, when `shard_map` traces the function",
+    "map": "once for all elements of `lax.map`",
+    "scan": "once for all steps of `scan`",
+    "fori": "once for all steps of `fori_loop`",
+    "while": "once for all steps of `while_loop`",
+    "associative_scan": "once for all steps of `associative_scan`",
+}
+"""Transformations that run Python code once and what it computed many times."""
+
+_NOT_ENTERED = ("callback", "py.function", "abstract")
+
+
+class PythonRandomInTracedCode(Rule):
+    """Python's or NumPy's random numbers are drawn in code that JAX traces.
+
+    ## What it does
+
+    Looks for `random.random()`, `np.random.normal()` and their kin (and, as a warning, clocks) inside functions that
+    `jit`, `vmap`, `pmap`, `scan`, `fori_loop` or `while_loop` run, at any depth of calls.
+
+    ## Why is this bad?
+
+    Python code runs while JAX traces, not while the compiled program runs. The number drawn then becomes a constant:
+    every call, every step, every element of the batch sees the same one.
+
+    ## Example
+
+    ```python
+    @jax.jit
+    def jitter(x):
+        return x + np.random.normal(size=x.shape)
+    ```
+
+    ## Use instead
+
+    ```python
+    @jax.jit
+    def jitter(key, x):
+        return x + jax.random.normal(key, x.shape)
+    ```
+
+    ## When it cannot tell
+
+    Functions given to `jax.pure_callback` and its kin run at run time and are fine; functions that nobody visibly
+    calls are not judged.
+    """
+
+    name = "python-random-in-traced-code"
+    family = "random"
+    summary = "Python's or NumPy's random numbers are drawn where JAX traces, so they become constants."
+
+    valid = (
+        Example(
+            """
+import jax
+import numpy as np
+
+@jax.jit
+def double(x):
+    return x * 2
+
+def main():
+    return double(np.random.normal(size=3))
+""",
+            "drawn outside, given as an argument",
+        ),
+        Example(
+            """
+import jax
+
+@jax.jit
+def jitter(key, x):
+    return x + jax.random.normal(key, x.shape)
+""",
+            "JAX's own random numbers",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+import numpy as np
+
+@jax.jit
+def jitter(x):
+    return x + np.random.normal(size=3)  #!
+""",
+            "a constant after the first call",
+        ),
+        Example(
+            """
+import random
+import jax
+
+def step(x, _):
+    return x + random.random(), None  #!
+
+def walk(x):
+    return jax.lax.scan(step, x, None, length=10)[0]
+""",
+            "one number for all steps",
+        ),
+        Example(
+            """
+import time
+import jax
+
+@jax.jit
+def stamp(x):
+    return x + time.time()  #?
+""",
+            "the time of the first call",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every draw from a generator that is not JAX's."""
+        yield from strongest(one for root in program.roots for one in _Walk().region(root.region, None))
+
+
+class _Walk:
+    """Visits every region once as plain code and once as traced code."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[int, bool]] = set()
+
+    def region(self, region: Region, traced: Op | None) -> Iterator[Obligation]:
+        place = (id(region), traced is not None)
+        if place in self._seen:
+            return
+        self._seen.add(place)
+        for op in region.ops:
+            if op.name in ("py.random", "py.clock"):
+                yield from _judge(op, traced)
+            if op.regions and op.name not in _NOT_ENTERED:
+                for inner in op.regions:
+                    yield from self.region(inner, op if op.name in _ONCE else traced)
+
+
+def _judge(op: Op, traced: Op | None) -> Iterator[Obligation]:
+    name = PythonRandomInTracedCode.name
+    function = op.text("function") or callee_of(op)
+    if traced is None:
+        if op.name == "py.random":
+            yield Obligation(name, op.span, Verdict.PROVED, f"`{function}` runs in plain Python, outside traced code")
+        return
+    clock = op.name == "py.clock"
+    yield Obligation(
+        name,
+        op.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if clock else Severity.ERROR,
+        message=short(f"`{function}` runs {_ONCE[traced.name]}, then it is a constant"),
+        current=f"`{function}` runs {_ONCE[traced.name]}; what it gave then is used ever after",
+        expected="what changes from run to run is an argument of the traced function",
+        steps=(Step(traced.span, "traced from here"),),
+        suggestion="give the value as an argument" if clock else "take a key as an argument and use `jax.random`",
+    )

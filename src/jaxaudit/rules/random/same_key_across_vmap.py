@@ -1,0 +1,178 @@
+"""The rule `same-key-across-vmap`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.keys import How, KeyFacts, Use
+from jaxaudit.analyses.keys.turns import Turn
+from jaxaudit.analyses.keys.turns import Verdict as Turned
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
+from jaxaudit.rules.random.words import doer, is_key, key_name, short, steps, way_to
+
+_WORDS = {
+    "vmap": ("`vmap`", "element of the mapped axis"),
+    "pmap": ("`pmap`", "device"),
+    "shard_map": ("`shard_map`", "shard"),
+    "map": ("`lax.map`", "element"),
+    "tree.map": ("`tree.map`", "leaf"),
+}
+
+
+class SameKeyAcrossVmap(Rule):
+    """A mapped function uses the same random key for every element.
+
+    ## What it does
+
+    For every `vmap`, `pmap`, `shard_map`, `lax.map` and `tree.map`, looks at the keys that the mapped function uses and
+    asks whether each element gets its own: because keys are mapped too, or because something mapped is folded in.
+
+    ## Why is this bad?
+
+    A key that is closed over, or given with `in_axes=None`, is the same for all elements: all environments take the
+    same random action, all examples get the same dropout mask, all members of an ensemble start alike. Nothing fails.
+
+    ## Example
+
+    ```python
+    jax.vmap(lambda o: act(params, o, key))(obs)
+    ```
+
+    ## Use instead
+
+    ```python
+    keys = jax.random.split(key, obs.shape[0])
+    jax.vmap(lambda o, k: act(params, o, k))(obs, keys)
+    ```
+
+    ## When it cannot tell
+
+    When it is not known which arguments are mapped, or where a key inside comes from. Results that are ranked against
+    each other (common random numbers) and keys that are equal on every shard of `shard_map` are warnings.
+    """
+
+    name = "same-key-across-vmap"
+    family = "random"
+    summary = "A mapped function uses the same random key for every element."
+    needs = ("keys",)
+
+    valid = (
+        Example(
+            """
+import jax
+
+def noisy(key, xs):
+    keys = jax.random.split(key, xs.shape[0])
+    return jax.vmap(lambda x, k: x + jax.random.normal(k, x.shape))(xs, keys)
+""",
+            "one key for each element",
+        ),
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+def noisy(key, xs):
+    def one(i, x):
+        return x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
+    return jax.vmap(one)(jnp.arange(xs.shape[0]), xs)
+""",
+            "the index folded in",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+
+def noisy(key, xs):
+    return jax.vmap(lambda x: x + jax.random.normal(key, x.shape))(xs)  #!
+""",
+            "the mapped function closes over a key",
+        ),
+        Example(
+            """
+import jax
+
+def one(x, key):
+    return x + jax.random.normal(key, x.shape)
+
+def noisy(key, xs):
+    return jax.vmap(one, in_axes=(0, None))(xs, key)  #!
+""",
+            "the key is not mapped",
+        ),
+        Example(
+            """
+import jax
+
+def perturb(key, params):
+    return jax.tree.map(lambda p: p + jax.random.normal(key, p.shape), params)  #!
+""",
+            "every leaf gets the same noise",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every mapped function that uses keys."""
+        keys = facts.of("keys")
+        assert isinstance(keys, KeyFacts)
+        evidence = Evidence.of(facts)
+        yield from strongest(
+            one for scope, turned in keys.mapped if scope.op for one in _judge(scope.op, turned, keys, evidence)
+        )
+
+
+def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts, evidence: Evidence) -> Iterator[Obligation]:
+    relevant = [one for one in turned if one.use.consumes or is_key(one.use.term)]
+    same = [one.use for one in relevant if one.turn in (Turn.SAME, Turn.SEEDED)]
+    # A draw says more than the split it comes from.
+    same.sort(key=lambda use: use.origin.how is not How.DRAW)
+    kind, element = _WORDS[op.name]
+    if same:
+        yield _finding(
+            op, same[0], any(one.turn is Turn.SEEDED and one.use is same[0] for one in relevant), keys, evidence
+        )
+        return
+    doubtful = [one.use for one in relevant if one.turn is Turn.UNKNOWN]
+    if doubtful:
+        name = key_name(keys, doubtful[0])
+        reason = f"whether {name} differs for each {element} of {kind} could not be told"
+        yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.UNKNOWN, reason)
+    elif relevant:
+        name = key_name(keys, relevant[0].use)
+        reason = f"{name} is another key for each {element} of {kind}"
+        yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.PROVED, reason)
+
+
+def _finding(op: Op, use: Use, seeded: bool, keys: KeyFacts, evidence: Evidence) -> Obligation:
+    kind, element = _WORDS[op.name]
+    name = key_name(keys, use)
+    purpose = evidence.of_map(op, use)
+    if op.name == "shard_map":
+        purpose = purpose or "a replicated key is often meant under `shard_map`"
+    if seeded:
+        purpose = purpose or "it is seeded inside the mapped function"
+    current = f"{doer(use)} uses {name} for every {element}, so all of them see the same random bits"
+    return Obligation(
+        SameKeyAcrossVmap.name,
+        op.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if purpose else Severity.ERROR,
+        message=short(f"{name} is the same for every {element} of {kind}, so the numbers repeat"),
+        current=current + (f"; {purpose}" if purpose else ""),
+        expected=f"every {element} uses a key of its own",
+        steps=steps(*way_to(keys, use), (use.spot.span, f"{doer(use)} uses {name} inside the mapped function")),
+        suggestion=EXPLICIT if purpose else _suggestion(op, name),
+    )
+
+
+def _suggestion(op: Op, name: str) -> str:
+    plain = name.strip("`") if name.startswith("`") else "key"
+    if op.name == "tree.map":
+        return f"make a tree of keys: split `{plain}` once for each leaf and map over both trees"
+    return f"`keys = jax.random.split({plain}, n)` and map over `keys` as well"

@@ -1,0 +1,230 @@
+"""The rule `same-key-in-loop`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.keys import How, KeyFacts, Scope
+from jaxaudit.analyses.keys.turns import Turn
+from jaxaudit.analyses.keys.turns import Verdict as Turned
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
+from jaxaudit.rules.random.words import doer, is_key, key_name, line_of, short, steps, way_to
+
+_LOOPS = {
+    "py.loop": "`for` loop",
+    "py.while": "`while` loop",
+    "scan": "`scan`",
+    "fori": "`fori_loop`",
+    "while": "`while_loop`",
+    "associative_scan": "`associative_scan`",
+}
+
+
+class SameKeyInLoop(Rule):
+    """A loop uses the same random key in every turn.
+
+    ## What it does
+
+    Looks at every use of a key in a `for` or `while` loop, a comprehension, `lax.scan`, `lax.fori_loop` and
+    `lax.while_loop`, and asks whether the key is another one in the next turn: because it is split and carried on,
+    because it is a row of an array of keys, or because something that changes is folded in.
+
+    ## Why is this bad?
+
+    Every turn draws the same numbers. Noise that should average out adds up instead, all layers start with equal
+    weights, every step of a random walk goes the same way. Nothing fails.
+
+    ## Example
+
+    ```python
+    for i in range(10):
+        x = x + jax.random.normal(key, x.shape)
+    ```
+
+    ## Use instead
+
+    ```python
+    for i in range(10):
+        key, subkey = jax.random.split(key)
+        x = x + jax.random.normal(subkey, x.shape)
+    ```
+
+    Inside `fori_loop`, `jax.random.fold_in(key, i)` is the shortest way; for `scan`, scan over
+    `jax.random.split(key, n)`.
+
+    ## When it cannot tell
+
+    When the key comes out of a call that cannot be followed, or changes only on some paths through the loop. A key
+    that is made from a constant seed inside the loop, and loops that compare things on equal terms, are warnings.
+    """
+
+    name = "same-key-in-loop"
+    family = "random"
+    summary = "A loop uses the same random key in every turn, so every turn sees the same numbers."
+    needs = ("keys",)
+
+    valid = (
+        Example(
+            """
+import jax
+
+def walk(key, x):
+    for _ in range(10):
+        key, subkey = jax.random.split(key)
+        x = x + jax.random.normal(subkey, x.shape)
+    return x
+""",
+            "split and carried on",
+        ),
+        Example(
+            """
+import jax
+
+def walk(key, x):
+    def body(i, x):
+        return x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
+    return jax.lax.fori_loop(0, 10, body, x)
+""",
+            "the loop index folded in",
+        ),
+        Example(
+            """
+import jax
+
+def walk(key, x):
+    def step(x, k):
+        return x + jax.random.normal(k, x.shape), None
+    return jax.lax.scan(step, x, jax.random.split(key, 10))[0]
+""",
+            "scan over an array of keys",
+        ),
+        Example(
+            """
+import jax
+
+def first(key, xs):
+    for x in xs:
+        if x > 0:
+            return jax.random.normal(key, (3,))
+    return None
+""",
+            "the loop ends with the use",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+
+def walk(key, x):
+    for _ in range(10):
+        x = x + jax.random.normal(key, x.shape)  #!
+    return x
+""",
+            "one key for all turns",
+        ),
+        Example(
+            """
+import jax
+
+def walk(key, x):
+    def step(x, _):
+        return x + jax.random.normal(key, x.shape), None  #!
+    return jax.lax.scan(step, x, None, length=10)[0]
+""",
+            "the body of a scan closes over a key",
+        ),
+        Example(
+            """
+import jax
+
+def walk(key, x):
+    for _ in range(10):
+        key, subkey = jax.random.split(key)
+        x = x + jax.random.normal(key, x.shape)  #!
+    return x
+""",
+            "the wrong one of two keys is used: the next turn splits it",
+        ),
+        Example(
+            """
+import jax
+
+def walk(x):
+    for _ in range(10):
+        key = jax.random.key(0)
+        x = x + jax.random.normal(key, x.shape)  #?
+    return x
+""",
+            "seeded anew in every turn: a warning",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every use of a key in a loop."""
+        keys = facts.of("keys")
+        assert isinstance(keys, KeyFacts)
+        evidence = Evidence.of(facts)
+        yield from strongest(
+            one for scope, turned in keys.loops for verdict in turned for one in _judge(scope, verdict, keys, evidence)
+        )
+
+
+def _judge(scope: Scope, verdict: Turned, keys: KeyFacts, evidence: Evidence) -> Iterator[Obligation]:
+    use, op = verdict.use, scope.op
+    if op is None or (not use.consumes and not is_key(use.term)):
+        return
+    name = key_name(keys, use)
+    if verdict.turn is Turn.FRESH:
+        yield _plain(use.spot, Verdict.PROVED, f"{name} is another key in every turn of the {_LOOPS[op.name]}")
+    elif verdict.turn is Turn.ONCE:
+        yield _plain(use.spot, Verdict.PROVED, f"the {_LOOPS[op.name]} uses {name} in one turn only")
+    elif verdict.turn is Turn.UNKNOWN:
+        passed = use.origin.how is How.PASS or use.how is How.PASS
+        why = f"{doer(use)} could not be followed" if passed else f"where {name} comes from could not be followed"
+        yield _plain(use.spot, Verdict.UNKNOWN, f"{why}, in a {_LOOPS[op.name]}")
+    else:
+        yield _finding(op, verdict, keys, evidence)
+
+
+def _plain(op: Op, verdict: Verdict, reason: str) -> Obligation:
+    return Obligation(SameKeyInLoop.name, op.span, verdict, reason)
+
+
+def _finding(loop: Op, verdict: Turned, keys: KeyFacts, evidence: Evidence) -> Obligation:
+    use = verdict.use
+    name, kind = key_name(keys, use), _LOOPS[loop.name]
+    purpose = evidence.of_loop(use)
+    if verdict.turn is Turn.SEEDED:
+        purpose = purpose or "it is seeded inside the loop"
+    if verdict.turn is Turn.HANDED_ON and verdict.other is not None:
+        line = line_of(verdict.other.spot.span, use.spot.span)
+        message = f"{name} is used here and again by the next turn, on {line}"
+        current = f"{doer(use)} uses {name}, which the {kind} carries on, so the next turn uses the same key"
+    else:
+        message = f"{name} is the same in every turn of this {kind}, so the numbers repeat"
+        current = f"{doer(use)} gets the same key in every turn, so every turn sees the same random bits"
+    return Obligation(
+        SameKeyInLoop.name,
+        use.spot.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if purpose else Severity.ERROR,
+        message=short(message),
+        current=current + (f"; {purpose}" if purpose else ""),
+        expected="every turn uses a key of its own",
+        steps=steps((loop.span, f"the {kind} starts here"), *way_to(keys, use)),
+        suggestion=EXPLICIT if purpose else _suggestion(loop, name),
+    )
+
+
+def _suggestion(loop: Op, name: str) -> str:
+    plain = name.strip("`") if name.startswith("`") else "key"
+    if loop.name == "fori":
+        return f"fold the loop index in: `jax.random.fold_in({plain}, i)`"
+    if loop.name == "scan":
+        return f"scan over `jax.random.split({plain}, n)` and use the key of each step"
+    return f"`{plain}, subkey = jax.random.split({plain})` in every turn, and use `subkey`"

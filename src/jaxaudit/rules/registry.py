@@ -1,0 +1,40 @@
+"""Finds every rule: those of this package by walking it, those of other packages by their entry points."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from functools import cache
+from importlib.metadata import entry_points
+from types import ModuleType
+
+from jaxaudit import rules
+from jaxaudit.rules.base import Rule
+
+GROUP = "jaxaudit.rules"
+"""The entry point group under which another package names a module, or a class, that holds rules."""
+
+
+@cache
+def all_rules() -> tuple[type[Rule], ...]:
+    """Give every rule, sorted by family and name."""
+    found: dict[str, type[Rule]] = {}
+    for holder in (*_own_modules(), *_foreign()):
+        for rule in _rules_in(holder):
+            found.setdefault(rule.name, rule)
+    return tuple(sorted(found.values(), key=lambda rule: (rule.family, rule.name)))
+
+
+def _own_modules() -> list[ModuleType]:
+    walk = pkgutil.walk_packages(rules.__path__, rules.__name__ + ".")
+    return [importlib.import_module(info.name) for info in walk if not info.ispkg]
+
+
+def _foreign() -> list[object]:
+    return [point.load() for point in entry_points(group=GROUP)]
+
+
+def _rules_in(holder: object) -> list[type[Rule]]:
+    members = [holder] if inspect.isclass(holder) else list(vars(holder).values())
+    return [one for one in members if inspect.isclass(one) and issubclass(one, Rule) and not inspect.isabstract(one)]
