@@ -26,6 +26,15 @@ class Builder:
         """The region that ops go to now."""
         return self._open[-1]
 
+    @property
+    def depth(self) -> int:
+        """How many regions are open."""
+        return len(self._open)
+
+    def unwind(self, depth: int) -> None:
+        """Leave regions that an error left open."""
+        del self._open[depth:]
+
     def value(self, span: Span, name: str = "") -> Value:
         """Make a value (a region's parameter, or an op's result)."""
         self._next_id += 1

@@ -1,0 +1,192 @@
+"""Attributes: reading and writing `object.name`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.api.lookup import lookup
+from jaxaudit.frontends.source.api.methods import ATTRIBUTES
+from jaxaudit.frontends.source.arguments import Arguments
+from jaxaudit.frontends.source.members import ancestry, find_in_class
+from jaxaudit.frontends.source.structure import argument, materialise
+from jaxaudit.frontends.source.values import (
+    Abstract,
+    Attribute,
+    BoundMethod,
+    ClassValue,
+    Const,
+    FunctionValue,
+    Leaf,
+    Library,
+    ModuleValue,
+    ObjectBox,
+    PartialValue,
+    Record,
+    Ref,
+    Super,
+    Transformed,
+    TupleValue,
+)
+from jaxaudit.ir import Value
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpreter import Interpreter
+
+
+def read(it: Interpreter, base: Abstract, name: str, span: Span) -> Abstract:
+    """Give `base.name`."""
+    match base:
+        case Library():
+            return Library(f"{base.name}.{name}")
+        case ModuleValue():
+            return _module_attribute(it, base, name, span)
+        case Ref() if isinstance(box := it.heap[base], ObjectBox):
+            return _object_attribute(it, base, box, name, span)
+        case Record():
+            return _record_attribute(it, base, name, span)
+        case ClassValue():
+            return _class_attribute(it, base, name, span)
+        case Leaf():
+            return _leaf_attribute(it, base, name, span)
+        case Super():
+            return _super_attribute(it, base, name, span)
+        case _:
+            return Attribute(base, name)
+
+
+def _module_attribute(it: Interpreter, base: ModuleValue, name: str, span: Span) -> Abstract:
+    module = base.module
+    found = module.frame.env.get(name) if module.frame is not None else None
+    if isinstance(found, Leaf):
+        return _global_read(it, f"{module.name}.{name}", found, span)
+    if found is not None:
+        return found
+    inner = it.project.find(f"{module.name}.{name}", module) if module.package else None
+    if inner is not None:
+        return it.module_value(inner)
+    return it.unknown(f"{module.name} has no {name} in what was read", span, name)
+
+
+def _global_read(it: Interpreter, qualified: str, found: Leaf, span: Span) -> Abstract:
+    reads = it.frame.global_reads
+    if qualified not in reads:
+        value = it.emit("py.global", span, attrs={"name": qualified}).result
+        value.name = qualified.rpartition(".")[2]
+        reads[qualified] = Leaf(value, found.cls)
+    return reads[qualified]
+
+
+def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: Span) -> Abstract:
+    if name in box.attrs:
+        return box.attrs[name]
+    member = find_in_class(box.cls, name)
+    if isinstance(member, FunctionValue):
+        return _method(it, member, base, span)
+    if isinstance(member, Transformed):
+        return PartialValue(member, (base,), {})
+    # A class-level value is the instance's only where nothing else could have set it.
+    if member is not None and not isinstance(member, Leaf) and name not in box.cls.fields and box.value is None:
+        return member
+    if isinstance(member, ClassValue | Library):
+        return member
+    return _read_through(it, base, box, name, span)
+
+
+def _read_through(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: Span) -> Abstract:
+    from_class = find_in_class(box.cls, name)
+    if box.value is None and from_class is None and not box.cls.fields and not box.attrs:
+        return Attribute(base, name)
+    value = it.emit("py.attr", span, {"base": materialise(it, base, span)}, {"name": name}).result
+    value.name = name
+    found = Leaf(value)
+    if box.value is not None:
+        # Two reads of one attribute are one value until somebody writes to the object.
+        it.heap[base] = ObjectBox(box.cls, {**box.attrs, name: found}, box.value)
+    return found
+
+
+def _method(it: Interpreter, member: FunctionValue, receiver: Abstract, span: Span) -> Abstract:
+    if member.kind == "static":
+        return member
+    if member.kind == "class":
+        return BoundMethod(member, member.owner if member.owner is not None else receiver)
+    if member.kind == "property":
+        return it.call(BoundMethod(member, receiver), Arguments(), span)
+    return BoundMethod(member, receiver)
+
+
+def _super_attribute(it: Interpreter, base: Super, name: str, span: Span) -> Abstract:
+    for cls in list(ancestry(base.owner))[1:]:
+        member = cls.namespace.get(name)
+        if isinstance(member, FunctionValue):
+            return _method(it, member, base.receiver, span)
+        if member is not None:
+            return member
+    return Attribute(base, name)
+
+
+def _record_attribute(it: Interpreter, base: Record, name: str, span: Span) -> Abstract:
+    field = base.field(name)
+    if field is not None:
+        return field
+    if name == "_fields":
+        return TupleValue(tuple(Const(field_name) for field_name in base.cls.fields))
+    member = find_in_class(base.cls, name)
+    if isinstance(member, FunctionValue):
+        return _method(it, member, base, span)
+    return Attribute(base, name) if member is None else member
+
+
+def _class_attribute(it: Interpreter, base: ClassValue, name: str, span: Span) -> Abstract:
+    member = find_in_class(base, name)
+    if isinstance(member, FunctionValue):
+        return BoundMethod(member, base) if member.kind == "class" else member
+    if member is not None and base.kind != "enum":
+        return member
+    if name == "_fields":
+        return TupleValue(tuple(Const(field_name) for field_name in base.fields))
+    return Attribute(base, name)
+
+
+def _leaf_attribute(it: Interpreter, base: Leaf, name: str, span: Span) -> Abstract:
+    qualified = f"array.{name}"
+    if not base.cls and qualified in ATTRIBUTES:
+        row = lookup(qualified)
+        if row is not None and row.op != "array.at":
+            return Leaf(it.emit(row.op, span, {"a": base.value}, {"function": name}).result)
+    return Attribute(base, name)
+
+
+def load(it: Interpreter, value: Attribute, span: Span) -> Leaf:
+    """Turn a method that is not called after all into an attribute that was read.
+
+    Two reads of one attribute are one value until somebody may have written to the object.
+    """
+    base = materialise(it, value.receiver, span)
+    key = (base, value.name)
+    if key not in it.loaded:
+        made = it.emit("py.attr", span, {"base": base}, {"name": value.name}).result
+        made.name = value.name
+        it.loaded[key] = Leaf(made)
+    return it.loaded[key]
+
+
+def forget(it: Interpreter, value: Value) -> None:
+    """Drop what was read from an object that may have changed."""
+    for key in [key for key in it.loaded if key[0] is value]:
+        del it.loaded[key]
+
+
+def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Span) -> None:
+    """Interpret `base.name = value`."""
+    attrs: dict[str, object] = {"name": name}
+    if isinstance(base, Ref) and isinstance(box := it.heap[base], ObjectBox):
+        attrs["object"] = base.id
+        it.heap[base] = ObjectBox(box.cls, {**box.attrs, name: value}, box.value)
+        arguments = {"value": argument(it, value, span)}
+    else:
+        whole = materialise(it, base, span)
+        arguments = {"object": whole, "value": argument(it, value, span)}
+        it.loaded.pop((whole, name), None)
+    it.emit("py.store_attr", span, arguments, attrs, results=0)

@@ -1,0 +1,159 @@
+"""Branches: several continuations of one state, each in a region of its own, merged where they meet again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.frames import Env
+from jaxaudit.frontends.source.structure import materialise, merge, merge_boxes, same
+from jaxaudit.frontends.source.values import Abstract, Box, DictBox, Leaf, ListBox, ObjectBox, OpaqueBox, Ref
+from jaxaudit.ir import Exit, Region, Value
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpreter import Interpreter
+
+# The weakest promise first: whatever leaves the function also leaves the turn of the loop.
+_WEAKEST_FIRST = (Exit.CONTINUE, Exit.BREAK, Exit.RAISE, Exit.RETURN)
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One way to go on."""
+
+    label: str
+    run: Callable[[], Exit]
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    region: Region
+    env: Env
+    changes: Mapping[int, Box]
+    exit: Exit
+
+
+def run_arms(it: Interpreter, arms: Sequence[Arm], span: Span, construct: str, condition: Value | None = None) -> Exit:
+    """Interpret each arm from the present state, then go on with what they have in common."""
+    before = it.frame.env
+    outcomes = [_run(it, arm, before, span) for arm in arms]
+    falling = [outcome for outcome in outcomes if outcome.exit is Exit.FALL]
+    merger = _Merger(it, falling, span)
+    env = merger.environment(before) if falling else before
+    merger.heap()
+    for outcome in outcomes:
+        results = merger.results(outcome) if outcome.exit is Exit.FALL else ()
+        it.builder.close(outcome.region, results, outcome.exit)
+    it.frame.env = env
+    operands = () if condition is None else (condition,)
+    regions = tuple(outcome.region for outcome in outcomes)
+    attrs = {"construct": construct}
+    it.emit("py.branch", span, attrs=attrs, operands=operands, results=tuple(merger.made), regions=regions)
+    return Exit.FALL if falling else weakest(outcome.exit for outcome in outcomes)
+
+
+def weakest(exits: Sequence[Exit] | object) -> Exit:
+    """Give the exit that every one of several exits amounts to at least."""
+    present = set(exits)  # type: ignore[call-overload]
+    return next((leaving for leaving in _WEAKEST_FIRST if leaving in present), Exit.FALL)
+
+
+def _run(it: Interpreter, arm: Arm, before: Env, span: Span) -> _Outcome:
+    it.frame.env = dict(before)
+    it.heap.begin()
+    with it.builder.nested("branch", arm.label, span) as region:
+        leaving = arm.run()
+    return _Outcome(region, it.frame.env, it.heap.undo(), leaving)
+
+
+class _Merger:
+    """Collects, for every merged leaf, one value of each falling arm and the result that stands for them."""
+
+    def __init__(self, it: Interpreter, falling: Sequence[_Outcome], span: Span) -> None:
+        self.it = it
+        self.falling = falling
+        self.span = span
+        self.columns: list[list[Value]] = []
+        self.made: list[Value] = []
+        self._known: dict[tuple[Value, ...], Leaf] = {}
+
+    def results(self, outcome: _Outcome) -> tuple[Value, ...]:
+        at = self.falling.index(outcome)
+        return tuple(column[at] for column in self.columns)
+
+    def environment(self, before: Env) -> Env:
+        env: Env = {}
+        first = self.falling[0].env
+        names = dict.fromkeys(name for outcome in self.falling for name in outcome.env)
+        for name in names:
+            values = [outcome.env.get(name) for outcome in self.falling]
+            if values[0] is not None and all(value is values[0] for value in values) and name in before:
+                env[name] = first[name]
+                continue
+            env[name] = self.merged([self._bound(value, at) for at, value in enumerate(values)], name)
+        return env
+
+    def _bound(self, value: Abstract | None, at: int) -> Abstract:
+        if value is not None:
+            return value
+        with self.it.builder.reopened(self.falling[at].region):
+            return self.it.unknown("not assigned on every path", self.span)
+
+    def merged(self, values: list[Abstract], name: str) -> Abstract:
+        merged = merge(values, self.column, self.it)
+        if isinstance(merged, Leaf) and not merged.value.name:
+            merged.value.name = name
+        return merged
+
+    def column(self, values: Sequence[Abstract]) -> Leaf:
+        parts: list[Value] = []
+        for value, outcome in zip(values, self.falling, strict=True):
+            with self.it.builder.reopened(outcome.region):
+                parts.append(materialise(self.it, value, self.span))
+        key = tuple(parts)
+        if key not in self._known:
+            self.columns.append(parts)
+            self.made.append(self.it.builder.value(self.span))
+            self._known[key] = Leaf(self.made[-1], _common_class(values))
+        return self._known[key]
+
+    def heap(self) -> None:
+        heap = self.it.heap
+        for id_ in dict.fromkeys(id_ for outcome in self.falling for id_ in outcome.changes):
+            ref = Ref(id_)
+            boxes = [outcome.changes.get(id_, heap[ref]) for outcome in self.falling]
+            merged = merge_boxes(boxes, self.column, self.it)
+            if merged is None:
+                temporary: list[Abstract] = [heap.new(box) for box in boxes]
+                merged = OpaqueBox(self.column(temporary).value, _kind(boxes[0]))
+            if isinstance(merged, ListBox | DictBox | ObjectBox | OpaqueBox):
+                heap[ref] = merged
+
+
+def _kind(box: Box) -> str:
+    return box.kind if isinstance(box, ListBox | OpaqueBox) else "dict"
+
+
+def _common_class(values: Sequence[Abstract]) -> str:
+    classes = {value.cls if isinstance(value, Leaf) else "" for value in values}
+    return classes.pop() if len(classes) == 1 else ""
+
+
+def join(it: Interpreter, values: Sequence[Abstract], kind: str, span: Span) -> Abstract:
+    """Give one value for several that different paths produce, without regions (returns, breaks, `a or b`)."""
+    distinct: list[Abstract] = []
+    for value in values:
+        if not any(same(value, other) for other in distinct):
+            distinct.append(value)
+    if len(distinct) == 1:
+        return distinct[0]
+
+    def column(parts: Sequence[Abstract]) -> Leaf:
+        operands = tuple(dict.fromkeys(materialise(it, part, span) for part in parts))
+        op = it.emit("py.join", span, attrs={"kind": kind}, operands=operands)
+        op.result.name = next((value.name for value in operands if value.name), "")
+        return Leaf(op.result, _common_class(parts))
+
+    return merge(distinct, column, it)

@@ -1,0 +1,77 @@
+"""Elements: what a loop variable holds in one turn, and how many turns there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.arguments import known_items
+from jaxaudit.frontends.source.structure import argument, materialise, rebuild
+from jaxaudit.frontends.source.values import (
+    Abstract,
+    Const,
+    Leaf,
+    ObjectBox,
+    Range,
+    Record,
+    Ref,
+    Sequence,
+    TupleValue,
+    Zip,
+)
+from jaxaudit.ir import Argument
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpreter import Interpreter
+
+
+def element(it: Interpreter, iterable: Abstract, index: Leaf, span: Span) -> Abstract:
+    """Give the element of an iterable in the turn that `index` counts."""
+    if isinstance(iterable, Zip):
+        parts = tuple([element(it, part, index, span) for part in iterable.parts])
+        return TupleValue((Leaf(index.value), *parts)) if iterable.counted else TupleValue(parts)
+    if isinstance(iterable, Range):
+        parts = {"start": iterable.start, "stop": iterable.stop, "step": iterable.step}
+        bounds = {name: argument(it, part, span) for name, part in parts.items()}
+        return _emit(it, bounds, index, span)
+    if isinstance(iterable, Sequence):
+        return rebuild(iterable.item, lambda leaf: Leaf(_emit(it, leaf.value, index, span).value, leaf.cls), it)
+    items = known_items(it, iterable)
+    if items:
+        return _of_known(it, items, index, span)
+    return _emit(it, materialise(it, iterable, span), index, span)
+
+
+def _of_known(it: Interpreter, items: tuple[Abstract, ...], index: Leaf, span: Span) -> Abstract:
+    if len(items) == 1:
+        return items[0]
+    first = items[0]
+    tuples = [item.items for item in items if isinstance(item, TupleValue | Record)]
+    if len(tuples) == len(items) and len({len(parts) for parts in tuples}) == 1:
+        columns = zip(*tuples, strict=True)
+        return TupleValue(tuple([_of_known(it, column, index, span) for column in columns]))
+    boxes = [it.heap[item] for item in items if isinstance(item, Ref)]
+    whole = tuple([argument(it, item, span) for item in items])
+    made = _emit(it, whole, index, span)
+    if len(boxes) == len(items) and isinstance(first, Ref) and isinstance(box := boxes[0], ObjectBox):
+        if all(isinstance(other, ObjectBox) and other.cls is box.cls for other in boxes):
+            # Some instance of that class: its methods are known, its attributes are not.
+            return it.heap.new(ObjectBox(box.cls, {}, made.value))
+    return made
+
+
+def _emit(it: Interpreter, iterable: Argument, index: Leaf, span: Span) -> Leaf:
+    return Leaf(it.emit("py.element", span, {"iterable": iterable, "index": index.value}).result)
+
+
+def trip_count(it: Interpreter, iterable: Abstract) -> int | None:
+    """Give how often a loop over an iterable runs, where that is known."""
+    if isinstance(iterable, Range):
+        bounds = (iterable.start, iterable.stop, iterable.step)
+        numbers = [part.value for part in bounds if isinstance(part, Const) and isinstance(part.value, int)]
+        return len(range(*numbers)) if len(numbers) == 3 and numbers[2] != 0 else None
+    if isinstance(iterable, Zip):
+        counts = [trip_count(it, part) for part in iterable.parts]
+        return min((count for count in counts if count is not None), default=None)
+    items = known_items(it, iterable)
+    return None if items is None else len(items)

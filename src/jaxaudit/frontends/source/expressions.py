@@ -1,0 +1,284 @@
+"""Expressions: names, constants, operators, attributes, subscripts, conditionals and text."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source import attributes, subscripts
+from jaxaudit.frontends.source.branches import Arm, join, run_arms
+from jaxaudit.frontends.source.folding import fold_binary, fold_compare, fold_unary, truth
+from jaxaudit.frontends.source.structure import argument, materialise
+from jaxaudit.frontends.source.values import NONE, Abstract, Const, Leaf, Library, Ref, Slice
+from jaxaudit.ir import Exit
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpreter import Interpreter
+
+_OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder",
+    ast.Pow: "power",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor",
+    ast.LShift: "left_shift",
+    ast.RShift: "right_shift",
+    ast.UAdd: "positive",
+    ast.USub: "negative",
+    ast.Invert: "invert",
+    ast.Eq: "equal",
+    ast.NotEq: "not_equal",
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+}
+
+
+def constant(it: Interpreter, node: ast.Constant) -> Abstract:
+    """Give a literal."""
+    return Const(node.value)
+
+
+def name(it: Interpreter, node: ast.Name) -> Abstract:
+    """Look a name up: local, enclosing functions, module, builtins."""
+    return look_up(it, node.id, it.span(node))
+
+
+def look_up(it: Interpreter, identifier: str, span: Span) -> Abstract:
+    """Give the value of a variable as seen from the open frame."""
+    frame = it.frame
+    if identifier in frame.env and identifier not in frame.global_names:
+        return frame.env[identifier]
+    scope = frame.enclosing()
+    while scope is not None and scope.kind == "function":
+        if identifier in scope.env:
+            return scope.env[identifier]
+        scope = scope.enclosing()
+    return _global(it, identifier, span)
+
+
+def _global(it: Interpreter, identifier: str, span: Span) -> Abstract:
+    module = it.frame.module
+    found = module.frame.env.get(identifier) if module.frame is not None else None
+    if found is None:
+        if hasattr(builtins, identifier):
+            return Library(f"builtins.{identifier}")
+        return it.unknown(f"the name {identifier} is not defined in what was read", span, identifier)
+    if it.frame.kind == "module" or not isinstance(found, Leaf):
+        return found
+    reads = it.frame.global_reads
+    if identifier not in reads:
+        value = it.emit("py.global", span, attrs={"name": f"{module.name}.{identifier}"}).result
+        value.name = identifier
+        reads[identifier] = Leaf(value, found.cls)
+    return reads[identifier]
+
+
+def binary(it: Interpreter, node: ast.BinOp) -> Abstract:
+    """Apply a binary operator."""
+    return apply_binary(it, node.op, it.evaluate(node.left), it.evaluate(node.right), it.span(node))
+
+
+def apply_binary(it: Interpreter, operator: ast.operator, left: Abstract, right: Abstract, span: Span) -> Abstract:
+    """Apply a binary operator to abstract values."""
+    folded = fold_binary(it, operator, left, right)
+    if folded is not None:
+        return folded
+    function = _OPERATORS[type(operator)]
+    op = "array.dot" if function == "matmul" else "array.map"
+    arguments = {"x": argument(it, left, span), "y": argument(it, right, span)}
+    return Leaf(it.emit(op, span, arguments, {"function": function, "operator": True}).result)
+
+
+def unary(it: Interpreter, node: ast.UnaryOp) -> Abstract:
+    """Apply a unary operator."""
+    operand, span = it.evaluate(node.operand), it.span(node)
+    folded = fold_unary(node.op, operand)
+    if folded is not None:
+        return folded
+    if isinstance(node.op, ast.Not):
+        known = truth(it, operand)
+        if known is not None:
+            return Const(not known)
+        value = test(it, operand, "not", span)
+        return Leaf(it.emit("py.operator", span, {"x": value}, {"operator": "not"}).result)
+    attrs = {"function": _OPERATORS[type(node.op)], "operator": True}
+    return Leaf(it.emit("array.map", span, {"x": argument(it, operand, span)}, attrs).result)
+
+
+def test(it: Interpreter, value: Abstract, construct: str, span: Span) -> object:
+    """Note that Python asks for the truth of a value, and give that value."""
+    asked = materialise(it, value, span)
+    it.emit("py.test", span, {"value": asked}, {"construct": construct}, results=0)
+    return asked
+
+
+def compare(it: Interpreter, node: ast.Compare) -> Abstract:
+    """Compare two or more values."""
+    left = it.evaluate(node.left)
+    outcomes: list[Abstract] = []
+    for operator, item in zip(node.ops, node.comparators, strict=True):
+        right = it.evaluate(item)
+        outcomes.append(_compare_pair(it, operator, left, right, it.span(node)))
+        left = right
+    if len(outcomes) == 1:
+        return outcomes[0]
+    if all(isinstance(outcome, Const) for outcome in outcomes):
+        return Const(all(outcome.value for outcome in outcomes if isinstance(outcome, Const)))
+    for outcome in outcomes[:-1]:
+        if not isinstance(outcome, Const):
+            test(it, outcome, "chained comparison", it.span(node))
+    return join(it, outcomes, "expression", it.span(node))
+
+
+def _compare_pair(it: Interpreter, operator: ast.cmpop, left: Abstract, right: Abstract, span: Span) -> Abstract:
+    folded = fold_compare(it, operator, left, right)
+    if folded is not None:
+        return folded
+    arguments = {"x": argument(it, left, span), "y": argument(it, right, span)}
+    function = _OPERATORS.get(type(operator))
+    if function is not None:
+        return Leaf(it.emit("array.map", span, arguments, {"function": function, "operator": True}).result)
+    word = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}[type(operator)]
+    return Leaf(it.emit("py.operator", span, arguments, {"operator": word}).result)
+
+
+def boolean(it: Interpreter, node: ast.BoolOp) -> Abstract:
+    """Apply `and` or `or`: the first value that decides, or the last."""
+    stops_on = isinstance(node.op, ast.Or)
+    candidates: list[Abstract] = []
+    for position, item in enumerate(node.values):
+        value = it.evaluate(item)
+        known = truth(it, value)
+        if known is stops_on or position == len(node.values) - 1:
+            candidates.append(value)
+            break
+        if known is None:
+            test(it, value, "or" if stops_on else "and", it.span(item))
+            candidates.append(value)
+    return join(it, candidates, "expression", it.span(node))
+
+
+def conditional(it: Interpreter, node: ast.IfExp) -> Abstract:
+    """Give `a if c else b`; both sides are interpreted as branches unless the condition is known."""
+    condition = it.evaluate(node.test)
+    known = truth(it, condition)
+    if known is not None:
+        return it.evaluate(node.body if known else node.orelse)
+    span = it.span(node)
+    asked = materialise(it, condition, span)
+    it.emit("py.test", span, {"value": asked}, {"construct": "conditional expression"}, results=0)
+
+    def side(expression: ast.expr) -> Arm:
+        def run() -> Exit:
+            it.frame.env[" value"] = it.evaluate(expression)
+            return Exit.FALL
+
+        return Arm("then" if expression is node.body else "else", run)
+
+    # The blank in the name keeps this temporary apart from every variable of the program.
+    run_arms(it, [side(node.body), side(node.orelse)], span, "conditional expression", asked)
+    return it.frame.env.pop(" value")
+
+
+def attribute(it: Interpreter, node: ast.Attribute) -> Abstract:
+    """Read an attribute."""
+    return attributes.read(it, it.evaluate(node.value), node.attr, it.span(node))
+
+
+def subscript(it: Interpreter, node: ast.Subscript) -> Abstract:
+    """Read an item."""
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "at":
+        base = it.evaluate(node.value.value)
+        return subscripts.at_item(it, base, it.evaluate(node.slice), it.span(node))
+    return subscripts.read(it, it.evaluate(node.value), it.evaluate(node.slice), it.span(node))
+
+
+def slice_(it: Interpreter, node: ast.Slice) -> Abstract:
+    """Give a slice."""
+    lower, upper, step = (NONE if part is None else it.evaluate(part) for part in (node.lower, node.upper, node.step))
+    return Slice(lower, upper, step)
+
+
+def text(it: Interpreter, node: ast.JoinedStr) -> Abstract:
+    """Give an f-string; every value in it is turned into text."""
+    constant_parts: list[str] | None = []
+    for part in node.values:
+        if isinstance(part, ast.Constant):
+            if constant_parts is not None:
+                constant_parts.append(str(part.value))
+            continue
+        piece = _formatted(it, part)
+        constant_parts = None if piece is None or constant_parts is None else [*constant_parts, piece]
+    if constant_parts is not None:
+        return Const("".join(constant_parts))
+    return Leaf(it.emit("py.operator", it.span(node), attrs={"operator": "text"}).result, "builtins.str")
+
+
+def _formatted(it: Interpreter, part: ast.expr) -> str | None:
+    if not isinstance(part, ast.FormattedValue):
+        return None
+    value = it.evaluate(part.value)
+    spec = "" if part.format_spec is None else ast.unparse(part.format_spec)
+    if isinstance(value, Const) and not spec:
+        return str(value.value)
+    span = it.span(part.value)
+    if isinstance(value, Leaf | Ref):
+        it.emit("py.format", span, {"value": materialise(it, value, span)}, {"spec": spec}, results=0)
+    return None
+
+
+def walrus(it: Interpreter, node: ast.NamedExpr) -> Abstract:
+    """Assign inside an expression."""
+    value = it.evaluate(node.value)
+    it.frame.env[node.target.id] = value
+    if isinstance(value, Leaf) and not value.value.name:
+        value.value.name = node.target.id
+    return value
+
+
+def awaited(it: Interpreter, node: ast.Await) -> Abstract:
+    """Give what an awaited expression gives."""
+    return it.evaluate(node.value)
+
+
+def yielded(it: Interpreter, node: ast.Yield | ast.YieldFrom) -> Abstract:
+    """Evaluate what is yielded; what the consumer sends back is not known."""
+    if node.value is not None:
+        it.evaluate(node.value)
+    return it.unknown("what a generator is sent is not known", it.span(node))
+
+
+def starred(it: Interpreter, node: ast.Starred) -> Abstract:
+    """Evaluate a starred expression outside the places that unpack it."""
+    return it.evaluate(node.value)
+
+
+HANDLERS = {
+    ast.Constant: constant,
+    ast.Name: name,
+    ast.BinOp: binary,
+    ast.UnaryOp: unary,
+    ast.Compare: compare,
+    ast.BoolOp: boolean,
+    ast.IfExp: conditional,
+    ast.Attribute: attribute,
+    ast.Subscript: subscript,
+    ast.Slice: slice_,
+    ast.JoinedStr: text,
+    ast.FormattedValue: lambda it, node: it.evaluate(node.value),
+    ast.NamedExpr: walrus,
+    ast.Await: awaited,
+    ast.Yield: yielded,
+    ast.YieldFrom: yielded,
+    ast.Starred: starred,
+}

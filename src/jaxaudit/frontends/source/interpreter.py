@@ -1,0 +1,163 @@
+"""The abstract interpreter: its state, and the dispatch from syntax to the modules that know each kind.
+
+It executes a program without running it: every statement is read in the order Python would, structure is followed
+exactly as far as it is known, and what happens to everything else is written down as IR. Whatever is not modelled
+becomes an unknown value with a reason; nothing is guessed and nothing of the audited code is ever imported or run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+
+from jaxaudit.frontends.source import (
+    assign,
+    attributes,
+    calls,
+    classes,
+    expressions,
+    functions,
+    imports,
+    literals,
+    loops,
+    statements,
+)
+from jaxaudit.frontends.source.arguments import Arguments
+from jaxaudit.frontends.source.frames import Frame
+from jaxaudit.frontends.source.heap import Heap
+from jaxaudit.frontends.source.modules import Module, Project
+from jaxaudit.frontends.source.values import (
+    Abstract,
+    Attribute,
+    ClassValue,
+    Const,
+    FunctionValue,
+    Leaf,
+    ModuleValue,
+    Transformed,
+)
+from jaxaudit.ir import Argument, Exit, Op, Region, Root, Value
+from jaxaudit.ir.builder import Builder
+from jaxaudit.spans import Span
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+MAX_DEPTH = 12
+"""How deep calls are followed."""
+MAX_OPS = 30_000
+"""How many ops one root may take before further calls are left unfollowed."""
+
+_NOTHING: Mapping[str, Argument] = {}
+_NO_ATTRS: Mapping[str, object] = {}
+
+
+class Interpreter:
+    """The state of one reading: the open frame, the heap, the builder, and what has been entered so far."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.builder = Builder()
+        self.heap = Heap()
+        self.frame: Frame
+        self.entered: set[FunctionNode] = set()
+        """Functions whose body was interpreted at least once."""
+        self.defined: dict[FunctionNode, FunctionValue] = {}
+        """Every function met so far, by its first value."""
+        self.wrappers: dict[FunctionNode, Transformed] = {}
+        """The outermost transformation each function was given to."""
+        self.active: list[FunctionNode] = []
+        """Functions being interpreted now, outermost first."""
+        self.bodies = functions.BodyCache()
+        self.loaded: dict[tuple[Value, str], Leaf] = {}
+        """Attributes already read from objects that are known as one value only."""
+        self.updates: dict[Value, Mapping[str, Argument]] = {}
+        """What each `x.at[i]` refers to: its base and index."""
+        self.limit = MAX_OPS
+        self.roots: list[Root] = []
+        self.classes: list[ClassValue] = []
+
+    def span(self, node: ast.expr | ast.stmt | ast.arg | ast.excepthandler | ast.alias) -> Span:
+        """Give the place of a node in the file being interpreted."""
+        line = node.lineno
+        return Span(
+            self.frame.module.path, line, node.col_offset, node.end_lineno or line, node.end_col_offset or node.col_offset
+        )
+
+    def emit(
+        self,
+        name: str,
+        span: Span,
+        arguments: Mapping[str, Argument] = _NOTHING,
+        attrs: Mapping[str, object] = _NO_ATTRS,
+        *,
+        operands: tuple[Value, ...] | None = None,
+        results: int | tuple[Value, ...] = 1,
+        regions: tuple[Region, ...] = (),
+    ) -> Op:
+        """Append an op to the open region."""
+        return self.builder.emit(name, span, arguments, attrs, operands=operands, results=results, regions=regions)
+
+    def unknown(self, reason: str, span: Span, name: str = "") -> Leaf:
+        """Make a value nothing is known of, with the reason."""
+        value = self.emit("py.unknown", span, attrs={"reason": reason}).result
+        value.name = name
+        return Leaf(value)
+
+    def evaluate(self, node: ast.expr) -> Abstract:
+        """Give the abstract value of an expression."""
+        handler = _EXPRESSIONS.get(type(node))
+        if handler is None:
+            return self.unknown(f"{type(node).__name__} expressions are not modelled", self.span(node))
+        return handler(self, node)
+
+    def execute(self, body: list[ast.stmt]) -> Exit:
+        """Interpret statements in order, up to the first that does not fall through."""
+        for node in body:
+            handler = _STATEMENTS.get(type(node))
+            if handler is None:
+                continue
+            leaving = handler(self, node)
+            if leaving is not Exit.FALL:
+                return leaving
+        return Exit.FALL
+
+    def call(self, callee: Abstract, arguments: Arguments, span: Span) -> Abstract:
+        """Call an abstract value."""
+        return calls.call(self, callee, arguments, span)
+
+    def load_attribute(self, value: Attribute, span: Span) -> Leaf:
+        """Read an attribute that turned out to be data rather than a method."""
+        return attributes.load(self, value, span)
+
+    def module_value(self, module: Module) -> ModuleValue:
+        """Give a module of the project, interpreting its top level first if nobody has."""
+        imports.interpret(self, module)
+        return ModuleValue(module)
+
+    def main_or_name(self, module: Module) -> Abstract:
+        """Give the value of `__name__`: a file with a main block is audited as if it were run."""
+        return Const("__main__" if module.audited and "__main__" in module.text else module.name)
+
+    def exhausted(self) -> str:
+        """Say why no further call can be followed now; empty when one can."""
+        if len(self.active) >= MAX_DEPTH:
+            return f"calls are followed {MAX_DEPTH} deep"
+        if self.builder.emitted > self.limit:
+            return "this program is too large to follow every call"
+        return ""
+
+
+_EXPRESSIONS: dict[type[ast.AST], Callable[..., Abstract]] = {
+    **expressions.HANDLERS,
+    **literals.HANDLERS,
+    **calls.HANDLERS,
+    **functions.EXPRESSIONS,
+}
+_STATEMENTS: dict[type[ast.AST], Callable[..., Exit]] = {
+    **statements.HANDLERS,
+    **imports.HANDLERS,
+    **assign.HANDLERS,
+    **loops.HANDLERS,
+    **functions.STATEMENTS,
+    **classes.HANDLERS,
+}

@@ -1,0 +1,157 @@
+"""Displays and comprehensions: tuples, lists, sets, dicts."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.arguments import known_items
+from jaxaudit.frontends.source.assign import assign
+from jaxaudit.frontends.source.elements import element, trip_count
+from jaxaudit.frontends.source.folding import truth
+from jaxaudit.frontends.source.loops import Loop, assigned_names
+from jaxaudit.frontends.source.structure import leaves, materialise, rebuild
+from jaxaudit.frontends.source.values import Abstract, Const, DictBox, Leaf, ListBox, Ref, Sequence, TupleValue
+from jaxaudit.ir import Exit, Value
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpreter import Interpreter
+
+_LONGEST = 256
+"""Displays longer than this are data, not structure."""
+
+
+def tuple_(it: Interpreter, node: ast.Tuple) -> Abstract:
+    """Give a tuple."""
+    items = _items(it, node)
+    return items if isinstance(items, Leaf) else TupleValue(tuple(items))
+
+
+def list_(it: Interpreter, node: ast.List | ast.Set) -> Abstract:
+    """Give a list or a set."""
+    items = _items(it, node)
+    kind = "set" if isinstance(node, ast.Set) else "list"
+    return items if isinstance(items, Leaf) else it.heap.new(ListBox(tuple(items), kind))
+
+
+def _items(it: Interpreter, node: ast.Tuple | ast.List | ast.Set) -> list[Abstract] | Leaf:
+    kind = type(node).__name__.lower()
+    if len(node.elts) > _LONGEST:
+        return Leaf(it.emit("py.container", it.span(node), attrs={"kind": kind}, operands=()).result)
+    items: list[Abstract] = []
+    for item in node.elts:
+        if not isinstance(item, ast.Starred):
+            items.append(it.evaluate(item))
+            continue
+        value = it.evaluate(item.value)
+        known = known_items(it, value)
+        if known is None:
+            operands = (*(leaf for part in items for leaf in leaves(it, part)), *leaves(it, value))
+            return Leaf(it.emit("py.container", it.span(node), attrs={"kind": kind}, operands=operands).result)
+        items.extend(known)
+    return items
+
+
+def dict_(it: Interpreter, node: ast.Dict) -> Abstract:
+    """Give a dict; keys that are not constant leave it open."""
+    entries: dict[object, Abstract] = {}
+    others: list[Value] = []
+    for key_node, value_node in zip(node.keys, node.values, strict=True):
+        value = it.evaluate(value_node)
+        if key_node is None:
+            box = it.heap[value] if isinstance(value, Ref) else None
+            if isinstance(box, DictBox):
+                entries.update(box.entries)
+                others.extend([] if box.rest is None else [box.rest])
+            else:
+                others.extend(leaves(it, value))
+            continue
+        key = it.evaluate(key_node)
+        if isinstance(key, Const) and isinstance(key.value, str | int | float | bytes | bool | None):
+            entries[key.value] = value
+        else:
+            others.extend((*leaves(it, key), *leaves(it, value)))
+    rest = None
+    if others:
+        rest = it.emit("py.container", it.span(node), attrs={"kind": "dict"}, operands=tuple(others)).result
+    return it.heap.new(DictBox(entries, rest))
+
+
+def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Abstract:
+    """Give a sequence whose items all look like one turn of the comprehension."""
+    item, results = _run(it, node, node.generators, [node.elt])
+    outside = iter(results)
+    return Sequence(rebuild(item[0], lambda leaf: Leaf(next(outside), leaf.cls), it))
+
+
+def dict_comprehension(it: Interpreter, node: ast.DictComp) -> Abstract:
+    """Give a dict of unknown keys."""
+    _, results = _run(it, node, node.generators, [node.key, node.value])
+    return Leaf(it.emit("py.container", it.span(node), attrs={"kind": "dict"}, operands=tuple(results)).result)
+
+
+def _run(
+    it: Interpreter, node: ast.expr, generators: list[ast.comprehension], items: list[ast.expr]
+) -> tuple[list[Abstract], list[Value]]:
+    """Interpret the generators as nested loops; give the items of one turn and the values that stand for all turns."""
+    first, rest = generators[0], generators[1:]
+    iterable = it.evaluate(first.iter)
+    where = it.span(first.iter)
+    made: list[Abstract] = []
+    inner: list[Value] = []
+
+    def turn(index: Leaf) -> Exit:
+        assign(it, first.target, element(it, iterable, index, where), where)
+        for condition in first.ifs:
+            asked = it.evaluate(condition)
+            if truth(it, asked) is None:
+                span = it.span(condition)
+                it.emit("py.test", span, {"value": materialise(it, asked, span)}, {"construct": "if"}, results=0)
+        if rest:
+            made[:], inner[:] = _run(it, node, rest, items)
+        else:
+            made[:] = [_plain(it, it.evaluate(item)) for item in items]
+            inner[:] = [leaf for item in made for leaf in _ordered_leaves(it, item)]
+        return Exit.FALL
+
+    before = dict(it.frame.env)
+    attrs: dict[str, object] = {"trips": trip_count(it, iterable), "kind": "comprehension"}
+    loop = Loop(it, "py.loop", it.span(node), assigned_names(node), attrs)
+    loop.run(turn, lambda: list(inner))
+    # A comprehension has a scope of its own: its variables do not outlive it.
+    walrus = {n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr)}
+    it.frame.env = {**before, **{name: it.frame.env[name] for name in walrus if name in it.frame.env}}
+    return made, loop.collected
+
+
+def _plain(it: Interpreter, item: Abstract) -> Abstract:
+    """Keep tuples, constants and functions apart; a changeable object becomes one leaf, since there are many."""
+    if isinstance(item, Ref):
+        span = it.builder.region.span
+        return Leaf(materialise(it, item, span))
+    if isinstance(item, TupleValue):
+        return TupleValue(tuple([_plain(it, part) for part in item.items]))
+    return item
+
+
+def _ordered_leaves(it: Interpreter, item: Abstract) -> list[Value]:
+    found: list[Value] = []
+
+    def note(leaf: Leaf) -> Leaf:
+        found.append(leaf.value)
+        return leaf
+
+    rebuild(item, note, it)
+    return found
+
+
+HANDLERS = {
+    ast.Tuple: tuple_,
+    ast.List: list_,
+    ast.Set: list_,
+    ast.Dict: dict_,
+    ast.ListComp: comprehension,
+    ast.SetComp: comprehension,
+    ast.GeneratorExp: comprehension,
+    ast.DictComp: dict_comprehension,
+}

@@ -1,0 +1,270 @@
+"""Python loops: the body is interpreted from a state that stands for every turn, until that state is stable."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.assign import assign
+from jaxaudit.frontends.source.branches import join
+from jaxaudit.frontends.source.elements import element, trip_count
+from jaxaudit.frontends.source.folding import truth
+from jaxaudit.frontends.source.frames import Env, LoopExits
+from jaxaudit.frontends.source.structure import kind_of, materialise, same
+from jaxaudit.frontends.source.values import (
+    Abstract,
+    Box,
+    Const,
+    Leaf,
+    ObjectBox,
+    OpaqueBox,
+    Record,
+    Ref,
+    TupleValue,
+)
+from jaxaudit.ir import Exit, Region, Value
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpreter import Interpreter
+
+_ATTEMPTS = 4
+
+
+def for_(it: Interpreter, node: ast.For | ast.AsyncFor) -> Exit:
+    """Interpret a `for` loop."""
+    iterable = it.evaluate(node.iter)
+    where = it.span(node.iter)
+    trips = trip_count(it, iterable)
+
+    def turn(index: Leaf) -> Exit:
+        assign(it, node.target, element(it, iterable, index, where), where)
+        return it.execute(node.body)
+
+    if trips == 0:
+        return it.execute(node.orelse)
+    loop = Loop(it, "py.loop", it.span(node), assigned_names(node), {"trips": trips, "kind": "for"})
+    loop.run(turn)
+    return it.execute(node.orelse)
+
+
+def while_(it: Interpreter, node: ast.While) -> Exit:
+    """Interpret a `while` loop."""
+    where = it.span(node.test)
+
+    def turn(index: Leaf) -> Exit:
+        condition = it.evaluate(node.test)
+        if truth(it, condition) is None:
+            it.emit("py.test", where, {"value": materialise(it, condition, where)}, {"construct": "while"}, results=0)
+        return it.execute(node.body)
+
+    endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
+    loop = Loop(it, "py.while", it.span(node), assigned_names(node), {"trips": None, "kind": "while"})
+    breaks = loop.run(turn)
+    if endless and not breaks:
+        return Exit.RETURN
+    return it.execute(node.orelse)
+
+
+@lru_cache(maxsize=4096)
+def assigned_names(node: ast.AST) -> frozenset[str]:
+    """Give the names that a loop's statements assign (not those of functions defined in it)."""
+    names: set[str] = set()
+    pending: list[ast.AST] = list(ast.iter_child_nodes(node))
+    while pending:
+        current = pending.pop()
+        match current:
+            case ast.Name(ctx=ast.Store(), id=name):
+                names.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+                continue
+            case ast.Lambda():
+                continue
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+                names.add(name)
+        pending.extend(ast.iter_child_nodes(current))
+    return frozenset(names)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One interpretation of a body, and whether its end agrees with its beginning."""
+
+    region: Region
+    heads: Env
+    boxes: dict[int, Box]
+    initial: list[Value]
+    params: list[Value]
+    nexts: list[Value] = field(default_factory=list)
+    exits: LoopExits = field(default_factory=LoopExits)
+    ends: Env = field(default_factory=dict)
+    unstable_names: set[str] = field(default_factory=set)
+    unstable_boxes: set[int] = field(default_factory=set)
+    extra: list[Value] = field(default_factory=list)
+
+
+class Loop:
+    """Interprets one loop. `names` are the variables its body assigns; `collect` gives values each turn leaves behind."""
+
+    def __init__(
+        self, it: Interpreter, op: str, span: Span, names: frozenset[str], attrs: dict[str, object]
+    ) -> None:
+        self.it, self.op, self.span, self.names, self.attrs = it, op, span, names, attrs
+        self.opaque: dict[str, int] = {}
+        self.havoc: set[int] = set()
+        self.before: Env = dict(it.frame.env)
+
+    def run(self, turn: Callable[[Leaf], Exit], collect: Callable[[], list[Value]] | None = None) -> int:
+        """Interpret the loop, leave the state after it, and say how many `break`s it has.
+
+        `collect` is asked at the end of a turn for values that every turn contributes; they become further results
+        of the op, given by `self.collected`.
+        """
+        attempt = self._attempt(turn, collect)
+        for _ in range(_ATTEMPTS):
+            if not attempt.unstable_names and not attempt.unstable_boxes:
+                break
+            for name in attempt.unstable_names:
+                self.opaque[name] = self.opaque.get(name, 0) + 1
+            self.havoc |= attempt.unstable_boxes
+            attempt = self._attempt(turn, collect)
+        self._finish(attempt)
+        return len(attempt.exits.breaks)
+
+    def _attempt(self, turn: Callable[[Leaf], Exit], collect: Callable[[], list[Value]] | None) -> _Attempt:
+        it = self.it
+        it.frame.env = dict(self.before)
+        index = it.builder.value(self.span, "")
+        head = _Head(it, self.span)
+        heads = {name: head.of(self.before[name], self.opaque.get(name, 0)) for name in self._carried()}
+        it.heap.begin()
+        boxes = {id_: head.box(Ref(id_)) for id_ in sorted(self.havoc)}
+        for id_, box in boxes.items():
+            it.heap[Ref(id_)] = box
+        it.frame.env.update(heads)
+        it.frame.loops.append(LoopExits())
+        with it.builder.nested("loop", "body", self.span, (index, *head.params)) as region:
+            leaving = turn(Leaf(index))
+            attempt = _Attempt(region, heads, boxes, head.initial, head.params, exits=it.frame.loops.pop())
+            self._end_turn(attempt, leaving)
+            attempt.extra = [] if collect is None else collect()
+        changed = it.heap.undo()
+        attempt.unstable_boxes = set(changed) - self.havoc
+        return attempt
+
+    def _carried(self) -> list[str]:
+        return sorted(name for name in self.names if name in self.before)
+
+    def _end_turn(self, attempt: _Attempt, leaving: Exit) -> None:
+        """Compare the state at the end of a turn with the one it began with."""
+        it = self.it
+        ends = [*([it.frame.env] if leaving is Exit.FALL else []), *attempt.exits.continues]
+        for name, head in attempt.heads.items():
+            values = [env[name] for env in ends if name in env] or [head]
+            end = join(it, values, "continue", self.span)
+            attempt.ends[name] = end
+            if not self._match(head, end, attempt.nexts):
+                attempt.unstable_names.add(name)
+        for id_, box in attempt.boxes.items():
+            now = it.heap[Ref(id_)]
+            if not self._match_box(box, now, attempt.nexts, Ref(id_)):
+                attempt.unstable_boxes.add(id_)
+
+    def _match(self, head: Abstract, end: Abstract, nexts: list[Value]) -> bool:
+        """Append the values for the next turn; False when the structure changed."""
+        if isinstance(head, Leaf):
+            nexts.append(materialise(self.it, end, self.span))
+            return True
+        if isinstance(head, TupleValue) and isinstance(end, TupleValue) and len(head.items) == len(end.items):
+            return all([self._match(a, b, nexts) for a, b in zip(head.items, end.items, strict=True)])
+        if isinstance(head, Record) and isinstance(end, Record) and head.cls is end.cls:
+            return all([self._match(a, b, nexts) for a, b in zip(head.items, end.items, strict=True)])
+        return same(head, end)
+
+    def _match_box(self, head: Box, end: Box, nexts: list[Value], ref: Ref) -> bool:
+        if isinstance(head, OpaqueBox):
+            nexts.append(materialise(self.it, ref, self.span))
+            return True
+        if isinstance(head, ObjectBox) and isinstance(end, ObjectBox):
+            return all([self._match(part, end.attrs.get(name, part), nexts) for name, part in head.attrs.items()])
+        return head is end
+
+    def _finish(self, attempt: _Attempt) -> None:
+        it = self.it
+        after = [it.builder.value(self.span, param.name) for param in attempt.params]
+        self.collected = [it.builder.value(self.span, value.name) for value in attempt.extra]
+        it.builder.close(attempt.region, (*attempt.nexts[: len(after)], *attempt.extra))
+        it.emit(
+            self.op,
+            self.span,
+            attrs={**self.attrs, "carry": len(after)},
+            operands=tuple(attempt.initial),
+            results=(*after, *self.collected),
+            regions=(attempt.region,),
+        )
+        outside = dict(zip(attempt.params, after, strict=True))
+        env = {**it.frame.env, **{name: _renamed(head, outside) for name, head in attempt.heads.items()}}
+        for name in self._carried():
+            late = [exit_env[name] for exit_env in attempt.exits.breaks if name in exit_env]
+            if late:
+                env[name] = join(it, [env[name], *late], "break", self.span)
+        it.frame.env = env
+        for id_, box in attempt.boxes.items():
+            it.heap[Ref(id_)] = _renamed_box(box, outside)
+
+
+class _Head:
+    """Makes the state at the beginning of a turn: each leaf that may change becomes a parameter of the region."""
+
+    def __init__(self, it: Interpreter, span: Span) -> None:
+        self.it, self.span = it, span
+        self.initial: list[Value] = []
+        self.params: list[Value] = []
+
+    def leaf(self, value: Abstract) -> Leaf:
+        initial = materialise(self.it, value, self.span)
+        self.initial.append(initial)
+        self.params.append(self.it.builder.value(initial.span, initial.name))
+        return Leaf(self.params[-1], value.cls if isinstance(value, Leaf) else "")
+
+    def of(self, value: Abstract, opacity: int) -> Abstract:
+        """Give the head of one value: exact at first, then with all but tuples opaque, at last as one leaf."""
+        if opacity > 1 or isinstance(value, Leaf | Const):
+            return self.leaf(value)
+        if isinstance(value, TupleValue):
+            return TupleValue(tuple([self.of(item, opacity) for item in value.items]))
+        if isinstance(value, Record):
+            return Record(value.cls, tuple([self.of(item, opacity) for item in value.items]))
+        return self.leaf(value) if opacity else value
+
+    def box(self, ref: Ref) -> Box:
+        box = self.it.heap[ref]
+        if isinstance(box, ObjectBox):
+            attrs = {name: self.of(value, 1) for name, value in box.attrs.items()}
+            return ObjectBox(box.cls, attrs, box.value)
+        return OpaqueBox(self.leaf(ref).value, kind_of(self.it, ref))
+
+
+def _renamed(value: Abstract, names: dict[Value, Value]) -> Abstract:
+    if isinstance(value, Leaf):
+        return Leaf(names.get(value.value, value.value), value.cls)
+    if isinstance(value, TupleValue):
+        return TupleValue(tuple([_renamed(item, names) for item in value.items]))
+    if isinstance(value, Record):
+        return Record(value.cls, tuple([_renamed(item, names) for item in value.items]))
+    return value
+
+
+def _renamed_box(box: Box, names: dict[Value, Value]) -> Box:
+    if isinstance(box, OpaqueBox):
+        return OpaqueBox(names.get(box.value, box.value), box.kind)
+    if isinstance(box, ObjectBox):
+        return ObjectBox(box.cls, {name: _renamed(part, names) for name, part in box.attrs.items()}, box.value)
+    return box
+
+
+HANDLERS = {ast.For: for_, ast.AsyncFor: for_, ast.While: while_}

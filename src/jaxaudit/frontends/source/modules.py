@@ -1,0 +1,168 @@
+"""The project's modules: which file a dotted name means, and the parsed text of each file.
+
+A name that does not lead to a file of the project is a library's. Files outside the audited set are read only when an
+audited one imports them, and only from the same project: an installed library is never taken for project code unless
+it is itself audited.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.base import Problem, SourceFile
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.frames import Frame
+
+Loader = Callable[[str], SourceFile | None]
+"""Reads a file of the project that is not audited; None when there is none."""
+
+_LIBRARIES = frozenset(
+    """jax jaxlib numpy scipy flax optax equinox haiku distrax rlax chex gymnax brax blackjax numpyro diffrax
+    jaxtyping einops jaxopt optimistix lineax haliax penzai jumanji navix craftax jaxmarl tensorflow_probability
+    tensorflow torch tqdm absl orbax clu ml_collections hydra omegaconf wandb matplotlib pandas sklearn pytest""".split()
+)
+_INSTALLED = ("site-packages", "dist-packages")
+_COMMENT = re.compile(
+    r"""(?:[rRbBuUfF]{0,2})(?:'''(?:\\.|[^\\])*?'''|\"\"\"(?:\\.|[^\\])*?\"\"\"|'(?:\\.|[^\\'\n])*'|"(?:\\.|[^\\"\n])*")|(#[^\n]*)""",
+    re.DOTALL,
+)
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """One file of the project."""
+
+    name: str
+    path: str
+    tree: ast.Module
+    text: str
+    audited: bool
+    package: bool
+    frame: Frame | None = None
+    """Its global variables, once its top level has been interpreted (or has begun to be)."""
+
+    @property
+    def base(self) -> str:
+        """The dotted name that relative imports start from."""
+        return self.name if self.package else self.name.rpartition(".")[0]
+
+
+@dataclass(slots=True)
+class Project:
+    """All modules that were read, by path and by dotted name."""
+
+    load: Loader
+    modules: dict[str, Module] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    _packages: set[str] = field(default_factory=set)
+    _found: dict[tuple[str, str], Module | None] = field(default_factory=dict)
+    _files: dict[str, SourceFile] = field(default_factory=dict)
+
+    def add_all(self, files: Sequence[SourceFile]) -> None:
+        """Parse the audited files."""
+        self._files.update((file.path, file) for file in files)
+        for file in files:
+            self._add(file)
+        self._packages = {module.name.partition(".")[0] for module in self.modules.values()}
+
+    def _add(self, file: SourceFile) -> Module | None:
+        tree = self._parse(file)
+        if tree is None:
+            return None
+        name = self._dotted(file.path)
+        package = posixpath.basename(file.path) == "__init__.py"
+        module = Module(name, file.path, tree, file.text, file.audited, package)
+        self.modules[file.path] = module
+        return module
+
+    def _parse(self, file: SourceFile) -> ast.Module | None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return ast.parse(file.text, file.path)
+        except SyntaxError as error:
+            message = f"this file is not valid Python: {error.msg}"
+            self.problems.append(Problem(file.path, error.lineno or 1, error.offset or 1, message))
+        except (ValueError, RecursionError, MemoryError) as error:
+            self.problems.append(Problem(file.path, 1, 1, f"this file cannot be parsed: {error}"))
+        return None
+
+    def _dotted(self, path: str) -> str:
+        """Give the dotted name of a file: from the topmost folder that is a package."""
+        folder, base = posixpath.split(path)
+        parts = [] if base == "__init__.py" else [base.removesuffix(".py")]
+        while folder and self._exists(posixpath.join(folder, "__init__.py")):
+            folder, name = posixpath.split(folder)
+            parts.insert(0, name)
+        return ".".join(parts) or posixpath.basename(folder)
+
+    def _exists(self, path: str) -> bool:
+        return path in self._files or self._read(path) is not None
+
+    def _read(self, path: str) -> SourceFile | None:
+        if path not in self._files:
+            file = self.load(path)
+            if file is None:
+                return None
+            self._files[path] = file
+        return self._files[path]
+
+    def find(self, name: str, importer: Module) -> Module | None:
+        """Find the module a dotted name means when `importer` imports it absolutely."""
+        key = (name, posixpath.dirname(importer.path))
+        if key not in self._found:
+            self._found[key] = self._search(name, importer)
+        return self._found[key]
+
+    def _search(self, name: str, importer: Module) -> Module | None:
+        top = name.partition(".")[0]
+        ours = top in self._packages
+        if not ours and (top in _LIBRARIES or top in sys.stdlib_module_names):
+            return None
+        relative = name.replace(".", "/")
+        folder = posixpath.dirname(importer.path)
+        while True:
+            for base in (folder, posixpath.join(folder, "src")):
+                installed = posixpath.basename(base) in _INSTALLED
+                if ours or not installed:
+                    found = self._at(posixpath.join(base, relative))
+                    if found is not None:
+                        return found
+            parent = posixpath.dirname(folder)
+            if parent == folder:
+                return None
+            folder = parent
+
+    def _at(self, stem: str) -> Module | None:
+        for path in (f"{stem}.py", f"{stem}/__init__.py"):
+            if path in self.modules:
+                return self.modules[path]
+            file = self._read(path)
+            if file is not None:
+                return self._add(file)
+        return None
+
+    def comments(self) -> Mapping[str, Mapping[int, str]]:
+        """Give the comments of every module by line."""
+        return {module.path: comments_of(module.text) for module in self.modules.values() if "#" in module.text}
+
+
+def comments_of(text: str) -> dict[int, str]:
+    """Give the comments of a text by line, without the leading `#`."""
+    found: dict[int, str] = {}
+    line, last = 1, 0
+    for match in _COMMENT.finditer(text):
+        if match.group(1) is None:
+            continue
+        line += text.count("\n", last, match.start())
+        last = match.start()
+        found[line] = match.group(1).lstrip("#").strip()
+    return found

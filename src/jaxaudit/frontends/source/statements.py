@@ -1,0 +1,160 @@
+"""Statements that are not assignments, loops or definitions: conditionals, exits, `try`, `with`, `match`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.assign import assign
+from jaxaudit.frontends.source.branches import Arm, run_arms
+from jaxaudit.frontends.source.folding import truth
+from jaxaudit.frontends.source.structure import leaves, materialise
+from jaxaudit.frontends.source.values import NONE, Abstract, Const, Library
+from jaxaudit.ir import Exit
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpreter import Interpreter
+
+
+def expression(it: Interpreter, node: ast.Expr) -> Exit:
+    """Evaluate an expression for its effects."""
+    it.evaluate(node.value)
+    return Exit.FALL
+
+
+def if_(it: Interpreter, node: ast.If) -> Exit:
+    """Interpret a conditional: the side that is known to run, or both."""
+    condition = it.evaluate(node.test)
+    known = True if _type_checking(condition) else truth(it, condition)
+    if known is not None:
+        return it.execute(node.body if known else node.orelse)
+    span = it.span(node.test)
+    asked = materialise(it, condition, span)
+    it.emit("py.test", span, {"value": asked}, {"construct": "if"}, results=0)
+    arms = [Arm("then", _block(it, node.body)), Arm("else", _block(it, node.orelse))]
+    return run_arms(it, arms, it.span(node), "if", asked)
+
+
+def _type_checking(condition: Abstract) -> bool:
+    return isinstance(condition, Library) and condition.name == "typing.TYPE_CHECKING"
+
+
+def _block(it: Interpreter, body: list[ast.stmt]) -> Callable[[], Exit]:
+    return lambda: it.execute(body)
+
+
+def return_(it: Interpreter, node: ast.Return) -> Exit:
+    """Leave the function with a value."""
+    value = NONE if node.value is None else it.evaluate(node.value)
+    it.frame.returns.append(value)
+    operands = tuple(dict.fromkeys(leaves(it, value)))
+    it.emit("py.return", it.span(node), operands=operands, results=0)
+    return Exit.RETURN
+
+
+def raise_(it: Interpreter, node: ast.Raise) -> Exit:
+    """Leave by an exception."""
+    if node.exc is not None:
+        it.evaluate(node.exc)
+    it.emit("py.raise", it.span(node), results=0)
+    return Exit.RAISE
+
+
+def assert_(it: Interpreter, node: ast.Assert) -> Exit:
+    """Ask for the truth of a value."""
+    condition = it.evaluate(node.test)
+    if truth(it, condition) is None:
+        span = it.span(node.test)
+        it.emit("py.test", span, {"value": materialise(it, condition, span)}, {"construct": "assert"}, results=0)
+    return Exit.FALL
+
+
+def break_(it: Interpreter, node: ast.Break) -> Exit:
+    """Leave the loop."""
+    if it.frame.loops:
+        it.frame.loops[-1].breaks.append(dict(it.frame.env))
+    return Exit.BREAK
+
+
+def continue_(it: Interpreter, node: ast.Continue) -> Exit:
+    """Go to the loop's next turn."""
+    if it.frame.loops:
+        it.frame.loops[-1].continues.append(dict(it.frame.env))
+    return Exit.CONTINUE
+
+
+def try_(it: Interpreter, node: ast.Try) -> Exit:
+    """Interpret the body and each handler as alternatives, then what always runs."""
+    if _guards_imports(node):
+        leaving = it.execute([*node.body, *node.orelse])
+    elif not node.handlers:
+        leaving = it.execute([*node.body, *node.orelse])
+    else:
+        arms = [Arm("try", _block(it, [*node.body, *node.orelse]))]
+        arms += [Arm("except", _handler(it, handler)) for handler in node.handlers]
+        leaving = run_arms(it, arms, it.span(node), "try")
+    final = it.execute(node.finalbody)
+    return leaving if final is Exit.FALL else final
+
+
+def _guards_imports(node: ast.Try) -> bool:
+    """Tell whether a `try` only picks between imports: then the first choice is what the authors meant."""
+    return all(isinstance(statement, ast.Import | ast.ImportFrom) for statement in node.body)
+
+
+def _handler(it: Interpreter, handler: ast.ExceptHandler) -> Callable[[], Exit]:
+    def run() -> Exit:
+        if handler.name is not None:
+            it.frame.env[handler.name] = it.unknown("an exception", it.span(handler), handler.name)
+        return it.execute(handler.body)
+
+    return run
+
+
+def with_(it: Interpreter, node: ast.With | ast.AsyncWith) -> Exit:
+    """Interpret the body of a `with`; what its context managers give is not known."""
+    for item in node.items:
+        manager = it.evaluate(item.context_expr)
+        if item.optional_vars is not None:
+            span = it.span(item.context_expr)
+            value = manager if not isinstance(manager, Const) else it.unknown("what a context manager gives", span)
+            assign(it, item.optional_vars, value, span)
+    return it.execute(node.body)
+
+
+def match_(it: Interpreter, node: ast.Match) -> Exit:
+    """Interpret each case as an alternative; names that patterns bind are unknown parts of the subject."""
+    subject = it.evaluate(node.subject)
+    span = it.span(node.subject)
+    arms = [Arm("case", _case(it, case)) for case in node.cases]
+    if not any(isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None for case in node.cases):
+        arms.append(Arm("no case", lambda: Exit.FALL))
+    return run_arms(it, arms, it.span(node), "match", materialise(it, subject, span))
+
+
+def _case(it: Interpreter, case: ast.match_case) -> Callable[[], Exit]:
+    def run() -> Exit:
+        for pattern in ast.walk(case.pattern):
+            name = getattr(pattern, "name", None) or getattr(pattern, "rest", None)
+            if isinstance(name, str) and isinstance(pattern, ast.MatchAs | ast.MatchStar | ast.MatchMapping):
+                it.frame.env[name] = it.unknown("bound by a pattern", it.span(pattern), name)  # type: ignore[arg-type]
+        return it.execute(case.body)
+
+    return run
+
+
+HANDLERS = {
+    ast.Expr: expression,
+    ast.If: if_,
+    ast.Return: return_,
+    ast.Raise: raise_,
+    ast.Assert: assert_,
+    ast.Break: break_,
+    ast.Continue: continue_,
+    ast.Try: try_,
+    ast.TryStar: try_,
+    ast.With: with_,
+    ast.AsyncWith: with_,
+    ast.Match: match_,
+}

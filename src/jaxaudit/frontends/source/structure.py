@@ -1,0 +1,244 @@
+"""Structure: taking abstract values apart into leaves, putting them together again, and merging several into one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence as Seq
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.values import (
+    Abstract,
+    Attribute,
+    BoundMethod,
+    Const,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    Library,
+    ListBox,
+    ObjectBox,
+    OpaqueBox,
+    PartialValue,
+    Record,
+    Ref,
+    Sequence,
+    Slice,
+    Transformed,
+    TupleValue,
+)
+from jaxaudit.ir import Argument, Symbol, Value
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpreter import Interpreter
+
+
+def leaves(it: Interpreter, value: Abstract, seen: set[int] | None = None) -> Iterator[Value]:
+    """Give every IR value inside an abstract value, through containers and objects, each object once."""
+    match value:
+        case Leaf():
+            yield value.value
+        case TupleValue() | Record():
+            for item in value.items:
+                yield from leaves(it, item, seen)
+        case Sequence():
+            yield from leaves(it, value.item, seen)
+        case Ref():
+            seen = set() if seen is None else seen
+            if value.id not in seen:
+                seen.add(value.id)
+                yield from _box_leaves(it, value, seen)
+        case BoundMethod():
+            yield from leaves(it, value.receiver, seen)
+        case PartialValue():
+            for item in (*value.args, *value.kwargs.values()):
+                yield from leaves(it, item, seen)
+        case Transformed():
+            yield from leaves(it, value.function, seen)
+        case Attribute():
+            yield from leaves(it, value.receiver, seen)
+        case _:
+            return
+
+
+def _box_leaves(it: Interpreter, ref: Ref, seen: set[int]) -> Iterator[Value]:
+    match it.heap[ref]:
+        case ListBox(items=items):
+            for item in items:
+                yield from leaves(it, item, seen)
+        case DictBox(entries=entries, rest=rest):
+            for item in entries.values():
+                yield from leaves(it, item, seen)
+            if rest is not None:
+                yield rest
+        case ObjectBox(attrs=attrs, value=value):
+            if value is not None:
+                yield value
+            for item in attrs.values():
+                yield from leaves(it, item, seen)
+        case OpaqueBox(value=value):
+            yield value
+
+
+def rebuild(value: Abstract, leaf: Callable[[Leaf], Abstract], it: Interpreter) -> Abstract:
+    """Give the same structure with every leaf replaced; containers in the heap are copied."""
+    match value:
+        case Leaf():
+            return leaf(value)
+        case TupleValue():
+            return TupleValue(tuple([rebuild(item, leaf, it) for item in value.items]))
+        case Record():
+            return Record(value.cls, tuple([rebuild(item, leaf, it) for item in value.items]))
+        case Sequence():
+            return Sequence(rebuild(value.item, leaf, it))
+        case Ref():
+            return _rebuild_box(value, leaf, it)
+        case _:
+            return value
+
+
+def _rebuild_box(ref: Ref, leaf: Callable[[Leaf], Abstract], it: Interpreter) -> Abstract:
+    match it.heap[ref]:
+        case ListBox(items=items, kind=kind):
+            return it.heap.new(ListBox(tuple([rebuild(item, leaf, it) for item in items]), kind))
+        case DictBox(entries=entries, rest=None):
+            return it.heap.new(DictBox({key: rebuild(item, leaf, it) for key, item in entries.items()}))
+        case ObjectBox(cls=cls, attrs=attrs, value=value) if cls.kind == "dataclass":
+            whole = None if value is None else materialise(it, leaf(Leaf(value)), value.span)
+            return it.heap.new(ObjectBox(cls, {key: rebuild(item, leaf, it) for key, item in attrs.items()}, whole))
+        case _:
+            return ref
+
+
+def materialise(it: Interpreter, value: Abstract, span: Span) -> Value:
+    """Give an abstract value as one IR value, emitting a constant or a container where needed."""
+    match value:
+        case Leaf():
+            return value.value
+        case Const():
+            return it.emit("py.const", span, attrs={"value": value.value}).result
+        case Attribute():
+            return it.load_attribute(value, span).value
+        case Ref() if isinstance(box := it.heap[value], OpaqueBox):
+            return box.value
+        case Ref() if isinstance(box := it.heap[value], ObjectBox) and box.value is not None:
+            return box.value
+        case _:
+            operands = tuple(dict.fromkeys(leaves(it, value)))
+            return it.emit("py.container", span, attrs={"kind": kind_of(it, value)}, operands=operands).result
+
+
+def kind_of(it: Interpreter, value: Abstract) -> str:
+    """Name the kind of a structured value for people."""
+    match value:
+        case Ref():
+            box = it.heap[value]
+            match box:
+                case ListBox(kind=kind) | OpaqueBox(kind=kind):
+                    return kind
+                case DictBox():
+                    return "dict"
+                case ObjectBox(cls=cls):
+                    return cls.name
+        case FunctionValue(name=name):
+            return f"function {name}"
+        case Library(name=name):
+            return name
+        case Record(cls=cls):
+            return cls.name
+    return type(value).__name__.removesuffix("Value").lower()
+
+
+def argument(it: Interpreter, value: Abstract, span: Span, depth: int = 0) -> Argument:
+    """Give an abstract value as an argument of an op: a value, a constant or a structure of these."""
+    match value:
+        case Leaf():
+            return value.value
+        case Const(value=constant) if constant is not Ellipsis:
+            return constant  # type: ignore[return-value]
+        case Const():
+            return Symbol("...")
+        case Library(name=name):
+            return Symbol(name)
+        case Slice():
+            parts = {"start": value.start, "stop": value.stop, "step": value.step}
+            return {name: argument(it, part, span, depth + 1) for name, part in parts.items()}
+        case TupleValue() | Record() if depth < 6:
+            return tuple([argument(it, item, span, depth + 1) for item in value.items])
+        case Ref() if depth < 6:
+            return _box_argument(it, value, span, depth)
+        case FunctionValue(name=name):
+            return Symbol(name)
+        case _:
+            return materialise(it, value, span)
+
+
+def _box_argument(it: Interpreter, ref: Ref, span: Span, depth: int) -> Argument:
+    match it.heap[ref]:
+        case ListBox(items=items):
+            return tuple([argument(it, item, span, depth + 1) for item in items])
+        case DictBox(entries=entries, rest=None):
+            return {str(key): argument(it, item, span, depth + 1) for key, item in entries.items()}
+        case _:
+            return materialise(it, ref, span)
+
+
+def merge(values: Seq[Abstract], column: Callable[[Seq[Abstract]], Leaf], it: Interpreter) -> Abstract:
+    """Merge what several paths left in one variable: equal parts stay, the others become one new leaf each.
+
+    `column` is given one value for each path and makes the leaf that stands for whichever path was taken.
+    """
+    first = values[0]
+    if all(same(first, value) for value in values[1:]):
+        return first
+    if isinstance(first, TupleValue) and all(
+        isinstance(value, TupleValue) and len(value.items) == len(first.items) for value in values
+    ):
+        items = zip(*(value.items for value in values if isinstance(value, TupleValue)), strict=True)
+        return TupleValue(tuple([merge(parts, column, it) for parts in items]))
+    if isinstance(first, Record) and all(isinstance(value, Record) and value.cls is first.cls for value in values):
+        items = zip(*(value.items for value in values if isinstance(value, Record)), strict=True)
+        return Record(first.cls, tuple([merge(parts, column, it) for parts in items]))
+    if isinstance(first, Ref) and all(isinstance(value, Ref) for value in values):
+        merged = merge_boxes([it.heap[value] for value in values if isinstance(value, Ref)], column, it)
+        return column(values) if merged is None else it.heap.new(merged)
+    return column(values)
+
+
+def merge_boxes(boxes: Seq[object], column: Callable[[Seq[Abstract]], Leaf], it: Interpreter) -> object | None:
+    """Merge boxes of one shape; None when their shapes differ."""
+    first = boxes[0]
+    if all(box is first for box in boxes):
+        return first
+    if isinstance(first, ListBox) and all(isinstance(b, ListBox) and len(b.items) == len(first.items) for b in boxes):
+        items = zip(*(box.items for box in boxes if isinstance(box, ListBox)), strict=True)
+        return ListBox(tuple([merge(parts, column, it) for parts in items]), first.kind)
+    if isinstance(first, DictBox) and all(
+        isinstance(box, DictBox) and box.entries.keys() == first.entries.keys() and box.rest is first.rest
+        for box in boxes
+    ):
+        dicts = [box.entries for box in boxes if isinstance(box, DictBox)]
+        return DictBox({key: merge([d[key] for d in dicts], column, it) for key in first.entries}, first.rest)
+    if isinstance(first, ObjectBox) and all(isinstance(box, ObjectBox) and box.cls is first.cls for box in boxes):
+        objects = [box.attrs for box in boxes if isinstance(box, ObjectBox)]
+        common = [key for key in first.attrs if all(key in attrs for attrs in objects)]
+        return ObjectBox(first.cls, {key: merge([o[key] for o in objects], column, it) for key in common}, first.value)
+    return None
+
+
+def same(left: Abstract, right: Abstract) -> bool:
+    """Tell whether two abstract values are surely the same object or constant."""
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, Const) and isinstance(right, Const):
+        return type(left.value) is type(right.value) and left.value == right.value
+    if isinstance(left, Leaf) and isinstance(right, Leaf):
+        return left.value is right.value
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        return len(left.items) == len(right.items) and all(map(same, left.items, right.items))
+    if isinstance(left, Record) and isinstance(right, Record):
+        return left.cls is right.cls and all(map(same, left.items, right.items))
+    if isinstance(left, FunctionValue) and isinstance(right, FunctionValue):
+        return left.node is right.node and left.frame is right.frame
+    return left == right

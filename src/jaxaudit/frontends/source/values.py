@@ -1,0 +1,248 @@
+"""Abstract values: what the interpreter knows of each Python object while it reads a program.
+
+Structure that Python code takes apart (tuples, dicts, records, functions with their closures, modules) is kept here;
+everything else is a `Leaf`, an IR value about which the analyses decide. Objects that can be changed in place live in
+the heap and are named by a `Ref`, so that two variables can hold the same list.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Union
+
+from jaxaudit.ir import Value
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.frames import Frame
+    from jaxaudit.frontends.source.modules import Module
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A Python constant."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaf:
+    """An IR value; `cls` is the qualified library class of the object where it is known."""
+
+    value: Value
+    cls: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TupleValue:
+    """A tuple whose items are known one by one."""
+
+    items: tuple[Abstract, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """An instance of a NamedTuple: immutable, with named items."""
+
+    cls: ClassValue
+    items: tuple[Abstract, ...]
+
+    def field(self, name: str) -> Abstract | None:
+        """Give the item of that name."""
+        names = self.cls.fields
+        return self.items[names.index(name)] if name in names else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sequence:
+    """A sequence of unknown length whose items all look like `item`; each leaf of `item` stands for all of them."""
+
+    item: Abstract
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A name for a box in the heap."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionValue:
+    """A function or lambda of the audited code, with the frame it closes over."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    name: str
+    frame: Frame
+    defaults: Mapping[str, Abstract] = field(default_factory=dict)
+    owner: ClassValue | None = None
+    kind: str = "function"
+    """`function`, `property`, `static`, `class`, `cached` (a functools cache) or `generator`."""
+
+    @property
+    def module(self) -> Module:
+        """The module the function is written in."""
+        return self.frame.module
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundMethod:
+    """A function of the audited code with its first argument."""
+
+    function: FunctionValue
+    receiver: Abstract
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassValue:
+    """A class of the audited code."""
+
+    node: ast.ClassDef | None
+    name: str
+    frame: Frame
+    bases: tuple[Abstract, ...] = ()
+    namespace: dict[str, Abstract] = field(default_factory=dict)
+    kind: str = "plain"
+    """`plain`, `namedtuple`, `dataclass` (a generated __init__) or `enum`."""
+    fields: tuple[str, ...] = ()
+    defaults: Mapping[str, Abstract] = field(default_factory=dict)
+    frozen: bool = False
+    """True when attributes cannot be set after construction."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModuleValue:
+    """A module of the project."""
+
+    module: Module
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library's module, function or class by its qualified name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attribute:
+    """A method of an object that is not of the audited code, before it is called."""
+
+    receiver: Abstract
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Super:
+    """What `super()` gives in a method of `owner`."""
+
+    owner: ClassValue
+    receiver: Abstract
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialValue:
+    """A `functools.partial`."""
+
+    function: Abstract
+    args: tuple[Abstract, ...]
+    kwargs: Mapping[str, Abstract]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transformed:
+    """A function under a transformation: the value of `jax.jit(f)`, `jax.vmap(f, in_axes=1)`, ..."""
+
+    transform: str
+    """An op name of the vocabulary."""
+    function: Abstract
+    options: Mapping[str, Abstract]
+    spelling: str
+    """The qualified name that made it, `equinox.filter_jit`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slice:
+    """A slice object."""
+
+    start: Abstract
+    stop: Abstract
+    step: Abstract
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Range:
+    """A `range`."""
+
+    start: Abstract
+    stop: Abstract
+    step: Abstract
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Zip:
+    """A `zip`, or (with one part and `counted`) an `enumerate`."""
+
+    parts: tuple[Abstract, ...]
+    counted: bool = False
+
+
+Abstract = Union[  # noqa: UP007 - a string-free alias of classes defined above
+    Const,
+    Leaf,
+    TupleValue,
+    Record,
+    Sequence,
+    Ref,
+    FunctionValue,
+    BoundMethod,
+    ClassValue,
+    ModuleValue,
+    Library,
+    Attribute,
+    Super,
+    PartialValue,
+    Transformed,
+    Slice,
+    Range,
+    Zip,
+]
+
+NONE = Const(None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListBox:
+    """A list or set whose items are known one by one."""
+
+    items: tuple[Abstract, ...]
+    kind: str = "list"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DictBox:
+    """A dict with constant keys. `rest` is there when further entries may exist that are not known."""
+
+    entries: Mapping[object, Abstract]
+    rest: Value | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectBox:
+    """An instance of a class of the audited code."""
+
+    cls: ClassValue
+    attrs: Mapping[str, Abstract]
+    value: Value | None = None
+    """The instance as one value, where it came from outside (`self` of a method nobody visibly calls)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpaqueBox:
+    """A changed container of which only one value is known."""
+
+    value: Value
+    kind: str = "list"
+
+
+Box = ListBox | DictBox | ObjectBox | OpaqueBox
