@@ -103,6 +103,11 @@ def matches(spec: GitIgnoreSpec, path: Path | str, root: Path) -> bool:
     return not relative.startswith("..") and spec.match_file(relative)
 
 
+def shown_name(path: str) -> str:
+    """Give a path that the user typed as reports show it."""
+    return show_path(_absolute(path))
+
+
 def _load(path: str) -> SourceFile | None:
     file = _absolute(path)
     if not file.is_file():

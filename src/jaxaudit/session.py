@@ -18,7 +18,7 @@ from pathspec import GitIgnoreSpec
 
 from jaxaudit.analyses.solve import solve
 from jaxaudit.config import Config, UsageError, nearest
-from jaxaudit.discover import Loader, decode_file, exclusion, find_files, loader, matches, read_file
+from jaxaudit.discover import Loader, decode_file, exclusion, find_files, loader, matches, read_file, shown_name
 from jaxaudit.frontends.base import Problem, Reach, Reading, SourceFile
 from jaxaudit.frontends.source.read import read_source
 from jaxaudit.ir import Program
@@ -53,7 +53,7 @@ def audit_paths(paths: Sequence[str], config: Config, *, force_exclude: bool = F
 def audit_text(name: str, data: bytes, config: Config, *, force_exclude: bool = False) -> Outcome:
     """Audit one file whose content is given, whatever the disk holds."""
     spared = force_exclude and exclusion(config)(name)
-    return audit([] if spared else [decode_file(name, data)], config)
+    return audit([] if spared else [decode_file(shown_name(name), data)], config)
 
 
 def audit(results: Sequence[SourceFile | Problem], config: Config) -> Outcome:
