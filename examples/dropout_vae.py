@@ -1,6 +1,7 @@
-"""A small variational autoencoder with the mistakes that random keys invite. It runs, and every number it prints is off.
+"""A small variational autoencoder with three mistakes that random keys invite. It runs, and nothing is raised.
 
-Try: jaxaudit check examples
+The key that chooses the dropout mask also makes the noise; every training step is given one key; and `samples` returns
+one sample many times. Try: jaxaudit check examples
 """
 
 import jax
@@ -25,7 +26,6 @@ def init_params(key, features):
 def loss(params, key, x):
     hidden = dropout(key, x, 0.1) @ params["encoder"]
     mean, log_std = jnp.split(hidden, 2, axis=-1)
-    # The key that chose the dropout mask also makes the noise: the two are not independent.
     noise = jax.random.normal(key, mean.shape)
     z = mean + jnp.exp(log_std) * noise
     return jnp.mean((z @ params["decoder"] - x) ** 2)
@@ -35,14 +35,12 @@ def train(key, x, steps):
     k_params, k_steps = jax.random.split(key)
     params = init_params(k_params, x.shape[-1])
     for _ in range(steps):
-        # Every step sees the same noise.
         gradients = jax.grad(loss)(params, k_steps, x)
         params = jax.tree.map(lambda p, g: p - 0.1 * g, params, gradients)
     return params
 
 
 def samples(key, count):
-    # One key for all of them: `count` copies of one sample.
     return jax.vmap(lambda k, i: jax.random.normal(k, (LATENT,)), in_axes=(None, 0))(key, jnp.arange(count))
 
 

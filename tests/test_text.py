@@ -106,7 +106,8 @@ def test_a_narrow_terminal():
     assert lines[3:5] == ["  5 │ mask = jax.random.bernoulli(key, 0.5,…", "    │                             ━━━"]
 
 
-def test_a_pipe_gets_whole_lines():
+def test_a_pipe_gets_whole_lines(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
     out = io.StringIO()
     render_text(REPORT, sources, out)
     assert "so they are not independent\n" in out.getvalue()
