@@ -201,8 +201,13 @@ def test_the_user_s_text_is_shown_and_never_obeyed():
     assert not set("\x1b\x07\u202e") & set(text)
 
 
-def test_colour_comes_from_us_alone():
-    assert "\x1b[1;31merror\x1b[0m" in shown(REPORT, colour=True)
+def test_colours_set_apart_what_matters():
+    lines = shown(REPORT, colour=True).splitlines()
+    assert lines[0] == "\x1b[1mtrain.py:5:33\x1b[0m  \x1b[1;31merror\x1b[0m\x1b[2m  key-reused\x1b[0m"
+    assert lines[1] == "\x1b[1;36m`key`\x1b[0m\x1b[1m is drawn from twice\x1b[0m"
+    assert lines[3] == "  \x1b[2m5 │ \x1b[0mmask = jax.random.bernoulli(\x1b[1;31mkey\x1b[0m, 0.5, (n,))"
+    assert lines[8] == "\x1b[2m  meant: \x1b[0meach draw has a key of its own"
+    assert lines[9] == "\x1b[2m  why:   \x1b[0m\x1b[2m3 │ \x1b[0mdef sample(key, n):"
 
 
 def test_no_colour(monkeypatch):

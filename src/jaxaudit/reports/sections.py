@@ -44,7 +44,7 @@ _FLOW_SECTIONS = (
 def heading(title: str, look: Look) -> Text:
     """Give the line that opens a section."""
     line = ("─" if look.unicode else "-") * max(4, min(look.width, 80) - len(title) - 4)
-    return Text(line[:2] + " ", "dim").append(title, "bold").append(f" {line}", "dim")
+    return Text().append(line[:2] + " ", "dim").append(title, "bold").append(f" {line}", "dim")
 
 
 def summary_line(report: Report) -> Text:
@@ -58,8 +58,8 @@ def summary_line(report: Report) -> Text:
     said = [_count(number, one, many) for number, one, many in counts if number]
     if not report.issues:
         said.insert(0, "No issues")
-        return Text(", ".join(said), "bold green" if not report.warnings else "bold yellow").append(".")
-    return Text("Found " + ", ".join(said), "bold red").append(".")
+        return Text(", ".join(said) + ".", "bold green" if not report.warnings else "bold yellow")
+    return Text("Found " + ", ".join(said) + ".", "bold red")
 
 
 def coverage_line(report: Report, *, verbose: bool = False) -> str:
@@ -98,7 +98,7 @@ def _unknown(unknown: Iterable[Unknown]) -> Iterator[Text]:
     for one in unknown:
         places[one.rule, one.reason].append(f"{one.path}:{one.line}")
     for (rule, reason), where in sorted(places.items(), key=lambda entry: -len(entry[1])):
-        yield Text(f"  {len(where):>4}  ", "yellow").append(rule, "bold").append(f"  {clean(reason)}")
+        yield Text().append(f"  {len(where):>4}  ", "yellow").append(rule, "bold").append(f"  {clean(reason)}")
         yield Text(" " * 8 + _some(where), "dim")
     yield Text()
 
@@ -119,7 +119,7 @@ def _skipped(skipped: Iterable[SkippedFunction]) -> Iterator[Text]:
         places[one.reason].append(f"{one.path}:{one.line} {one.function}")
     yield Text("  functions not entered", "dim")
     for reason, where in sorted(places.items(), key=lambda entry: -len(entry[1])):
-        yield Text(f"  {len(where):>4}  ", "yellow").append(clean(reason))
+        yield Text().append(f"  {len(where):>4}  ", "yellow").append(clean(reason))
         yield Text(" " * 8 + _some(where), "dim")
     yield Text()
 

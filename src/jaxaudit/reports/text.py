@@ -60,7 +60,7 @@ def short(report: Report, sources: Sources, look: Look) -> Iterator[Text]:
 
 def one_line(finding: Finding) -> Text:
     """Give a finding on one line, for `--quiet` and for grep."""
-    line = Text(clean(f"{finding.path}:{finding.line}:{finding.column}: "), "bold")
+    line = Text().append(clean(f"{finding.path}:{finding.line}:{finding.column}: "), "bold")
     line.append(finding.severity, _STYLES[finding.severity]).append(f"[{finding.rule}] ")
     return line.append_text(prose(finding.message))
 
@@ -68,7 +68,7 @@ def one_line(finding: Finding) -> Text:
 def finding_lines(finding: Finding, sources: Sources, look: Look) -> Iterator[Text]:
     """Give a finding in full: where, what, the code, now, meant, why, fix."""
     style = _STYLES[finding.severity]
-    head = Text(clean(f"{finding.path}:{finding.line}:{finding.column}"), "bold")
+    head = Text().append(clean(f"{finding.path}:{finding.line}:{finding.column}"), "bold")
     yield head.append("  ").append(finding.severity, style).append(f"  {finding.rule}", "dim")
     yield from wrapped(finding.message, "", look, "bold")
     source = sources(finding.path)
@@ -95,7 +95,7 @@ def wrapped(text: str, label: str, look: Look, style: str = "") -> Iterator[Text
         ) or [""]
     for number, line in enumerate(lines):
         start = f"  {label}" if label and not number else ""
-        yield Text(start.ljust(indent), "dim").append_text(prose(line, style))
+        yield Text().append(start.ljust(indent), "dim").append_text(prose(line, style))
 
 
 def prose(text: str, style: str = "") -> Text:
@@ -131,5 +131,5 @@ def _why(steps: Sequence[WhyStep], path: str, sources: Sources, look: Look) -> I
         room = Look(look.width - _LABEL - gutter - 3, look.unicode)
         lines += [under_line(line, look, gutter, _LABEL) for line in wrapped(step.text, "", room)]
         if not number:
-            lines[0] = Text("  why:".ljust(_LABEL), "dim").append_text(lines[0][_LABEL:])
+            lines[0] = Text().append("  why:".ljust(_LABEL), "dim").append_text(lines[0][_LABEL:])
         yield from lines
