@@ -23,9 +23,11 @@ class Users:
 
     def __init__(self, program: Program) -> None:
         self._of: defaultdict[Value, list[Op]] = defaultdict(list)
+        self._left: set[Value] = {value for root in program.roots for value in root.region.results}
         for op in program.walk():
             for value in op.operands:
                 self._of[value].append(op)
+            self._left.update(value for region in op.regions for value in region.results)
 
     def reached(self, values: Iterable[Value]) -> tuple[set[Value], list[Op]]:
         """Give the values and ops that depend on some values, nearest first and not without end."""
@@ -56,7 +58,7 @@ class Users:
 
     def is_read(self, op: Op) -> bool:
         """Tell whether anything is done with the results of an op."""
-        return any(self._of[value] for value in op.results) or not op.results
+        return not op.results or any(self._of[value] or value in self._left for value in op.results)
 
 
 def function_of(op: Op) -> str:

@@ -38,76 +38,76 @@ class TransferTable:
         self.stored_names, self.changed = _stored(program)
         same: Transfer[Term] = lambda op, read: (read(op.operands[0]),) if op.operands else (None,)  # noqa: E731
         self.table: Mapping[str, Transfer[Term]] = {
-            "py.const": self.const,
-            "py.global": self.module_variable,
-            "py.attr": self.attribute,
-            "py.item": self.item,
-            "py.unpack": self.unpack,
-            "py.element": self.element,
-            "py.join": self.join,
-            "py.container": self.container,
-            "key.seed": self.seed,
-            "key.split": self.split,
-            "key.fold_in": self.fold_in,
+            "py.const": self._const,
+            "py.global": self._module_variable,
+            "py.attr": self._attribute,
+            "py.item": self._item,
+            "py.unpack": self._unpack,
+            "py.element": self._element,
+            "py.join": self._join,
+            "py.container": self._container,
+            "key.seed": self._seed,
+            "key.split": self._split,
+            "key.fold_in": self._fold_in,
             "key.wrap": same,
             "array.convert": same,
             "device.place": same,
             "grad.stop": same,
-            "array.join": self.stack,
-            "array.create": self.stack,
-            "array.select": self.select,
-            "array.expand": self.expand,
-            **dict.fromkeys(_VIEWS, self.view),
+            "array.join": self._stack,
+            "array.create": self._stack,
+            "array.select": self._select,
+            "array.expand": self._expand,
+            **dict.fromkeys(_VIEWS, self._view),
         }
 
-    def argument(self, argument: Argument, read: Read[Term], missing: Term) -> Term:
+    def _argument(self, argument: Argument, read: Read[Term], missing: Term) -> Term:
         """Give the term of an argument that is a value or a constant."""
         if isinstance(argument, Value):
             return read(argument)
         return self.terms.number(argument) if isinstance(argument, int | str) else missing
 
-    def const(self, op: Op, read: Read[Term]) -> Facts:
+    def _const(self, op: Op, read: Read[Term]) -> Facts:
         value = op.attrs.get("value")
         return (self.terms.number(value) if isinstance(value, int | str) else None,)
 
-    def module_variable(self, op: Op, read: Read[Term]) -> Facts:
+    def _module_variable(self, op: Op, read: Read[Term]) -> Facts:
         name = op.text("name")
         stored = name.rpartition(".")[2] in self.stored_names
         return (None if stored or not name else self.terms.make(Global, name),)
 
-    def attribute(self, op: Op, read: Read[Term]) -> Facts:
+    def _attribute(self, op: Op, read: Read[Term]) -> Facts:
         name = op.text("name")
         if not op.operands or name in self.stored_names or name.lstrip("_").startswith(_FRESH_NAMES):
             return (None,)
-        return (self.terms.make(Row, self.base(op.operands[0], read), self.terms.number(f".{name}")),)
+        return (self.terms.make(Row, self._base(op.operands[0], read), self.terms.number(f".{name}")),)
 
-    def base(self, value: Value, read: Read[Term]) -> Term:
+    def _base(self, value: Value, read: Read[Term]) -> Term:
         return self.terms.shallow(read(value), value)
 
-    def item(self, op: Op, read: Read[Term]) -> Facts:
+    def _item(self, op: Op, read: Read[Term]) -> Facts:
         base, index = op.arguments.get("base"), op.arguments.get("index")
         if not isinstance(base, Value) or base in self.changed:
             return (None,)
-        term = self.base(base, read)
+        term = self._base(base, read)
         if isinstance(index, Value):
             return (self.terms.row(term, read(index)),)
         if isinstance(index, int | str):
             return (self.terms.row(term, self.terms.number(index)),)
         if isinstance(index, Mapping):
-            return (self.slice(op, term, index),)
+            return (self._slice(op, term, index),)
         if isinstance(index, tuple) and _is_constant(index):
             return (self.terms.make(Row, term, self.terms.number(_index_text(index))),)
         return (self.terms.make(View, term, (op,)),)
 
-    def slice(self, op: Op, base: Term, index: Mapping[str, Argument]) -> Term:
+    def _slice(self, op: Op, base: Term, index: Mapping[str, Argument]) -> Term:
         start, stop, step = (index.get(name) for name in ("start", "stop", "step"))
         plain = isinstance(start, int | None) and isinstance(stop, int | None) and step in (None, 1)
         if not plain:
             return self.terms.make(View, base, (op,))
         return self.terms.part(base, start or 0, stop)  # type: ignore[arg-type]
 
-    def unpack(self, op: Op, read: Read[Term]) -> Facts:
-        base = self.base(op.operands[0], read)
+    def _unpack(self, op: Op, read: Read[Term]) -> Facts:
+        base = self._base(op.operands[0], read)
         star = op.attrs.get("star")
         count = len(op.results)
         if not isinstance(star, int):
@@ -117,69 +117,69 @@ class TransferTable:
         rest = self.terms.part(base, star, -after if after else None)
         return (*before, rest, *(self.terms.row(base, self.terms.number(i)) for i in range(-after, 0)))
 
-    def element(self, op: Op, read: Read[Term]) -> Facts:
+    def _element(self, op: Op, read: Read[Term]) -> Facts:
         iterable, index = op.arguments.get("iterable"), op.arguments.get("index")
-        turn = self.argument(index, read, self.terms.number(0))
+        turn = self._argument(index, read, self.terms.number(0))
         if isinstance(iterable, Value):
-            return (self.terms.row(self.base(iterable, read), turn),)
+            return (self.terms.row(self._base(iterable, read), turn),)
         if isinstance(iterable, tuple):
-            items = tuple(self.argument(item, read, self.terms.number("?")) for item in iterable)
+            items = tuple(self._argument(item, read, self.terms.number("?")) for item in iterable)
             return (self.terms.row(self.terms.make(Stack, items, True), turn),)
         if not isinstance(iterable, Mapping):
             return (None,)
         zero, one = self.terms.number(0), self.terms.number(1)
-        start = self.argument(iterable.get("start"), read, zero)
-        stop = self.argument(iterable.get("stop"), read, zero)
-        step = self.argument(iterable.get("step"), read, one)
+        start = self._argument(iterable.get("start"), read, zero)
+        stop = self._argument(iterable.get("stop"), read, zero)
+        step = self._argument(iterable.get("step"), read, one)
         return (self.terms.make(Tick, turn, self.terms.make(Steps, start, stop, step)),)
 
-    def join(self, op: Op, read: Read[Term]) -> Facts:
+    def _join(self, op: Op, read: Read[Term]) -> Facts:
         return (self.terms.any_of([read(value) for value in op.operands]) if op.operands else None,)
 
-    def container(self, op: Op, read: Read[Term]) -> Facts:
+    def _container(self, op: Op, read: Read[Term]) -> Facts:
         return (self.terms.make(Stack, tuple(read(value) for value in op.operands), False),)
 
-    def seed(self, op: Op, read: Read[Term]) -> Facts:
-        data = self.argument(op.arguments.get("seed"), read, self.terms.number("?"))
+    def _seed(self, op: Op, read: Read[Term]) -> Facts:
+        data = self._argument(op.arguments.get("seed"), read, self.terms.number("?"))
         return (self.terms.make(Seed, (op,), data),)
 
-    def split(self, op: Op, read: Read[Term]) -> Facts:
+    def _split(self, op: Op, read: Read[Term]) -> Facts:
         key, num = op.arguments.get("key"), op.arguments.get("num", 2)
         if not isinstance(key, Value):
             return (None,)
         if isinstance(num, tuple) and num:
             num = num[0]
-        count = self.argument(2 if num is None else num, read, self.terms.number("?"))
-        return (self.terms.make(Split, self.base(key, read), (op,), count),)
+        count = self._argument(2 if num is None else num, read, self.terms.number("?"))
+        return (self.terms.make(Split, self._base(key, read), (op,), count),)
 
-    def fold_in(self, op: Op, read: Read[Term]) -> Facts:
+    def _fold_in(self, op: Op, read: Read[Term]) -> Facts:
         key = op.arguments.get("key")
         if not isinstance(key, Value):
             return (None,)
         data = op.arguments.get("data")
         known = isinstance(data, Value | int | str)
-        folded = self.argument(data, read, self.terms.number(0)) if known else None
-        return (None if folded is None else self.terms.make(Fold, self.base(key, read), folded),)
+        folded = self._argument(data, read, self.terms.number(0)) if known else None
+        return (None if folded is None else self.terms.make(Fold, self._base(key, read), folded),)
 
-    def stack(self, op: Op, read: Read[Term]) -> Facts:
+    def _stack(self, op: Op, read: Read[Term]) -> Facts:
         items = op.arguments.get("arrays") or next(iter(op.arguments.values()), None)
         if not isinstance(items, tuple) or not items or not all(isinstance(item, Value) for item in items):
             return (None,)
         aligned = op.text("function").rpartition(".")[2] in _STACKS
         return (self.terms.make(Stack, tuple(read(item) for item in items if isinstance(item, Value)), aligned),)
 
-    def select(self, op: Op, read: Read[Term]) -> Facts:
+    def _select(self, op: Op, read: Read[Term]) -> Facts:
         ways = [value for name in ("x", "y") if isinstance(value := op.arguments.get(name), Value)]
         return (self.terms.any_of([read(value) for value in ways]) if len(ways) == 2 else None,)
 
-    def expand(self, op: Op, read: Read[Term]) -> Facts:
+    def _expand(self, op: Op, read: Read[Term]) -> Facts:
         copies = op.text("function").rpartition(".")[2] in _COPIES
         if not copies or not op.operands:
-            return self.view(op, read)
+            return self._view(op, read)
         return (self.terms.make(Repeat, read(op.operands[0]), (op,)),)
 
-    def view(self, op: Op, read: Read[Term]) -> Facts:
-        return (self.terms.make(View, self.base(op.operands[0], read), (op,)),) if op.operands else (None,)
+    def _view(self, op: Op, read: Read[Term]) -> Facts:
+        return (self.terms.make(View, self._base(op.operands[0], read), (op,)),) if op.operands else (None,)
 
 
 def _stored(program: Program) -> tuple[set[str], set[Value]]:

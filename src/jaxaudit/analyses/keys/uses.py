@@ -158,10 +158,13 @@ def _rank(use: Use) -> int:
     return 3 if use.consumes else (1 if use.how is How.FOLD else 2)
 
 
-def _ways(term: Term) -> list[tuple[Term, bool, tuple[Op, int] | None]]:
+_Way = tuple[Term, bool, tuple[Op, int] | None]
+
+
+def _ways(term: Term) -> list[_Way]:
     """Give the keys that a joined term may be: certain where the branch taken says which."""
     if isinstance(term, Choice):
-        ways = [(item, True, (term.op, i)) for i, item in enumerate(term.items) if item is not None]
+        ways: list[_Way] = [(item, True, (term.op, i)) for i, item in enumerate(term.items) if item is not None]
         return ways[:_MAX_WAYS]
     if isinstance(term, AnyOf):
         return [(item, False, None) for item in sorted(term.items, key=id)[:_MAX_WAYS]]

@@ -154,12 +154,20 @@ class Variation:
 
     def _param(self, value: Value) -> Vary:
         if self.op.name in MAPPED:
-            mapped = is_mapped(self.op, self.region.params.index(value))
-            return Vary.UNKNOWN if mapped is None else (Vary.VARIES if mapped else Vary.SAME)
+            position = self.region.params.index(value)
+            mapped = is_mapped(self.op, position)
+            return Vary.UNKNOWN if mapped is None else (self._rows(position) if mapped else Vary.SAME)
         for param, _, position in carried(self.op, self.region):
             if param is value:
                 return self._carried(value, position)
         return Vary.VARIES
+
+    def _rows(self, position: int) -> Vary:
+        """Rows differ, unless they are copies of one key."""
+        term = self.read(self.op.operands[position])
+        if isinstance(term, Repeat):
+            return Vary.UNKNOWN if isinstance(term.base, Split | View) else Vary.SAME
+        return Vary.SAME if isinstance(term, Stack) and len(set(term.items)) == 1 < len(term.items) else Vary.VARIES
 
     def _carried(self, value: Value, position: int) -> Vary:
         """A carried value that is handed on as it is stays the same; what replaces it says how it changes."""

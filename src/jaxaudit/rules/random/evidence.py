@@ -21,13 +21,13 @@ from jaxaudit.ir import Op, Program
 from jaxaudit.spans import Span
 
 _CLEAR = re.compile(
-    r"on purpose|deliberate|intentional|common random|\bcrn\b|antithetic|\bpaired\b|noqa: ?key|ok to re-?use", re.I
+    r"on purpose|deliberate|intentional|common random|\bcrn\b|antithetic|\bpaired\b|noqa: ?key|ok to re-?use", re.IGNORECASE
 )
-_SHARING = re.compile(r"\b(same|shared?|sharing|common|identical|re-?us(e|es|ed|ing)|fixed)\b", re.I)
-_RANDOM = re.compile(r"\b(keys?|rngs?|prng|seeds?|noise|random\w*|draws?|samples?|numbers|masks?|init\w*)\b", re.I)
-_NAME = re.compile(r"(^|_)(shared?|common|same|fixed|const(ant)?|crn|static|frozen)(_|$)", re.I)
+_SHARING = re.compile(r"\b(same|shared?|sharing|common|identical|re-?us(e|es|ed|ing)|fixed)\b", re.IGNORECASE)
+_RANDOM = re.compile(r"\b(keys?|rngs?|prng|seeds?|noise|random\w*|draws?|samples?|numbers|masks?|init\w*)\b", re.IGNORECASE)
+_NAME = re.compile(r"(^|_)(shared?|common|same|fixed|const(ant)?|crn|static|frozen)(_|$)", re.IGNORECASE)
 _TEST_FILE = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$|(^|/)tests?/")
-_EVALUATES = re.compile(r"eval|score|bench|compar|validat|measure|test|plot|report|time", re.I)
+_EVALUATES = re.compile(r"eval|score|bench|compar|validat|measure|test|plot|report|time", re.IGNORECASE)
 
 EXPLICIT = "if it is meant, say so: `jax.random.clone(key)` for the second use, or a comment"
 
