@@ -66,7 +66,7 @@ def coverage_line(report: Report, *, verbose: bool = False) -> str:
     """Say in one line how far the audit saw."""
     seen = report.coverage
     read = f"Read {_count(seen.files, 'file', 'files')} ({_count(seen.lines, 'line', 'lines')})"
-    entered = f"entered {seen.entered} of {_count(seen.functions, 'function', 'functions')}"
+    entered = f"entered {seen.entered:,} of {_count(seen.functions, 'function', 'functions')}"
     parts = [f"{read}, {entered}", _decided(seen, verbose=verbose)]
     if seen.suppressed:
         parts.append(f"{_count(seen.suppressed, 'finding', 'findings')} suppressed")
@@ -78,7 +78,7 @@ def _decided(seen: Coverage, *, verbose: bool) -> str:
         return "found nothing that the rules of this run look at"
     decided = seen.obligations - seen.unknown
     share = f"{100 * decided // seen.obligations}%"
-    said = f"decided {decided} of {_count(seen.obligations, 'obligation', 'obligations')} ({share})"
+    said = f"decided {decided:,} of {_count(seen.obligations, 'obligation', 'obligations')} ({share})"
     return said if verbose or not seen.unknown else f"{said}, -v tells what is open"
 
 
