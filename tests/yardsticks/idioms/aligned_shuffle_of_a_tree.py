@@ -4,7 +4,9 @@ import jax.numpy as jnp
 
 
 def shuffle(batch, key):
-    return jax.tree.map(lambda leaf: jax.random.permutation(key, leaf, axis=0), batch)  # ? key-reused same-key-in-loop
+    return jax.tree.map(
+        lambda leaf: jax.random.permutation(key, leaf, axis=0), batch
+    )  # ? key-reused same-key-across-vmap same-key-in-loop
 
 
 def main():

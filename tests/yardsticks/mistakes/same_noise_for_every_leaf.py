@@ -5,9 +5,9 @@ import jax.numpy as jnp
 
 def perturb(params, key, scale):
     def noisy(leaf):
-        return leaf + scale * jax.random.normal(key, leaf.shape)  #! key-reused same-key-in-loop
+        return leaf + scale * jax.random.normal(key, leaf.shape)  #! key-reused same-key-in-loop same-key-across-vmap
 
-    return jax.tree.map(noisy, params)  #! key-reused same-key-in-loop
+    return jax.tree.map(noisy, params)  #! key-reused same-key-in-loop same-key-across-vmap
 
 
 def main():
