@@ -59,7 +59,9 @@ def _history(facts: KeyFacts, term: Term) -> Iterator[Told]:
         match term:
             case Split(parent, tag, num):
                 count = f" into {num.value}" if isinstance(num, Number) and isinstance(num.value, int) else ""
-                yield tag[-1].span, f"{_written(facts, parent)} is split{count} here"
+                key = tag[-1].arguments.get("key")
+                name = name_of(facts, parent, key if isinstance(key, Value) else None)
+                yield tag[-1].span, f"{name} is split{count} here"
                 term = parent
             case Seed(tag):
                 yield tag[-1].span, f"{_written(facts, term)} is made from a seed here"

@@ -96,6 +96,8 @@ class Turns:
         """The loop has one turn, or control leaves it after the use."""
         if op.attrs.get("trips") in (0, 1) or op.attrs.get("length") in (0, 1):
             return True
+        if op.name not in ("py.loop", "py.while"):
+            return False
         leaves = (Exit.BREAK, Exit.RETURN, Exit.RAISE)
         for region, _ in self.places.up(self.places.region_of[use.spot]):
             if self.places.exit_of(region) in leaves or any(step.name == "py.return" for step in region.ops):

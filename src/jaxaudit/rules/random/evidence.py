@@ -20,13 +20,13 @@ from jaxaudit.analyses.keys.terms import Term, root
 from jaxaudit.ir import Op, Program
 from jaxaudit.spans import Span
 
-_CLEAR = re.compile(
-    r"on purpose|deliberate|intentional|common random|\bcrn\b|antithetic|\bpaired\b|noqa: ?key|ok to re-?use", re.IGNORECASE
-)
+_CLEAR = re.compile(r"on purpose|deliberate|intentional|common random|\bcrn\b|antithetic|\bpaired\b", re.IGNORECASE)
 _SHARING = re.compile(r"\b(same|shared?|sharing|common|identical|re-?us(e|es|ed|ing)|fixed)\b", re.IGNORECASE)
-_RANDOM = re.compile(r"\b(keys?|rngs?|prng|seeds?|noise|random\w*|draws?|samples?|numbers|masks?|init\w*)\b", re.IGNORECASE)
+_RANDOM = re.compile(
+    r"\b(keys?|rngs?|prng|seeds?|noise|random\w*|draws?|samples?|numbers|masks?|init\w*)\b", re.IGNORECASE
+)
 _NAME = re.compile(r"(^|_)(shared?|common|same|fixed|const(ant)?|crn|static|frozen)(_|$)", re.IGNORECASE)
-_TEST_FILE = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$|(^|/)tests?/")
+_TEST_FILE = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 _EVALUATES = re.compile(r"eval|score|bench|compar|validat|measure|test|plot|report|time", re.IGNORECASE)
 
 EXPLICIT = "if it is meant, say so: `jax.random.clone(key)` for the second use, or a comment"

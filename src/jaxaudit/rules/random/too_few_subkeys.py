@@ -142,7 +142,8 @@ def _unknown(op: Op, reason: str) -> Obligation:
 
 
 def _plain(keys: KeyFacts, split: Split) -> str:
-    name = name_of(keys, split.parent)
+    given = split.tag[-1].arguments.get("key")
+    name = name_of(keys, split.parent, given if isinstance(given, Value) else None)
     return name.strip("`") if name.startswith("`") else "key"
 
 

@@ -11,8 +11,11 @@ from jaxaudit.spans import Span
 
 def key_name(keys: KeyFacts, use: Use) -> str:
     """Name the key of a use as it is known where the use stands."""
-    inside = use.inner is not None and use.spot is not use.origin.spot
-    return name_of(keys, use.term, None if inside else use.value)
+    for value in use.spot.operands:
+        if value.name and keys.term(value) is use.term:
+            return f"`{value.name}`"
+    same = use.origin.term is use.term or use.inner is None
+    return name_of(keys, use.term, use.origin.value if same else None)
 
 
 def doer(use: Use) -> str:
