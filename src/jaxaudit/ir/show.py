@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from jaxaudit.ir.types import Argument, Exit, Op, Program, Region, Value
 
@@ -67,6 +67,8 @@ def _plain(value: object) -> str:
     if isinstance(value, str | int | float | complex | bool | bytes | None):
         text = repr(value)
         return text if len(text) <= 60 else text[:57] + "..."
-    if isinstance(value, tuple | list):
+    if isinstance(value, Sequence):
         return "(" + ", ".join(_plain(item) for item in value) + ")"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}={_plain(item)}" for key, item in value.items()) + "}"
     return str(value)

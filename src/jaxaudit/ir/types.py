@@ -4,8 +4,8 @@ The form is structured single assignment: every value is made once, by an op or 
 hold regions (the branches of an `if`, the body of a scan, the body of a called function). An op sees every value made
 before it in program order: a value made inside the body of a called function may be met outside it, where the callee
 put it into a list or an attribute. Only a `shared` region (one body that several calls use) is closed: it sees its own
-parameters alone, and nothing inside it is seen outside. Containers do not exist here: a front end keeps tuples, dicts and
-records apart and hands their leaves to ops.
+parameters alone, and nothing inside it is seen outside. Containers do not exist here: a front end keeps tuples, dicts
+and records apart and hands their leaves to ops.
 
 Values, ops and regions compare by identity. Only `ir.builder` makes them; nothing changes them afterwards.
 """

@@ -1,1 +1,1 @@
-"""The source front end: reads Python with `ast`, interprets it abstractly, and never imports jax or the audited code."""
+"""The source front end: reads Python with `ast` and interprets it, without importing jax or the audited code."""

@@ -154,7 +154,7 @@ def _leaf_attribute(it: Interpreter, base: Leaf, name: str, span: Span) -> Abstr
     if not base.cls and qualified in ATTRIBUTES:
         row = lookup(qualified)
         if row is not None and row.op != "array.at":
-            return Leaf(it.emit(row.op, span, {"a": base.value}, {"function": name}).result)
+            return Leaf(it.emit(row.op, span, {row.params[0]: base.value}, {"function": name}).result)
     return Attribute(base, name)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.frames import Env
 from jaxaudit.frontends.source.structure import materialise, merge, merge_boxes, same
-from jaxaudit.frontends.source.values import Abstract, Box, DictBox, Leaf, ListBox, ObjectBox, OpaqueBox, Ref
+from jaxaudit.frontends.source.values import Abstract, Box, Leaf, ListBox, OpaqueBox, Ref
 from jaxaudit.ir import Exit, Region, Value
 from jaxaudit.spans import Span
 
@@ -54,9 +54,9 @@ def run_arms(it: Interpreter, arms: Sequence[Arm], span: Span, construct: str, c
     return Exit.FALL if falling else weakest(outcome.exit for outcome in outcomes)
 
 
-def weakest(exits: Sequence[Exit] | object) -> Exit:
+def weakest(exits: Iterable[Exit]) -> Exit:
     """Give the exit that every one of several exits amounts to at least."""
-    present = set(exits)  # type: ignore[call-overload]
+    present = set(exits)
     return next((leaving for leaving in _WEAKEST_FIRST if leaving in present), Exit.FALL)
 
 
@@ -128,8 +128,7 @@ class _Merger:
             if merged is None:
                 temporary: list[Abstract] = [heap.new(box) for box in boxes]
                 merged = OpaqueBox(self.column(temporary).value, _kind(boxes[0]))
-            if isinstance(merged, ListBox | DictBox | ObjectBox | OpaqueBox):
-                heap[ref] = merged
+            heap[ref] = merged
 
 
 def _kind(box: Box) -> str:

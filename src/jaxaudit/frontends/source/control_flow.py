@@ -260,7 +260,6 @@ def associative_scan(it: Interpreter, given: Arguments, span: Span) -> Abstract 
     return result
 
 
-
 def _spellings() -> dict[str, Handler]:
     """List every function by all its qualified names: lax, and the libraries that wrap it with the same parameters."""
     table: dict[str, Handler] = {

@@ -11,7 +11,7 @@ from jaxaudit.frontends.source.branches import Arm, join, run_arms
 from jaxaudit.frontends.source.folding import fold_binary, fold_compare, fold_unary, truth
 from jaxaudit.frontends.source.structure import argument, materialise
 from jaxaudit.frontends.source.values import NONE, Abstract, Const, Leaf, Library, Ref, Slice
-from jaxaudit.ir import Exit
+from jaxaudit.ir import Exit, Value
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ _OPERATORS: dict[type[ast.AST], str] = {
     ast.Gt: "greater",
     ast.GtE: "greater_equal",
 }
+
+_WORDS: dict[type[ast.cmpop], str] = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}
 
 
 def constant(it: Interpreter, node: ast.Constant) -> Abstract:
@@ -115,7 +117,7 @@ def unary(it: Interpreter, node: ast.UnaryOp) -> Abstract:
     return Leaf(it.emit("array.map", span, {"x": argument(it, operand, span)}, attrs).result)
 
 
-def test(it: Interpreter, value: Abstract, construct: str, span: Span) -> object:
+def test(it: Interpreter, value: Abstract, construct: str, span: Span) -> Value:
     """Note that Python asks for the truth of a value, and give that value."""
     asked = materialise(it, value, span)
     it.emit("py.test", span, {"value": asked}, {"construct": construct}, results=0)
@@ -148,8 +150,7 @@ def _compare_pair(it: Interpreter, operator: ast.cmpop, left: Abstract, right: A
     function = _OPERATORS.get(type(operator))
     if function is not None:
         return Leaf(it.emit("array.map", span, arguments, {"function": function, "operator": True}).result)
-    word = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}[type(operator)]
-    return Leaf(it.emit("py.operator", span, arguments, {"operator": word}).result)
+    return Leaf(it.emit("py.operator", span, arguments, {"operator": _WORDS[type(operator)]}).result)
 
 
 def boolean(it: Interpreter, node: ast.BoolOp) -> Abstract:
@@ -237,6 +238,11 @@ def _formatted(it: Interpreter, part: ast.expr) -> str | None:
     return None
 
 
+def formatted(it: Interpreter, node: ast.FormattedValue) -> Abstract:
+    """Evaluate what stands in the braces of an f-string."""
+    return it.evaluate(node.value)
+
+
 def walrus(it: Interpreter, node: ast.NamedExpr) -> Abstract:
     """Assign inside an expression."""
     value = it.evaluate(node.value)
@@ -275,7 +281,7 @@ HANDLERS = {
     ast.Subscript: subscript,
     ast.Slice: slice_,
     ast.JoinedStr: text,
-    ast.FormattedValue: lambda it, node: it.evaluate(node.value),
+    ast.FormattedValue: formatted,
     ast.NamedExpr: walrus,
     ast.Await: awaited,
     ast.Yield: yielded,

@@ -140,7 +140,7 @@ def _shared_call(it: Interpreter, function: FunctionValue, given: Arguments, spa
     cache, node = it.bodies, function.node
     if node in cache.unshareable or given.star is not None or given.stars is not None or not closed(function):
         return None
-    key = _signature(given)
+    key = _signature(it, given)
     if key is None:
         return None
     body = cache.bodies.get((node, key))
@@ -155,12 +155,11 @@ def _shared_call(it: Interpreter, function: FunctionValue, given: Arguments, spa
     return with_leaves(it, body.result, op.results, copy=True)
 
 
-def _first_call(
-    it: Interpreter, function: FunctionValue, given: Arguments, span: Span, key: Hashable
-) -> Abstract:
+def _first_call(it: Interpreter, function: FunctionValue, given: Arguments, span: Span, key: Hashable) -> Abstract:
     cache, node = it.bodies, function.node
     newest = it.heap.newest
-    outer_loaded, it.loaded = it.loaded, {}
+    outer_loaded = it.loaded
+    it.loaded = {}
     it.heap.begin()
 
     def shareable(result: Abstract, region: Region) -> bool:
@@ -193,8 +192,10 @@ def _self_contained(it: Interpreter, result: Abstract, mark: int) -> bool:
     return signature(result, own) is not None
 
 
-def _signature(given: Arguments) -> Hashable | None:
-    parts: list[Hashable] = []
+def _signature(it: Interpreter, given: Arguments) -> Hashable | None:
+    # Two arguments that are one value give the body one parameter, so that counts too.
+    passed = [leaf for value in given.all() for leaf in leaves_in_order(it, value, copy=False)]
+    parts: list[Hashable] = [tuple(passed.index(leaf) for leaf in passed)]
     for name, value in [*(("", value) for value in given.positional), *given.keywords.items()]:
         part = signature(value)
         if part is None:

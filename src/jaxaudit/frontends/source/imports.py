@@ -21,7 +21,8 @@ def interpret(it: Interpreter, module: Module) -> None:
         return
     module.frame = Frame(module, None, "module", module.name)
     frame_before = getattr(it, "frame", None)
-    active_before, it.active = it.active, []
+    active_before = it.active
+    it.active = []
     it.frame = module.frame
     module.frame.env["__name__"] = it.main_or_name(module)
     span = Span(module.path, 1, 0, 1, 0)
@@ -62,7 +63,8 @@ def import_from(it: Interpreter, node: ast.ImportFrom) -> Exit:
         if alias.name == "*":
             _import_star(it, module)
         elif module is None:
-            it.frame.env[alias.asname or alias.name] = Library(f"{source}.{alias.name}")
+            # The source may be a folder without `__init__.py`, and the name a module in it.
+            it.frame.env[alias.asname or alias.name] = module_or_library(it, f"{source}.{alias.name}")
         else:
             it.frame.env[alias.asname or alias.name] = _member(it, module, alias.name, it.span(node))
     return Exit.FALL
@@ -104,7 +106,7 @@ def _exported(module: Module) -> set[str] | None:
     for node in module.tree.body:
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
             if isinstance(node.value, ast.List | ast.Tuple):
-                return {item.value for item in node.value.elts if isinstance(item, ast.Constant)}
+                return {str(item.value) for item in node.value.elts if isinstance(item, ast.Constant)}
     return None
 
 

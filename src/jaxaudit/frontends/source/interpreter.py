@@ -80,7 +80,11 @@ class Interpreter:
         """Give the place of a node in the file being interpreted."""
         line = node.lineno
         return Span(
-            self.frame.module.path, line, node.col_offset, node.end_lineno or line, node.end_col_offset or node.col_offset
+            self.frame.module.path,
+            line,
+            node.col_offset,
+            node.end_lineno or line,
+            node.end_col_offset or node.col_offset,
         )
 
     def emit(

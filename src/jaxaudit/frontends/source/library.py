@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source import calls, control_flow, python_calls, transforms
-from jaxaudit.frontends.source.api.lookup import canonical, lookup
+from jaxaudit.frontends.source.api.lookup import ROWS, canonical, lookup
 from jaxaudit.frontends.source.api.rows import Row
+from jaxaudit.frontends.source.api.unmodelled import UNMODELLED
 from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.structure import argument, leaves
 from jaxaudit.frontends.source.values import Abstract, Leaf, Library, TupleValue
-from jaxaudit.ir import Argument
+from jaxaudit.ir import Argument, Value
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpreter import Interpreter
+
+_COVERED = frozenset(name.partition(".")[0] for name in ROWS) - {"array", "numpy"}
+"""The libraries whose functions were gone through: what takes a key there has a row."""
 
 
 def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
@@ -31,8 +35,13 @@ def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
     row = lookup(name)
     if row is not None:
         return emit_row(it, row, name, given, span)
-    cls = name if name.rpartition(".")[2][:1].isupper() else ""
-    reason = f"{name} is not modelled"
+    package, last = name.partition(".")[0], name.rpartition(".")[2]
+    cls = name if last[:1].isupper() else ""
+    if package == "builtins" or (cls and package in _COVERED):
+        # Built-ins take no key; constructors that do have rows.
+        operands = tuple(dict.fromkeys(leaf for value in given.all() for leaf in leaves(it, value)))
+        return Leaf(it.emit("py.call_library", span, attrs={"function": name}, operands=operands).result, cls)
+    reason = UNMODELLED.get(name, f"{name} is not modelled")
     return calls.unknown_call(it, Library(name), given, reason, span, name, cls)
 
 
@@ -43,20 +52,23 @@ def row_of(name: str) -> Row | None:
 
 def emit_row(it: Interpreter, row: Row, name: str, given: Arguments, span: Span) -> Abstract:
     """Emit the op of a table row."""
-    arguments = bind_row(it, row, given, span)
-    if row.op == "key.stream" and not any(True for value in arguments.values() if value is not None):
-        arguments = {}
-    # The distributions' and layers' own operands matter to the analyses as much as the key does.
-    op = it.emit(row.op, span, arguments, {"function": name, **row.attrs})
+    return _emit(it, row, name, bind_row(it, row, given, span), span)
+
+
+def _emit(it: Interpreter, row: Row, name: str, arguments: dict[str, Argument], span: Span) -> Abstract:
+    keyless = row.op == "key.draw" and arguments.get("key") is None and "**" not in arguments
+    op = it.emit("py.call_library" if keyless else row.op, span, arguments, {"function": name, **row.attrs})
     return _result(it, op.result, row, span)
 
 
-def _result(it: Interpreter, value: object, row: Row, span: Span) -> Abstract:
+def _result(it: Interpreter, value: Value, row: Row, span: Span) -> Abstract:
     if "," in row.result:
         classes = row.result.split(",")
-        unpacked = it.emit("py.unpack", span, {"base": value}, {"count": len(classes), "star": None}, results=len(classes))
+        unpacked = it.emit(
+            "py.unpack", span, {"base": value}, {"count": len(classes), "star": None}, results=len(classes)
+        )
         return TupleValue(tuple(Leaf(part, cls) for part, cls in zip(unpacked.results, classes, strict=True)))
-    return Leaf(value, row.result)  # type: ignore[arg-type]
+    return Leaf(value, row.result)
 
 
 def bind_row(it: Interpreter, row: Row, given: Arguments, span: Span) -> dict[str, Argument]:
@@ -92,8 +104,7 @@ def call_method(it: Interpreter, receiver: Leaf, cls: str, name: str, given: Arg
     if cls == "array.at":
         return _update(it, row, receiver, name, given, span)
     arguments = {"self": receiver.value, **bind_row(it, row, given, span)}
-    op = it.emit(row.op, span, arguments, {"function": qualified, **row.attrs})
-    return _result(it, op.result, row, span)
+    return _emit(it, row, qualified, arguments, span)
 
 
 def _update(it: Interpreter, row: Row, receiver: Leaf, name: str, given: Arguments, span: Span) -> Abstract:

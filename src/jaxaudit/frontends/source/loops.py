@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -108,15 +108,14 @@ class _Attempt:
 
 
 class Loop:
-    """Interprets one loop. `names` are the variables its body assigns; `collect` gives values each turn leaves behind."""
+    """Interprets one loop; `names` are the variables its body assigns."""
 
-    def __init__(
-        self, it: Interpreter, op: str, span: Span, names: frozenset[str], attrs: dict[str, object]
-    ) -> None:
+    def __init__(self, it: Interpreter, op: str, span: Span, names: frozenset[str], attrs: dict[str, object]) -> None:
         self.it, self.op, self.span, self.names, self.attrs = it, op, span, names, attrs
         self.opaque: dict[str, int] = {}
         self.havoc: set[int] = set()
         self.before: Env = dict(it.frame.env)
+        self.loaded, self.global_reads = it.loaded, it.frame.global_reads
 
     def run(self, turn: Callable[[Leaf], Exit], collect: Callable[[], list[Value]] | None = None) -> int:
         """Interpret the loop, leave the state after it, and say how many `break`s it has.
@@ -138,6 +137,8 @@ class Loop:
     def _attempt(self, turn: Callable[[Leaf], Exit], collect: Callable[[], list[Value]] | None) -> _Attempt:
         it = self.it
         it.frame.env = dict(self.before)
+        # What an abandoned attempt read was made in a region that is thrown away.
+        it.loaded, it.frame.global_reads = dict(self.loaded), dict(self.global_reads)
         index = it.builder.value(self.span, "")
         head = _Head(it, self.span)
         heads = {name: head.of(self.before[name], self.opaque.get(name, 0)) for name in self._carried()}
@@ -180,17 +181,23 @@ class Loop:
             nexts.append(materialise(self.it, end, self.span))
             return True
         if isinstance(head, TupleValue) and isinstance(end, TupleValue) and len(head.items) == len(end.items):
-            return all([self._match(a, b, nexts) for a, b in zip(head.items, end.items, strict=True)])
+            return self._match_all(head.items, end.items, nexts)
         if isinstance(head, Record) and isinstance(end, Record) and head.cls is end.cls:
-            return all([self._match(a, b, nexts) for a, b in zip(head.items, end.items, strict=True)])
+            return self._match_all(head.items, end.items, nexts)
         return same(head, end)
+
+    def _match_all(self, heads: Iterable[Abstract], ends: Iterable[Abstract], nexts: list[Value]) -> bool:
+        # Every part is matched even after one failed, so that each leaf of the head gets its value.
+        matches = [self._match(head, end, nexts) for head, end in zip(heads, ends, strict=True)]
+        return all(matches)
 
     def _match_box(self, head: Box, end: Box, nexts: list[Value], ref: Ref) -> bool:
         if isinstance(head, OpaqueBox):
             nexts.append(materialise(self.it, ref, self.span))
             return True
         if isinstance(head, ObjectBox) and isinstance(end, ObjectBox):
-            return all([self._match(part, end.attrs.get(name, part), nexts) for name, part in head.attrs.items()])
+            ends = [end.attrs.get(name, part) for name, part in head.attrs.items()]
+            return self._match_all(head.attrs.values(), ends, nexts)
         return head is end
 
     def _finish(self, attempt: _Attempt) -> None:

@@ -37,6 +37,4 @@ def library_bases(cls: ClassValue) -> Iterator[str]:
 
 def has_unknown_base(cls: ClassValue) -> bool:
     """Tell whether some base is neither of the audited code nor a named library class."""
-    return any(
-        not isinstance(base, ClassValue | Library) for current in ancestry(cls) for base in current.bases
-    )
+    return any(not isinstance(base, ClassValue | Library) for current in ancestry(cls) for base in current.bases)

@@ -8,7 +8,7 @@ from jaxaudit.frontends.source import calls, classes, library
 from jaxaudit.frontends.source.api.lookup import lookup
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.members import library_bases
-from jaxaudit.frontends.source.structure import argument, materialise
+from jaxaudit.frontends.source.structure import argument, kind_of, materialise
 from jaxaudit.frontends.source.values import (
     NONE,
     Abstract,
@@ -33,7 +33,9 @@ from jaxaudit.spans import Span
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpreter import Interpreter
 
-_CHANGES_LIST = frozenset("append extend insert add update remove discard pop popleft appendleft clear sort reverse".split())
+_CHANGES_LIST = frozenset(
+    "append extend insert add update remove discard pop popleft appendleft clear sort reverse".split()
+)
 _DERIVATIVE_RULES = frozenset("defvjp defjvp defjvps def_vmap def_partition defbwd deffwd".split())
 
 
@@ -112,7 +114,7 @@ def _note_change(it: Interpreter, ref: Ref, name: str, value: Abstract, span: Sp
 
 def _spoil(it: Interpreter, ref: Ref, name: str, given: Arguments, span: Span) -> Abstract:
     """Leave a container known as one value only, and give what the method gives."""
-    kind = it.heap[ref].kind if isinstance(it.heap[ref], ListBox | OpaqueBox) else "dict"
+    kind = kind_of(it, ref)
     made = _unknown(it, ref, name, given, span)
     operands = (materialise(it, ref, span), made.value)
     it.heap[ref] = OpaqueBox(it.emit("py.container", span, attrs={"kind": kind}, operands=operands).result, kind)
@@ -218,7 +220,9 @@ def _super_method(it: Interpreter, receiver: Super, name: str, given: Arguments,
 def _plain_method(it: Interpreter, receiver: Abstract, name: str, given: Arguments, span: Span) -> Abstract:
     if isinstance(receiver, Const) and isinstance(receiver.value, str):
         constants = [value.value for value in given.positional if isinstance(value, Const)]
-        if name in ("lower", "upper", "strip", "startswith", "endswith", "replace") and len(constants) == len(given.all()):
+        if name in ("lower", "upper", "strip", "startswith", "endswith", "replace") and len(constants) == len(
+            given.all()
+        ):
             try:
                 return Const(getattr(receiver.value, name)(*constants))
             except (TypeError, ValueError):

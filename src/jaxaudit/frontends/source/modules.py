@@ -27,7 +27,8 @@ Loader = Callable[[str], SourceFile | None]
 _LIBRARIES = frozenset(
     """jax jaxlib numpy scipy flax optax equinox haiku distrax rlax chex gymnax brax blackjax numpyro diffrax
     jaxtyping einops jaxopt optimistix lineax haliax penzai jumanji navix craftax jaxmarl tensorflow_probability
-    tensorflow torch tqdm absl orbax clu ml_collections hydra omegaconf wandb matplotlib pandas sklearn pytest""".split()
+    tensorflow torch tqdm absl orbax clu ml_collections hydra omegaconf wandb matplotlib pandas sklearn
+    pytest""".split()
 )
 _INSTALLED = ("site-packages", "dist-packages")
 _COMMENT = re.compile(
@@ -99,10 +100,25 @@ class Project:
         """Give the dotted name of a file: from the topmost folder that is a package."""
         folder, base = posixpath.split(path)
         parts = [] if base == "__init__.py" else [base.removesuffix(".py")]
-        while folder and self._exists(posixpath.join(folder, "__init__.py")):
+        depth = self._package_depth(folder)
+        for _ in range(depth):
             folder, name = posixpath.split(folder)
             parts.insert(0, name)
         return ".".join(parts) or posixpath.basename(folder)
+
+    def _package_depth(self, folder: str) -> int:
+        """Give how many folders above a file belong to its package; one without `__init__.py` may stand between."""
+        depth = level = gaps = 0
+        while folder and gaps < 2:
+            level += 1
+            if self._exists(posixpath.join(folder, "__init__.py")):
+                depth, gaps = level, 0
+            else:
+                gaps += 1
+            folder = posixpath.dirname(folder)
+            if folder == posixpath.dirname(folder):
+                break
+        return depth
 
     def _exists(self, path: str) -> bool:
         return path in self._files or self._read(path) is not None

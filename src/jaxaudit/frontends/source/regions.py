@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence as Seq
+from collections.abc import Callable
+from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -139,7 +140,11 @@ def _aligned_items(it: Interpreter, items: Seq[Abstract], value: Abstract, span:
         parts = box.items
     else:
         return None
-    return _concatenated([aligned(it, a, b, span) for a, b in zip(items, parts, strict=True)]) if len(items) == len(parts) else None
+    return (
+        _concatenated([aligned(it, a, b, span) for a, b in zip(items, parts, strict=True)])
+        if len(items) == len(parts)
+        else None
+    )
 
 
 def _aligned_entries(it: Interpreter, entries: object, value: Abstract, span: Span) -> list[Value] | None:

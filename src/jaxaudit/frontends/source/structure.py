@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence as Seq
+from collections.abc import Callable, Iterator
+from collections.abc import Sequence as Seq
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.values import (
     Abstract,
     Attribute,
     BoundMethod,
+    Box,
     Const,
     DictBox,
     FunctionValue,
@@ -204,7 +206,7 @@ def merge(values: Seq[Abstract], column: Callable[[Seq[Abstract]], Leaf], it: In
     return column(values)
 
 
-def merge_boxes(boxes: Seq[object], column: Callable[[Seq[Abstract]], Leaf], it: Interpreter) -> object | None:
+def merge_boxes(boxes: Seq[Box], column: Callable[[Seq[Abstract]], Leaf], it: Interpreter) -> Box | None:
     """Merge boxes of one shape; None when their shapes differ."""
     first = boxes[0]
     if all(box is first for box in boxes):

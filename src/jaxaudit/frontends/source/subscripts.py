@@ -53,11 +53,18 @@ def _pick(items: tuple[Abstract, ...], index: Abstract) -> Abstract | tuple[Abst
     if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < len(items):
         return items[index.value]
     if isinstance(index, Slice):
-        parts = (index.start, index.stop, index.step)
-        if all(isinstance(part, Const) and (part.value is None or isinstance(part.value, int)) for part in parts):
-            start, stop, step = (part.value for part in parts if isinstance(part, Const))
-            return items[slice(start, stop, step)] if step != 0 else None
+        bounds = _bounds(index)
+        return None if bounds is None or bounds.step == 0 else items[bounds]
     return None
+
+
+def _bounds(index: Slice) -> slice | None:
+    found: list[int | None] = []
+    for part in (index.start, index.stop, index.step):
+        if not isinstance(part, Const) or not (part.value is None or isinstance(part.value, int)):
+            return None
+        found.append(part.value)
+    return slice(*found)
 
 
 def _read_box(it: Interpreter, base: Ref, index: Abstract, span: Span) -> Abstract | None:
@@ -104,7 +111,9 @@ def at_item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Lea
     return Leaf(made, "array.at")
 
 
-def write(it: Interpreter, base: Abstract, index: Abstract, value: Abstract, span: Span, augmented: bool = False) -> None:
+def write(
+    it: Interpreter, base: Abstract, index: Abstract, value: Abstract, span: Span, augmented: bool = False
+) -> None:
     """Interpret `base[index] = value`."""
     known = isinstance(base, Ref) and _write_box(it, base, index, value)
     arguments = {"index": argument(it, index, span), "value": argument(it, value, span)}

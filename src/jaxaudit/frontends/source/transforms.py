@@ -58,8 +58,16 @@ def _wrappers() -> dict[str, Wrapper]:
     add("grad", "", "equinox.filter_grad equinox.filter_value_and_grad")
     add("vjp", "argnums has_aux", "jax.jacrev jax.hessian jax.jacobian equinox.filter_jacrev equinox.filter_hessian")
     add("jvp", "argnums has_aux", "jax.jacfwd equinox.filter_jacfwd")
-    add("checkpoint", "concrete prevent_cse static_argnums policy", "jax.checkpoint equinox.filter_checkpoint haiku.remat")
-    add("checkpoint", "variables rngs concrete prevent_cse static_argnums policy", "flax.linen.remat flax.linen.checkpoint")
+    add(
+        "checkpoint",
+        "concrete prevent_cse static_argnums policy",
+        "jax.checkpoint equinox.filter_checkpoint haiku.remat",
+    )
+    add(
+        "checkpoint",
+        "variables rngs concrete prevent_cse static_argnums policy",
+        "flax.linen.remat flax.linen.checkpoint",
+    )
     add("checkpoint", "", "flax.nnx.remat flax.nnx.checkpoint")
     add("custom_jvp", "nondiff_argnums", "jax.custom_jvp equinox.filter_custom_jvp flax.nnx.custom_jvp")
     add("custom_vjp", "nondiff_argnums", "jax.custom_vjp equinox.filter_custom_vjp flax.nnx.custom_vjp")
@@ -67,7 +75,11 @@ def _wrappers() -> dict[str, Wrapper]:
     add("abstract", "static_argnums axis_env return_shape", "jax.make_jaxpr equinox.filter_make_jaxpr")
     add("transform", "", "flax.linen.scan flax.linen.vmap flax.nnx.scan flax.linen.map_variables flax.linen.custom_vjp")
     add("transform", "", "jax.numpy.vectorize jax.custom_gradient jax.custom_batching.custom_vmap")
-    add("transform", "", "jax.custom_batching.sequential_vmap jax.named_call jax.linear_transpose equinox.filter_closure_convert")
+    add(
+        "transform",
+        "",
+        "jax.custom_batching.sequential_vmap jax.named_call jax.linear_transpose equinox.filter_closure_convert",
+    )
     add("transform", "", "equinox.internal.noinline jax.experimental.checkify.checkify flax.linen.while_loop")
     return rows
 
@@ -198,7 +210,11 @@ def _leaf_axes(it: Interpreter, spec: Abstract, value: Abstract) -> list[int | s
     parts, specs = known_items(it, value), known_items(it, spec)
     if _is_dict(it, value) and _is_dict(it, spec):
         entries, wanted = it.heap[value], it.heap[spec]  # type: ignore[index]
-        if isinstance(entries, DictBox) and isinstance(wanted, DictBox) and entries.entries.keys() == wanted.entries.keys():
+        if (
+            isinstance(entries, DictBox)
+            and isinstance(wanted, DictBox)
+            and entries.entries.keys() == wanted.entries.keys()
+        ):
             return [a for key, part in entries.entries.items() for a in _leaf_axes(it, wanted.entries[key], part)]
     elif parts is not None and specs is not None and len(parts) == len(specs) and not _is_dict(it, value):
         return [axis for one, part in zip(specs, parts, strict=True) for axis in _leaf_axes(it, one, part)]
@@ -228,7 +244,11 @@ def _differentiated(it: Interpreter, callee: Transformed, given: Arguments) -> t
     argnums = callee.options.get("argnums", Const(0))
     items = known_items(it, argnums)
     positions = [item.value for item in (items if items is not None else (argnums,)) if isinstance(item, Const)]
-    chosen = [given.positional[at] for at in positions if isinstance(at, int) and -len(given.positional) <= at < len(given.positional)]
+    chosen = [
+        given.positional[at]
+        for at in positions
+        if isinstance(at, int) and -len(given.positional) <= at < len(given.positional)
+    ]
     return chosen, items is not None
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from jaxaudit.ir import Value
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.frames import Frame
     from jaxaudit.frontends.source.modules import Module
+
 
 @dataclass(frozen=True, slots=True)
 class Const:
@@ -223,7 +224,7 @@ class ListBox:
 class DictBox:
     """A dict with constant keys. `rest` is there when further entries may exist that are not known."""
 
-    entries: Mapping[object, Abstract]
+    entries: Mapping[Any, Abstract]
     rest: Value | None = None
 
 
