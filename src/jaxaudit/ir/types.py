@@ -118,6 +118,16 @@ class Region:
                     stack.append(iter(region.ops))
 
 
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """The exact shape and dtype of a value, where a front end has them from JAX itself."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    """As NumPy names it (`float32`), or `key<fry>` for typed random keys."""
+    weak: bool = False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Root:
     """A place where a program may start: a module's top level, or a function that nothing in the project calls."""
@@ -135,6 +145,8 @@ class Program:
     front_end: str
     comments: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     """The comments of each file by line: people say there what they mean."""
+    types: Mapping[Value, ArrayType] = field(default_factory=dict)
+    """The exact types of values; empty where nothing was traced."""
 
     def walk(self) -> Iterator[Op]:
         """Give every op of every root, in order."""
