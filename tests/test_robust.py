@@ -16,7 +16,9 @@ from jaxaudit.spans import SourceText
 from jaxaudit.suppress import find_suppressions
 
 NUMBERS = st.integers(min_value=0, max_value=200)
-PIECES = st.sampled_from(["# jaxaudit: ignore[a]", "'''", "(", ")", "\n", "\r", "\t", "  ", "x = 1", "\\", "\x00", "\x0c", "é"])
+PIECES = st.sampled_from(
+    ["# jaxaudit: ignore[a]", "'''", "(", ")", "\n", "\r", "\t", "  ", "x = 1", "\\", "\x00", "\x0c", "é"]
+)
 
 
 @given(st.binary())

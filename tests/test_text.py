@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -98,6 +99,24 @@ Read 1 file (1,234 lines), entered 2 of 3 functions; decided 10 of 12
 obligations (83%), -v tells what is open.
 """
     )
+
+
+def test_steps_in_other_files_name_them():
+    steps = (WhyStep("b.py", 1, "made here"), WhyStep("b.py", 2, "used here"), WhyStep("train.py", 3, "comes in"))
+    report = Report(
+        1, Tool("jaxaudit", "0"), issues=(replace(ISSUE, why=steps, current="", expected="", suggestion=None),)
+    )
+    get = {"b.py": SourceText("b.py", "x = 1\nf(x)\n"), "train.py": sources("train.py")}
+    assert """
+  why:   b.py
+         1 │ x = 1
+           │ made here
+         2 │ f(x)
+           │ used here
+         train.py
+         3 │ def sample(key, n):
+           │ comes in
+""" in shown(report, get=get.__getitem__)
 
 
 def test_a_narrow_terminal():

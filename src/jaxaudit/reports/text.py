@@ -125,7 +125,8 @@ def _why(steps: Sequence[WhyStep], path: str, sources: Sources, look: Look) -> I
     gutter = max((len(str(step.line)) for step in steps), default=0)
     for number, step in enumerate(steps):
         source = sources(step.path)
-        lines = [Text(" " * _LABEL + clean(step.path), "dim")] if step.path != path else []
+        before = steps[number - 1].path if number else path
+        lines = [Text(" " * _LABEL + clean(step.path), "dim")] if step.path != before else []
         if source.line(step.line).strip():
             lines.append(code_line(source, step.line, look, gutter, _LABEL))
         room = Look(look.width - _LABEL - gutter - 3, look.unicode)
