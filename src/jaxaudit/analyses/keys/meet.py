@@ -7,11 +7,12 @@ from collections.abc import Iterable
 
 from jaxaudit.ir import Op, Program, Value
 
-_COMPARE = frozenset(
-    ("-", "/", "<", ">", "<=", ">=", "==", "!=", "sub", "subtract", "div", "divide", "true_divide", "less", "greater")
-) | frozenset(
-    ("less_equal", "greater_equal", "equal", "not_equal", "allclose", "isclose", "array_equal", "square_error")
+_EQUAL = frozenset(("==", "!=", "equal", "not_equal", "allclose", "isclose", "array_equal")) | frozenset(
+    ("assert_allclose", "assert_array_equal", "assert_array_almost_equal", "assert_equal", "assert_trees_all_close")
 )
+_DIFFER = frozenset(
+    ("-", "/", "<", ">", "<=", ">=", "sub", "subtract", "div", "divide", "true_divide", "less", "greater")
+) | frozenset(("less_equal", "greater_equal"))
 _RANKS = frozenset(
     ("max", "min", "argmax", "argmin", "amax", "amin", "nanargmin", "nanargmax", "top_k", "argsort", "sort")
 )
@@ -46,11 +47,18 @@ class Users:
                 pending.extend(fresh)
         return seen, ops
 
+    def are_equated(self, first: Op, second: Op) -> bool:
+        """Tell whether results of two ops are checked to be equal or close."""
+        return self._meet(first, second, _EQUAL)
+
     def are_compared(self, first: Op, second: Op) -> bool:
-        """Tell whether results of two ops are subtracted, divided or compared with each other."""
+        """Tell whether results of two ops are subtracted, divided or ordered."""
+        return self._meet(first, second, _DIFFER)
+
+    def _meet(self, first: Op, second: Op, functions: frozenset[str]) -> bool:
         from_first, ops = self.reached(first.results)
         from_second, _ = self.reached(second.results)
-        return any(function_of(op) in _COMPARE and _joins(op, from_first, from_second) for op in ops)
+        return any(function_of(op) in functions and _joins(op, from_first, from_second) for op in ops)
 
     def are_ranked(self, op: Op) -> bool:
         """Tell whether the results of an op are ranked or searched for the best one."""

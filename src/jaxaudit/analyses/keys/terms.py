@@ -274,8 +274,19 @@ def root(term: Term) -> Term:
     return term
 
 
-def alternatives(term: Term) -> tuple[Term, ...]:
-    """Give the single keys that using a term uses: every item of a stack, the term itself otherwise."""
-    if isinstance(term, Stack):
-        return tuple(dict.fromkeys(key for item in term.items for key in alternatives(item)))
-    return (term,)
+def is_single(term: Term) -> bool:
+    """Tell whether a term is one key for sure, not an array of keys."""
+    return isinstance(term, Seed | Fold) or (isinstance(term, Row) and isinstance(term.base, Split))
+
+
+def alternatives(terms: Terms, term: Term) -> tuple[Term, ...]:
+    """Give the keys that using a term uses: every item of a stack, the term itself otherwise."""
+    match term:
+        case Stack(items):
+            found = [key for item in items for key in alternatives(terms, item)]
+        case Each(Stack(items, aligned)):
+            rows = items if aligned else [terms.make(Each, item) for item in items]
+            found = [key for row in rows for key in alternatives(terms, row)]
+        case _:
+            return (term,)
+    return tuple(dict.fromkeys(found))

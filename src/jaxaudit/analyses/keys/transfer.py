@@ -18,13 +18,16 @@ from jaxaudit.analyses.keys.terms import (
     Terms,
     Tick,
     View,
+    is_single,
+    length,
 )
 from jaxaudit.ir import Argument, Op, Program, Value
 
 Facts = Sequence[Term | None]
 
 _STACKS = ("stack", "array", "asarray")
-_VIEWS = ("array.reshape", "array.permute", "array.move", "array.gather", "array.squeeze")
+_COPIED = ("array", "asarray", "copy")
+_VIEWS = ("array.reshape", "array.permute", "array.move")
 _COPIES = ("tile", "broadcast_to", "repeat", "full_like", "full")
 _FRESH_NAMES = ("next", "new", "fresh", "split", "pop", "get", "make", "advance")
 """A property with such a name may give another key each time it is read."""
@@ -36,7 +39,6 @@ class TransferTable:
     def __init__(self, terms: Terms, program: Program) -> None:
         self.terms = terms
         self.stored_names, self.changed = _stored(program)
-        same: Transfer[Term] = lambda op, read: (read(op.operands[0]),) if op.operands else (None,)  # noqa: E731
         self.table: Mapping[str, Transfer[Term]] = {
             "py.const": self._const,
             "py.global": self._module_variable,
@@ -49,14 +51,17 @@ class TransferTable:
             "key.seed": self._seed,
             "key.split": self._split,
             "key.fold_in": self._fold_in,
-            "key.wrap": same,
-            "array.convert": same,
-            "device.place": same,
-            "grad.stop": same,
+            "key.wrap": self._same,
+            "array.convert": self._same,
+            "device.place": self._same,
+            "grad.stop": self._same,
             "array.join": self._stack,
             "array.create": self._stack,
             "array.select": self._select,
             "array.expand": self._expand,
+            "array.squeeze": self._squeeze,
+            "array.gather": self._gather,
+            "array.scatter": self._scatter,
             **dict.fromkeys(_VIEWS, self._view),
         }
 
@@ -97,7 +102,7 @@ class TransferTable:
             return (self._slice(op, term, index),)
         if isinstance(index, tuple) and _is_constant(index):
             return (self.terms.make(Row, term, self.terms.number(_index_text(index))),)
-        return (self.terms.make(View, term, (op,)),)
+        return (self._arranged(op, term),)
 
     def _slice(self, op: Op, base: Term, index: Mapping[str, Argument]) -> Term:
         start, stop, step = (index.get(name) for name in ("start", "stop", "step"))
@@ -163,6 +168,8 @@ class TransferTable:
 
     def _stack(self, op: Op, read: Read[Term]) -> Facts:
         items = op.arguments.get("arrays") or next(iter(op.arguments.values()), None)
+        if isinstance(items, Value) and op.text("function").rpartition(".")[2] in _COPIED:
+            return (read(items),)
         if not isinstance(items, tuple) or not items or not all(isinstance(item, Value) for item in items):
             return (None,)
         aligned = op.text("function").rpartition(".")[2] in _STACKS
@@ -179,7 +186,35 @@ class TransferTable:
         return (self.terms.make(Repeat, read(op.operands[0]), (op,)),)
 
     def _view(self, op: Op, read: Read[Term]) -> Facts:
-        return (self.terms.make(View, self._base(op.operands[0], read), (op,)),) if op.operands else (None,)
+        return (self._arranged(op, self._base(op.operands[0], read)),) if op.operands else (None,)
+
+    def _arranged(self, op: Op, term: Term) -> Term:
+        """A key that is alone stays alone, however it is arranged."""
+        return self.terms.make(Stack, (term,), True) if is_single(term) else self.terms.make(View, term, (op,))
+
+    def _squeeze(self, op: Op, read: Read[Term]) -> Facts:
+        term = self._base(op.operands[0], read)
+        return (self.terms.row(term, self.terms.number(0)),) if length(term) == 1 else self._view(op, read)
+
+    def _gather(self, op: Op, read: Read[Term]) -> Facts:
+        index = op.arguments.get("index", op.arguments.get("indices"))
+        if not op.operands or not isinstance(index, Value | int) or "slice" in op.text("function"):
+            return self._view(op, read)
+        return (self.terms.row(self._base(op.operands[0], read), self._argument(index, read, self.terms.number(0))),)
+
+    def _scatter(self, op: Op, read: Read[Term]) -> Facts:
+        base, value = op.arguments.get("base"), op.arguments.get("value")
+        if not isinstance(base, Value) or not isinstance(value, Value):
+            return (None,)
+        rest = self.terms.make(View, self._base(base, read), (op,))
+        return (self.terms.make(Stack, (rest, read(value)), False),)
+
+    def _same(self, op: Op, read: Read[Term]) -> Facts:
+        given = next(iter(op.arguments.values()), None)
+        if isinstance(given, tuple) and all(isinstance(item, Value) for item in given):
+            return (self.terms.make(Stack, tuple(read(item) for item in given if isinstance(item, Value)), True),)
+        alone = isinstance(given, Value) or len(op.operands) == 1
+        return (read(op.operands[0]),) if alone else (None,)
 
 
 def _stored(program: Program) -> tuple[set[str], set[Value]]:

@@ -113,7 +113,7 @@ class Collector:
                 yield from self._nested(op)
 
     def _direct(self, op: Op, value: Value, how: How) -> Iterator[Use]:
-        for term in alternatives(self.read(value)):
+        for term in alternatives(self.terms, self.read(value)):
             for item, certain, assume in _ways(term):
                 if not isinstance(item, Number):
                     yield Use(item, how, op, op, value, None, certain, assume)
@@ -139,7 +139,7 @@ class Collector:
     def _export(self, op: Op, use: Use, seen: Term) -> Iterator[Use]:
         how = How.PASS if op.name in DEFERRED else use.how
         spot = use.spot if op.name in _PYTHON_LOOPS else op
-        for term in alternatives(seen):
+        for term in alternatives(self.terms, seen):
             for item, certain, assume in _ways(term):
                 yield Use(item, how, op, spot, use.value, use, certain and use.certain, assume)
 

@@ -42,6 +42,7 @@ class Vary(Enum):
 
 
 _CHANGING = ("key.stream", "py.random", "py.clock")
+_CHANGING_FUNCTIONS = ("builtins.next", "jax.lax.axis_index", "jax.process_index")
 _OPAQUE = ("py.call_unknown", "py.unknown")
 
 
@@ -145,7 +146,7 @@ class Variation:
     def _op(self, op: Op) -> Vary:
         if not self.places.within(self.places.region_of[op], self.region):
             return Vary.SAME
-        if op.name in _CHANGING or (op.name == "collective" and "axis_index" in op.text("function")):
+        if op.name in _CHANGING or op.text("function") in _CHANGING_FUNCTIONS:
             return Vary.VARIES
         if op.name in _OPAQUE:
             return Vary.UNKNOWN

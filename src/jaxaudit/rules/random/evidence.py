@@ -21,12 +21,13 @@ from jaxaudit.ir import Op, Program
 from jaxaudit.spans import Span
 
 _CLEAR = re.compile(r"on purpose|deliberate|intentional|common random|\bcrn\b|antithetic|\bpaired\b", re.IGNORECASE)
-_SHARING = re.compile(r"\b(same|shared?|sharing|common|identical|re-?us(e|es|ed|ing)|fixed)\b", re.IGNORECASE)
+_SHARING = re.compile(r"(?<![-\w])(same|shared?|sharing|common|identical|re-?us(e|es|ed|ing)|fixed)\b", re.IGNORECASE)
 _RANDOM = re.compile(
     r"\b(keys?|rngs?|prng|seeds?|noise|random\w*|draws?|samples?|numbers|masks?|init\w*)\b", re.IGNORECASE
 )
 _NAME = re.compile(r"(^|_)(shared?|common|same|fixed|const(ant)?|crn|static|frozen)(_|$)", re.IGNORECASE)
 _TEST_FILE = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+_SAMPLES = re.compile(r"sampl|draw|noise|generat|random", re.IGNORECASE)
 _EVALUATES = re.compile(r"eval|score|bench|compar|validat|measure|test|plot|report|time", re.IGNORECASE)
 
 EXPLICIT = "if it is meant, say so: `jax.random.clone(key)` for the second use, or a comment"
@@ -54,11 +55,20 @@ class Evidence:
     def of_pair(self, conflict: Conflict) -> str:
         """Say why two uses of one key look deliberate, or give an empty text."""
         first, second = conflict.first.spot, conflict.second.spot
-        if _same_call(first, second):
-            return "both calls are the same, so both give the same numbers on purpose, it seems"
-        if first is not second and _same_callee(first, second) and self.users.are_compared(first, second):
+        if _same_start(first, second):
+            return "both calls are the same, so that both start alike, it seems"
+        if _aligned(first) and _aligned(second):
+            return "permuting two arrays with one key keeps them aligned"
+        if first is not second and self.users.are_equated(first, second):
+            return "both results are checked to be equal"
+        if _same_callee(first, second) and self._paired(first, second):
             return f"both results of `{callee_of(first)}` are compared, which looks like common random numbers"
         return self.said(conflict.second, (first.span, second.span))
+
+    def _paired(self, first: Op, second: Op) -> bool:
+        """Comparing two samples of one key is a mistake; comparing what was computed with them may be meant."""
+        sampled = first.name == "key.draw" or _SAMPLES.search(callee_of(first))
+        return first is not second and not sampled and self.users.are_compared(first, second)
 
     def of_loop(self, use: Use) -> str:
         """Say why using one key in every turn of a loop looks deliberate, or give an empty text."""
@@ -70,6 +80,8 @@ class Evidence:
 
     def of_map(self, op: Op, use: Use) -> str:
         """Say why using one key for every element of a mapped axis looks deliberate, or give an empty text."""
+        if _aligned(use.origin.spot):
+            return f"permuting every element of `{op.name}` with one key keeps them aligned"
         if self.users.are_ranked(op):
             return "the results are ranked against each other, which looks like common random numbers"
         return self.said(use, (op.span, use.origin.spot.span))
@@ -108,11 +120,15 @@ class Evidence:
 
 
 def _same_callee(first: Op, second: Op) -> bool:
-    return first.name == second.name and callee_of(first) == callee_of(second)
+    return callee_of(first) == callee_of(second)
 
 
-def _same_call(first: Op, second: Op) -> bool:
-    """Equal calls with equal operands; two equal draws by JAX itself are still the classic mistake."""
-    if first is second or not _same_callee(first, second) or first.text("function").startswith("jax.random."):
+def _same_start(first: Op, second: Op) -> bool:
+    """Two equal calls of an initialiser: an online network and its target."""
+    if first is second or first.name != second.name or not callee_of(first).startswith("init"):
         return False
-    return first.name != "key.split" and first.operands == second.operands and first.arguments == second.arguments
+    return _same_callee(first, second) and first.operands == second.operands and first.arguments == second.arguments
+
+
+def _aligned(op: Op) -> bool:
+    return op.name == "key.draw" and callee_of(op) in ("permutation", "shuffle")
