@@ -13,7 +13,7 @@ from jaxaudit.ir import Exit, Region, Value
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpreter import Interpreter
+    from jaxaudit.frontends.source.interpreter import Interpreter, Reads
 
 # The weakest promise first: whatever leaves the function also leaves the turn of the loop.
 _WEAKEST_FIRST = (Exit.CONTINUE, Exit.BREAK, Exit.RAISE, Exit.RETURN)
@@ -33,12 +33,13 @@ class _Outcome:
     env: Env
     changes: Mapping[int, Box]
     exit: Exit
+    reads: Reads
 
 
 def run_arms(it: Interpreter, arms: Sequence[Arm], span: Span, construct: str, condition: Value | None = None) -> Exit:
     """Interpret each arm from the present state, then go on with what they have in common."""
-    before = it.frame.env
-    outcomes = [_run(it, arm, before, span) for arm in arms]
+    before, reads = it.frame.env, it.reads()
+    outcomes = [_run(it, arm, before, reads, span) for arm in arms]
     falling = [outcome for outcome in outcomes if outcome.exit is Exit.FALL]
     merger = _Merger(it, falling, span)
     env = merger.environment(before) if falling else before
@@ -47,6 +48,7 @@ def run_arms(it: Interpreter, arms: Sequence[Arm], span: Span, construct: str, c
         results = merger.results(outcome) if outcome.exit is Exit.FALL else ()
         it.builder.close(outcome.region, results, outcome.exit)
     it.frame.env = env
+    it.restore(reads)
     operands = () if condition is None else (condition,)
     regions = tuple(outcome.region for outcome in outcomes)
     attrs = {"construct": construct}
@@ -60,12 +62,13 @@ def weakest(exits: Iterable[Exit]) -> Exit:
     return next((leaving for leaving in _WEAKEST_FIRST if leaving in present), Exit.FALL)
 
 
-def _run(it: Interpreter, arm: Arm, before: Env, span: Span) -> _Outcome:
+def _run(it: Interpreter, arm: Arm, before: Env, reads: Reads, span: Span) -> _Outcome:
     it.frame.env = dict(before)
+    it.restore(reads)
     it.heap.begin()
     with it.builder.nested("branch", arm.label, span) as region:
         leaving = arm.run()
-    return _Outcome(region, it.frame.env, it.heap.undo(), leaving)
+    return _Outcome(region, it.frame.env, it.heap.undo(), leaving, it.reads())
 
 
 class _Merger:
@@ -110,6 +113,7 @@ class _Merger:
     def column(self, values: Sequence[Abstract]) -> Leaf:
         parts: list[Value] = []
         for value, outcome in zip(values, self.falling, strict=True):
+            self.it.restore(outcome.reads)
             with self.it.builder.reopened(outcome.region):
                 parts.append(materialise(self.it, value, self.span))
         key = tuple(parts)

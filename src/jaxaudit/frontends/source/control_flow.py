@@ -14,7 +14,7 @@ from jaxaudit.ir import Region, Value
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpreter import Interpreter
+    from jaxaudit.frontends.source.interpreter import Interpreter, Reads
 
 Handler = Callable[["Interpreter", Arguments, Span], Abstract | None]
 
@@ -165,18 +165,23 @@ def _choose(
     regions: list[Region] = []
     inner: list[Abstract] = []
     operands: tuple[Value, ...] = ()
+    before = it.reads()
+    after: list[Reads] = []
     for function, given in branches:
         inputs = flattened(it, [lifted(it, value, span) for value in given])
         operands = inputs.operands
         with it.builder.nested("function", name_of(function), span, inputs.params) as region:
             inner.append(call_inside(it, function, Arguments(inputs.values), span))
         regions.append(region)
+        after.append(it.reads())
+        it.restore(before)
     columns: list[list[Value]] = []
     made: list[Value] = []
 
     def column(values: Sequence[Abstract]) -> Leaf:
         parts: list[Value] = []
-        for value, region in zip(values, regions, strict=True):
+        for value, region, reads in zip(values, regions, after, strict=True):
+            it.restore(reads)
             with it.builder.reopened(region):
                 parts.append(materialise(it, value, span))
         columns.append(parts)
@@ -184,6 +189,7 @@ def _choose(
         return Leaf(made[-1])
 
     merged = merge(inner, column, it)
+    it.restore(before)
     for at, region in enumerate(regions):
         it.builder.close(region, tuple(parts[at] for parts in columns))
     attrs = {"function": ", ".join(name_of(function) for function, _ in branches)}

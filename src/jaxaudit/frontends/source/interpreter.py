@@ -42,6 +42,9 @@ from jaxaudit.spans import Span
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
+Reads = tuple[dict[tuple[Value, str], Leaf], dict[str, Abstract]]
+"""Attributes and module-level variables that were read already."""
+
 MAX_DEPTH = 12
 """How deep calls are followed."""
 MAX_OPS = 30_000
@@ -137,6 +140,14 @@ class Interpreter:
         """Give a module of the project, interpreting its top level first if nobody has."""
         imports.interpret(self, module)
         return ModuleValue(module)
+
+    def reads(self) -> Reads:
+        """Give what was read so far, so that it can be taken back when the path is left."""
+        return dict(self.loaded), dict(self.frame.global_reads)
+
+    def restore(self, reads: Reads) -> None:
+        """Go back to earlier reads: those since then were made on a path that the next one does not share."""
+        self.loaded, self.frame.global_reads = dict(reads[0]), dict(reads[1])
 
     def main_or_name(self, module: Module) -> Abstract:
         """Give the value of `__name__`: a file with a main block is audited as if it were run."""

@@ -115,7 +115,7 @@ class Loop:
         self.opaque: dict[str, int] = {}
         self.havoc: set[int] = set()
         self.before: Env = dict(it.frame.env)
-        self.loaded, self.global_reads = it.loaded, it.frame.global_reads
+        self.reads = it.reads()
 
     def run(self, turn: Callable[[Leaf], Exit], collect: Callable[[], list[Value]] | None = None) -> int:
         """Interpret the loop, leave the state after it, and say how many `break`s it has.
@@ -138,7 +138,7 @@ class Loop:
         it = self.it
         it.frame.env = dict(self.before)
         # What an abandoned attempt read was made in a region that is thrown away.
-        it.loaded, it.frame.global_reads = dict(self.loaded), dict(self.global_reads)
+        it.restore(self.reads)
         index = it.builder.value(self.span, "")
         head = _Head(it, self.span)
         heads = {name: head.of(self.before[name], self.opaque.get(name, 0)) for name in self._carried()}

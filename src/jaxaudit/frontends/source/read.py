@@ -15,7 +15,7 @@ from jaxaudit.frontends.source.frames import Frame
 from jaxaudit.frontends.source.interpreter import MAX_OPS, FunctionNode, Interpreter
 from jaxaudit.frontends.source.modules import Loader, Module, Project
 from jaxaudit.frontends.source.regions import leaves_in_order
-from jaxaudit.frontends.source.values import Abstract, ClassValue, FunctionValue, Leaf, ObjectBox
+from jaxaudit.frontends.source.values import Abstract, ClassValue, FunctionValue, Leaf, ObjectBox, Record
 from jaxaudit.ir import Program, Root
 from jaxaudit.spans import span_of
 
@@ -126,10 +126,11 @@ class _Reader:
     def _receiver(self, function: FunctionValue, owner: ClassValue, param: ast.arg) -> Abstract:
         if function.kind == "class":
             return owner
-        value = self.it.builder.value(span_of(param, function.module.path), param.arg)
-        self._receiver_values = [value]
+        span = span_of(param, function.module.path)
         if owner.kind == "namedtuple":
-            return Leaf(value)
+            return Record(owner, tuple(Leaf(self.it.builder.value(span, field)) for field in owner.fields))
+        value = self.it.builder.value(span, param.arg)
+        self._receiver_values = [value]
         return self.it.heap.new(ObjectBox(owner, {}, value))
 
     def _guarded(self, run: object, module: Module, function: FunctionValue | None = None) -> None:
