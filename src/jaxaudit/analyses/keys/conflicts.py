@@ -83,18 +83,17 @@ def _judged_inside(one: Use, other: Use) -> bool:
 def _both_happen(first: Use, second: Use, places: Places) -> bool:
     if first.spot is not second.spot and not places.both_happen(first.spot, second.spot):
         return False
-    if first.assume and second.assume and first.assume[0] is second.assume[0]:
-        return first.assume[1] == second.assume[1]
+    if any(op is other and taken != also for op, taken in first.assume for other, also in second.assume):
+        return False
     return _allowed(first, second, places) and _allowed(second, first, places)
 
 
 def _allowed(use: Use, other: Use, places: Places) -> bool:
-    """Tell whether the branch that gave the key is compatible with the one another use stands in."""
-    if use.assume is None:
-        return True
-    op, taken = use.assume
+    """Tell whether the branches that gave the key are compatible with those another use stands in."""
     place = places.region_of[other.spot]
-    return not any(i != taken and places.within(place, region) for i, region in enumerate(op.regions))
+    return not any(
+        i != taken and places.within(place, region) for op, taken in use.assume for i, region in enumerate(op.regions)
+    )
 
 
 def _collisions(uses: Iterable[Use]) -> Iterator[tuple[Use, Use]]:

@@ -80,7 +80,7 @@ def _whole(steps: list[_Step]) -> list[_Step]:
 def _compare(one: _Step, other: _Step) -> Overlap:
     if one is other or one is _Mark.ALL or other is _Mark.ALL:
         return Overlap.MAYBE if _Mark.SOME in (one, other) else Overlap.SAME
-    if isinstance(one, tuple) and isinstance(other, int | tuple):
+    if isinstance(one, tuple) and isinstance(other, (int, tuple)):
         return _compare_ranges(one, other)
     if isinstance(other, tuple) and isinstance(one, int):
         return _compare_ranges(other, one)

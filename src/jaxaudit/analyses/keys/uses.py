@@ -52,8 +52,8 @@ class Use:
     """The use inside the callee or loop that this one stands for."""
     certain: bool = True
     """False when the key is only one of several that may be meant."""
-    assume: tuple[Op, int] | None = None
-    """The branch op and region that must have run for this key to be the one that is used."""
+    assume: tuple[tuple[Op, int], ...] = ()
+    """The branch ops and regions that must have run for this key to be the one that is used."""
 
     @property
     def consumes(self) -> bool:
@@ -141,7 +141,7 @@ class Collector:
         spot = use.spot if op.name in _PYTHON_LOOPS else op
         for term in alternatives(self.terms, seen):
             for item, certain, assume in _ways(term):
-                yield Use(item, how, op, spot, use.value, use, certain and use.certain, assume)
+                yield Use(item, how, op, spot, use.value, use, certain and use.certain, (*use.assume, *assume))
 
 
 def _strongest(uses: tuple[Use, ...]) -> Iterable[Use]:
@@ -158,14 +158,14 @@ def _rank(use: Use) -> int:
     return 3 if use.consumes else (1 if use.how is How.FOLD else 2)
 
 
-_Way = tuple[Term, bool, tuple[Op, int] | None]
+_Way = tuple[Term, bool, tuple[tuple[Op, int], ...]]
 
 
 def _ways(term: Term) -> list[_Way]:
     """Give the keys that a joined term may be: certain where the branch taken says which."""
     if isinstance(term, Choice):
-        ways: list[_Way] = [(item, True, (term.op, i)) for i, item in enumerate(term.items) if item is not None]
+        ways: list[_Way] = [(item, True, ((term.op, i),)) for i, item in enumerate(term.items) if item is not None]
         return ways[:_MAX_WAYS]
     if isinstance(term, AnyOf):
-        return [(item, False, None) for item in sorted(term.items, key=id)[:_MAX_WAYS]]
-    return [(term, True, None)]
+        return [(item, False, ()) for item in sorted(term.items, key=id)[:_MAX_WAYS]]
+    return [(term, True, ())]

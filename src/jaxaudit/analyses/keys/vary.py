@@ -101,6 +101,9 @@ class Variation:
                 | Repeat(parent)
             ):
                 return self.of(parent)
+            case View(parent, tag) | Repeat(parent, tag):
+                # Which rows are looked at may change though the array does not.
+                return combine((self.of(parent), self._op(tag[0])))
             case Row(base, index) | Fold(base, index) | Tick(index, base):
                 return combine((self.of(base), self.of(index)))
             case Steps(start, stop, step):

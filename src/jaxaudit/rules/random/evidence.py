@@ -20,7 +20,9 @@ from jaxaudit.analyses.keys.terms import Term, root
 from jaxaudit.ir import Op, Program
 from jaxaudit.spans import Span
 
-_CLEAR = re.compile(r"on purpose|deliberate|intentional|common random|\bcrn\b|antithetic|\bpaired\b", re.IGNORECASE)
+_CLEAR = re.compile(
+    r"on purpose|deliberate|intentional|common random|\bcrn\b|antithetic|correlated|\bpaired\b", re.IGNORECASE
+)
 _SHARING = re.compile(r"(?<![-\w])(same|shared?|sharing|common|identical|re-?us(e|es|ed|ing)|fixed)\b", re.IGNORECASE)
 _RANDOM = re.compile(
     r"\b(keys?|rngs?|prng|seeds?|noise|random\w*|draws?|samples?|numbers|masks?|init\w*)\b", re.IGNORECASE
