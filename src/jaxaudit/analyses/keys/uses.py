@@ -163,9 +163,15 @@ _Way = tuple[Term, bool, tuple[tuple[Op, int], ...]]
 
 def _ways(term: Term) -> list[_Way]:
     """Give the keys that a joined term may be: certain where the branch taken says which."""
-    if isinstance(term, Choice):
-        ways: list[_Way] = [(item, True, ((term.op, i),)) for i, item in enumerate(term.items) if item is not None]
-        return ways[:_MAX_WAYS]
-    if isinstance(term, AnyOf):
-        return [(item, False, ()) for item in sorted(term.items, key=id)[:_MAX_WAYS]]
-    return [(term, True, ())]
+    pending: list[_Way] = [(term, True, ())]
+    found: list[_Way] = []
+    while pending and len(found) < _MAX_WAYS:
+        item, certain, assume = pending.pop(0)
+        if isinstance(item, Choice):
+            ways = [(part, certain, (*assume, (item.op, i))) for i, part in enumerate(item.items) if part is not None]
+            pending.extend(ways)
+        elif isinstance(item, AnyOf):
+            pending.extend((part, False, assume) for part in sorted(item.items, key=id))
+        else:
+            found.append((item, certain, assume))
+    return found
