@@ -67,7 +67,7 @@ def make(it: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lam
             defaults[param.arg] = it.evaluate(maybe)
     kind = "generator" if is_generator(node) else "function"
     function = FunctionValue(node, name, it.frame, defaults, None, kind)
-    it.defined.setdefault(node, function)
+    it.defined[node] = function
     return function
 
 

@@ -65,7 +65,7 @@ class Interpreter:
         self.entered: set[FunctionNode] = set()
         """Functions whose body was interpreted at least once."""
         self.defined: dict[FunctionNode, FunctionValue] = {}
-        """Every function met so far, by its first value."""
+        """Every function met so far, by its latest value: an earlier one may belong to an abandoned attempt."""
         self.wrappers: dict[FunctionNode, Transformed] = {}
         """The outermost transformation each function was given to."""
         self.active: list[FunctionNode] = []

@@ -116,6 +116,7 @@ class Loop:
         self.havoc: set[int] = set()
         self.before: Env = dict(it.frame.env)
         self.reads = it.reads()
+        self.returned = len(it.frame.returns)
 
     def run(self, turn: Callable[[Leaf], Exit], collect: Callable[[], list[Value]] | None = None) -> int:
         """Interpret the loop, leave the state after it, and say how many `break`s it has.
@@ -137,8 +138,9 @@ class Loop:
     def _attempt(self, turn: Callable[[Leaf], Exit], collect: Callable[[], list[Value]] | None) -> _Attempt:
         it = self.it
         it.frame.env = dict(self.before)
-        # What an abandoned attempt read was made in a region that is thrown away.
+        # What an abandoned attempt read or returned was made in a region that is thrown away.
         it.restore(self.reads)
+        del it.frame.returns[self.returned :]
         index = it.builder.value(self.span, "")
         head = _Head(it, self.span)
         heads = {name: head.of(self.before[name], self.opaque.get(name, 0)) for name in self._carried()}
