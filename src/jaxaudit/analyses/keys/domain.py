@@ -62,7 +62,7 @@ class KeysDomain:
 
     def finish(self, program: Program, solution: Solution[Term]) -> KeyFacts:
         """Collect the uses of keys."""
-        return KeyFacts.of(program, self.places, self.terms, solution.of)
+        return KeyFacts.of(program, self.places, self.terms, solution)
 
     def _returned(self, op: Op, region: Region, read: Read[Term]) -> list[Term]:
         left = [read(value) for value in region.results]

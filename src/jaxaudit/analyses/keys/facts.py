@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from jaxaudit.analyses.domain import Read
+from jaxaudit.analyses.keys.meet import Users
 from jaxaudit.analyses.keys.overlap import way
 from jaxaudit.analyses.keys.terms import Term, Terms
 from jaxaudit.analyses.keys.turns import Turn, Turns, Verdict
@@ -15,26 +17,37 @@ from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.ops import LOOPS, MAPPED
 
+if TYPE_CHECKING:
+    from jaxaudit.analyses.solve import Solution
+
 
 @dataclass(frozen=True)
 class KeyFacts:
     """The solved keys domain."""
 
+    program: Program
     terms: Terms
     places: Places
     term: Read[Term]
     scopes: tuple[Scope, ...]
 
     @classmethod
-    def of(cls, program: Program, places: Places, terms: Terms, term: Read[Term]) -> KeyFacts:
+    def of(cls, program: Program, places: Places, terms: Terms, solution: Solution[Term]) -> KeyFacts:
         """Collect the uses of every root, and note which op made which term."""
+        term = solution.of
         escaped = {way(term(value))[0] for value in places.escaped}
         collector = Collector(terms, places, term, escaped)
         for root in program.roots:
             collector.scope(root.region, None)
-        for value, op in places.maker.items():
-            terms.made_by.setdefault(term(value), (op, value))
-        return cls(terms, places, term, tuple(collector.scopes))
+        for value, fact in solution.facts.items():
+            if (op := places.maker.get(value)) is not None:
+                terms.made_by.setdefault(fact, (op, value))
+        return cls(program, terms, places, term, tuple(collector.scopes))
+
+    @cached_property
+    def users(self) -> Users:
+        """Who reads which value; indexed only when something was found."""
+        return Users(self.program)
 
     @cached_property
     def loops(self) -> tuple[tuple[Scope, tuple[Verdict, ...]], ...]:

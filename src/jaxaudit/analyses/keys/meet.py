@@ -28,7 +28,8 @@ class Users:
         for op in program.walk():
             for value in op.operands:
                 self._of[value].append(op)
-            self._left.update(value for region in op.regions for value in region.results)
+            for region in op.regions:
+                self._left.update(region.results)
 
     def reached(self, values: Iterable[Value]) -> tuple[set[Value], list[Op]]:
         """Give the values and ops that depend on some values, nearest first and not without end."""

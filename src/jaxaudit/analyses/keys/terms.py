@@ -179,7 +179,7 @@ class Terms:
     """The table of all terms of one analysis: the only way to make a term."""
 
     table: dict[tuple[object, ...], Term] = field(default_factory=dict)
-    depth: dict[Term, int] = field(default_factory=dict)
+    depth: dict[object, int] = field(default_factory=dict)
     made_by: dict[Term, tuple[Op, Value]] = field(default_factory=dict)
     """The op and value that a term was first the fact of, for explanations."""
 
@@ -189,7 +189,8 @@ class Terms:
         term = self.table.get(place)
         if term is None:
             term = self.table[place] = kind(*parts)
-            self.depth[term] = 1 + max((self.depth.get(part, 0) for part in parts if isinstance(part, Term)), default=0)
+            # Parts that are no terms have no depth, so they count as nothing.
+            self.depth[term] = 1 + max([self.depth.get(part, 0) for part in parts])
         return term  # type: ignore[return-value]
 
     def number(self, value: Constant) -> Number:

@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.keys import KeyFacts, Use
 from jaxaudit.analyses.keys.conflicts import Conflict
-from jaxaudit.analyses.keys.meet import Users
 from jaxaudit.analyses.keys.terms import Term, root
 from jaxaudit.ir import Op, Program
 from jaxaudit.spans import Span
@@ -35,7 +33,7 @@ _EVALUATES = re.compile(r"eval|score|bench|compar|validat|measure|test|plot|repo
 EXPLICIT = "if it is meant, say so: `jax.random.clone(key)` for the second use, or a comment"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """Looks for signs of purpose in one program."""
 
@@ -49,11 +47,6 @@ class Evidence:
         assert isinstance(keys, KeyFacts)
         return cls(facts.program, keys)
 
-    @cached_property
-    def users(self) -> Users:
-        """Who reads which value; indexed only when something was found."""
-        return Users(self.program)
-
     def of_pair(self, conflict: Conflict) -> str:
         """Say why two uses of one key look deliberate, or give an empty text."""
         first, second = conflict.first.spot, conflict.second.spot
@@ -61,7 +54,7 @@ class Evidence:
             return "both calls are the same, so that both start alike, it seems"
         if _aligned(first) and _aligned(second):
             return "permuting two arrays with one key keeps them aligned"
-        if first is not second and self.users.are_equated(first, second):
+        if first is not second and self.keys.users.are_equated(first, second):
             return "both results are checked to be equal"
         if _same_callee(first, second) and self._paired(first, second):
             return f"both results of `{callee_of(first)}` are compared, which looks like common random numbers"
@@ -70,13 +63,13 @@ class Evidence:
     def _paired(self, first: Op, second: Op) -> bool:
         """Comparing two samples of one key is a mistake; comparing what was computed with them may be meant."""
         sampled = first.name == "key.draw" or _SAMPLES.search(callee_of(first))
-        return first is not second and not sampled and self.users.are_compared(first, second)
+        return first is not second and not sampled and self.keys.users.are_compared(first, second)
 
     def of_loop(self, use: Use) -> str:
         """Say why using one key in every turn of a loop looks deliberate, or give an empty text."""
         if use.inner is not None and _EVALUATES.search(callee_of(use.spot)):
             return f"`{callee_of(use.spot)}` sounds like a comparison on the same numbers"
-        if not self.users.is_read(use.spot):
+        if not self.keys.users.is_read(use.spot):
             return "nothing is done with the result"
         return self.said(use, (use.spot.span,))
 
@@ -84,7 +77,7 @@ class Evidence:
         """Say why using one key for every element of a mapped axis looks deliberate, or give an empty text."""
         if _aligned(use.origin.spot):
             return f"permuting every element of `{op.name}` with one key keeps them aligned"
-        if self.users.are_ranked(op):
+        if self.keys.users.are_ranked(op):
             return "the results are ranked against each other, which looks like common random numbers"
         return self.said(use, (op.span, use.origin.spot.span))
 
