@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.values import Abstract, FunctionValue
@@ -48,14 +49,26 @@ class Frame:
         return scope
 
 
-def declared_names(body: list[ast.stmt], kind: type[ast.Global] | type[ast.Nonlocal]) -> frozenset[str]:
-    """Give the names that `global` or `nonlocal` statements directly in a function declare."""
-    names: set[str] = set()
-    pending: list[ast.AST] = list(body)
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """The names that `global` and `nonlocal` statements directly in a function declare."""
+
+    global_names: frozenset[str]
+    nonlocal_names: frozenset[str]
+
+
+@lru_cache(maxsize=16_384)
+def declarations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Declarations:
+    """Find what a function declares as not its own."""
+    names: dict[type[ast.AST], set[str]] = {ast.Global: set(), ast.Nonlocal: set()}
+    pending: list[ast.AST] = list(node.body)
     while pending:
-        node = pending.pop()
-        if isinstance(node, kind):
-            names.update(node.names)
-        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda | ast.expr):
-            pending.extend(ast.iter_child_nodes(node))
-    return frozenset(names)
+        current = pending.pop()
+        if isinstance(current, ast.Global | ast.Nonlocal):
+            names[type(current)].update(current.names)
+        elif isinstance(current, ast.stmt | ast.ExceptHandler | ast.match_case) and not isinstance(current, _SCOPES):
+            pending.extend(ast.iter_child_nodes(current))
+    return Declarations(frozenset(names[ast.Global]), frozenset(names[ast.Nonlocal]))
+
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

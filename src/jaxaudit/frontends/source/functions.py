@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source import decorators
 from jaxaudit.frontends.source.arguments import Arguments, bind
 from jaxaudit.frontends.source.branches import join
-from jaxaudit.frontends.source.frames import Frame, declared_names
+from jaxaudit.frontends.source.frames import Frame, declarations
 from jaxaudit.frontends.source.regions import Parametrised, is_closed, leaves_in_order, parametrise, with_leaves
 from jaxaudit.frontends.source.signatures import closed, signature
 from jaxaudit.frontends.source.structure import leaves
@@ -210,8 +210,8 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
     it.entered.add(node)
     frame = Frame(function.module, function.frame, "function", function.name, function=function)
     if not isinstance(node, ast.Lambda):
-        frame.global_names = declared_names(node.body, ast.Global)
-        frame.nonlocal_names = declared_names(node.body, ast.Nonlocal)
+        declared = declarations(node)
+        frame.global_names, frame.nonlocal_names = declared.global_names, declared.nonlocal_names
     outer, it.frame = it.frame, frame
     it.active.append(node)
     try:

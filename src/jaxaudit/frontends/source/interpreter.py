@@ -26,6 +26,7 @@ from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.frames import Frame
 from jaxaudit.frontends.source.heap import Heap
 from jaxaudit.frontends.source.modules import Module, Project
+from jaxaudit.frontends.source.outline import FunctionNode
 from jaxaudit.frontends.source.values import (
     Abstract,
     Attribute,
@@ -39,8 +40,6 @@ from jaxaudit.frontends.source.values import (
 from jaxaudit.ir import Argument, Exit, Op, Region, Root, Value
 from jaxaudit.ir.builder import Builder
 from jaxaudit.spans import Span
-
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 Reads = tuple[dict[tuple[Value, str], Leaf], dict[str, Abstract]]
 """Attributes and module-level variables that were read already."""

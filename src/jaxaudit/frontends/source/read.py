@@ -12,8 +12,9 @@ from jaxaudit.frontends.base import Reach, Reading, Skip, SourceFile
 from jaxaudit.frontends.source import functions, imports, transforms
 from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.frames import Frame
-from jaxaudit.frontends.source.interpreter import MAX_OPS, FunctionNode, Interpreter
+from jaxaudit.frontends.source.interpreter import MAX_OPS, Interpreter
 from jaxaudit.frontends.source.modules import Loader, Module, Project
+from jaxaudit.frontends.source.outline import FunctionNode, outline
 from jaxaudit.frontends.source.regions import leaves_in_order
 from jaxaudit.frontends.source.values import Abstract, ClassValue, FunctionValue, Leaf, ObjectBox, Record
 from jaxaudit.ir import Program, Root
@@ -54,6 +55,7 @@ class _Reader:
         self.project = project
         self.it = Interpreter(project)
         self.failed: dict[FunctionNode, str] = {}
+        self.outlines = {path: outline(module.tree) for path, module in project.modules.items() if module.audited}
 
     def run(self) -> None:
         for module in list(self.project.modules.values()):
@@ -75,14 +77,7 @@ class _Reader:
         return [function for function in waiting if function.name not in mentioned]
 
     def _mentioned(self) -> frozenset[str]:
-        names: set[str] = set()
-        for module in self.project.modules.values():
-            for node in ast.walk(module.tree):
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                    names.add(node.id)
-                elif isinstance(node, ast.Attribute):
-                    names.add(node.attr)
-        return frozenset(names)
+        return frozenset[str]().union(*(self.outlines[path].mentioned for path in self.outlines))
 
     def _enter_root(self, function: FunctionValue) -> None:
         module = function.module
@@ -145,16 +140,15 @@ class _Reader:
             self.it.entered.discard(function.node if function is not None else None)  # type: ignore[arg-type]
 
     def reach(self, files: Sequence[SourceFile]) -> Reach:
-        audited = [module for module in self.project.modules.values() if module.audited]
-        found = [node for module in audited for node in ast.walk(module.tree) if isinstance(node, FunctionNode)]
-        paths = {node: module.path for module in audited for node in ast.walk(module.tree)}
         skipped = [
-            Skip(paths[node], node.lineno, _name(node), self.failed.get(node, "the code around it is never reached"))
-            for node in found
+            Skip(path, node.lineno, _name(node), self.failed.get(node, "the code around it is never reached"))
+            for path, found in self.outlines.items()
+            for node in found.functions
             if node not in self.it.entered
         ]
         lines = sum(file.text.count("\n") + 1 for file in files)
-        return Reach(len(files), lines, len(found), len(found) - len(skipped), tuple(skipped))
+        functions = sum(len(found.functions) for found in self.outlines.values())
+        return Reach(len(files), lines, functions, functions - len(skipped), tuple(skipped))
 
 
 def _name(node: FunctionNode) -> str:
