@@ -9,7 +9,7 @@ from jaxaudit.frontends.source import attributes, subscripts
 from jaxaudit.frontends.source.arguments import known_items
 from jaxaudit.frontends.source.expressions import apply_binary, look_up
 from jaxaudit.frontends.source.structure import argument, materialise, rebuild
-from jaxaudit.frontends.source.values import Abstract, Const, Leaf, ListBox, Ref, Sequence
+from jaxaudit.frontends.source.values import Abstract, Const, Leaf, ListBox, Ref, Sequence, named
 from jaxaudit.ir import Exit
 from jaxaudit.spans import Span
 
@@ -77,8 +77,7 @@ def assign(it: Interpreter, target: ast.expr, value: Abstract, span: Span) -> No
 
 def bind_name(it: Interpreter, identifier: str, value: Abstract, span: Span) -> None:
     """Bind a value to a variable of the open frame, or to the one that `global` or `nonlocal` names."""
-    if isinstance(value, Leaf) and not value.value.name:
-        value.value.name = identifier
+    named(value, identifier)
     frame = it.frame
     if identifier in frame.global_names:
         it.emit("py.store_global", span, {"value": argument(it, value, span)}, {"name": identifier}, results=0)

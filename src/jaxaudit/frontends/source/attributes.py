@@ -26,6 +26,7 @@ from jaxaudit.frontends.source.values import (
     Super,
     Transformed,
     TupleValue,
+    named,
 )
 from jaxaudit.ir import Value
 from jaxaudit.spans import Span
@@ -181,6 +182,7 @@ def forget(it: Interpreter, value: Value) -> None:
 def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Span) -> None:
     """Interpret `base.name = value`."""
     attrs: dict[str, object] = {"name": name}
+    named(value, name)
     if isinstance(base, Ref) and isinstance(box := it.heap[base], ObjectBox):
         attrs["object"] = base.id
         it.heap[base] = ObjectBox(box.cls, {**box.attrs, name: value}, box.value)

@@ -22,6 +22,7 @@ from jaxaudit.frontends.source.values import (
     Library,
     ObjectBox,
     Record,
+    named,
 )
 from jaxaudit.ir import Exit
 from jaxaudit.spans import Span
@@ -157,7 +158,7 @@ def _field_values(it: Interpreter, cls: ClassValue, given: Arguments, span: Span
             default = cls.defaults.get(name)
             values[name] = it.unknown("no argument is given", span, name) if default is None else default
     # Keep the order of the fields: a NamedTuple is unpacked by position.
-    return {name: values[name] for name in cls.fields}
+    return {name: named(values[name], name) for name in cls.fields}
 
 
 def updated(it: Interpreter, box: ObjectBox, changes: dict[str, Abstract]) -> Abstract:

@@ -10,7 +10,7 @@ from jaxaudit.frontends.source import attributes, subscripts
 from jaxaudit.frontends.source.branches import Arm, join, run_arms
 from jaxaudit.frontends.source.folding import fold_binary, fold_compare, fold_unary, truth
 from jaxaudit.frontends.source.structure import argument, materialise
-from jaxaudit.frontends.source.values import NONE, Abstract, Const, Leaf, Library, Ref, Slice
+from jaxaudit.frontends.source.values import NONE, Abstract, Const, Leaf, Library, Ref, Slice, named
 from jaxaudit.ir import Exit, Value
 from jaxaudit.spans import Span
 
@@ -246,9 +246,7 @@ def formatted(it: Interpreter, node: ast.FormattedValue) -> Abstract:
 def walrus(it: Interpreter, node: ast.NamedExpr) -> Abstract:
     """Assign inside an expression."""
     value = it.evaluate(node.value)
-    it.frame.env[node.target.id] = value
-    if isinstance(value, Leaf) and not value.value.name:
-        value.value.name = node.target.id
+    it.frame.env[node.target.id] = named(value, node.target.id)
     return value
 
 

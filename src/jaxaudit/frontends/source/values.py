@@ -212,6 +212,13 @@ Abstract = Union[  # noqa: UP007 - a string-free alias of classes defined above
 NONE = Const(None)
 
 
+def named(value: Abstract, name: str) -> Abstract:
+    """Give a value after noting the first name it goes by."""
+    if isinstance(value, Leaf) and not value.value.name:
+        value.value.name = name
+    return value
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ListBox:
     """A list or set whose items are known one by one."""

@@ -1,0 +1,39 @@
+"""Helpers for tests of the source front end: read snippets, list ops, and check that the IR is sound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from textwrap import dedent
+
+from jaxaudit.frontends.base import Reading, SourceFile
+from jaxaudit.frontends.source.read import read_source
+from jaxaudit.ir import Op
+from jaxaudit.ir.check import check_program
+
+
+def read(code: str | Mapping[str, str], unaudited: Mapping[str, str] | None = None) -> Reading:
+    """Read one snippet, or several files by path; `unaudited` files are there to be imported."""
+    files = {"main.py": code} if isinstance(code, str) else code
+    others = unaudited or {}
+
+    def load(path: str) -> SourceFile | None:
+        return SourceFile(path, dedent(others[path]), audited=False) if path in others else None
+
+    reading = read_source([SourceFile(path, dedent(text)) for path, text in files.items()], load)
+    assert check_program(reading.program) == []
+    return reading
+
+
+def ops(code: str | Mapping[str, str], name: str, unaudited: Mapping[str, str] | None = None) -> list[Op]:
+    """Give the ops of one name, in program order."""
+    return [op for op in read(code, unaudited).program.walk() if op.name == name]
+
+
+def functions(code: str | Mapping[str, str], name: str = "key.draw") -> list[str]:
+    """Give the library functions that ops of one name stand for."""
+    return [op.text("function") for op in ops(code, name)]
+
+
+def unknown_reasons(code: str | Mapping[str, str]) -> list[str]:
+    """Give why calls could not be followed."""
+    return [op.text("reason") for op in ops(code, "py.call_unknown")]

@@ -1,0 +1,89 @@
+"""Names are resolved through every way of importing them."""
+
+from __future__ import annotations
+
+import pytest
+
+from .reading import functions, ops, read
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import jax\njax.random.normal(jax.random.key(0))",
+        "import jax.random as jr\njr.normal(jr.key(0))",
+        "from jax import random\nrandom.normal(random.key(0))",
+        "from jax.random import normal, key\nnormal(key(0))",
+        "from jax.random import normal as draw, key\ndraw(key(0))",
+        "import jax\nrandom = jax.random\nrandom.normal(random.key(0))",
+        "def f():\n    import jax.random as jr\n    return jr.normal(jr.key(0))",
+        "try:\n    from jax import random\nexcept ImportError:\n    random = None\nrandom.normal(random.key(0))",
+        "import jax\nif True:\n    from jax import random as r\nr.normal(jax.random.key(0))",
+        "from jax._src import random\nrandom.normal(random.key(0))",
+    ],
+)
+def test_spellings_of_one_function(code: str) -> None:
+    assert functions(code) == ["jax.random.normal"]
+
+
+_HELPER = "import jax\ndef draw(key):\n    return jax.random.normal(key)\n"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"helper.py": _HELPER, "main.py": "import helper, jax\nhelper.draw(jax.random.key(0))"},
+        {"helper.py": _HELPER, "main.py": "from helper import draw as d\nimport jax\nd(jax.random.key(0))"},
+        {"helper.py": _HELPER, "main.py": "from helper import *\nimport jax\ndraw(jax.random.key(0))"},
+        {
+            "pkg/__init__.py": "from .helper import draw",
+            "pkg/helper.py": _HELPER,
+            "main.py": "import jax\nfrom pkg import draw\ndraw(jax.random.key(0))",
+        },
+        {
+            "pkg/__init__.py": "",
+            "pkg/helper.py": _HELPER,
+            "pkg/main.py": "import jax\nfrom . import helper\nhelper.draw(jax.random.key(0))",
+        },
+        {
+            "pkg/__init__.py": "",
+            "pkg/a/__init__.py": "",
+            "pkg/helper.py": _HELPER,
+            "pkg/a/main.py": "import jax\nfrom ..helper import draw\ndraw(jax.random.key(0))",
+        },
+        {
+            "src/pkg/__init__.py": "",
+            "src/pkg/helper.py": _HELPER,
+            "main.py": "import jax\nimport pkg.helper as h\nh.draw(jax.random.key(0))",
+        },
+        {
+            "pkg/__init__.py": "",
+            "pkg/bare/helper.py": _HELPER,
+            "pkg/main.py": "import jax\nfrom pkg.bare import helper\nhelper.draw(jax.random.key(0))",
+        },
+    ],
+    ids=["import", "alias", "star", "re-export", "relative", "parent", "src layout", "folder without __init__"],
+)
+def test_functions_of_other_files_are_followed(files: dict[str, str]) -> None:
+    calls = ops(files, "py.call")
+    assert [call.text("function") for call in calls] == ["draw"]
+
+
+def test_files_outside_the_audited_set_are_read_on_demand() -> None:
+    calls = ops({"main.py": "import jax, helper\nhelper.draw(jax.random.key(0))"}, "py.call", {"helper.py": _HELPER})
+    assert len(calls) == 1
+
+
+def test_circular_imports_end() -> None:
+    files = {"a.py": "import b\ndef f():\n    return b.g()\n", "b.py": "import a\ndef g():\n    return 1\n"}
+    assert read(files).reach.entered == 2
+
+
+def test_star_import_honours_all() -> None:
+    files = {"helper.py": "__all__ = ['f']\ndef f(): pass\ndef g(): pass", "main.py": "from helper import *\nf()\ng()"}
+    assert [op.text("function") for op in ops(files, "py.call")] == ["f"]
+
+
+def test_libraries_are_never_read_from_the_folder_beside() -> None:
+    beside = {"jax/__init__.py": "raise SystemExit", "jax/random.py": "raise SystemExit"}
+    assert len(ops({"main.py": "import jax\njax.random.normal(jax.random.key(0))"}, "key.draw", beside)) == 1

@@ -1,0 +1,112 @@
+"""Transformations are recognised in every spelling, with their options and their regions."""
+
+from __future__ import annotations
+
+import pytest
+
+from .reading import ops, read
+
+_START = "import jax, functools\nfrom jax import lax\nimport jax.numpy as jnp\nimport jax.random as jr\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "@jax.jit\ndef f(x):\n    return x\nf(1.0)",
+        "@functools.partial(jax.jit, static_argnums=0)\ndef f(n, x):\n    return x\nf(1, 2.0)",
+        "f = jax.jit(lambda x: x)\nf(1.0)",
+        "@jax.jit(static_argnums=0)\ndef f(n, x):\n    return x\nf(1, 2.0)",
+        "class A:\n    @functools.partial(jax.jit, static_argnums=0)\n    def f(self, x):\n        return x\nA().f(1.0)",
+        "class A:\n    def __init__(self):\n        self.f = jax.jit(self.g)\n    def g(self, x):\n        return x\nA().f(1.0)",
+        "def make():\n    def f(x):\n        return x\n    return jax.jit(f)\nmake()(1.0)",
+        "import equinox as eqx\n@eqx.filter_jit\ndef f(x):\n    return x\nf(1.0)",
+        "import flax.linen as nn\nf = nn.jit(lambda x: x)\nf(1.0)",
+        "from flax import nnx\n@nnx.jit\ndef f(x):\n    return x\nf(1.0)",
+        "from jax.experimental.pjit import pjit\nf = pjit(lambda x: x)\nf(1.0)",
+        "def f(x):\n    return x\nf = jax.jit(f)\nf(1.0)",
+        "jax.jit(functools.partial(lambda n, x: x, 3))(1.0)",
+        "@jax.jit\ndef never_called(x):\n    return x",
+    ],
+)
+def test_jit(code: str) -> None:
+    (op,) = ops(_START + code, "jit")
+    assert op.regions[0].params or op.text("function")
+
+
+@pytest.mark.parametrize(
+    ("call", "axes"),
+    [
+        ("jax.vmap(f)(x, y)", (0, 0)),
+        ("jax.vmap(f, in_axes=(0, None))(x, y)", (0, None)),
+        ("jax.vmap(f, (None, 1))(x, y)", (None, 1)),
+        ("jax.vmap(f, in_axes=[0, None])(x, y)", (0, None)),
+        ("jax.vmap(f, in_axes=axes)(x, y)", ("?", "?")),
+        ("jax.vmap(f)(x, y=y)", (0, 0)),
+        ("jax.vmap(functools.partial(f, x))(y)", (0,)),
+        ("jax.vmap(lambda p: f(*p), in_axes=((0, None),))((x, y))", (0, None)),
+        ("jax.vmap(lambda p: f(p['a'], p['b']), in_axes=({'a': 0, 'b': None},))({'a': x, 'b': y})", (0, None)),
+    ],
+)
+def test_vmap_axes(call: str, axes: tuple[object, ...]) -> None:
+    (op,) = ops(f"{_START}def f(x, y):\n    return x + y\ndef g(x, y, axes):\n    return {call}", "vmap")
+    assert op.attrs["in_axes"] == axes
+
+
+def test_nested_transformations_nest_regions() -> None:
+    (outer,) = ops(f"{_START}def g(x):\n    return jax.jit(jax.vmap(jax.grad(lambda w: w * w)))(x)", "jit")
+    inner = outer.regions[0].ops[0]
+    assert inner.name == "vmap"
+    assert inner.regions[0].ops[0].name == "grad"
+
+
+def test_scan_carries_and_stacks() -> None:
+    code = f"""{_START}
+def g(key, xs):
+    def body(carry, x):
+        total, k = carry
+        return (total + x, k), total
+    return lax.scan(body, (0.0, key), xs, reverse=True)
+"""
+    (op,) = ops(code, "scan")
+    assert (op.attrs["carry"], len(op.operands), len(op.results), op.attrs["reverse"]) == (2, 3, 3, True)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ("lax.fori_loop(0, 3, lambda i, c: c + i, x)", "fori"),
+        ("lax.while_loop(lambda c: c < 3, lambda c: c + 1, x)", "while"),
+        ("lax.cond(x > 0, lambda v: v, lambda v: -v, x)", "cond"),
+        ("lax.cond(x > 0, lambda: x, lambda: -x)", "cond"),
+        ("lax.cond(x > 0, x, lambda v: v, -x, lambda v: v)", "cond"),
+        ("lax.switch(x, [lambda v: v, lambda v: -v], x)", "cond"),
+        ("lax.map(lambda v: v, x)", "map"),
+        ("jax.checkpoint(lambda v: v)(x)", "checkpoint"),
+        ("jax.remat(lambda v: v)(x)", "checkpoint"),
+        ("jax.value_and_grad(lambda v: v)(x)", "grad"),
+        ("jax.vjp(lambda v: v, x)", "vjp"),
+        ("jax.jvp(lambda v: v, (x,), (x,))", "jvp"),
+        ("jax.pmap(lambda v: v)(x)", "pmap"),
+        ("jax.eval_shape(lambda v: v, x)", "abstract"),
+        ("jax.tree_util.tree_map(lambda v: v, x)", "tree.map"),
+        ("jax.lax.associative_scan(lambda a, b: a + b, x)", "associative_scan"),
+        ("jax.debug.callback(lambda v: None, x)", "callback"),
+        ("jax.custom_vjp(lambda v: v)(x)", "custom_vjp"),
+        ("jax.shard_map(lambda v: v, mesh=None, in_specs=None, out_specs=None)(x)", "shard_map"),
+    ],
+)
+def test_each_transformation_has_its_op(call: str, name: str) -> None:
+    (op,) = ops(f"{_START}def g(x):\n    return {call}", name)
+    assert op.regions
+
+
+def test_grad_gives_the_structure_of_its_argument() -> None:
+    code = f"""{_START}
+def g(x):
+    params = {{'w': x, 'b': x}}
+    grads, aux = jax.grad(lambda p: (p['w'] + p['b'], x), has_aux=True)(params)
+    return jnp.sum(grads['w'])
+"""
+    reading = read(code)
+    made = {op.name: op for op in reading.program.walk()}
+    assert made["array.reduce"].arguments["a"] is made["grad"].results[2]
