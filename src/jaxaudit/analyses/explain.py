@@ -83,7 +83,15 @@ def callee_of(op: Op) -> str:
             return text.rpartition(".")[2].replace("<lambda>", "lambda")
     if op.regions and op.regions[0].label:
         return op.regions[0].label.rpartition(".")[2].replace("<lambda>", "lambda")
+    if op.name == "py.call_unknown":
+        return "an unknown function"
     return {"key.split": "split", "key.fold_in": "fold_in"}.get(op.name, op.name.rpartition(".")[2])
+
+
+def doer(use: Use) -> str:
+    """Name what uses the key."""
+    name = callee_of(use.spot)
+    return name if " " in name else f"`{name}`"
 
 
 _VERBS = {How.DRAW: "draws from", How.SPLIT: "splits", How.FOLD: "folds data into", How.PASS: "is given"}
@@ -100,8 +108,6 @@ def into_callees(facts: KeyFacts, use: Use) -> list[Told]:
     inner = use.inner
     while inner is not None and len(told) < _MAX_STEPS:
         if inner.spot is not use.spot:
-            told.append(
-                (inner.spot.span, f"`{callee_of(inner.spot)}` {deed(inner)} {name_of(facts, inner.term, inner.value)}")
-            )
+            told.append((inner.spot.span, f"{doer(inner)} {deed(inner)} {name_of(facts, inner.term, inner.value)}"))
         inner = inner.inner
     return told

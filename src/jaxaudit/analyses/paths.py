@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from jaxaudit.analyses.conditions import conditions
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.ir.ops import BRANCHES, LOOPS
 
@@ -145,7 +146,13 @@ class Places:
             return True
         if met.first is met.second and met.first.name in BRANCHES:
             return False
-        return not any(self._cuts_off(region, met) for region in met.first_below)
+        if any(self._cuts_off(region, met) for region in met.first_below):
+            return False
+        return not (met.first_below and met.second_below and self._contradict(first, second))
+
+    def _contradict(self, first: Op, second: Op) -> bool:
+        known = list(conditions(self, first))
+        return any(one.contradicts(other) for one in conditions(self, second) for other in known)
 
     def _cuts_off(self, region: Region, met: Meeting) -> bool:
         leaves = self.exit_of(region)

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from jaxaudit.analyses.conditions import conditions
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.keys.holders import carried, is_condition
 from jaxaudit.analyses.keys.rename import Rename
-from jaxaudit.analyses.keys.terms import Seed, Term, Terms, root
+from jaxaudit.analyses.keys.terms import Seed, Term, Terms, Tick, root
 from jaxaudit.analyses.keys.uses import How, Scope, Use
 from jaxaudit.analyses.keys.vary import Variation, Vary
 from jaxaudit.analyses.paths import Places
@@ -70,7 +71,24 @@ class Turns:
             return Verdict(use, Turn.HANDED_ON if other else Turn.FRESH, other)
         if varies is Vary.UNKNOWN or not use.consumes:
             return Verdict(use, Turn.UNKNOWN)
+        guard = self._guard(scope, use, general)
+        if guard is not None:
+            return Verdict(use, guard)
         return Verdict(use, Turn.SEEDED if self._seeded_inside(scope, use.term) else Turn.SAME)
+
+    def _guard(self, scope: Scope, use: Use, general: Variation) -> Turn | None:
+        """Say what an `if` around the use makes of it: `if i == 0` holds in one turn, `if state is None` maybe too."""
+        for known in conditions(self.places, use.spot, scope.region):
+            about = self.read(known.value)
+            if (
+                known.holds
+                and known.relation == "=="
+                and (isinstance(about, Tick) or known.value in scope.region.params)
+            ):
+                return Turn.ONCE
+            if known.relation == "is" and general.of(about) is not Vary.SAME:
+                return Turn.UNKNOWN
+        return None
 
     def _seeded_inside(self, scope: Scope, term: Term) -> bool:
         start = root(term)

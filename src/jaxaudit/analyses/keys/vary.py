@@ -92,14 +92,7 @@ class Variation:
                 return self._made(tag) if tag else self.value(value)
             case Seed(_, data):
                 return self.of(data)
-            case (
-                Split(parent, _, _)
-                | Row(parent, Number())
-                | Part(parent)
-                | Each(parent)
-                | View(parent)
-                | Repeat(parent)
-            ):
+            case Split(parent, _, _) | Row(parent, Number()) | Part(parent) | Each(parent):
                 return self.of(parent)
             case View(parent, tag) | Repeat(parent, tag):
                 # Which rows are looked at may change though the array does not.

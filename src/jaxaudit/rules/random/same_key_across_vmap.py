@@ -15,7 +15,7 @@ from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
 from jaxaudit.rules.random.words import doer, is_key, key_name, short, steps, way_to
 
 _WORDS = {
-    "vmap": ("`vmap`", "element of the mapped axis"),
+    "vmap": ("`vmap`", "mapped element"),
     "pmap": ("`pmap`", "device"),
     "shard_map": ("`shard_map`", "shard"),
     "map": ("`lax.map`", "element"),

@@ -120,6 +120,8 @@ def _unpacked(op: Op, split: Split, keys: KeyFacts) -> Obligation:
 
 def _indexed(op: Op, split: Split, index: int, keys: KeyFacts) -> Obligation:
     given = length(split)
+    if given is None and index in (0, -1):
+        return Obligation(TooFewSubkeys.name, op.span, Verdict.PROVED, "a split gives at least one subkey")
     if given is None:
         return _unknown(op, f"how many subkeys the split of {name_of(keys, split.parent)} gives is not known")
     if -given <= index < given:

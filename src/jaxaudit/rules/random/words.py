@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from jaxaudit.analyses.explain import Told, callee_of, explain_term, into_callees, name_of
+from jaxaudit.analyses.explain import Told, doer, explain_term, into_callees, name_of
 from jaxaudit.analyses.keys import KeyFacts, Use
 from jaxaudit.analyses.keys.terms import Fold, Seed, Split, Term, root
 from jaxaudit.rules.base import Step
 from jaxaudit.spans import Span
+
+__all__ = ["doer", "is_key", "key_name", "line_of", "short", "steps", "way_to"]
 
 
 def key_name(keys: KeyFacts, use: Use) -> str:
@@ -16,11 +18,6 @@ def key_name(keys: KeyFacts, use: Use) -> str:
             return f"`{value.name}`"
     same = use.origin.term is use.term or use.inner is None
     return name_of(keys, use.term, use.origin.value if same else None)
-
-
-def doer(use: Use) -> str:
-    """Name what uses the key."""
-    return f"`{callee_of(use.spot)}`"
 
 
 def line_of(span: Span, seen_from: Span) -> str:

@@ -1,0 +1,95 @@
+"""What holds where an op stands, read off the `if`s around it: `if a:` and `if not a:` exclude each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxaudit.ir import Op, Region, Value
+
+if TYPE_CHECKING:
+    from jaxaudit.analyses.paths import Places
+
+Subject = tuple[object, ...]
+"""What a condition is about; reading one attribute twice is about the same thing."""
+
+_EQUAL = {"equal": True, "==": True, "not_equal": False, "!=": False}
+_IS = {"is": True, "is not": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One thing that is known to hold: a value is true, equals a constant, or is None, or not."""
+
+    subject: Subject
+    value: Value
+    relation: str
+    """`true`, `==` or `is`."""
+    against: object
+    holds: bool
+
+    def contradicts(self, other: Condition) -> bool:
+        """Tell whether two conditions cannot hold at once."""
+        if self.subject != other.subject:
+            return False
+        if self.relation == other.relation and self.against == other.against:
+            return self.holds != other.holds
+        if self.relation == other.relation == "==":
+            return self.holds and other.holds
+        none, truth = sorted((self, other), key=lambda one: one.relation)
+        return (none.relation, truth.relation) == ("is", "true") and none.holds and truth.holds
+
+
+def conditions(places: Places, op: Op, inside: Region | None = None) -> Iterator[Condition]:
+    """Give what holds where an op stands, as far as the branches around it say (those within a region, if given)."""
+    for region, holder in places.up(places.region_of[op]):
+        if region is inside:
+            return
+        if holder is not None and holder.name == "py.branch" and len(holder.operands) == 1 and len(holder.regions) == 2:
+            yield from _expand(places, holder.operands[0], region is holder.regions[0])
+
+
+def _expand(places: Places, value: Value, holds: bool) -> Iterator[Condition]:
+    maker = places.maker.get(value)
+    asked = "" if maker is None else maker.text("operator") or maker.text("function")
+    if maker is None:
+        yield _truth(places, value, holds)
+    elif asked == "not" and len(maker.operands) == 1:
+        yield from _expand(places, maker.operands[0], not holds)
+    elif maker.name == "py.join":
+        if _connective(places, maker) == ("and" if holds else "or"):
+            for part in maker.operands:
+                yield from _expand(places, part, holds)
+    elif (asked in _EQUAL or asked in _IS) and len(maker.operands) == 1:
+        relation, table = ("==", _EQUAL) if asked in _EQUAL else ("is", _IS)
+        about = maker.operands[0]
+        yield Condition(_subject(places, about), about, relation, _constant(maker), table[asked] == holds)
+    else:
+        yield _truth(places, value, holds)
+
+
+def _truth(places: Places, value: Value, holds: bool) -> Condition:
+    return Condition(_subject(places, value), value, "true", None, holds)
+
+
+def _connective(places: Places, join: Op) -> str:
+    """Say whether a joined condition is an `and` or an `or`: the test of its first part says so."""
+    for op in places.region_of[join].ops:
+        if op.name == "py.test" and op.operands == join.operands[:1] and op.text("construct") in ("and", "or"):
+            return op.text("construct")
+    return ""
+
+
+def _constant(op: Op) -> object:
+    constants = [argument for argument in op.arguments.values() if not isinstance(argument, Value)]
+    return constants[0] if len(constants) == 1 else constants
+
+
+def _subject(places: Places, value: Value) -> Subject:
+    maker = places.maker.get(value)
+    if maker is not None and maker.name == "py.attr" and maker.operands:
+        return ("attribute", maker.text("name"), *_subject(places, maker.operands[0]))
+    if maker is not None and maker.name == "py.global":
+        return ("global", maker.text("name"))
+    return (value,)
