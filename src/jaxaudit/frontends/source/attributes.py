@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.annotations import annotated_value, field_annotation
 from jaxaudit.frontends.source.api.lookup import lookup
 from jaxaudit.frontends.source.api.methods import ATTRIBUTES
 from jaxaudit.frontends.source.arguments import Arguments
@@ -100,7 +101,8 @@ def _read_through(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: S
         return Attribute(base, name)
     value = it.emit("py.attr", span, {"base": materialise(it, base, span)}, {"name": name}).result
     value.name = name
-    found = Leaf(value)
+    said = field_annotation(box.cls, name)
+    found = Leaf(value) if said is None else annotated_value(it, said[0], value, said[1])
     if box.value is not None:
         # Two reads of one attribute are one value until somebody writes to the object.
         it.heap[base] = ObjectBox(box.cls, {**box.attrs, name: found}, box.value)

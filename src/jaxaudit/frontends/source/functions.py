@@ -252,22 +252,5 @@ def function_span(function: FunctionValue) -> Span:
     return span_of(function.node, function.module.path)
 
 
-def unknown_arguments(it: Interpreter, function: FunctionValue, skip: int = 0) -> Arguments:
-    """Make arguments nothing is known of, one for each parameter after the first `skip`."""
-    params = function.node.args
-    path = function.module.path
-    positional = [*params.posonlyargs, *params.args][skip:]
-
-    def leaf(param: ast.arg) -> Leaf:
-        return Leaf(it.builder.value(span_of(param, path), param.arg))
-
-    return Arguments(
-        tuple(leaf(param) for param in positional),
-        {param.arg: leaf(param) for param in params.kwonlyargs},
-        None if params.vararg is None else leaf(params.vararg),
-        None if params.kwarg is None else leaf(params.kwarg),
-    )
-
-
 EXPRESSIONS = {ast.Lambda: lambda_}
 STATEMENTS = {ast.FunctionDef: define, ast.AsyncFunctionDef: define}

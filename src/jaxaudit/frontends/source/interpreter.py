@@ -140,6 +140,13 @@ class Interpreter:
         imports.interpret(self, module)
         return ModuleValue(module)
 
+    def begin_root(self, frame: Frame) -> None:
+        """Start on a new root: nothing that was read or followed for another counts here."""
+        self.frame = frame
+        self.active = []
+        self.loaded = {}
+        self.limit = self.builder.emitted + MAX_OPS
+
     def reads(self) -> Reads:
         """Give what was read so far, so that it can be taken back when the path is left."""
         return dict(self.loaded), dict(self.frame.global_reads)

@@ -8,7 +8,7 @@ from jaxaudit.frontends.source import calls, classes, library
 from jaxaudit.frontends.source.api.lookup import lookup
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.members import library_bases
-from jaxaudit.frontends.source.structure import argument, kind_of, materialise
+from jaxaudit.frontends.source.structure import argument, kind_of, leaves, materialise
 from jaxaudit.frontends.source.values import (
     NONE,
     Abstract,
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 
 _CHANGES_LIST = frozenset(
     "append extend insert add update remove discard pop popleft appendleft clear sort reverse".split()
+)
+# Methods of Python's containers and of text: whatever the object is, nothing draws random numbers under these names.
+_CONTAINER_METHODS = frozenset(
+    """append clear copy count decode difference discard encode endswith extend find format get index insert
+    intersection isdigit items join keys lower lstrip partition pop popitem remove replace rpartition rsplit rstrip
+    setdefault split splitlines startswith strip title union update upper values""".split()
 )
 _DERIVATIVE_RULES = frozenset("defvjp defjvp defjvps def_vmap def_partition defbwd deffwd".split())
 
@@ -70,6 +76,10 @@ def _leaf_method(it: Interpreter, receiver: Leaf, name: str, given: Arguments, s
     if receiver.cls:
         return library.call_method(it, receiver, receiver.cls, name, given, span)
     row = lookup(f"array.{name}")
+    if row is None and name in _CONTAINER_METHODS:
+        operands = (receiver.value, *(leaf for value in given.all() for leaf in leaves(it, value)))
+        attrs = {"function": f".{name}"}
+        return Leaf(it.emit("py.call_library", span, attrs=attrs, operands=tuple(dict.fromkeys(operands))).result)
     if row is None:
         return _unknown(it, receiver, name, given, span)
     return library.emit_row(it, row, name, given.prepended(receiver), span)
