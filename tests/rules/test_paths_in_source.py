@@ -141,3 +141,36 @@ def test_same_partial_called_twice():
         return add(x), add(y)
     """
     assert findings(code) == ["error key-reused: return add(x), add(y)"]
+
+
+def test_zip_uses_as_many_keys_as_the_shortest():
+    code = """
+    def f(key, names):
+        keys = random.split(key, 4)
+        params = {name: random.normal(k) for name, k in zip("abc", keys)}
+        others = [random.normal(k) for _, k in zip(names, random.split(keys[3], 2))]
+        return params, others
+    """
+    assert findings(code) == []
+
+
+def test_every_row_used_in_a_loop_then_one_more():
+    code = """
+    def f(key):
+        keys = random.split(key, 4)
+        params = [random.normal(k) for k in keys]
+        return params, random.normal(keys[3])
+    """
+    assert findings(code) == ["error key-reused: return params, random.normal(keys[3])"]
+
+
+def test_none_is_no_key():
+    code = """
+    import haiku as hk
+
+    def f(key, net, x):
+        model = hk.transform(net)
+        params = model.init(key, x)
+        return model.apply(params, None, x) + model.apply(params, None, x)
+    """
+    assert findings(code) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxaudit.analyses.domain import Read
-from jaxaudit.analyses.keys.terms import END, Each, Steps, Term, Terms
+from jaxaudit.analyses.keys.terms import END, SHORTEST, Each, Steps, Term, Terms
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.ops import BODIES, LOOPS, MAPPED
 
@@ -86,10 +86,23 @@ def _outside_loop(terms: Terms, op: Op, region: Region, read: Read[Term]) -> dic
 
 
 def _counter(terms: Terms, op: Op, read: Read[Term]) -> Term:
+    """Say which rows a counter goes through: up to the known number of turns, else to the end of what is indexed."""
     start, stop = terms.number(0), terms.number(END)
+    trips = op.attrs.get("trips")
     if op.name == "fori":
         start, stop = (_bound(terms, op, name, i, read) for i, name in enumerate(("lower", "upper")))
+    elif isinstance(trips, int):
+        stop = terms.number(trips)
+    elif _is_zip(op):
+        stop = terms.number(SHORTEST)
     return terms.make(Steps, start, stop, terms.number(1))
+
+
+def _is_zip(op: Op) -> bool:
+    """Tell whether a loop goes through several things at once, so that the shortest ends it."""
+    counter = op.regions[0].params[0]
+    elements = [inner for inner in op.regions[0].ops if inner.name == "py.element"]
+    return sum(inner.arguments.get("index") is counter for inner in elements) > 1
 
 
 def _bound(terms: Terms, op: Op, name: str, position: int, read: Read[Term]) -> Term:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from jaxaudit.analyses.keys.terms import Each, Number, Part, Repeat, Row, Term, View
+from jaxaudit.analyses.keys.terms import END, Each, Number, Part, Repeat, Row, Steps, Term, View
 
 
 class Overlap(Enum):
@@ -54,7 +54,7 @@ def way(term: Term) -> tuple[Term, list[_Step]]:
     while True:
         match term:
             case Row(base, index):
-                steps.append(index.value if isinstance(index, Number) else index)
+                steps.append(_index(index))
             case Part(base, start, stop):
                 steps.append((start, stop))
             case Each(Repeat(base, _)) | Repeat(base, _):
@@ -66,6 +66,15 @@ def way(term: Term) -> tuple[Term, list[_Step]]:
             case _:
                 return term, _whole(steps[::-1])
         term = base
+
+
+def _index(index: Term) -> _Step:
+    match index:
+        case Number(value):
+            return value
+        case Steps(Number(int(start)), Number(stop), Number(1)) if isinstance(stop, int) or stop == END:
+            return (start, stop if isinstance(stop, int) else None)
+    return index
 
 
 def _whole(steps: list[_Step]) -> list[_Step]:

@@ -168,6 +168,9 @@ Term = (
 END = "end"
 """Stands for the length of whatever is indexed, as the stop of `Steps`."""
 
+SHORTEST = "shortest"
+"""Stands for a stop that is not known: the length of the shortest of several things."""
+
 MAX_DEPTH = 100
 """A key with a longer history stands for itself from there on, so that walks over terms stay shallow."""
 

@@ -73,7 +73,8 @@ class TransferTable:
 
     def _const(self, op: Op, read: Read[Term]) -> Facts:
         value = op.attrs.get("value")
-        return (self.terms.number(value) if isinstance(value, int | str) else None,)
+        # Any other constant, `None` above all, is no key either.
+        return (self.terms.number(value if isinstance(value, int | str) else f"constant {value!r}"),)
 
     def _module_variable(self, op: Op, read: Read[Term]) -> Facts:
         name = op.text("name")
