@@ -56,6 +56,11 @@ _ROWS = (
     OpSpec("py.call_library", "call of a library function that needs no op of its own; attrs: function"),
     OpSpec("py.call_unknown", "call of something that could not be followed; attrs: callee, reason", effect=True),
     OpSpec("py.function", "a function that is defined here and called by nobody we can see; attrs: function", regions="deferred"),
+    # notes of a front end: they compute nothing and have neither operands nor results
+    OpSpec("py.drop", "an expression statement drops its value; attrs: values (its leaves), guarded, module"),
+    OpSpec("py.unread", "a name is bound that nothing reads; attrs: name, kind, values (its leaves), and what is known of it"),
+    OpSpec("py.replace", "a copy of a record with some fields changed; attrs: class, method, fields, values (of the old one)"),
+    OpSpec("py.passed", "positional arguments named like parameters; attrs: function, written, params, values"),
     # transformations
     OpSpec("jit", "a compiled call; attrs: static, donated, options", regions="body"),
     OpSpec("vmap", "map over an axis; attrs: in_axes (a leaf each), out_axes, axis_name, axis_size", regions="mapped"),

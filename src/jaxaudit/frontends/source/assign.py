@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import attributes, subscripts
+from jaxaudit.frontends.source import attributes, bindings, subscripts
 from jaxaudit.frontends.source.arguments import known_items
 from jaxaudit.frontends.source.expressions import apply_binary, look_up
 from jaxaudit.frontends.source.structure import argument, materialise, rebuild
@@ -22,6 +22,7 @@ def assign_statement(it: Interpreter, node: ast.Assign) -> Exit:
     value = it.evaluate(node.value)
     for target in node.targets:
         assign(it, target, value, it.span(node))
+    bindings.note_unread(it, node, node.targets, node.value)
     return Exit.FALL
 
 
@@ -29,6 +30,7 @@ def annotated(it: Interpreter, node: ast.AnnAssign) -> Exit:
     """Interpret `a: T = value`."""
     if node.value is not None:
         assign(it, node.target, it.evaluate(node.value), it.span(node))
+        bindings.note_unread(it, node, [node.target], node.value)
     return Exit.FALL
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import attributes, classes, functions, library, methods, transforms
+from jaxaudit.frontends.source import attributes, bindings, classes, functions, library, methods, transforms
 from jaxaudit.frontends.source.arguments import Arguments, evaluate_arguments
 from jaxaudit.frontends.source.members import find_in_class, library_bases
 from jaxaudit.frontends.source.structure import leaves
@@ -36,7 +36,9 @@ def call_expression(it: Interpreter, node: ast.Call) -> Abstract:
         if found is not None:
             return found
     callee = it.evaluate(node.func)
-    return call(it, callee, evaluate_arguments(it, node), it.span(node))
+    given = evaluate_arguments(it, node)
+    bindings.note_passed(it, node, callee, given)
+    return call(it, callee, given, it.span(node))
 
 
 def _super(it: Interpreter) -> Abstract | None:

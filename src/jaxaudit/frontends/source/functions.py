@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import decorators
+from jaxaudit.frontends.source import bindings, decorators
 from jaxaudit.frontends.source.arguments import Arguments, bind
 from jaxaudit.frontends.source.branches import join
 from jaxaudit.frontends.source.frames import Frame, declarations
@@ -216,6 +216,7 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
     it.active.append(node)
     try:
         frame.env.update(_named(bind(it, node.args, function.defaults, given, node)))
+        bindings.note_parameters(it, function, frame.env)
         return _body(it, function, frame)
     finally:
         it.active.pop()

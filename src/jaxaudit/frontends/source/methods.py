@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import calls, classes, library
+from jaxaudit.frontends.source import bindings, calls, classes, library
 from jaxaudit.frontends.source.api.lookup import lookup
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.members import library_bases
@@ -184,6 +184,7 @@ def _dict_update(it: Interpreter, ref: Ref, box: DictBox, given: Arguments, span
 
 def _record_method(it: Interpreter, receiver: Record, name: str, given: Arguments, span: Span) -> Abstract:
     if name == "_replace" and given.stars is None:
+        bindings.note_replaced(it, receiver, receiver.cls, name, given, span)
         fields = receiver.cls.fields
         return Record(
             receiver.cls,
@@ -196,6 +197,7 @@ def _record_method(it: Interpreter, receiver: Record, name: str, given: Argument
 
 def _object_method(it: Interpreter, ref: Ref, box: ObjectBox, name: str, given: Arguments, span: Span) -> Abstract:
     if name in ("replace", "_replace") and box.cls.kind == "dataclass" and not given.positional and given.stars is None:
+        bindings.note_replaced(it, ref, box.cls, name, given, span)
         return classes.updated(it, box, dict(given.keywords))
     for base in library_bases(box.cls):
         row = lookup(f"{base}.{name}")

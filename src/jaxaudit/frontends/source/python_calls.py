@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import attributes, classes
+from jaxaudit.frontends.source import attributes, bindings, classes
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.folding import truth
 from jaxaudit.frontends.source.structure import argument, materialise
@@ -229,6 +229,7 @@ def _replace(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         return None
     value = given.positional[0]
     if isinstance(value, Ref) and isinstance(box := it.heap[value], ObjectBox) and box.cls.kind == "dataclass":
+        bindings.note_replaced(it, value, box.cls, "replace", given, span)
         return classes.updated(it, box, dict(given.keywords))
     return None
 

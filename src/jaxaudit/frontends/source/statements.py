@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source import bindings
 from jaxaudit.frontends.source.assign import assign
 from jaxaudit.frontends.source.branches import Arm, run_arms
 from jaxaudit.frontends.source.folding import truth
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 def expression(it: Interpreter, node: ast.Expr) -> Exit:
     """Evaluate an expression for its effects."""
-    it.evaluate(node.value)
+    value = it.evaluate(node.value)
+    if isinstance(node.value, ast.Call):
+        bindings.note_dropped(it, node, value)
     return Exit.FALL
 
 

@@ -1,0 +1,106 @@
+"""The index that questions of lineage are asked of: built once for a program, read by several rules."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from jaxaudit.analyses.paths import Places
+from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir.ops import VOCABULARY
+from jaxaudit.spans import Span
+
+_MOST = 600
+"""How many ops a walk along the data takes before it is given up."""
+
+_OPAQUE = frozenset(("py.call_library", "array.numpy", "key.stream", "device.place"))
+"""Ops that may have effects of their own."""
+
+NOTES = frozenset(("py.drop", "py.unread", "py.passed"))
+"""Ops that only say something about others."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flow:
+    """Makers, readers and places of everything in a program."""
+
+    program: Program
+    places: Places
+    readers: dict[Value, list[Op]]
+    leaving: dict[Value, list[Region]]
+    """The regions that a value is a result of."""
+    _at: dict[tuple[int, Span], list[Op]]
+
+    def maker(self, value: Value) -> Op | None:
+        """Give the op that made a value; None for parameters."""
+        return self.places.maker.get(value)
+
+    def made_at(self, span: Span, beside: Op) -> Op | None:
+        """Give the op that an expression became, where another op of the same region speaks of it."""
+        ops = self._at.get((id(self.places.region_of[beside]), span), ())
+        return next((op for op in reversed(ops) if op.name not in NOTES), None)
+
+    def is_read(self, value: Value) -> bool:
+        """Tell whether any op reads a value or a region gives it away."""
+        return bool(self.readers.get(value)) or value in self.leaving
+
+    def holder(self, op: Op) -> Op | None:
+        """Give the op whose region an op stands in; None at a root and in shared bodies."""
+        return self.places.holder.get(id(self.places.region_of[op]))
+
+    def reached(self, values: Iterable[Value]) -> set[Value]:
+        """Give the values that depend on some values, into the regions of ops and not without end."""
+        seen = set(values)
+        pending = list(seen)
+        taken = 0
+        for value in pending:
+            for op in self.readers.get(value, ()):
+                taken += 1
+                fresh = [made for made in (*op.results, *entered(op, value)) if made not in seen]
+                seen.update(fresh)
+                pending.extend(fresh)
+            if taken > _MOST:
+                break
+        return seen
+
+
+def entered(op: Op, value: Value) -> Iterator[Value]:
+    """Give the parameters of an op's regions that stand for one of its operands."""
+    for region in op.regions:
+        if len(region.params) == len(op.operands):
+            yield from (param for param, given in zip(region.params, op.operands, strict=True) if given is value)
+
+
+def is_pure(op: Op) -> bool:
+    """Tell whether an op and everything inside it surely does nothing but compute its results."""
+    pending = [op]
+    while pending:
+        current = pending.pop()
+        if current.name == "py.return" or (current.name == "py.test" and current.attrs.get("construct") != "assert"):
+            continue
+        if VOCABULARY[current.name].effect or current.name in _OPAQUE:
+            return False
+        pending.extend(inner for region in current.regions for inner in region.ops)
+    return True
+
+
+@lru_cache(maxsize=2)
+def flow_of(program: Program) -> Flow:
+    """Index a program, once for all rules that ask."""
+    readers: defaultdict[Value, list[Op]] = defaultdict(list)
+    leaving: defaultdict[Value, list[Region]] = defaultdict(list)
+    at: defaultdict[tuple[int, Span], list[Op]] = defaultdict(list)
+    places = Places.of(program)
+    for op in program.walk():
+        at[id(places.region_of[op]), op.span].append(op)
+        for value in op.operands:
+            readers[value].append(op)
+        for region in op.regions:
+            for value in region.results:
+                leaving[value].append(region)
+    for root in program.roots:
+        for value in root.region.results:
+            leaving[value].append(root.region)
+    return Flow(program, places, dict(readers), dict(leaving), dict(at))

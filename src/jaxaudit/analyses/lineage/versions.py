@@ -1,0 +1,114 @@
+"""Lineage: which value is a newer version of which.
+
+`x.at[i].set(v)` is a new version of `x`, `apply_updates(params, updates)` of `params`, the second result of an
+optimizer's `update` of its state. A call passes lineage on: what a function returns in the variable that one of its
+parameters came in is a newer version of the argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.ir import Op, Value
+from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.ops import BODIES
+
+_DEPTH = 6
+
+# The argument of a library function that its result is a newer version of.
+_UPDATES: Mapping[str, str] = {
+    "optax.apply_updates": "params",
+    "equinox.apply_updates": "model",
+    "optax.incremental_update": "old_tensors",
+    "optax.periodic_update": "old_tensors",
+    "flax.training.train_state.TrainState.apply_gradients": "self",
+    "flax.training.train_state.TrainState.replace": "self",
+}
+# The same for functions that give a tuple: the position in it, and the argument.
+_PARTS: Mapping[str, tuple[int, str]] = {
+    "optax.GradientTransformation.update": (1, "state"),
+    "optax.GradientTransformationExtraArgs.update": (1, "state"),
+    "optax.MultiSteps.update": (1, "state"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A value that is a newer version of others."""
+
+    old: frozenset[Value]
+    op: Op
+    """What made it."""
+    plain: bool
+    """True when the op is an update by its nature; False when a function of the audited code hands it back changed."""
+
+
+def is_update(op: Op) -> bool:
+    """Tell whether an op makes a newer version of a value by its nature."""
+    function = op.text("function")
+    return op.name in ("array.scatter", "py.replace") or function in _UPDATES or function in _PARTS
+
+
+def versions(flow: Flow, value: Value, depth: int = _DEPTH) -> Version | None:
+    """Say what a value is a newer version of; None when that is not known."""
+    op = flow.maker(value)
+    if op is None or depth == 0:
+        return None
+    if op.name == "array.scatter":
+        return _from(op, "base")
+    if op.name == "py.unpack":
+        return _part(flow, op, op.results.index(value))
+    if op.name == "py.item" and isinstance(index := op.arguments.get("index"), int):
+        return _part(flow, op, index)
+    if op.name == "tree.map" and op.operands and _blends(flow, op):
+        return Version(frozenset((op.operands[0],)), op, plain=False)
+    if op.text("function") in _UPDATES:
+        return _from(op, _UPDATES[op.text("function")])
+    if op.name in BODIES and op.regions:
+        return _handed_back(flow, op, op.results.index(value), depth)
+    return None
+
+
+def _from(op: Op, argument: str) -> Version | None:
+    old = frozenset(values_in(op.arguments.get(argument)))
+    return Version(old, op, plain=True) if old else None
+
+
+def _blends(flow: Flow, op: Op) -> bool:
+    """Tell whether a mapped function gives its first leaf with something added, taken away or mixed in."""
+    region = op.regions[0]
+    made = flow.maker(region.results[0]) if len(region.results) == 1 else None
+    if made is None or not region.params or made.name not in ("array.map", "array.select"):
+        return False
+    return any(value is region.params[0] or _scaled(flow, value, region.params[0]) for value in made.operands)
+
+
+def _scaled(flow: Flow, value: Value, leaf: Value) -> bool:
+    made = flow.maker(value)
+    return made is not None and made.name == "array.map" and leaf in made.operands
+
+
+def _part(flow: Flow, op: Op, position: int) -> Version | None:
+    base = op.arguments.get("base")
+    made = flow.maker(base) if isinstance(base, Value) else None
+    known = None if made is None else _PARTS.get(made.text("function"))
+    return None if known is None or made is None or known[0] != position else _from(made, known[1])
+
+
+def _handed_back(flow: Flow, op: Op, position: int, depth: int) -> Version | None:
+    region = op.regions[0]
+    if position >= len(region.results) or len(region.params) != len(op.operands):
+        return None
+    result = region.results[position]
+    outside = dict(zip(region.params, op.operands, strict=True))
+    if result in outside:
+        return None
+    inner = versions(flow, result, depth - 1)
+    if inner is not None and inner.old & outside.keys():
+        return Version(frozenset(outside[old] for old in inner.old if old in outside), op, inner.plain)
+    same = [param for param in region.params if param.name and param.name == result.name]
+    if len(same) == 1 and result in flow.reached(same):
+        return Version(frozenset((outside[same[0]],)), op, plain=False)
+    return None

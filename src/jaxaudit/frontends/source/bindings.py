@@ -1,0 +1,170 @@
+"""Notes about names and results that leave no trace in the data flow: what is dropped, never read, or copied.
+
+Each becomes an op without operands or results, so that analyses of values do not take it for a use.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.scopes import scope_of, unread_parameters
+from jaxaudit.frontends.source.structure import leaves
+from jaxaudit.frontends.source.values import (
+    NONE,
+    Abstract,
+    BoundMethod,
+    ClassValue,
+    FunctionValue,
+    PartialValue,
+    Transformed,
+)
+from jaxaudit.ir import Value
+from jaxaudit.spans import Span, span_of
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.arguments import Arguments
+    from jaxaudit.frontends.source.interpreter import Interpreter
+
+Leaves = tuple[Value, ...]
+
+
+def note_dropped(it: Interpreter, node: ast.Expr, value: Abstract) -> None:
+    """Note that a call stands as a statement and its result is gone."""
+    if value is NONE:
+        return
+    function = it.frame.function
+    scope = scope_of(it.frame.module.tree if function is None else function.node)
+    around = scope.around.get(node)
+    attrs = {
+        "values": _leaves(it, value),
+        "guarded": around is not None and around.guarded,
+        "module": function is None,
+    }
+    it.emit("py.drop", it.span(node.value), attrs=attrs, results=0)
+
+
+def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list[ast.expr], made: ast.expr) -> None:
+    """Note each variable that an assignment binds and nothing reads, and who goes on reading what it was made from."""
+    function = it.frame.function
+    if function is None or isinstance(function.node, ast.Lambda):
+        return
+    scope = scope_of(function.node)
+    for target in (name for one in targets for name in _names(one)):
+        if scope.is_unread(target.id, node) and target.id in it.frame.env:
+            attrs = {
+                "name": target.id,
+                "kind": "variable",
+                "values": _leaves(it, it.frame.env[target.id]),
+                "made": it.span(made),
+                "renews": any(isinstance(one, ast.Name) and one.id == target.id for one in ast.walk(made)),
+                "stale": _stale(it, function, node, made),
+            }
+            it.emit("py.unread", it.span(target), attrs=attrs, results=0)
+
+
+def _names(target: ast.expr) -> Iterator[ast.Name]:
+    if isinstance(target, ast.Name):
+        yield target
+    elif isinstance(target, ast.Tuple | ast.List):
+        for item in target.elts:
+            yield from _names(item)
+
+
+def _stale(
+    it: Interpreter, function: FunctionValue, node: ast.stmt, made: ast.expr
+) -> Mapping[str, tuple[Leaves, Span, bool]]:
+    """Give the variables of an expression that are read again unchanged: leaves, where, and whether a turn later."""
+    scope = scope_of(function.node)
+    stale: dict[str, tuple[Leaves, Span, bool]] = {}
+    for name in (one.id for one in ast.walk(made) if isinstance(one, ast.Name)):
+        read = scope.later_read(name, node)
+        if read is not None and name in it.frame.env and name not in stale:
+            stale[name] = (_leaves(it, it.frame.env[name]), it.span(read[0]), read[1])
+    return stale
+
+
+def note_parameters(it: Interpreter, function: FunctionValue, bound: Mapping[str, Abstract]) -> None:
+    """Note each parameter that the body of a function never mentions."""
+    node = function.node
+    params = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    unread = list(unread_parameters(node))
+    for param in unread:
+        attrs = {
+            "name": param.arg,
+            "kind": "parameter",
+            "values": _leaves(it, bound[param.arg]),
+            "function": function.name,
+            "position": params.index(param),
+            "read": len(params) - len(unread),
+            "method": function.owner is not None,
+            "nested": function.frame.kind == "function",
+            "stub": _is_stub(node),
+        }
+        it.emit("py.unread", span_of(param, function.module.path), attrs=attrs, results=0)
+
+
+def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+    """Tell whether a body does nothing of its own: it raises, passes, or returns a constant or one name."""
+    if isinstance(node, ast.Lambda):
+        return isinstance(node.body, ast.Constant | ast.Name | ast.Attribute)
+    body = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+    if len(body) > 1:
+        return False
+    return not body or isinstance(body[0], ast.Raise | ast.Pass) or _returns_plainly(body[0])
+
+
+def _returns_plainly(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Return) and isinstance(node.value, ast.Constant | ast.Name | ast.Attribute | None)
+
+
+def note_replaced(it: Interpreter, old: Abstract, cls: ClassValue, method: str, given: Arguments, span: Span) -> None:
+    """Note that a copy of a record is made with some fields changed."""
+    attrs = {"class": cls.name, "method": method, "fields": tuple(given.keywords), "values": _leaves(it, old)}
+    it.emit("py.replace", span, attrs=attrs, results=0)
+
+
+def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Arguments) -> None:
+    """Note a call in which two or more positional arguments have the names of parameters of the callee."""
+    function, bound = _written_in(callee)
+    if function is None or len(node.args) < 2 or any(isinstance(one, ast.Starred) for one in node.args):
+        return
+    params = [param.arg for param in (*function.node.args.posonlyargs, *function.node.args.args)][bound:]
+    written = tuple(_name_of(one) for one in node.args)
+    if len(written) > len(params) or sum(name in params for name in written) < 2:
+        return
+    attrs = {
+        "function": function.name,
+        "written": written,
+        "params": tuple(params[: len(written)]),
+        "values": tuple(_leaves(it, value) for value in given.positional),
+        "caller": "" if it.frame.function is None else it.frame.function.name,
+        "own": () if it.frame.function is None else tuple(one.arg for one in it.frame.function.node.args.args),
+    }
+    it.emit("py.passed", it.span(node), attrs=attrs, results=0)
+
+
+def _written_in(callee: Abstract) -> tuple[FunctionValue | None, int]:
+    """Give the function of the audited code behind a callee, and how many of its parameters are bound already."""
+    bound = 0
+    while isinstance(callee, Transformed | PartialValue | BoundMethod):
+        if isinstance(callee, PartialValue):
+            bound += len(callee.args)
+        elif isinstance(callee, BoundMethod):
+            bound += 1
+        callee = callee.function
+    return (callee, bound) if isinstance(callee, FunctionValue) else (None, 0)
+
+
+def _name_of(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Subscript(slice=ast.Constant(value=str(name))):
+            return name
+    return ""
+
+
+def _leaves(it: Interpreter, value: Abstract) -> Leaves:
+    return tuple(dict.fromkeys(leaves(it, value)))

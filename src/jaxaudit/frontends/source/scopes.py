@@ -1,0 +1,167 @@
+"""Which variables of a function are read, where, and whether a binding can ever be seen again: syntax alone.
+
+Answers are one-sided. "Nobody reads this binding" and "this later read still sees the old value" are said only where
+they hold on every path; any doubt (a closure, a loop around it, `locals()`) counts as a read.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+Place = tuple[int, int]
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_REFLECTION = frozenset("locals vars eval exec globals".split())
+_EXPECTS = ("raises", "Raises", "warns", "Warns", "suppress")
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What stands around a statement inside its function."""
+
+    loops: tuple[ast.stmt, ...] = ()
+    guarded: bool = False
+    """True inside a `try` with handlers or a `with pytest.raises(...)`: the statement may be there to fail."""
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """The reads and writes of the names of one function or module."""
+
+    reads: defaultdict[str, list[ast.Name]] = field(default_factory=lambda: defaultdict(list))
+    writes: defaultdict[str, list[Place]] = field(default_factory=lambda: defaultdict(list))
+    shared: set[str] = field(default_factory=set)
+    """Names that other scopes can read: captured, global or nonlocal."""
+    around: dict[ast.stmt, Around] = field(default_factory=dict)
+    reflects: bool = False
+
+    def is_unread(self, name: str, after: ast.stmt) -> bool:
+        """Tell whether the value that a statement binds to a name is surely never read."""
+        if self.reflects or name in self.shared:
+            return False
+        reads = self.reads.get(name, ())
+        end = _end(after)
+        loops = self.around[after].loops if after in self.around else ()
+        return not any(_start(read) >= end or any(_inside(read, loop) for loop in loops) for read in reads)
+
+    def later_read(self, name: str, after: ast.stmt) -> tuple[ast.Name, bool] | None:
+        """Give a read that sees the same binding of a name as a statement does, and whether it is in the next turn."""
+        if self.reflects or name in self.shared or any(_within(place, after) for place in self.writes[name]):
+            return None
+        end = _end(after)
+        rebound = min((place for place in self.writes[name] if place >= end), default=None)
+        for read in self.reads.get(name, ()):
+            if _start(read) >= end and (rebound is None or _start(read) < rebound):
+                return read, False
+        loops = self.around[after].loops if after in self.around else ()
+        if loops and not any(_within(place, loops[-1]) for place in self.writes[name]):
+            again = next((read for read in self.reads[name] if _inside(read, loops[-1])), None)
+            return None if again is None else (again, True)
+        return None
+
+
+@lru_cache(maxsize=4096)
+def scope_of(node: _Function | ast.Module) -> Scope:
+    """Index the names of one function or module."""
+    scope = Scope()
+    if not isinstance(node, ast.Lambda):
+        _index(scope, node.body, Around())
+    return scope
+
+
+def unread_parameters(node: _Function) -> Iterator[ast.arg]:
+    """Give the parameters that a function's body never mentions."""
+    params = node.args
+    named = [*params.posonlyargs, *params.args, *params.kwonlyargs]
+    body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
+    mentioned = {one.id for part in body for one in ast.walk(part) if isinstance(one, ast.Name)}
+    if mentioned.isdisjoint(_REFLECTION):
+        yield from (param for param in named if param.arg not in mentioned)
+
+
+def _index(scope: Scope, body: list[ast.stmt], around: Around) -> None:
+    for statement in body:
+        scope.around[statement] = around
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            _capture(scope, statement)
+            scope.writes[statement.name].append(_start(statement))
+            continue
+        if isinstance(statement, ast.Global | ast.Nonlocal):
+            scope.shared.update(statement.names)
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            scope.reads[statement.target.id].append(statement.target)
+        for name, value in ast.iter_fields(statement):
+            _index_field(scope, statement, name, value, around)
+
+
+def _index_field(scope: Scope, statement: ast.stmt, name: str, value: object, around: Around) -> None:
+    parts = value if isinstance(value, list) else [value]
+    blocks = [part for part in parts if isinstance(part, ast.stmt)]
+    if blocks:
+        _index(scope, blocks, _inner(statement, name, around))
+    for part in parts:
+        if isinstance(part, ast.ExceptHandler | ast.match_case):
+            if isinstance(part, ast.match_case):
+                _index_expression(scope, part.pattern)
+            _index(scope, part.body, around)
+        elif isinstance(part, ast.AST) and not isinstance(part, ast.stmt):
+            _index_expression(scope, part)
+
+
+def _inner(statement: ast.stmt, name: str, around: Around) -> Around:
+    if isinstance(statement, _LOOPS):
+        return Around((*around.loops, statement), around.guarded)
+    tries = isinstance(statement, ast.Try | ast.TryStar) and name == "body" and bool(statement.handlers)
+    expects = isinstance(statement, ast.With) and any(
+        word in ast.unparse(item.context_expr) for item in statement.items for word in _EXPECTS
+    )
+    return Around(around.loops, around.guarded or tries or expects)
+
+
+def _index_expression(scope: Scope, node: ast.AST) -> None:
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, ast.Lambda):
+            _capture(scope, current)
+            continue
+        if isinstance(current, ast.Name):
+            _note(scope, current)
+        elif isinstance(current, ast.MatchAs | ast.MatchStar) and current.name:
+            scope.writes[current.name].append((current.lineno, current.col_offset))
+        pending.extend(ast.iter_child_nodes(current))
+
+
+def _note(scope: Scope, node: ast.Name) -> None:
+    if isinstance(node.ctx, ast.Store):
+        scope.writes[node.id].append(_start(node))
+    else:
+        # Deleting a name says that it is not needed: that counts as having seen it.
+        scope.reads[node.id].append(node)
+    scope.reflects |= node.id in _REFLECTION
+
+
+def _capture(scope: Scope, node: ast.AST) -> None:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            scope.shared.add(inner.id)
+
+
+def _start(node: ast.expr | ast.stmt) -> Place:
+    return node.lineno, node.col_offset
+
+
+def _end(node: ast.stmt) -> Place:
+    return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+
+
+def _within(place: Place, node: ast.stmt) -> bool:
+    return _start(node) <= place < _end(node)
+
+
+def _inside(node: ast.expr, outer: ast.stmt) -> bool:
+    return _within(_start(node), outer)

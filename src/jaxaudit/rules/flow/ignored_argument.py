@@ -1,0 +1,134 @@
+"""The rule `ignored-argument`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.flow.words import is_test, proved
+from jaxaudit.rules.merge import strongest
+
+_OURS = frozenset(("jit", "vmap", "pmap", "grad", "checkpoint"))
+"""Ops whose function may have any parameters: those of a scan's body, say, are prescribed."""
+_SAYS_SO = re.compile(r"^_|unused|ignore|dummy|donate|placeholder", re.IGNORECASE)
+
+
+class IgnoredArgument(Rule):
+    """A function is given data that it never looks at.
+
+    ## What it does
+
+    Finds parameters that the body never mentions, of functions that are transformed and called with data. Methods,
+    lambdas, stubs and functions whose signature is prescribed (the body of a scan, a branch, a callback) are left
+    alone, and so are names that say so: an underscore in front, or `unused`.
+
+    ## Why is this bad?
+
+    Where one parameter of several is never read, the wrong variable of the enclosing function is often read instead:
+    the body sees the outer `params` in place of its own. If it is the argument that is differentiated, the gradient
+    is zero.
+
+    ## Example
+
+    ```python
+    def loss(params, x, y):
+        return jnp.mean(model(params, x) ** 2)
+    ```
+
+    ## Use instead
+
+    ```python
+    def loss(params, x, y):
+        return jnp.mean((model(params, x) - y) ** 2)
+    ```
+
+    ## When it cannot tell
+
+    A parameter may be there to fit an interface, so this is a warning, except for the argument of a gradient.
+    """
+
+    name = "ignored-argument"
+    family = "flow"
+    summary = "A parameter that is given data is never read."
+
+    valid = (
+        Example(
+            "import jax\n\n@jax.jit\ndef f(x, y):\n    return x + y\n\ndef g(a, b):\n    return f(a, b)\n", "both read"
+        ),
+        Example(
+            "import jax\n\ndef f(xs):\n    def body(carry, x):\n        return carry + 1, None\n"
+            "    return jax.lax.scan(body, 0, xs)\n",
+            "prescribed",
+        ),
+    )
+    invalid = (
+        Example(
+            "import jax\n\n@jax.jit\ndef f(x, y, n):  #?\n    return x + n\n\ndef g(a, b):\n    return f(a, b, a)\n",
+            "never read",
+        ),
+        Example(
+            "import jax\n\ndef train(params, x):\n    def loss(p, x):  #!\n        return (params * x).sum()\n"
+            "    return jax.grad(loss)(params, x)\n",
+            "the differentiated one",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every transformed function and every parameter that is never read."""
+        flow = flow_of(program)
+        yield from strongest(_all(program, flow))
+
+
+def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
+    for op in program.walk():
+        if op.name == "py.unread" and op.attrs.get("kind") == "parameter":
+            holder = flow.holder(op)
+            if holder is not None and holder.name in _OURS and _counts(op):
+                yield _ignored(op, holder)
+        elif op.name in _OURS and op.regions:
+            region = op.regions[0]
+            if not any(_is_note(inner) for inner in region.ops):
+                yield proved(IgnoredArgument.name, region.span, f"`{region.label}` reads all its parameters")
+
+
+def _is_note(op: Op) -> bool:
+    return op.name == "py.unread" and op.attrs.get("kind") == "parameter"
+
+
+def _counts(note: Op) -> bool:
+    values, attrs = note.attrs.get("values"), note.attrs
+    dictated = attrs.get("method") or attrs.get("stub") or note.text("function") == "lambda"
+    return not dictated and not _SAYS_SO.search(note.text("name")) and bool(values) and attrs.get("read") != 0
+
+
+def _ignored(note: Op, holder: Op) -> Obligation:
+    name, function = note.text("name"), note.text("function")
+    zero = _is_differentiated(note, holder)
+    if is_test(note.span):
+        return proved(IgnoredArgument.name, note.span, "this is test code")
+    return Obligation(
+        IgnoredArgument.name,
+        note.span,
+        Verdict.VIOLATED,
+        severity=Severity.ERROR if zero else Severity.WARNING,
+        message=f"`{function}` never reads its parameter `{name}`" + (", so its gradient is zero" if zero else ""),
+        current=f"`{name}` is given data, and the body of `{function}` never mentions it",
+        expected=f"`{function}` uses `{name}`, or does not take it",
+        steps=(Step(holder.span, f"`{function}` is given data for `{name}` here"),),
+        suggestion=f"use `{name}`, remove it, or call it `_{name}` if it only fits an interface",
+    )
+
+
+def _is_differentiated(note: Op, holder: Op) -> bool:
+    options, values = holder.attrs.get("options"), note.attrs.get("values")
+    if holder.name != "grad" or not isinstance(options, Mapping) or not isinstance(values, tuple):
+        return False
+    inside = holder.regions[0].params
+    first = next((value for value in values if isinstance(value, Value)), None)
+    argnums = options.get("argnums", 0)
+    wanted = argnums if isinstance(argnums, tuple) else (argnums,)
+    return first in inside and note.attrs.get("position") in wanted

@@ -1,0 +1,145 @@
+"""The rule `result-discarded`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.index import is_pure
+from jaxaudit.analyses.lineage.versions import is_update
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.ops import MAPPED
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.flow.words import called, is_test, proved, unknown
+from jaxaudit.rules.merge import strongest
+
+_PURE = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.scipy.", "jax.random.", "jax.image.", "jax.tree.")
+# Called for the exception that they raise, or they only look at types.
+_CHECKS = frozenset("broadcast_shapes result_type promote_types shape ndim dtype issubdtype asarray array".split())
+_TRANSFERS = frozenset(("with_sharding_constraint", "stop_gradient"))
+
+
+class ResultDiscarded(Rule):
+    """The result of a function that only computes is thrown away.
+
+    ## What it does
+
+    Looks at every call that stands as a statement. Where it is a pure function (`x.at[i].set(v)`, `_replace`,
+    `replace`, `apply_updates`, an optimizer's `update`, `jax.tree.map` with a pure function, functions of `jax.numpy`
+    and `jax.lax`), nothing at all happens.
+
+    ## Why is this bad?
+
+    Arrays and records cannot be changed in place: an update gives a new one. Python accepts the statement, and the
+    program goes on with the old value.
+
+    ## Example
+
+    ```python
+    buffer.at[i].set(reward)
+    return buffer
+    ```
+
+    ## Use instead
+
+    ```python
+    buffer = buffer.at[i].set(reward)
+    return buffer
+    ```
+
+    ## When it cannot tell
+
+    When the statement stands where an exception is expected, or when the mapped function of `tree.map` may have
+    effects. A call that compiles or checks something on purpose is left alone.
+    """
+
+    name = "result-discarded"
+    family = "flow"
+    summary = "A pure function is called and its result is dropped."
+
+    valid = (
+        Example("def f(x, i, v):\n    x = x.at[i].set(v)\n    return x\n", "kept"),
+        Example("import jax\n\ndef f(tree):\n    jax.tree.map(print, tree)\n", "mapped for its effect"),
+        Example(
+            "import jax.numpy as jnp\nimport pytest\n\ndef test_f(x):\n    with pytest.raises(TypeError):\n"
+            "        jnp.sort(x, axis='no')\n",
+            "meant to fail",
+        ),
+        Example("def f(names):\n    names.sort()\n    return names\n", "a list sorts in place"),
+    )
+    invalid = (
+        Example("def f(x, i, v):\n    x.at[i].set(v)  #!\n    return x\n", "an update"),
+        Example(
+            "from typing import NamedTuple\n\nclass State(NamedTuple):\n    x: float\n    t: int\n\n"
+            "def step(x):\n    state = State(x, 0)\n    state._replace(t=1)  #!\n    return state\n",
+            "a record",
+        ),
+        Example(
+            "import jax\nimport optax\n\ndef step(params, grads):\n    optax.apply_updates(params, grads)  #!\n"
+            "    return params\n",
+            "new parameters",
+        ),
+        Example("import jax\n\ndef f(g):\n    jax.lax.pmean(g, 'i')  #!\n    return g\n", "a collective"),
+        Example(
+            "import jax\n\ndef f(p, g):\n    jax.tree.map(lambda a, b: a - b, p, g)  #!\n    return p\n", "a tree map"
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every update, and every pure call that stands as a statement."""
+        flow = flow_of(program)
+        yield from strongest(_all(program, flow))
+
+
+def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
+    for op in program.walk():
+        if op.name == "py.drop":
+            yield from _dropped(op, flow)
+        elif is_update(op):
+            yield proved(ResultDiscarded.name, op.span, f"the result of `{called(op)}` is not dropped where it is made")
+
+
+def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
+    op = flow.made_at(note.span, note)
+    if op is None or not (is_update(op) or _only_computes(op, flow)):
+        return
+    if note.attrs.get("guarded"):
+        yield unknown(ResultDiscarded.name, op.span, "it stands where an exception is expected")
+    elif op.name == "tree.map" and (not is_pure(op) or not op.regions[0].results):
+        yield unknown(ResultDiscarded.name, op.span, "the mapped function may be there for its effects")
+    else:
+        yield _lost(op, sure=not note.attrs.get("module") and (is_update(op) or not is_test(op.span)))
+
+
+def _only_computes(op: Op, flow: Flow) -> bool:
+    function = op.text("function")
+    last = function.rpartition(".")[2]
+    if op.name == "tree.map":
+        return True
+    if op.regions or op.name in MAPPED or last in _CHECKS:
+        return False
+    if function.startswith(_PURE):
+        return not op.name.startswith(("py.", "array.shape", "device.")) or last in _TRANSFERS
+    return op.name.startswith("array.") and op.name not in ("array.shape", "array.numpy") and _on_jax_array(op, flow)
+
+
+def _on_jax_array(op: Op, flow: Flow) -> bool:
+    """A method such as `sort` changes lists and NumPy arrays in place: it is pure on arrays of JAX alone."""
+    first = next(iter(op.arguments.values()), None)
+    made = flow.maker(first) if isinstance(first, Value) else None
+    return made is not None and (made.text("function").startswith(_PURE) or made.name == "array.scatter")
+
+
+def _lost(op: Op, *, sure: bool) -> Obligation:
+    name = called(op)
+    return Obligation(
+        ResultDiscarded.name,
+        op.span,
+        Verdict.VIOLATED,
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        message=f"the result of `{name}` is dropped, so this statement does nothing",
+        current=f"`{name}` changes nothing in place: it gives a new value, and nobody keeps it",
+        expected="the new value is bound to a name and used from here on",
+        suggestion=f"assign the result of `{name}`, or delete the statement",
+    )

@@ -1,0 +1,188 @@
+"""The rule `stale-value`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.keys.holders import carried
+from jaxaudit.analyses.lineage import Flow, Version, flow_of, versions
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.ops import LOOPS
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.flow.words import called, is_test, proved
+from jaxaudit.rules.merge import strongest
+from jaxaudit.spans import Span
+
+
+class StaleValue(Rule):
+    """An updated value is made and never read, while the old one goes on.
+
+    ## What it does
+
+    Finds every variable that nothing reads and that holds a newer version of another one: the result of
+    `x.at[i].set(v)`, `_replace`, `apply_updates`, the state that an optimizer's `update` gives, or what a function
+    hands back in the place of its own parameter. If the old version is read afterwards, or in the next turn of the
+    loop, the update is lost.
+
+    ## Why is this bad?
+
+    The program runs and gives numbers: the hidden state never moves, the optimizer stays at its first step, the
+    counter stands still.
+
+    ## Example
+
+    ```python
+    for token in tokens:
+        new_h, logits = step(params, h, token)
+    ```
+
+    ## Use instead
+
+    ```python
+    for token in tokens:
+        h, logits = step(params, h, token)
+    ```
+
+    ## When it cannot tell
+
+    A function may be called for one of its results alone. Then it is a warning, unless each turn of a loop depends on
+    the one before. Names that begin with an underscore say that the value is not wanted.
+    """
+
+    name = "stale-value"
+    family = "flow"
+    summary = "A newer version of a value is made and never read, while the old one is used on."
+
+    valid = (
+        Example(
+            "def step(h, x):\n    h = h + x\n    return h, h * 2\n\ndef run(h, xs):\n    for x in xs:\n"
+            "        h, y = step(h, x)\n    return h\n",
+            "fed back",
+        ),
+        Example(
+            "def step(h, x):\n    h = h + x\n    return h, h * 2\n\ndef score(h, xs):\n    total = 0.0\n"
+            "    for x in xs:\n        _, y = step(h, x)\n        total = total + y\n    return total\n",
+            "not wanted",
+        ),
+        Example("def f(x, v):\n    y = x.at[0].set(v)\n    return x, y\n", "both versions are used"),
+    )
+    invalid = (
+        Example(
+            "import jax.numpy as jnp\n\ndef step(w, h, x):\n    h = jnp.tanh(h @ w + x)\n    return h, h @ w\n\n"
+            "def run(w, h, x):\n    for _ in range(4):\n        new_h, x = step(w, h, x)  #!\n    return x\n",
+            "never fed back",
+        ),
+        Example("def f(x, v):\n    y = x.at[0].set(v)  #!\n    return x\n", "the old one is returned"),
+        Example(
+            "import optax\n\ntx = optax.adam(1e-3)\n\ndef update(params, state, grads):\n"
+            "    updates, new_state = tx.update(grads, state)  #!\n"
+            "    return optax.apply_updates(params, updates), state\n",
+            "the optimizer's state",
+        ),
+        Example(
+            "def step(h, x):\n    h = h + x\n    return h, h * 2\n\ndef f(h, x):\n    new_h, y = step(h, x)  #?\n"
+            "    return y + h\n",
+            "called for its other result",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every unread newer version, and every loop that carries a newer version on."""
+        flow = flow_of(program)
+        yield from strongest(one for op in program.walk() for one in _judge(op, flow))
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """An unread version, the variable with the old one, and the read that still sees it."""
+
+    note: Op
+    made: Op
+    plain: bool
+    variable: str
+    leaves: tuple[Value, ...]
+    read: Span
+    next_turn: bool
+
+
+def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
+    if op.name == "py.unread" and op.attrs.get("kind") == "variable":
+        loss = _lost(op, flow)
+        if loss is not None:
+            yield _told(loss, flow)
+    elif op.name in LOOPS and op.regions:
+        yield from _carried_on(op, flow)
+
+
+def _lost(note: Op, flow: Flow) -> _Loss | None:
+    name, span = note.text("name"), note.attrs.get("made")
+    if name.startswith("_") or not isinstance(span, Span):
+        return None
+    stale, values = note.attrs.get("stale"), note.attrs.get("values")
+    if not isinstance(stale, Mapping) or not isinstance(values, tuple):
+        return None
+    found = _version(note, span, values, flow)
+    for variable, (leaves, read, next_turn) in stale.items():
+        if found is not None and leaves and found.old >= set(leaves):
+            return _Loss(note, found.op, found.plain, variable, leaves, read, next_turn)
+    return None
+
+
+def _version(note: Op, span: Span, values: tuple[Value, ...], flow: Flow) -> Version | None:
+    made = flow.made_at(span, note)
+    if made is not None and made.name == "py.replace":
+        old = made.attrs.get("values")
+        return Version(frozenset(old), made, plain=True) if isinstance(old, tuple) and old else None
+    found = [versions(flow, value) for value in values]
+    known = [one for one in found if one is not None]
+    # A container is a newer version only if every part of it is.
+    if not known or len(known) < len(found):
+        return None
+    old = frozenset(value for one in known for value in one.old)
+    return Version(old, known[0].op, all(one.plain for one in known))
+
+
+def _told(loss: _Loss, flow: Flow) -> Obligation:
+    name, maker = loss.note.text("name"), called(loss.made)
+    when = "in the next turn" if loss.next_turn else f"on line {loss.read.line}"
+    sure = _is_sure(loss, flow) and not is_test(loss.note.span)
+    return Obligation(
+        StaleValue.name,
+        loss.note.span,
+        Verdict.VIOLATED,
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        message=f"`{name}`, the newer `{loss.variable}`, is never read; the old one is used {when}",
+        current=f"`{maker}` gives `{name}`, nobody reads it, and `{loss.variable}` stays as it was",
+        expected=f"whoever reads `{loss.variable}` from here on reads the newer version",
+        steps=(
+            Step(loss.made.span, f"`{maker}` makes a newer version of `{loss.variable}`"),
+            Step(loss.read, f"`{loss.variable}` is read here, unchanged"),
+        ),
+        suggestion=f"bind the result to `{loss.variable}`, or name it `_` if it is not wanted",
+    )
+
+
+def _is_sure(loss: _Loss, flow: Flow) -> bool:
+    if loss.plain:
+        return True
+    region = flow.places.region_of[loss.note]
+    loop = flow.places.holder.get(id(region))
+    if loop is None or loop.name not in LOOPS:
+        return False
+    turns = carried(loop, region)
+    kept = any(param in loss.leaves and region.results[at : at + 1] == (param,) for param, _, at in turns)
+    after = flow.reached(loss.made.results)
+    feeds = any(param in loss.made.operands and after & set(region.results[at : at + 1]) for param, _, at in turns)
+    return kept or (loss.next_turn and feeds)
+
+
+def _carried_on(op: Op, flow: Flow) -> Iterator[Obligation]:
+    region = op.regions[-1]
+    for param, _, at in carried(op, region):
+        left = region.results[at] if at < len(region.results) else None
+        found = None if left is None else versions(flow, left)
+        if found is not None and param in found.old and param.name:
+            reason = f"the newer `{param.name}` that `{called(found.op)}` makes goes into the next turn"
+            yield proved(StaleValue.name, found.op.span, reason)

@@ -1,0 +1,111 @@
+"""The rule `swapped-arguments`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.flow.words import is_test, proved
+from jaxaudit.rules.merge import strongest
+
+
+class SwappedArguments(Rule):
+    """Two positional arguments stand in each other's place.
+
+    ## What it does
+
+    Compares the names of positional arguments with the names of the parameters they go to. Where two arguments are
+    named exactly like each other's parameter, they are swapped.
+
+    ## Why is this bad?
+
+    Arrays of equal shape go through either way, and the result is wrong without a sound.
+
+    ## Example
+
+    ```python
+    def discounted(rewards, values, gamma): ...
+
+
+    discounted(values, rewards, 0.99)
+    ```
+
+    ## Use instead
+
+    ```python
+    discounted(rewards, values, 0.99)
+    ```
+
+    ## When it cannot tell
+
+    Some functions are called both ways round on purpose, such as a divergence that is made symmetric. If the same
+    function is called in the right order beside it, or the caller merely turns its own arguments round, it is no
+    error.
+    """
+
+    name = "swapped-arguments"
+    family = "flow"
+    summary = "Two positional arguments carry the names of each other's parameter."
+
+    valid = (
+        Example("def f(x, y):\n    return x - y\n\ndef g(x, y):\n    return f(x, y)\n", "in order"),
+        Example(
+            "def kl(p, q):\n    return (p * (p / q)).sum()\n\ndef js(p, q):\n    return kl(p, q) + kl(q, p)\n",
+            "both ways round",
+        ),
+    )
+    invalid = (
+        Example(
+            "def advantage(rewards, values):\n    return rewards - values\n\ndef loss(batch, net):\n"
+            "    values = net(batch)\n    rewards = batch['rewards']\n"
+            "    return advantage(values, rewards).mean()  #!\n",
+            "crosswise",
+        ),
+        Example("def f(x, y):\n    return x - y\n\ndef g(x, y):\n    return f(y, x)  #?\n", "turned round"),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every call whose positional arguments are named like parameters."""
+        flow = flow_of(program)
+        notes: defaultdict[tuple[int, str], list[Op]] = defaultdict(list)
+        for op in program.walk():
+            if op.name == "py.passed":
+                notes[id(flow.places.region_of[op]), op.text("function")].append(op)
+        yield from strongest(_judge(op, beside, flow) for beside in notes.values() for op in beside)
+
+
+def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
+    pair = _crossed(op)
+    if pair is None:
+        return proved(SwappedArguments.name, op.span, f"no two arguments of `{op.text('function')}` cross")
+    if any(_crossed(other) is None for other in beside):
+        reason = f"`{op.text('function')}` is called in both orders here"
+        return proved(SwappedArguments.name, op.span, reason)
+    first, second = pair
+    own = op.attrs.get("own")
+    turned = isinstance(own, tuple) and first in own and second in own
+    doubtful = turned or len(beside) > 1 or is_test(op.span)
+    return Obligation(
+        SwappedArguments.name,
+        op.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if doubtful else Severity.ERROR,
+        message=f"`{first}` and `{second}` are swapped in the call of `{op.text('function')}`",
+        current=f"`{first}` goes to the parameter `{second}`, and `{second}` to `{first}`",
+        expected="each goes to the parameter of its own name",
+        suggestion=f"exchange the two arguments, or give them by keyword: `{first}=...`",
+    )
+
+
+def _crossed(op: Op) -> tuple[str, str] | None:
+    written, params = op.attrs.get("written"), op.attrs.get("params")
+    if not isinstance(written, tuple) or not isinstance(params, tuple):
+        return None
+    for i, name in enumerate(written):
+        if name and name in params and (j := params.index(name)) > i and j < len(written) and written[j] == params[i]:
+            return name, written[j]
+    return None
