@@ -73,5 +73,7 @@ def trip_count(it: Interpreter, iterable: Abstract) -> int | None:
     if isinstance(iterable, Zip):
         counts = [trip_count(it, part) for part in iterable.parts]
         return min((count for count in counts if count is not None), default=None)
+    if isinstance(iterable, Const) and isinstance(iterable.value, str | bytes):
+        return len(iterable.value)
     items = known_items(it, iterable)
     return None if items is None else len(items)
