@@ -5,36 +5,108 @@ Nothing is executed on a device. Exceptions that the user's code or JAX raises w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from jaxaudit.ir import Program, Root
+from jaxaudit.frontends.jaxpr import compat, patches
+from jaxaudit.frontends.jaxpr.equations import Body, Context
+from jaxaudit.frontends.jaxpr.files import set_user_roots, shown
+from jaxaudit.frontends.jaxpr.records import RECORDS, Records
+from jaxaudit.frontends.jaxpr.variables import text_of
+from jaxaudit.frontends.jaxpr.writer import Writer
+from jaxaudit.frontends.source.modules import comments_of
+from jaxaudit.ir import Program, Region, Root, Value
+from jaxaudit.spans import Span
 
 
-def install_markers() -> None:
-    """Patch JAX's transformations so that jaxprs tell their boundaries; call it before importing the user's module."""
-    raise NotImplementedError
+def install_markers(*, library: bool = False) -> None:
+    """Patch JAX's transformations so that jaxprs tell their boundaries; call it before importing the user's module.
+
+    What libraries do inside themselves stays unmarked, unless `library` asks for it.
+    """
+    patches.install(library=library)
 
 
 def uninstall_markers() -> None:
     """Undo `install_markers`."""
-    raise NotImplementedError
+    patches.uninstall()
 
 
 class Lowering:
     """Lowers any number of jaxprs into one program, whose values and types live together."""
 
-    def __init__(self, user_roots: Sequence[str] = ()) -> None:
-        self.user_roots = tuple(user_roots)
-        """Folders whose files are the user's although they lie where libraries are installed."""
+    def __init__(self, user_roots: Sequence[str] = (), records: Records | None = None) -> None:
+        """Start a program; `user_roots` are folders of the user's that lie where libraries are installed."""
+        if user_roots:
+            set_user_roots(user_roots)
+        self._writer = Writer(RECORDS if records is None else records)
+        self._roots: list[Root] = []
 
-    def add(self, closed: Any, *, name: str, path: str, arg_names: Sequence[str] = (), records: Any = None) -> Root:
-        """Lower one closed jaxpr as a root; `records` are those of the markers, by default all that were made."""
-        raise NotImplementedError
+    def add(self, closed: Any, *, name: str, path: str, arg_names: Sequence[str] = ()) -> Root:
+        """Lower one closed jaxpr as a root of the program."""
+        writer = self._writer
+        jaxpr, function = compat.open_jaxpr(closed), compat.function_of(closed)
+        span = writer.place(function, Span(shown(path), 1, 0, 1, 0))
+        names = _names(arg_names, function.arguments, len(jaxpr.invars))
+        params = [
+            writer.value(span, compat.type_of(variable), known)
+            for variable, known in zip(jaxpr.invars, names, strict=True)
+        ]
+        with writer.builder.nested("root", name, span, params) as region:
+            self._constants(closed, span)
+            out = Body(writer, closed, Context(span)).run(params)
+            results = tuple(writer.materialise(one, span) for one in out)
+        writer.builder.close(region, results)
+        return self._rooted(name, path, region)
+
+    def _rooted(self, name: str, path: str, region: Region) -> Root:
+        root = Root(name, shown(path), region)
+        self._roots.append(root)
+        return root
+
+    def _constants(self, closed: Any, span: Span) -> None:
+        """Write down the arrays that the jaxpr or one inside it is closed over, each once."""
+        writer = self._writer
+        writer.constants.clear()
+        for variable, value in _closed_over(closed, set()):
+            if id(value) not in writer.constants:
+                made: Value = writer.materialise(_scalar(value), span)
+                kind = compat.type_of(variable)
+                if kind is not None:
+                    writer.types[made] = kind
+                writer.constants[id(value)] = made
 
     def program(self) -> Program:
         """Give all roots so far as a program, with exact types and the comments of the files they touch."""
-        raise NotImplementedError
+        comments = {path: comments_of(text) for path in sorted(self._writer.paths) if "#" in (text := text_of(path))}
+        return Program(tuple(self._roots), "jaxpr", comments, self._writer.types)
+
+
+def _names(given: Sequence[str], known: Sequence[str] | None, count: int) -> Sequence[str]:
+    for names in (given, known or ()):
+        if len(names) == count:
+            return [name or "" for name in names]
+    return [""] * count
+
+
+def _closed_over(closed: Any, seen: set[int]) -> Iterator[tuple[Any, Any]]:
+    jaxpr = compat.open_jaxpr(closed)
+    if id(jaxpr) in seen:
+        return
+    seen.add(id(jaxpr))
+    yield from zip(jaxpr.constvars, compat.consts_of(closed), strict=False)
+    for equation in jaxpr.eqns:
+        for inner in compat.inner_jaxprs(equation.params):
+            yield from _closed_over(inner, seen)
+
+
+def _scalar(value: Any) -> int | float | bool | None:
+    """Give a constant array's value where it is a single number."""
+    kind = getattr(value, "dtype", None)
+    if getattr(value, "shape", None) != () or kind is None or str(kind).startswith("key"):
+        return None
+    item = value.item()
+    return item if isinstance(item, bool | int | float) else None
 
 
 def trace_and_lower(
@@ -47,9 +119,27 @@ def trace_and_lower(
     static_argnums: Sequence[int] = (),
 ) -> Program:
     """Trace a function with abstract or real arguments and lower what was seen; the markers are put in for the time."""
-    raise NotImplementedError
+    closed = traced(fn, args, kwargs, static_argnums=static_argnums)
+    lowering = Lowering()
+    lowering.add(closed, name=name, path=path)
+    return lowering.program()
 
 
-def lower_closed(closed: Any, *, name: str, path: str, arg_names: Sequence[str], records: Any = None) -> Root:
+def traced(
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], *, static_argnums: Sequence[int] = ()
+) -> Any:
+    """Trace a function with the markers put in; they stay in when they were in before."""
+    before = patches.is_installed()
+    install_markers()
+    try:
+        return compat.jax.make_jaxpr(fn, static_argnums=tuple(static_argnums))(*args, **kwargs)
+    finally:
+        if not before:
+            uninstall_markers()
+
+
+def lower_closed(
+    closed: Any, *, name: str, path: str, arg_names: Sequence[str], records: Records | None = None
+) -> Root:
     """Lower one closed jaxpr; use `Lowering` where the types are wanted as well."""
-    return Lowering().add(closed, name=name, path=path, arg_names=arg_names, records=records)
+    return Lowering(records=records).add(closed, name=name, path=path, arg_names=arg_names)

@@ -1,0 +1,174 @@
+"""Calls: `jit`, `checkpoint`, custom derivatives and device maps. A library's own calls are inlined at the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jaxaudit.frontends.jaxpr import compat
+from jaxaudit.frontends.jaxpr.files import JAX, USER, layer_of
+from jaxaudit.frontends.jaxpr.frames import caller_layer
+from jaxaudit.frontends.jaxpr.primitives.base import plain
+from jaxaudit.frontends.jaxpr.sites import Site
+from jaxaudit.ir import Region, Value
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.jaxpr.equations import Body
+
+_JAXPR_PARAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
+
+
+def jit(body: Body, equation: Any, site: Site) -> None:
+    """Lower a compiled call; what JAX or a library compiles for itself is no boundary to the user."""
+    jaxpr = _jaxpr(equation)
+    if not _is_users(body, compat.function_of(jaxpr), site):
+        inlined(body, equation, site)
+        return
+    donated = equation.params.get("donated_invars", ())
+    attrs: dict[str, object] = {"spelling": "jax.jit", "options": {}}
+    if any(donated):
+        attrs["donated"] = tuple(bool(one) for one in donated)
+    _body_op(body, "jit", equation, site, attrs)
+
+
+def checkpoint(body: Body, equation: Any, site: Site) -> None:
+    """Lower a checkpointed call; the one in a backward pass computes the forward pass again."""
+    again = bool(equation.params.get("differentiated"))
+    attrs: dict[str, object] = {"policy": plain(equation.params.get("policy"))}
+    if again:
+        attrs["recomputed"] = True
+    _body_op(body, "checkpoint", equation, site, attrs, recomputed=again)
+
+
+def custom_jvp(body: Body, equation: Any, site: Site) -> None:
+    """Lower a call of a function with its own forward derivative."""
+    _custom("custom_jvp", body, equation, site)
+
+
+def custom_vjp(body: Body, equation: Any, site: Site) -> None:
+    """Lower a call of a function with its own backward derivative."""
+    _custom("custom_vjp", body, equation, site)
+
+
+def _custom(name: str, body: Body, equation: Any, site: Site) -> None:
+    if layer_of(compat.function_of(_jaxpr(equation)).path) == USER:
+        _body_op(body, name, equation, site, {})
+    else:
+        inlined(body, equation, site)
+
+
+def shard_map(body: Body, equation: Any, site: Site) -> None:
+    """Lower one program a shard; `pmap` is made of it since jax 0.8."""
+    record = site.around.control or body.context.control
+    params = equation.params
+    specs = params.get("in_specs", params.get("in_names", ()))
+    attrs: dict[str, object] = {
+        "in_specs": plain(specs),
+        "out_specs": plain(params.get("out_specs", params.get("out_names", ()))),
+        "mesh": str(params.get("mesh")),
+        "check": bool(params.get("check_vma", params.get("check_rep", False))),
+        "in_axes": tuple(_first_axis(spec) for spec in specs),
+    }
+    is_pmap = record is not None and record.kind == "pmap"
+    if is_pmap and record is not None:
+        attrs["axis_name"] = plain(record.options.get("axis_name"))
+        attrs["function"] = record.function
+    _body_op(body, "pmap" if is_pmap else "shard_map", equation, site, attrs)
+
+
+def pmap(body: Body, equation: Any, site: Site) -> None:
+    """Lower `pmap` as it was before jax 0.8."""
+    axes = tuple(equation.params.get("in_axes", ()))
+    attrs: dict[str, object] = {"in_axes": axes, "axis_name": plain(equation.params.get("axis_name"))}
+    _body_op(body, "pmap", equation, site, attrs)
+
+
+def _first_axis(spec: Any) -> int | None:
+    """Give the first axis that a spec spreads over devices; None when the array is the same everywhere."""
+    if hasattr(spec, "items"):
+        return min((int(axis) for axis in spec), default=None)
+    return next((axis for axis, names in enumerate(spec) if names is not None), None)
+
+
+def inlined(body: Body, equation: Any, site: Site) -> None:
+    """Lower a call as if its equations stood here, all of them at the user's call."""
+    jaxpr = _jaxpr(equation)
+    function = compat.function_of(jaxpr)
+    inner = body.inner(jaxpr, site, inlined=layer_of(function.path) == JAX and not _has_user_code(jaxpr))
+    body.bind(equation.outvars, inner.run([body.read(atom) for atom in equation.invars]))
+
+
+def _has_user_code(jaxpr: Any) -> bool:
+    """JAX's own wrapper around a user's function, such as that of `pmap`, hides nothing."""
+    return any(True for one in compat.open_jaxpr(jaxpr).eqns for _ in compat.inner_jaxprs(one.params))
+
+
+def _jaxpr(equation: Any) -> Any:
+    return next(equation.params[name] for name in _JAXPR_PARAMS if compat.is_jaxpr(equation.params.get(name)))
+
+
+def _is_users(body: Body, function: compat.Function, site: Site) -> bool:
+    layer = layer_of(function.path)
+    if layer in (USER, JAX):
+        return layer == USER
+    return not body.context.inlined and caller_layer(site.frames) in (USER, "")
+
+
+def _body_op(
+    body: Body, name: str, equation: Any, site: Site, attrs: dict[str, object], *, recomputed: bool = False
+) -> None:
+    jaxpr = _jaxpr(equation)
+    function = compat.function_of(jaxpr)
+    operands = body.values(equation.invars, site.span)
+    region = enter(body, jaxpr, site, operands, recomputed=recomputed)
+    attrs = {"function": readable(function.name), **attrs}
+    leave(body, name, site, equation.outvars, operands, attrs, (region,))
+
+
+def readable(name: str) -> str:
+    """Name a function for people."""
+    return name.replace("<lambda>", "lambda")
+
+
+def parameters(body: Body, jaxpr: Any, site: Site, skip: int = 0) -> list[Value]:
+    """Make the parameters of a region from the variables of a jaxpr, named as the function names them."""
+    variables = compat.open_jaxpr(jaxpr).invars
+    names = compat.function_of(jaxpr).arguments or ()
+    names = names if len(names) == len(variables) else ("",) * len(variables)
+    place = body.writer.place(compat.function_of(jaxpr), site.span)
+    return [
+        body.writer.value(place, compat.type_of(variable), name or "")
+        for variable, name in list(zip(variables, names, strict=True))[skip:]
+    ]
+
+
+def enter(
+    body: Body, jaxpr: Any, site: Site, operands: Sequence[Value], *, consts: int = 0, recomputed: bool = False
+) -> Region:
+    """Lower a jaxpr in a region of its own; its first `consts` operands are seen from outside, not handed in."""
+    params = parameters(body, jaxpr, site, consts)
+    function = compat.function_of(jaxpr)
+    place = body.writer.place(function, site.span)
+    with body.writer.builder.nested("function", readable(function.name), place, params) as region:
+        inner = body.inner(jaxpr, site, recomputed=recomputed)
+        out = inner.run([*operands[:consts], *params])
+        results = tuple(body.writer.materialise(one, site.span) for one in out)
+    body.writer.builder.close(region, results)
+    return region
+
+
+def leave(
+    body: Body,
+    name: str,
+    site: Site,
+    outs: Sequence[Any],
+    operands: Sequence[Value],
+    attrs: Mapping[str, object],
+    regions: Sequence[Region],
+) -> None:
+    """Append the op that holds regions, with results for the variables of its equation."""
+    inner = regions[-1].results
+    names = [inner[i].name if len(inner) == len(outs) else "" for i in range(len(outs))]
+    results = [body.writer.value(site.span, compat.type_of(out), known) for out, known in zip(outs, names, strict=True)]
+    body.writer.hold(name, site, operands, attrs, results, regions)
+    body.bind(outs, results)

@@ -1,0 +1,151 @@
+"""What this front end needs of JAX, in one shape for jax 0.6 to 0.12: the only file that touches its private side.
+
+JAX is loaded by name at import, so that the rest of the package never depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from types import CodeType
+from typing import Any, NamedTuple
+
+from jaxaudit.ir import ArrayType
+
+jax: Any = import_module("jax")
+lax: Any = import_module("jax.lax")
+tree_util: Any = import_module("jax.tree_util")
+api_util: Any = import_module("jax.api_util")
+ad: Any = import_module("jax.interpreters.ad")
+batching: Any = import_module("jax.interpreters.batching")
+mlir: Any = import_module("jax.interpreters.mlir")
+_core: Any = import_module("jax.extend.core")
+_private_core: Any = import_module("jax._src.core")
+
+JAX_FOLDER = str(Path(jax.__file__).parent)
+VERSION: str = jax.__version__
+
+SEQUENCES: tuple[type, ...] = (tuple, list)
+"""What holds several parameters of an equation."""
+
+Primitive: Any = _core.Primitive
+Tracer: Any = jax.core.Tracer
+ShapedArray: Any = jax.core.ShapedArray
+
+
+class Function(NamedTuple):
+    """The Python function that a jaxpr was traced from, as JAX remembers it."""
+
+    name: str = ""
+    path: str = ""
+    line: int = 0
+    arguments: tuple[str, ...] | None = None
+    results: tuple[str, ...] | None = None
+    traced_for: str = ""
+
+
+def open_jaxpr(closed: Any) -> Any:
+    """Give the jaxpr inside a closed one; since 0.12 they are one class."""
+    return closed.jaxpr if hasattr(closed, "jaxpr") else closed
+
+
+def consts_of(closed: Any) -> Sequence[Any]:
+    """Give the constants a jaxpr is closed over, one for each of its `constvars`."""
+    return getattr(closed, "consts", ())
+
+
+def is_jaxpr(thing: Any) -> bool:
+    """Tell whether a parameter of an equation is a jaxpr, open or closed."""
+    return isinstance(thing, _core.Jaxpr | _core.ClosedJaxpr)
+
+
+def inner_jaxprs(params: Mapping[str, Any]) -> Iterator[Any]:
+    """Give every jaxpr among the parameters of an equation."""
+    for param in params.values():
+        for item in param if isinstance(param, SEQUENCES) else (param,):
+            if is_jaxpr(item):
+                yield item
+
+
+def is_literal(atom: Any) -> bool:
+    """Tell whether an operand of an equation is a constant written into it."""
+    return isinstance(atom, _core.Literal)
+
+
+def type_of(atom: Any) -> ArrayType | None:
+    """Give the shape and dtype of a variable; None for tokens and other things that are no arrays."""
+    return _type_of(atom.aval)
+
+
+@lru_cache(maxsize=4096)
+def _type_of(aval: Any) -> ArrayType | None:
+    aval = getattr(aval, "inner_aval", aval)
+    shape, dtype = getattr(aval, "shape", None), getattr(aval, "dtype", None)
+    if shape is None or dtype is None:
+        return None
+    sizes = tuple(int(size) if isinstance(size, int) or hasattr(size, "__index__") else -1 for size in shape)
+    return ArrayType(sizes, str(dtype), bool(getattr(aval, "weak_type", False)))
+
+
+def is_key(atom: Any) -> bool:
+    """Tell whether a variable holds typed random keys."""
+    dtype = getattr(atom.aval, "dtype", None)
+    return dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
+
+
+def function_of(jaxpr: Any) -> Function:
+    """Give the function a jaxpr was traced from."""
+    info = getattr(open_jaxpr(jaxpr), "debug_info", None)
+    if info is None:
+        return Function()
+    name, _, place = (getattr(info, "func_src_info", None) or "").partition(" at ")
+    path, _, line = place.rpartition(":")
+    number = int(line) if line.isdigit() else 0
+    return Function(name, path, number, info.arg_names, info.result_paths, getattr(info, "traced_for", "") or "")
+
+
+def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
+    """Give how many operands of a scan are constants and how many are carried."""
+    if "ft_in" in params:
+        consts, carry, _ = params["ft_in"].unpack()
+        return len(consts), len(carry)
+    return params["num_consts"], params["num_carry"]
+
+
+Frame = tuple[CodeType, int]
+"""A frame of a traceback: the code and the offset of the instruction that was running."""
+
+
+def frames_of(equation: Any) -> Sequence[Frame]:
+    """Give the Python frames that made an equation, innermost first."""
+    traceback = equation.source_info.traceback
+    if traceback is None:
+        return ()
+    codes, offsets = traceback.raw_frames()
+    return tuple(zip(codes, offsets, strict=True))
+
+
+def name_stack(equation: Any) -> Iterator[tuple[bool, str]]:
+    """Give the scopes and transformations around an equation, outermost first; True for scopes."""
+    for item in equation.source_info.name_stack.stack:
+        yield type(item).__name__ == "Scope", item.name
+
+
+def is_recording() -> bool:
+    """Tell whether what runs now ends up in a jaxpr, rather than being computed at once under a bare `vmap`."""
+    trace = _private_core.trace_ctx.trace
+    while trace is not None:
+        if type(trace).__name__ in ("DynamicJaxprTrace", "JaxprTrace"):
+            return True
+        trace = getattr(trace, "parent_trace", None)
+    return False
+
+
+def axes_of_leaves(treedef: Any, axes: Any) -> list[int | None] | None:
+    """Spread a prefix tree of axes (`in_axes`, `out_axes`) over the leaves of a tree; None where it does not fit."""
+    try:
+        return list(api_util.flatten_axes("axes", treedef, axes))
+    except (ValueError, TypeError):
+        return None

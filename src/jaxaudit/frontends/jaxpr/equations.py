@@ -1,0 +1,189 @@
+"""Turns the equations of one jaxpr into ops, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxaudit.frontends.jaxpr import compat, variables
+from jaxaudit.frontends.jaxpr.handlers import HANDLERS
+from jaxaudit.frontends.jaxpr.keys import lower_random
+from jaxaudit.frontends.jaxpr.markers import MARKER
+from jaxaudit.frontends.jaxpr.passages import lower_segment
+from jaxaudit.frontends.jaxpr.primitives import ROWS, UNMODELLED, Equation
+from jaxaudit.frontends.jaxpr.records import Record
+from jaxaudit.frontends.jaxpr.rows import lower_row
+from jaxaudit.frontends.jaxpr.runs import RANDOM, ROW, Run, runs
+from jaxaudit.frontends.jaxpr.segments import Segment, arrange
+from jaxaudit.frontends.jaxpr.sites import Site
+from jaxaudit.frontends.jaxpr.writer import Writer, constant
+from jaxaudit.ir import Argument, Value
+from jaxaudit.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an equation without a place of its own is told by the call around it."""
+
+    span: Span
+    inlined: bool = False
+    """True inside a library's function that the user sees as one call."""
+    recomputed: bool = False
+    """True where a forward pass is run again for the backward pass: its draws are no new draws."""
+    control: Record | None = None
+    """The call that made the equation around, such as that of `pmap`."""
+
+
+@dataclass(slots=True)
+class Body:
+    """The lowering of one jaxpr: what each of its variables is, and which equation made it."""
+
+    writer: Writer
+    jaxpr: Any
+    context: Context
+    env: dict[Any, Argument] = field(default_factory=dict)
+    made: dict[Any, Any] = field(default_factory=dict)
+    sites: list[Site] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    last_use: dict[Any, int] = field(default_factory=dict)
+    """The position of the last equation that reads a variable; past the end for what the jaxpr gives."""
+
+    def run(self, inputs: Sequence[Argument]) -> list[Argument]:
+        """Lower every equation; give what the jaxpr gives."""
+        jaxpr = compat.open_jaxpr(self.jaxpr)
+        self._bind(jaxpr, inputs)
+        outer = self.context
+        surroundings = self.writer.surroundings
+        self.sites = [surroundings.site(one, outer.span, outer.inlined) for one in jaxpr.eqns]
+        self._index(jaxpr)
+        self.runs = runs(jaxpr.eqns, self.sites, self.last_use)
+        stacks = [self.sites[run.start].around.keys for run in self.runs]
+        self.lower(arrange(stacks, self.writer.records.by_uid))
+        return [self.read(out) for out in jaxpr.outvars]
+
+    def _bind(self, jaxpr: Any, inputs: Sequence[Argument]) -> None:
+        for variable, value in zip(jaxpr.constvars, compat.consts_of(self.jaxpr), strict=False):
+            self.env[variable] = self.writer.constants[id(value)]
+        self.env.update(zip(jaxpr.invars, inputs, strict=True))
+
+    def _index(self, jaxpr: Any) -> None:
+        for position, equation in enumerate(jaxpr.eqns):
+            for atom in equation.invars:
+                if not compat.is_literal(atom):
+                    self.last_use[atom] = position
+            self.made.update(dict.fromkeys(equation.outvars, equation))
+        end = len(jaxpr.eqns)
+        self.last_use.update((out, end) for out in jaxpr.outvars if not compat.is_literal(out))
+
+    @property
+    def equations(self) -> Sequence[Any]:
+        """The equations of the jaxpr."""
+        return compat.open_jaxpr(self.jaxpr).eqns
+
+    def read(self, atom: Any) -> Argument:
+        """Give what a variable or literal is in the program."""
+        return constant(atom) if compat.is_literal(atom) else self.env[atom]
+
+    def value(self, atom: Any, span: Span) -> Value:
+        """Give what a variable or literal is, as a value."""
+        argument = self.read(atom)
+        if isinstance(argument, Value):
+            return argument
+        made = self.writer.materialise(argument, span)
+        kind = compat.type_of(atom)
+        if kind is not None:
+            self.writer.types[made] = kind
+        return made
+
+    def values(self, atoms: Sequence[Any], span: Span) -> list[Value]:
+        """Give several variables or literals as values."""
+        return [self.value(atom, span) for atom in atoms]
+
+    def bind(self, outs: Sequence[Any], made: Sequence[Argument]) -> None:
+        """Say what the results of an equation are."""
+        self.env.update(zip(outs, made, strict=True))
+
+    def inner(self, jaxpr: Any, site: Site, *, inlined: bool = False, recomputed: bool = False) -> Body:
+        """Make the lowering of a jaxpr inside an equation of this one."""
+        context = Context(
+            site.span,
+            inlined or (self.context.inlined and not site.own),
+            recomputed or self.context.recomputed,
+            site.around.control or self.context.control,
+        )
+        return Body(self.writer, jaxpr, context)
+
+    def lower(self, items: Sequence[int | Segment]) -> None:
+        """Lower runs and segments in order."""
+        for item in items:
+            if isinstance(item, Segment):
+                lower_segment(self, item)
+            else:
+                self.lower_run(self.runs[item])
+
+    def lower_run(self, run: Run) -> None:
+        """Lower one run of equations."""
+        if run.kind == RANDOM and lower_random(self, run):
+            return
+        if run.kind == ROW:
+            lower_row(self, run)
+            return
+        for position in range(run.start, run.stop):
+            self.lower_equation(position)
+
+    def lower_equation(self, position: int) -> None:
+        """Lower one equation by the table, or by the handler of its primitive."""
+        equation, site = self.equations[position], self.sites[position]
+        name = equation.primitive.name
+        if name == MARKER:
+            self.env[equation.outvars[0]] = self.read(equation.invars[0])
+        elif name in HANDLERS:
+            HANDLERS[name](self, equation, site)
+        elif name in ROWS:
+            self._by_table(equation, site, self.names(position))
+        else:
+            self._unknown(equation, site)
+
+    def names(self, position: int) -> tuple[str, ...]:
+        """Give the user's variables for the results, unless a later equation of the same expression gives the value."""
+        site = self.sites[position]
+        if not site.own:
+            return ()
+        following = position + 1
+        if following < len(self.sites) and self.sites[following].span == site.span:
+            return ()
+        name = variables.name_at(site.span)
+        return (name,) if name else ()
+
+    def _by_table(self, equation: Any, site: Site, names: Sequence[str]) -> None:
+        row = ROWS[equation.primitive.name]
+        plain = self.plain(equation)
+        attrs: dict[str, object] = {"function": row.known_as(plain)} if row.function else {}
+        api = site.api
+        if api and api != attrs.get("function"):
+            attrs["api"] = api
+        if row.op == "py.item":
+            attrs = {}
+        made = self.writer.emit(row.op, site, row.build(plain), attrs, equation.outvars, names)
+        self.bind(equation.outvars, made)
+
+    def plain(self, equation: Any) -> Equation:
+        """Give an equation with its operands resolved."""
+        return Equation(
+            equation.primitive.name,
+            equation.params,
+            tuple(self.read(atom) for atom in equation.invars),
+            tuple(compat.type_of(atom) for atom in equation.invars),
+            tuple(compat.type_of(out) for out in equation.outvars),
+        )
+
+    def _unknown(self, equation: Any, site: Site) -> None:
+        name = equation.primitive.name
+        reason = UNMODELLED.get(name)
+        attrs: Mapping[str, object] = {
+            "callee": name,
+            "reason": f"the primitive {name} is not modelled" + (f": {reason}" if reason else ""),
+        }
+        arguments = {"args": tuple(self.read(atom) for atom in equation.invars)}
+        self.bind(equation.outvars, self.writer.emit("py.call_unknown", site, arguments, attrs, equation.outvars))

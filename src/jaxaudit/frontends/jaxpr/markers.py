@@ -1,0 +1,104 @@
+"""The marker: an identity primitive that stays in the jaxpr and remembers what happened to the array it marks.
+
+`trail` grows by one entry for each transformation the marker goes through, innermost first: `("v", axis, size)` for a
+`vmap` (axis None when the array is not mapped), `("jvp",)`, `("tan",)` for the tangent, `("ct",)` for the cotangent.
+A marker that is bound inside the function of a `vmap` meets that very `vmap` first, so its first entry is the mapped
+axis as the caller gave it, and the rest say where that axis ended up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from jaxaudit.frontends.jaxpr import compat
+from jaxaudit.frontends.jaxpr.records import SCOPE, Leaf, Record
+
+Trail = tuple[tuple[Any, ...], ...]
+
+MARKER = "jaxaudit_mark"
+
+_primitive: Any = compat.Primitive(MARKER)
+
+
+def _batch(axis_data: Any, operands: Sequence[Any], axes: Sequence[Any], *, trail: Trail, **params: Any) -> Any:
+    (operand,), (axis,) = operands, axes
+    entry = ("v", axis if isinstance(axis, int) else None, axis_data.size)
+    return _primitive.bind(operand, trail=(*trail, entry), **params), axis
+
+
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, trail: Trail, **params: Any) -> tuple[Any, Any]:
+    (primal,), (tangent,) = primals, tangents
+    out = _primitive.bind(primal, trail=(*trail, ("jvp",)), **params)
+    if type(tangent) is compat.ad.Zero:
+        return out, tangent
+    return out, _primitive.bind(tangent, trail=(*trail, ("tan",)), **params)
+
+
+def _transpose(cotangent: Any, operand: Any, *, trail: Trail, **params: Any) -> list[Any]:
+    if type(cotangent) is compat.ad.Zero:
+        return [cotangent]
+    return [_primitive.bind(cotangent, trail=(*trail, ("ct",)), **params)]
+
+
+def _same(operand: Any, **_: Any) -> Any:
+    return operand
+
+
+def _lowered(_: Any, operand: Any, **__: Any) -> list[Any]:
+    return [operand]
+
+
+def _register() -> None:
+    _primitive.def_impl(_same)
+    _primitive.def_abstract_eval(_same)
+    compat.batching.fancy_primitive_batchers[_primitive] = _batch
+    compat.ad.primitive_jvps[_primitive] = _jvp
+    compat.ad.primitive_transposes[_primitive] = _transpose
+    compat.mlir.register_lowering(_primitive, _lowered)
+
+
+_register()
+
+
+def mark(tree: Any, record: Record, side: str) -> Any:
+    """Mark every traced array in a pytree; everything else stays as it is."""
+    leaves, treedef = compat.tree_util.tree_flatten_with_path(tree)
+    return compat.tree_util.tree_unflatten(treedef, list(_marked(leaves, record, side)))
+
+
+def _marked(leaves: Iterable[tuple[Any, Any]], record: Record, side: str) -> Iterator[Any]:
+    for position, (path, leaf) in enumerate(leaves):
+        if not (isinstance(leaf, compat.Tracer) and isinstance(leaf.aval, compat.ShapedArray)):
+            yield leaf
+            continue
+        shape = tuple(leaf.shape)
+        record.leaves[side, position] = Leaf(compat.tree_util.keystr(path), shape, str(leaf.dtype))
+        yield _primitive.bind(leaf, uid=record.uid, side=side, leaf=position, trail=())
+
+
+@contextmanager
+def scope_of(record: Record) -> Iterator[None]:
+    """Let every equation that is made meanwhile carry the record's number."""
+    with compat.jax.named_scope(f"{SCOPE}{record.uid}"):
+        yield
+
+
+def mapped_axis(trail: Trail) -> int | None:
+    """Say where the axis that the first `vmap` of a trail took away stands in the physical array."""
+    axis = trail[0][1] if trail and trail[0][0] == "v" else None
+    return None if axis is None else shifted(axis, trail[1:])
+
+
+def shifted(axis: int, trail: Trail) -> int:
+    """Move an axis on for each axis that a later `vmap` put before it."""
+    for entry in trail:
+        if entry[0] == "v" and entry[1] is not None and entry[1] <= axis:
+            axis += 1
+    return axis
+
+
+def is_tangent(trail: Trail) -> bool:
+    """Tell whether a marker is on a tangent or cotangent."""
+    return any(entry[0] in ("tan", "ct") for entry in trail)

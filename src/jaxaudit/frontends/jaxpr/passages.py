@@ -1,0 +1,171 @@
+"""Segments become ops: the equations between the entry and the exit of a transformation, in a region.
+
+Types inside stay physical: under `vmap` each array still has the axis that was mapped, and so has every one further
+out. The attributes say which axis that is: `mapped_in` for each parameter, `mapped_out` for each result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from jaxaudit.frontends.jaxpr import compat
+from jaxaudit.frontends.jaxpr.markers import MARKER, is_tangent, mapped_axis, shifted
+from jaxaudit.frontends.jaxpr.primitives.base import plain
+from jaxaudit.frontends.jaxpr.segments import Segment
+from jaxaudit.frontends.jaxpr.sites import SEGMENTS, Site
+from jaxaudit.ir import Value
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.jaxpr.equations import Body
+
+_EQUATION_OF = {"checkpoint": ("remat2", "checkpoint"), "custom_jvp": ("custom_jvp_call",)}
+_EQUATION_OF["custom_vjp"] = ("custom_vjp_call", "custom_vjp_call_jaxpr")
+"""Where nothing is differentiated these keep an equation, which says all there is to say."""
+
+
+def lower_segment(body: Body, segment: Segment) -> None:
+    """Lower one passage through a transformation."""
+    if _keeps_equation(body, segment):
+        body.lower(segment.items)
+        return
+    writer, record = body.writer, segment.record
+    start, stop = body.runs[segment.first].start, body.runs[segment.last].stop
+    site = Site(record.span, True, (), None, body.sites[start].around)
+    entries = [one for one in _marks(body, segment) if _enters(one, record.kind) and _known(body, _source(body, one))]
+    operands = [body.value(_source(body, one), record.span) for one in entries]
+    params = [_parameter(body, one, segment) for one in entries]
+    with writer.builder.nested("function", record.function, record.span, params) as region:
+        handed_in = dict(zip((one.outvars[0] for one in entries), params, strict=True))
+        body.env.update(handed_in)
+        _lower_inside(body, segment, set(handed_in))
+        given = {one.outvars[0] for one in _marks(body, segment) if one.params["side"] == "post"}
+        left = [out for out in _left(body, start, stop, given) if out not in handed_in]
+        inner = [body.value(out, record.span) for out in left]
+    writer.builder.close(region, tuple(inner))
+    results = [writer.like(value, record.span) for value in inner]
+    attrs = _attributes(body, segment, entries, left)
+    writer.hold(SEGMENTS[record.kind], site, operands, attrs, results, (region,))
+    body.bind(left, results)
+    # What goes in and is read again further on (a backward pass does that) is what was outside all along.
+    body.bind(list(handed_in), operands)
+
+
+def _keeps_equation(body: Body, segment: Segment) -> bool:
+    names = _EQUATION_OF.get(segment.record.kind, ())
+    return any(
+        not isinstance(item, Segment) and body.equations[body.runs[item].start].primitive.name in names
+        for item in segment.items
+    )
+
+
+def _marks(body: Body, segment: Segment) -> Iterator[Any]:
+    """Give the markers of a segment's own call, in order of sides and leaves."""
+    found = [
+        equation
+        for item in segment.items
+        if not isinstance(item, Segment)
+        for equation in body.equations[body.runs[item].start : body.runs[item].stop]
+        if equation.primitive.name == MARKER and equation.params["uid"] == segment.record.uid
+    ]
+    yield from sorted(found, key=lambda one: (is_tangent(one.params["trail"]), one.params["leaf"]))
+
+
+def _enters(mark: Any, kind: str) -> bool:
+    """Tell whether a marker stands where something goes in: backwards, that is the side of the results."""
+    backwards = any(entry[0] == "ct" for entry in mark.params["trail"])
+    if backwards and SEGMENTS[kind] == "grad":
+        return False
+    return mark.params["side"] == ("out" if backwards else "in")
+
+
+def _source(body: Body, mark: Any) -> Any:
+    """Give what a marker marks, looking through other markers before it."""
+    atom = mark.invars[0]
+    while not compat.is_literal(atom) and (maker := body.made.get(atom)) is not None and maker.primitive.name == MARKER:
+        if maker.params["uid"] != mark.params["uid"]:
+            break
+        atom = maker.invars[0]
+    return atom
+
+
+def _known(body: Body, atom: Any) -> bool:
+    return compat.is_literal(atom) or atom in body.env
+
+
+def _parameter(body: Body, mark: Any, segment: Segment) -> Value:
+    record = segment.record
+    given = body.read(_source(body, mark))
+    leaf = record.leaves.get((mark.params["side"], mark.params["leaf"]))
+    name = given.name if isinstance(given, Value) and given.name else (leaf.path if leaf is not None else "")
+    return body.writer.value(record.span, compat.type_of(mark.outvars[0]), name)
+
+
+def _lower_inside(body: Body, segment: Segment, known: set[Any]) -> None:
+    """Lower the items of a segment but for the markers whose results are parameters already."""
+    kept = [
+        item
+        for item in segment.items
+        if isinstance(item, Segment) or not _is_known(body.equations[body.runs[item].start], known)
+    ]
+    body.lower(kept)
+
+
+def _is_known(equation: Any, known: set[Any]) -> bool:
+    return equation.primitive.name == MARKER and equation.outvars[0] in known
+
+
+def _left(body: Body, start: int, stop: int, given: set[Any]) -> list[Any]:
+    """Give the variables made in a stretch of equations that are read after it, or handed to the caller for nothing."""
+    return [
+        out
+        for equation in body.equations[start:stop]
+        for out in equation.outvars
+        if (body.last_use.get(out, -1) >= stop or out in given) and out in body.env
+    ]
+
+
+def _attributes(body: Body, segment: Segment, entries: list[Any], left: list[Any]) -> dict[str, object]:
+    record = segment.record
+    attrs: dict[str, object] = {
+        "function": record.function,
+        "spelling": f"jax.{record.kind}",
+        "options": {name: plain(value) for name, value in record.options.items()},
+        "call": record.uid,
+    }
+    posts = {one.outvars[0]: one for one in _marks(body, segment) if one.params["side"] == "post"}
+    if record.kind == "vmap":
+        trails = [one.params["trail"] for one in entries]
+        attrs["in_axes"] = tuple(trail[0][1] if trail and trail[0][0] == "v" else None for trail in trails)
+        attrs["axis_name"] = plain(record.options.get("axis_name"))
+        attrs["axis_size"] = next((trail[0][2] for trail in trails if trail and trail[0][0] == "v"), None)
+        attrs["mapped_in"] = tuple(mapped_axis(trail) for trail in trails)
+        attrs["mapped_out"] = tuple(_mapped_out(record.out_axes, posts.get(out), out) for out in left)
+        attrs["out_axes"] = tuple(record.out_axes) if record.out_axes is not None else None
+    elif SEGMENTS[record.kind] == "grad":
+        attrs["value"] = record.kind == "value_and_grad"
+        attrs["gradients"] = tuple(i for i, out in enumerate(left) if _is_gradient(posts.get(out), record.kind))
+    attrs["paths"] = tuple(_path(record.leaves.get(("in", one.params["leaf"]))) for one in entries)
+    return attrs
+
+
+def _path(leaf: Any) -> str:
+    return leaf.path if leaf is not None else ""
+
+
+def _mapped_out(axes: list[int | None] | None, post: Any, out: Any) -> int | None:
+    """Say where the mapped axis of a result stands; None where it has none or it is not known."""
+    kind = compat.type_of(out)
+    if post is None or axes is None or kind is None or post.params["leaf"] >= len(axes):
+        return None
+    axis = axes[post.params["leaf"]]
+    if axis is None:
+        return None
+    trail = post.params["trail"]
+    rank = len(kind.shape) - sum(entry[0] == "v" and entry[1] is not None for entry in trail)
+    return shifted(axis % rank, trail) if rank else None
+
+
+def _is_gradient(post: Any, kind: str) -> bool:
+    """Tell gradients from the value: `value_and_grad` gives the value first, under the path `[0]`."""
+    return post is not None and (kind == "grad" or post.params["leaf"] > 0)

@@ -1,0 +1,223 @@
+"""Puts the markers into JAX's transformations, and takes them out again.
+
+A patched transformation behaves as the original. While something is traced on behalf of the user it opens a scope with
+the number of a record; those that leave no equation of their own (`vmap`, `grad`, ...) mark what goes in and out too.
+Body functions of `scan`, `cond` and loops are handed on untouched, so that JAX's caches keep working.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from jaxaudit.frontends.jaxpr import compat
+from jaxaudit.frontends.jaxpr.files import USER, layer_of
+from jaxaudit.frontends.jaxpr.frames import call_site
+from jaxaudit.frontends.jaxpr.markers import mark, scope_of
+from jaxaudit.frontends.jaxpr.records import RECORDS, Record
+
+Patch = Callable[..., Any]
+
+_WRAPPING = {
+    "vmap": "vmap",
+    "pmap": "pmap",
+    "grad": "grad",
+    "value_and_grad": "value_and_grad",
+    "jacfwd": "jacfwd",
+    "jacrev": "jacrev",
+    "jacobian": "jacrev",
+    "hessian": "hessian",
+    "checkpoint": "checkpoint",
+    "remat": "checkpoint",
+    "shard_map": "shard_map",
+}
+"""Functions of `jax` that take a function and give one back."""
+
+_IMMEDIATE = {"vjp": "vjp", "jvp": "jvp", "linearize": "linearize"}
+"""Functions of `jax` that take a function and its arguments."""
+
+_CONTROL_FLOW = ("scan", "while_loop", "fori_loop", "cond", "switch", "map", "associative_scan")
+"""Functions of `jax.lax` that take functions and their operands."""
+
+_MARKED = ("vmap", "grad", "value_and_grad", "jacfwd", "jacrev", "hessian", "vjp", "jvp", "linearize")
+"""Transformations without an equation of their own.
+
+A checkpointed function is not wrapped: JAX traces it once for many calls, which a wrapper for each call would prevent.
+"""
+
+_replaced: list[tuple[Any, str, Any, Any]] = []
+_options = {"library": False}
+
+
+def install(*, library: bool = False) -> None:
+    """Patch JAX and what was imported from it already; with `library`, mark what libraries do inside as well."""
+    _options["library"] = library
+    if _replaced:
+        return
+    for name, kind in _WRAPPING.items():
+        if hasattr(compat.jax, name):
+            _replace(compat.jax, name, _wrapping(kind, getattr(compat.jax, name)))
+    for name, kind in _IMMEDIATE.items():
+        _replace(compat.jax, name, _immediate(kind, getattr(compat.jax, name)))
+    for name in _CONTROL_FLOW:
+        _replace(compat.lax, name, _control_flow(name, getattr(compat.lax, name)))
+    for kind in ("custom_jvp", "custom_vjp"):
+        rule = getattr(compat.jax, kind)
+        _replace(rule, "__call__", _custom(kind, rule.__call__))
+    _rebind({id(old): new for owner, _, old, new in _replaced if not isinstance(owner, type)})
+
+
+def is_installed() -> bool:
+    """Tell whether the markers are in."""
+    return bool(_replaced)
+
+
+def uninstall() -> None:
+    """Put the originals back everywhere."""
+    _rebind({id(new): old for owner, _, old, new in _replaced if not isinstance(owner, type)})
+    for owner, name, old, _ in reversed(_replaced):
+        setattr(owner, name, old)
+    _replaced.clear()
+
+
+def _replace(owner: Any, name: str, new: Any) -> None:
+    _replaced.append((owner, name, getattr(owner, name), new))
+    setattr(owner, name, new)
+
+
+def _rebind(table: Mapping[int, Any]) -> None:
+    """Exchange what modules outside JAX have imported by name."""
+    for name, module in list(sys.modules.items()):
+        if name == "jax" or name.startswith(("jax.", "jaxlib", "jaxaudit.")):
+            continue
+        space = getattr(module, "__dict__", None)
+        if isinstance(space, dict):
+            for key, value in list(space.items()):
+                if id(value) in table and callable(value):
+                    space[key] = table[id(value)]
+
+
+def _record(kind: str, function: Any, options: Mapping[str, Any]) -> Record | None:
+    """Make a record when something is traced for the user; None when the call is to go on unmarked."""
+    if not compat.is_recording():
+        return None
+    caller, span = call_site()
+    if span is None or (caller != USER and not _options["library"]):
+        return None
+    return RECORDS.new(kind, name_of(function), options, span)
+
+
+def name_of(function: Any) -> str:
+    """Name a function for people."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(function)
+    name = getattr(function, "__qualname__", None) or type(function).__name__
+    return name.rpartition(".")[2].replace("<lambda>", "lambda")
+
+
+def _like(wrapper: Patch, original: Any) -> Patch:
+    present = [name for name in functools.WRAPPER_ASSIGNMENTS if hasattr(original, name)]
+    return functools.wraps(original, assigned=present, updated=())(wrapper)
+
+
+def _inside(function: Any, record: Record) -> Patch:
+    """Mark what a function is given and what it gives back."""
+
+    def marked(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = mark((args, kwargs), record, "in")
+        return mark(function(*args, **kwargs), record, "out")
+
+    return _like(marked, function)
+
+
+def _wrapping(kind: str, original: Any) -> Patch:
+    signature = inspect.signature(original)
+    first = next(iter(signature.parameters))
+
+    def transformation(*given: Any, **options: Any) -> Any:
+        if not given and first not in options:
+            original(**options)
+            return functools.partial(transformation, **options)
+        plain = original(*given, **options)
+        bound = signature.bind(*given, **options)
+        function = bound.arguments.pop(first)
+
+        def transformed(*args: Any, **kwargs: Any) -> Any:
+            record = _record(kind, function, dict(bound.arguments))
+            if record is None:
+                return plain(*args, **kwargs)
+            with scope_of(record):
+                if kind not in _MARKED:
+                    return plain(*args, **kwargs)
+                inner = _inside(function, record)
+                again = {**options, first: inner} if first in options else options
+                out = original(*((inner, *given[1:]) if given else ()), **again)(*args, **kwargs)
+                return _left(out, record)
+
+        return _keep(_like(transformed, plain), plain)
+
+    return _like(transformation, original)
+
+
+def _keep(wrapper: Any, plain: Any) -> Any:
+    """Give a wrapper the methods of what it stands for, such as `lower` and `trace`."""
+    for name in ("lower", "trace", "eval_shape", "clear_cache"):
+        if hasattr(plain, name):
+            setattr(wrapper, name, getattr(plain, name))
+    return wrapper
+
+
+def _left(out: Any, record: Record) -> Any:
+    if record.kind == "vmap":
+        treedef = compat.tree_util.tree_structure(out)
+        record.out_axes = compat.axes_of_leaves(treedef, record.options.get("out_axes", 0))
+    return mark(out, record, "post")
+
+
+def _immediate(kind: str, original: Any) -> Patch:
+    def transformation(function: Any, *args: Any, **options: Any) -> Any:
+        record = _record(kind, function, options)
+        if record is None:
+            return original(function, *args, **options)
+        with scope_of(record):
+            return original(_inside(function, record), *args, **options)
+
+    return _like(transformation, original)
+
+
+def _control_flow(kind: str, original: Any) -> Patch:
+    def transformation(*args: Any, **options: Any) -> Any:
+        functions = list(_functions(args, options))
+        record = _record(kind, functions[0] if functions else None, {"functions": tuple(map(name_of, functions))})
+        if record is None:
+            return original(*args, **options)
+        with scope_of(record):
+            return original(*args, **options)
+
+    return _like(transformation, original)
+
+
+def _functions(args: tuple[Any, ...], options: Mapping[str, Any]) -> Iterator[Any]:
+    for given in (*args, *options.values()):
+        if isinstance(given, compat.SEQUENCES) and given and all(map(callable, given)):
+            yield from given
+        elif callable(given) and not isinstance(given, compat.Tracer):
+            yield given
+
+
+def _custom(kind: str, original: Any) -> Patch:
+    def call(rule: Any, *args: Any, **kwargs: Any) -> Any:
+        function = inspect.unwrap(rule.fun)
+        code = getattr(function, "__code__", None)
+        mine = code is not None and layer_of(code.co_filename) == USER
+        record = _record(kind, rule.fun, {}) if mine else None
+        if record is None:
+            return original(rule, *args, **kwargs)
+        with scope_of(record):
+            return original(rule, *args, **kwargs)
+
+    return _like(call, original)

@@ -1,0 +1,94 @@
+"""Rows: a slice that is squeezed is `a[i]` in Python, with a constant or a traced index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jaxaudit.frontends.jaxpr import compat, variables
+from jaxaudit.frontends.jaxpr.primitives.base import numbers
+from jaxaudit.frontends.jaxpr.primitives.indexing import WHOLE, python_index, static_index
+from jaxaudit.frontends.jaxpr.runs import Run
+from jaxaudit.frontends.jaxpr.sites import Site
+from jaxaudit.ir import Argument
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.jaxpr.equations import Body
+
+
+def lower_row(body: Body, run: Run) -> None:
+    """Lower a slice and the squeeze after it as one `py.item`."""
+    taken, squeezed = body.equations[run.start : run.stop]
+    site = body.sites[run.stop - 1]
+    dropped = numbers(squeezed.params["dimensions"])
+    if taken.primitive.name == "slice":
+        index = static_index(body.plain(taken), dropped)
+    else:
+        found = _dynamic_index(body, taken, dropped)
+        if found is None:
+            body.lower_equation(run.start)
+            body.lower_equation(run.start + 1)
+            return
+        index = found
+    names = (_unpacked(site, index),) if isinstance(index, int) else ()
+    names = names if any(names) else body.names(run.stop - 1)
+    arguments: dict[str, Argument] = {"base": body.read(taken.invars[0]), "index": index}
+    body.bind(squeezed.outvars, body.writer.emit("py.item", site, arguments, {}, squeezed.outvars, names))
+
+
+def lower_unstack(body: Body, equation: Any, site: Site) -> None:
+    """Lower `unstack`: what Python's unpacking of an array becomes."""
+    axis = int(equation.params["axis"])
+    base = body.read(equation.invars[0])
+    names = variables.names_at(site.span) if site.own else ()
+    if axis == 0:
+        attrs = {"count": len(equation.outvars), "star": None}
+        body.bind(equation.outvars, body.writer.emit("py.unpack", site, {"base": base}, attrs, equation.outvars, names))
+        return
+    for i, out in enumerate(equation.outvars):
+        arguments: dict[str, Argument] = {"base": base, "index": (*(WHOLE,) * axis, i)}
+        body.bind((out,), body.writer.emit("py.item", site, arguments, {}, (out,), names[i : i + 1]))
+
+
+def _unpacked(site: Site, index: int) -> str:
+    names = variables.names_at(site.span) if site.own else ()
+    return names[index] if len(names) > 1 and 0 <= index < len(names) else ""
+
+
+def _dynamic_index(body: Body, taken: Any, dropped: tuple[int, ...]) -> Argument | None:
+    """Give the index of a dynamic slice that takes whole axes but for those that are squeezed away."""
+    kind = compat.type_of(taken.invars[0])
+    if kind is None:
+        return None
+    parts: list[Argument] = []
+    for axis, (size, whole) in enumerate(zip(numbers(taken.params["slice_sizes"]), kind.shape, strict=True)):
+        if axis in dropped and size != whole:
+            parts.append(body.read(origin(body, taken.invars[1 + axis])))
+        elif axis in dropped:
+            parts.append(0)
+        elif size == whole:
+            parts.append(WHOLE)
+        else:
+            return None
+    return python_index(parts)
+
+
+def origin(body: Body, atom: Any) -> Any:
+    """Look through what JAX does to an index before it uses it: negative ones are counted from the end."""
+    while not compat.is_literal(atom) and atom in body.made:
+        maker = body.made[atom]
+        name = maker.primitive.name
+        if name == "convert_element_type":
+            atom = maker.invars[0]
+        elif name == "select_n" and len(maker.invars) == 3 and _counts_from_end(body, maker):
+            atom = maker.invars[1]
+        else:
+            break
+    return atom
+
+
+def _counts_from_end(body: Body, select: Any) -> bool:
+    which, index, moved = select.invars
+    test, shift = (None if compat.is_literal(atom) else body.made.get(atom) for atom in (which, moved))
+    if test is None or shift is None or test.primitive.name != "lt" or shift.primitive.name != "add":
+        return False
+    return test.invars[0] is index and shift.invars[0] is index

@@ -1,0 +1,64 @@
+"""Puts the flat equations of a jaxpr into the transformations they were made under.
+
+Equations that one call made stand next to each other. The two halves of a gradient belong to one segment, and so does
+what stands between them; any other transformation that is left and entered again becomes two segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from jaxaudit.frontends.jaxpr.records import Record
+from jaxaudit.frontends.jaxpr.sites import Key
+
+_WHOLE = ("grad", "value_and_grad", "jacrev", "hessian", "jacfwd")
+"""Kinds that run as a whole before anything else does, so that gaps belong to them."""
+
+
+@dataclass(slots=True)
+class Segment:
+    """One passage through a transformation: a run of items, some of which are segments themselves."""
+
+    key: Key
+    record: Record
+    items: list[int | Segment] = field(default_factory=list)
+
+    @property
+    def first(self) -> int:
+        """The position of its first item."""
+        item = self.items[0]
+        return item if isinstance(item, int) else item.first
+
+    @property
+    def last(self) -> int:
+        """The position of its last item."""
+        item = self.items[-1]
+        return item if isinstance(item, int) else item.last
+
+
+def arrange(stacks: Sequence[tuple[Key, ...]], records: Mapping[int, Record]) -> list[int | Segment]:
+    """Nest positions by the transformations around them."""
+    last = {key: position for position, stack in enumerate(stacks) for key in stack}
+    top: list[int | Segment] = []
+    opened: list[Segment] = []
+    for position, stack in enumerate(stacks):
+        del opened[_kept(opened, stack, position, last) :]
+        for key in stack[len(opened) :]:
+            segment = Segment(key, records[key.uid])
+            (opened[-1].items if opened else top).append(segment)
+            opened.append(segment)
+        (opened[-1].items if opened else top).append(position)
+    return top
+
+
+def _kept(opened: Sequence[Segment], stack: Sequence[Key], position: int, last: Mapping[Key, int]) -> int:
+    """Say how many of the open segments go on."""
+    kept = 0
+    while kept < min(len(opened), len(stack)) and opened[kept].key == stack[kept]:
+        kept += 1
+    if kept < len(stack):
+        return kept
+    while kept < len(opened) and opened[kept].record.kind in _WHOLE and last[opened[kept].key] > position:
+        kept += 1
+    return kept

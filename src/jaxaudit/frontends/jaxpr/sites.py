@@ -1,0 +1,106 @@
+"""What stands around one equation: the user's place, the transformations it was made under, JAX's function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from jaxaudit.frontends.jaxpr import compat, frames
+from jaxaudit.frontends.jaxpr.records import Record, Records
+from jaxaudit.spans import Span
+
+_RECOMPUTED = "rematted_computation"
+
+SEGMENTS = {
+    "vmap": "vmap",
+    "grad": "grad",
+    "value_and_grad": "grad",
+    "jacfwd": "jvp",
+    "jvp": "jvp",
+    "jacrev": "vjp",
+    "vjp": "vjp",
+    "linearize": "jvp",
+    "hessian": "vjp",
+    "checkpoint": "checkpoint",
+    "custom_jvp": "custom_jvp",
+    "custom_vjp": "custom_vjp",
+}
+"""The op of each kind of record whose equations stand among others, in no equation of their own."""
+
+
+class Key(NamedTuple):
+    """One passage through a transformation: a call, and whether its forward or backward half."""
+
+    uid: int
+    under: tuple[str, ...]
+    """The transformations around it; `transpose` among them says that it is run backwards."""
+
+
+class Around(NamedTuple):
+    """The scopes and transformations around an equation, within one jaxpr."""
+
+    keys: tuple[Key, ...] = ()
+    control: Record | None = None
+    """The innermost call that leaves an equation of its own, such as `scan`."""
+    scope: str = ""
+    """The user's own named scopes and module names."""
+    backward: bool = False
+    recomputed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where one equation comes from."""
+
+    span: Span
+    own: bool
+    """False when the equation has no frame in the user's code, so that the span is that of the call around it."""
+    frames: Sequence[compat.Frame]
+    random: compat.Frame | None
+    around: Around
+
+    @property
+    def api(self) -> str:
+        """The function of JAX that was called, such as `mean`."""
+        return frames.api_name(self.frames)
+
+
+class Surroundings:
+    """Reads sites; equal name stacks are read once."""
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+        self._known: dict[Any, Around] = {}
+
+    def site(self, equation: Any, outer: Span, inlined: bool) -> Site:
+        """Give the site of an equation; inside a library's function the call around it is what the user knows."""
+        stack = compat.frames_of(equation)
+        user = None if inlined else frames.user_frame(stack)
+        span = outer if user is None else frames.span_at(*user)
+        return Site(span, user is not None, stack, frames.random_frame(stack), self.around(equation))
+
+    def around(self, equation: Any) -> Around:
+        """Read the name stack of an equation."""
+        stack = equation.source_info.name_stack
+        known = self._known.get(stack)
+        if known is None:
+            known = self._known[stack] = self._read(tuple(compat.name_stack(equation)))
+        return known
+
+    def _read(self, stack: Sequence[tuple[bool, str]]) -> Around:
+        keys: dict[int, Key] = {}
+        control: Record | None = None
+        under: list[str] = []
+        scope: list[str] = []
+        for is_scope, name in stack:
+            record = self.records.in_scope(name) if is_scope else None
+            if record is None:
+                (scope if is_scope else under).append(name)
+            elif record.kind in SEGMENTS:
+                keys.setdefault(record.uid, Key(record.uid, tuple(under)))
+                control = None
+            else:
+                control = record
+        shown = "/".join(name for name in scope if name not in (_RECOMPUTED, "checkpoint"))
+        return Around(tuple(keys.values()), control, shown, "transpose" in under, _RECOMPUTED in scope)

@@ -1,0 +1,63 @@
+"""The names of the user's variables: which name a value is bound to, by the place of the expression that makes it."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+from jaxaudit.spans import Span
+
+_Place = tuple[int, int, int, int]
+_Names = dict[_Place, tuple[str, ...]]
+
+
+def name_at(span: Span) -> str:
+    """Give the variable that the expression at a place is assigned to, empty when there is none."""
+    names = _bound(span.path).get(span[1:], ())
+    return names[0] if len(names) == 1 else ""
+
+
+def names_at(span: Span) -> tuple[str, ...]:
+    """Give the variables that the value at a place is unpacked into."""
+    return _bound(span.path).get(span[1:], ())
+
+
+@cache
+def text_of(path: str) -> str:
+    """Read a file of the user's, empty when it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+@cache
+def _bound(path: str) -> _Names:
+    try:
+        tree = ast.parse(text_of(path))
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    found: _Names = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                _bind(found, target, node.value)
+        elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+            _bind(found, node.target, node.value)
+    return found
+
+
+def _bind(found: _Names, target: ast.expr, value: ast.expr) -> None:
+    if isinstance(target, ast.Name):
+        found[_place(value)] = (target.id,)
+    elif isinstance(target, ast.Tuple | ast.List):
+        names = tuple(item.id if isinstance(item, ast.Name) else "" for item in target.elts)
+        found[_place(target)] = found[_place(value)] = names
+        if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
+            for inner, part in zip(target.elts, value.elts, strict=True):
+                _bind(found, inner, part)
+
+
+def _place(node: ast.expr) -> _Place:
+    return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset

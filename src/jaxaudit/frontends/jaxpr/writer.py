@@ -1,0 +1,112 @@
+"""Writes ops with exact types, names and places; what all parts of the lowering share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxaudit.frontends.jaxpr import compat
+from jaxaudit.frontends.jaxpr.files import shown
+from jaxaudit.frontends.jaxpr.records import Records
+from jaxaudit.frontends.jaxpr.sites import Site, Surroundings
+from jaxaudit.ir import Argument, ArrayType, Op, Region, Value
+from jaxaudit.ir.builder import Builder
+from jaxaudit.spans import Span
+
+
+@dataclass(slots=True)
+class Writer:
+    """The state of one program under construction."""
+
+    records: Records
+    builder: Builder = field(default_factory=Builder)
+    types: dict[Value, ArrayType] = field(default_factory=dict)
+    constants: dict[int, Value] = field(default_factory=dict)
+    """The arrays that jaxprs are closed over, by identity."""
+    paths: set[str] = field(default_factory=set)
+    surroundings: Surroundings = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.surroundings = Surroundings(self.records)
+
+    def value(self, span: Span, kind: ArrayType | None, name: str = "") -> Value:
+        """Make a value with its type."""
+        made = self.builder.value(span, name)
+        if kind is not None:
+            self.types[made] = kind
+        return made
+
+    def emit(
+        self,
+        name: str,
+        site: Site,
+        arguments: Mapping[str, Argument],
+        attrs: Mapping[str, object],
+        outs: Sequence[Any],
+        names: Sequence[str] = (),
+    ) -> tuple[Value, ...]:
+        """Append an op whose results have the types of some variables."""
+        self.paths.add(site.span.path)
+        made = tuple(
+            self.value(site.span, compat.type_of(out), names[i] if i < len(names) else "") for i, out in enumerate(outs)
+        )
+        self.builder.emit(name, site.span, arguments, {**attrs, **marks_of(site)}, results=made)
+        return made
+
+    def hold(
+        self,
+        name: str,
+        site: Site,
+        operands: Sequence[Value],
+        attrs: Mapping[str, object],
+        results: Sequence[Value],
+        regions: Sequence[Region],
+    ) -> Op:
+        """Append an op that holds regions."""
+        self.paths.add(site.span.path)
+        attrs = {**attrs, **marks_of(site)}
+        return self.builder.emit(
+            name, site.span, attrs=attrs, operands=tuple(operands), results=tuple(results), regions=tuple(regions)
+        )
+
+    def like(self, value: Value, span: Span) -> Value:
+        """Make a value of the same type and name: what an op gives for what its region leaves behind."""
+        return self.value(span, self.types.get(value), value.name)
+
+    def materialise(self, argument: Argument, span: Span) -> Value:
+        """Give a value for an argument, writing constants down as ops."""
+        if isinstance(argument, Value):
+            return argument
+        return self.builder.emit("py.const", span, attrs={"value": argument}).result
+
+    def place(self, function: compat.Function, otherwise: Span) -> Span:
+        """Give the place of a function's definition."""
+        if not function.path or function.line <= 0:
+            return otherwise
+        return Span(shown(function.path), function.line, 0, function.line, 0)
+
+
+def marks_of(site: Site) -> dict[str, object]:
+    """Give the attributes that say under what an op was made."""
+    around = site.around
+    found: dict[str, object] = {}
+    if around.scope:
+        found["scope"] = around.scope
+    if around.backward:
+        found["backward"] = True
+    return found
+
+
+def constant(literal: Any) -> Argument:
+    """Give a literal of a jaxpr as a constant of the IR."""
+    value = literal.val
+    item = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
+    # JAX has subclasses of numbers that remember a dtype; the type of the value says that already.
+    if isinstance(item, bool | str | None):
+        return item
+    if isinstance(item, int):
+        return int(item)
+    if isinstance(item, float):
+        return float(item)
+    return complex(item) if isinstance(item, complex) else str(item)
