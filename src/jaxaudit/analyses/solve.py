@@ -11,18 +11,22 @@ from typing import Any, Generic, TypeVar
 
 from jaxaudit.analyses.domain import Domain, Facts
 from jaxaudit.analyses.keys import KeysDomain
+from jaxaudit.analyses.shapes import ShapesDomain
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.ops import LOOPS
 
 Fact = TypeVar("Fact")
 
-DOMAINS: Mapping[str, Callable[[Program], Domain[Any]]] = {"keys": KeysDomain}
+DOMAINS: Mapping[str, Callable[[Program], Domain[Any]]] = {"keys": KeysDomain, "shapes": ShapesDomain}
 """Every domain by name, made anew for each program."""
 
 MAX_TURNS = 12
 """After so many turns a loop's facts are given up; widening makes this rare."""
 
 WIDEN_AFTER = 3
+
+MAX_CONTEXTS = 6
+"""A shared body that was solved for so many different operands is solved once more for unknown ones, and no more."""
 
 
 def solve(program: Program, needs: Collection[str]) -> Facts:
@@ -63,7 +67,9 @@ class _Solver(Generic[Fact]):
     recorded: dict[Value, Fact] = field(default_factory=dict)
     """The facts over all contexts."""
     summarised: set[int] = field(default_factory=set)
-    memo: dict[tuple[int, tuple[object, ...]], tuple[Fact, ...]] = field(default_factory=dict)
+    memo: dict[tuple[int, tuple[Fact, ...]], tuple[Fact, ...]] = field(default_factory=dict)
+    contexts: dict[int, int] = field(default_factory=dict)
+    """How often each shared region was solved."""
 
     def read(self, value: Value) -> Fact:
         fact = self.current.get(value)
@@ -106,11 +112,14 @@ class _Solver(Generic[Fact]):
 
     def once(self, region: Region, params: tuple[Fact, ...]) -> None:
         place = (id(region), params)
-        if place not in self.memo:
-            self.run(region, params)
-            self.memo[place] = tuple(self.read(value) for value in region.results)
-        else:
+        if place not in self.memo and self.contexts.get(id(region), 0) >= MAX_CONTEXTS:
+            place = (id(region), tuple(self.domain.unknown(value) for value in region.params))
+        if place in self.memo:
             self.write(region.results, self.memo[place])
+            return
+        self.contexts[id(region)] = self.contexts.get(id(region), 0) + 1
+        self.run(region, place[1])
+        self.memo[place] = tuple(self.read(value) for value in region.results)
 
     def repeat(self, op: Op, region: Region) -> None:
         """Solve a loop's body until what it is started with covers what it leaves behind."""

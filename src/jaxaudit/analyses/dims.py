@@ -1,0 +1,240 @@
+"""Symbolic dimensions: integer polynomials over variables, with floor division and remainder as atoms.
+
+Every dim is kept in one normal form, so that equal forms mean equal sizes in every run. Two dims with different forms
+may still be equal; `differ` says so only where no sizes could make them so. `UNKNOWN` equals nothing, not even itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd
+
+_MOST_TERMS = 12
+"""Longer polynomials are given up: nobody writes such a size on purpose."""
+
+
+@dataclass(frozen=True)
+class Atom:
+    """Something that multiplies: a variable, or a quotient or remainder that does not come out even."""
+
+    text: str
+    """Unique for what it stands for; atoms compare and are ordered by it."""
+    parts: tuple[Dim, Dim] | None = None
+    kind: str = "size"
+    """`size`: of an array's axis, hardly ever zero; `number`: any integer; `quotient` or `remainder` of the parts."""
+    born: int = 0
+    """Rises in program order, so that what a loop's body made can be told from what was there before."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Atom) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+Monomial = tuple[Atom, ...]
+Terms = tuple[tuple[Monomial, int], ...]
+
+
+@dataclass(frozen=True)
+class Dim:
+    """A polynomial in normal form; `terms` is None for a size nothing is known of."""
+
+    terms: Terms | None
+
+    @cached_property
+    def constant(self) -> int | None:
+        """The number this dim is, if it is one."""
+        if self.terms is None:
+            return None
+        if not self.terms:
+            return 0
+        return self.terms[0][1] if len(self.terms) == 1 and not self.terms[0][0] else None
+
+    @property
+    def known(self) -> bool:
+        """Whether anything is known of this dim."""
+        return self.terms is not None
+
+    def atoms(self) -> Iterable[Atom]:
+        """Give every atom, those inside quotients included."""
+        for monomial, _ in self.terms or ():
+            for atom in monomial:
+                yield atom
+                for part in atom.parts or ():
+                    yield from part.atoms()
+
+    def __add__(self, other: Dim) -> Dim:
+        return _combine(self, other, 1)
+
+    def __sub__(self, other: Dim) -> Dim:
+        return _combine(self, other, -1)
+
+    def __neg__(self) -> Dim:
+        return constant(0) - self
+
+    def __mul__(self, other: Dim) -> Dim:
+        if self.terms is None or other.terms is None:
+            return UNKNOWN
+        return _normal((tuple(sorted(a + b, key=_order)), m * n) for a, m in self.terms for b, n in other.terms)
+
+    def __floordiv__(self, other: Dim) -> Dim:
+        return _quotient(self, other)[0]
+
+    def __mod__(self, other: Dim) -> Dim:
+        return _quotient(self, other)[1]
+
+    def __str__(self) -> str:
+        if self.terms is None:
+            return "?"
+        texts = [_show(monomial, factor) for monomial, factor in self.terms]
+        return " + ".join(texts).replace("+ -", "- ") or "0"
+
+
+def constant(number: int) -> Dim:
+    """Give the dim of a number."""
+    return Dim((((), number),) if number else ())
+
+
+UNKNOWN = Dim(None)
+ZERO = constant(0)
+ONE = constant(1)
+
+
+def variable(text: str, kind: str = "size", born: int = 0) -> Dim:
+    """Give a dim that stands for itself."""
+    return Dim((((Atom(text, None, kind, born),), 1),))
+
+
+def same(first: Dim, second: Dim) -> bool:
+    """Tell whether two dims are equal in every run."""
+    return first.terms is not None and first.terms == second.terms
+
+
+def differ(first: Dim, second: Dim) -> bool:
+    """Tell whether two dims are different in every run, arrays without elements aside."""
+    gap = (first - second).terms
+    if gap is None or len(gap) != 1:
+        return False
+    monomial, _ = gap[0]
+    return all(atom.kind == "size" for atom in monomial)
+
+
+def product(dims: Iterable[Dim]) -> Dim:
+    """Multiply dims."""
+    result = ONE
+    for dim in dims:
+        result = result * dim
+    return result
+
+
+def substitute(dim: Dim, mapping: Mapping[Atom, Dim]) -> Dim:
+    """Put dims in the place of atoms."""
+    if dim.terms is None or not any(atom in mapping for atom in dim.atoms()):
+        return dim
+    return _rebuild(dim, lambda atom: mapping.get(atom))
+
+
+def evaluate(dim: Dim, numbers: Mapping[str, int]) -> int | None:
+    """Give the number a dim is where the variables have these values; None where one is missing."""
+    made = _rebuild(dim, lambda atom: constant(numbers[atom.text]) if atom.text in numbers else None)
+    return made.constant
+
+
+def _rebuild(dim: Dim, image: Callable[[Atom], Dim | None]) -> Dim:
+    total = ZERO
+    for monomial, factor in dim.terms or ():
+        total = total + product((constant(factor), *(_image(atom, image) for atom in monomial)))
+    return total if dim.terms is not None else UNKNOWN
+
+
+def _image(atom: Atom, image: Callable[[Atom], Dim | None]) -> Dim:
+    found = image(atom)
+    if found is not None:
+        return found
+    if atom.parts is None:
+        return Dim((((atom,), 1),))
+    top, bottom = (_rebuild(part, image) for part in atom.parts)
+    return top // bottom if atom.kind == "quotient" else top % bottom
+
+
+def _order(atom: Atom) -> str:
+    return atom.text
+
+
+def _combine(first: Dim, second: Dim, sign: int) -> Dim:
+    if first.terms is None or second.terms is None:
+        return UNKNOWN
+    return _normal((*first.terms, *((monomial, sign * factor) for monomial, factor in second.terms)))
+
+
+def _normal(terms: Iterable[tuple[Monomial, int]]) -> Dim:
+    sums: dict[Monomial, int] = {}
+    for monomial, factor in terms:
+        sums[monomial] = sums.get(monomial, 0) + factor
+    kept = [(monomial, factor) for monomial, factor in sums.items() if factor]
+    if len(kept) > _MOST_TERMS:
+        return UNKNOWN
+    return Dim(tuple(sorted(kept, key=lambda term: (-len(term[0]), tuple(map(_order, term[0]))))))
+
+
+def _quotient(top: Dim, bottom: Dim) -> tuple[Dim, Dim]:
+    """Divide with remainder; what divides evenly leaves the quotient, the rest stays an atom."""
+    if top.terms is None or bottom.terms is None or not bottom.terms:
+        return UNKNOWN, UNKNOWN
+    if same(top, bottom):
+        return ONE, ZERO
+    if len(bottom.terms) > 1:
+        return _atom_pair(top, bottom)
+    even: list[tuple[Monomial, int]] = []
+    rest: list[tuple[Monomial, int]] = []
+    for monomial, factor in top.terms:
+        divided = _divide(monomial, factor, *bottom.terms[0])
+        if divided is None:
+            rest.append((monomial, factor))
+        else:
+            even.append(divided)
+    whole, left = _normal(even), _normal(rest)
+    if not left.terms:
+        return whole, ZERO
+    if left.constant is not None and bottom.constant is not None:
+        return whole + constant(left.constant // bottom.constant), constant(left.constant % bottom.constant)
+    quotient, remainder = _atom_pair(left, bottom)
+    return whole + quotient, remainder
+
+
+def _divide(monomial: Monomial, factor: int, by: Monomial, divisor: int) -> tuple[Monomial, int] | None:
+    if factor % divisor:
+        return None
+    rest = list(monomial)
+    for atom in by:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    return tuple(rest), factor // divisor
+
+
+def _atom_pair(top: Dim, bottom: Dim) -> tuple[Dim, Dim]:
+    common = _common(top, bottom)
+    reduced = (_scaled(top, common), _scaled(bottom, common))
+    born = max((atom.born for part in (top, bottom) for atom in part.atoms()), default=0)
+    quotient = Atom(f"({reduced[0]})//({reduced[1]})", reduced, "quotient", born)
+    remainder = Atom(f"({top})%({bottom})", (top, bottom), "remainder", born)
+    return Dim((((quotient,), 1),)), Dim((((remainder,), 1),))
+
+
+def _common(top: Dim, bottom: Dim) -> int:
+    return gcd(*(factor for _, factor in (*(top.terms or ()), *(bottom.terms or ()))))
+
+
+def _scaled(dim: Dim, by: int) -> Dim:
+    return Dim(tuple((monomial, factor // by) for monomial, factor in dim.terms or ()))
+
+
+def _show(monomial: Monomial, factor: int) -> str:
+    if not monomial:
+        return str(factor)
+    text = "*".join(atom.text for atom in monomial)
+    return text if factor == 1 else f"-{text}" if factor == -1 else f"{factor}*{text}"

@@ -1,0 +1,175 @@
+"""What is known of one value: an array with dims and dtype, a Python integer, a tuple of such, or only its identity.
+
+Facts are immutable and compare by content. A dim that is `UNKNOWN` gets a variable of its own when the value is read,
+so that two readings of one value agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant, variable
+from jaxaudit.ir import ArrayType, Value
+
+Dims = tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeFact:
+    """All fields empty means that nothing is known."""
+
+    dims: Dims | None = None
+    """The sizes of all axes; None when even the rank is unknown. A Python number has no axes."""
+    dtype: str | None = None
+    """As NumPy names it, with 64-bit types written as their 32-bit kin, since JAX makes them so by default."""
+    weak: bool = False
+    """True for Python scalars and what is made of them alone: they yield to the other operand's dtype."""
+    number: Dim | None = None
+    """The value of a Python integer."""
+    items: tuple[ShapeFact, ...] | None = None
+    """The items of a tuple or list."""
+    each: ShapeFact | None = None
+    """What every item of a sequence of unknown length is."""
+    symbol: str = ""
+    """A name for an object nothing is known of; equal symbols are one object."""
+    born: int = 0
+    """Where the symbol came into being."""
+    layer: tuple[str, tuple[Dim, ...] | None] | None = None
+    """A layer of a neural network library: its class, and the sizes it gives its output."""
+
+    @property
+    def is_array(self) -> bool:
+        """Whether this is surely an array or a number."""
+        return self.dims is not None
+
+    @property
+    def rank(self) -> int | None:
+        """How many axes there are."""
+        return None if self.dims is None else len(self.dims)
+
+    def __str__(self) -> str:
+        if self.number is not None:
+            return f"integer {shown(self.number)}"
+        if self.dims is not None:
+            return f"{self.dtype or '?'}[{', '.join(map(shown, self.dims))}]"
+        return f"({', '.join(map(str, self.items))})" if self.items is not None else "unknown"
+
+
+NOTHING = ShapeFact()
+
+
+def array(dims: Dims | None, dtype: str | None = None, *, weak: bool = False) -> ShapeFact:
+    """Give the fact of an array."""
+    return ShapeFact(dims, dtype, weak and dtype is not None)
+
+
+def integer(number: Dim) -> ShapeFact:
+    """Give the fact of a Python integer."""
+    return ShapeFact((), "int32", True, number)
+
+
+def sequence(items: tuple[ShapeFact, ...]) -> ShapeFact:
+    """Give the fact of a tuple or list."""
+    return ShapeFact(items=items)
+
+
+def exact(known: ArrayType) -> ShapeFact:
+    """Give the fact of a value whose type JAX itself told."""
+    return array(tuple(constant(size) for size in known.shape), canonical(known.dtype), weak=known.weak)
+
+
+_WIDE = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
+
+
+def canonical(dtype: str) -> str:
+    """Write a dtype as JAX keeps it by default."""
+    return _WIDE.get(dtype, dtype)
+
+
+def join(first: ShapeFact, second: ShapeFact) -> ShapeFact:
+    """Give the fact that covers both."""
+    if first is second or first == second:
+        return first
+    if first.items is not None and second.items is not None and len(first.items) == len(second.items):
+        return sequence(tuple(join(a, b) for a, b in zip(first.items, second.items, strict=True)))
+    if first.dims is None or second.dims is None or len(first.dims) != len(second.dims):
+        return NOTHING
+    alike = first.dtype == second.dtype and first.weak == second.weak
+    number = None
+    if first.number is not None and second.number is not None:
+        number = _either(first.number, second.number)
+    dims = tuple(_either(a, b) for a, b in zip(first.dims, second.dims, strict=True))
+    return ShapeFact(dims, first.dtype if alike else None, first.weak and alike, number)
+
+
+def _either(first: Dim, second: Dim) -> Dim:
+    return first if first == second else UNKNOWN
+
+
+def named(fact: ShapeFact, value: Value) -> ShapeFact:
+    """Give variables of the value's own to what is unknown in a fact."""
+    return _named(fact, value.name or "_", f"#{value.id}", value.id)
+
+
+def _named(fact: ShapeFact, name: str, tag: str, born: int) -> ShapeFact:
+    if fact.dims is not None:
+        if all(dim.terms is not None for dim in fact.dims) and (fact.number is None or fact.number.known):
+            return fact
+        dims = tuple(_own(dim, f"{name}.shape[{i}]{tag}", "size", born) for i, dim in enumerate(fact.dims))
+        number = None if fact.number is None else _own(fact.number, f"{name}{tag}", "number", born)
+        return replace(fact, dims=dims, number=number)
+    if fact.items is not None:
+        items = (_named(item, f"{name}[{i}]", tag, born) for i, item in enumerate(fact.items))
+        return replace(fact, items=tuple(items))
+    if fact.symbol or fact.layer is not None or fact.each is not None:
+        return fact
+    return ShapeFact(symbol=f"{name}{tag}", born=born)
+
+
+def _own(dim: Dim, text: str, kind: str, born: int) -> Dim:
+    return variable(text, kind, born) if dim.terms is None else dim
+
+
+def as_number(fact: ShapeFact) -> Dim | None:
+    """Give the integer a fact is when it is used as one; None where it cannot be one."""
+    if fact.number is not None:
+        return fact.number
+    if fact.symbol:
+        return variable(fact.symbol, "number", fact.born)
+    return None if fact.dims is None and (fact.items is not None or fact.layer is not None) else UNKNOWN
+
+
+def atoms_of(fact: ShapeFact) -> Iterator[Atom]:
+    """Give every variable a fact speaks of, symbols included."""
+    for dim in (*(fact.dims or ()), *((fact.number,) if fact.number is not None else ())):
+        yield from dim.atoms()
+    for item in (*(fact.items or ()), *((fact.each,) if fact.each is not None else ())):
+        yield from atoms_of(item)
+    if fact.symbol:
+        yield Atom(fact.symbol, None, "number", fact.born)
+
+
+def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
+    """Make unknown whatever speaks of variables that mean nothing outside."""
+    if all(stays(atom) for atom in atoms_of(fact)):
+        return fact
+
+    def kept(dim: Dim) -> Dim:
+        return dim if all(stays(atom) for atom in dim.atoms()) else UNKNOWN
+
+    if fact.dims is not None:
+        number = None if fact.number is None else kept(fact.number)
+        return replace(fact, dims=tuple(map(kept, fact.dims)), number=number)
+    if fact.items is not None:
+        return sequence(tuple(forget(item, stays) for item in fact.items))
+    return replace(fact, each=forget(fact.each, stays)) if fact.each is not None else NOTHING
+
+
+def shown(dim: Dim) -> str:
+    """Write a dim for people: variables by their name alone."""
+    text = str(dim)
+    while "#" in text:
+        head, _, tail = text.partition("#")
+        text = head + tail.lstrip("0123456789")
+    return text.replace("_.shape", "?.shape")

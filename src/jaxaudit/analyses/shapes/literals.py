@@ -1,0 +1,82 @@
+"""Facts of arguments: constants, values, and the tuples and lists that front ends keep apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from jaxaudit.analyses.dims import UNKNOWN, constant, same
+from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number, integer, sequence
+from jaxaudit.ir import Argument, Value
+
+
+def literal(argument: Argument, read: Callable[[Value], ShapeFact]) -> ShapeFact:
+    """Give the fact of an argument."""
+    if isinstance(argument, Value):
+        return read(argument)
+    if isinstance(argument, bool):
+        return array((), "bool")
+    if isinstance(argument, int):
+        return integer(constant(argument))
+    if isinstance(argument, float):
+        return array((), "float32", weak=True)
+    if isinstance(argument, complex):
+        return array((), "complex64", weak=True)
+    if isinstance(argument, tuple):
+        return sequence(tuple(literal(item, read) for item in argument))
+    return NOTHING
+
+
+def is_slice(argument: Argument) -> bool:
+    """Tell whether an index is a slice."""
+    return isinstance(argument, Mapping) and set(argument) <= {"start", "stop", "step"}
+
+
+def shape_of(fact: ShapeFact) -> Dims | None:
+    """Give the shape that a shape argument means: a tuple of integers, or one integer."""
+    if fact.items is not None:
+        numbers = [as_number(item) for item in fact.items]
+        return None if None in numbers else tuple(UNKNOWN if number is None else number for number in numbers)
+    return None if fact.number is None else (fact.number,)
+
+
+def axes_in(argument: Argument) -> tuple[int, ...] | None:
+    """Give the axes that an axis argument names; None where they are not written out."""
+    if isinstance(argument, int) and not isinstance(argument, bool):
+        return (argument,)
+    if isinstance(argument, tuple) and all(isinstance(item, int) for item in argument):
+        return tuple(item for item in argument if isinstance(item, int))
+    return None
+
+
+def stacked(items: Sequence[ShapeFact]) -> Dims | None:
+    """Give the shape of the array that a list of arrays or numbers makes."""
+    if not items:
+        return (constant(0),)
+    shapes = [array_dims(item) for item in items]
+    first = shapes[0]
+    if first is None or any(dims is None or len(dims) != len(first) for dims in shapes):
+        return None
+    inner = tuple(
+        next((dim for dim in column if all(same(dim, other) for other in column)), UNKNOWN)
+        for column in zip(*(dims for dims in shapes if dims is not None), strict=True)
+    )
+    return (constant(len(items)), *inner)
+
+
+def array_dims(fact: ShapeFact) -> Dims | None:
+    """Give the shape a value has when it is used as an array: lists and tuples become arrays."""
+    return stacked(fact.items) if fact.items is not None else fact.dims
+
+
+def array_like(fact: ShapeFact) -> ShapeFact:
+    """Give the fact of a value when it is used as an array."""
+    if fact.items is None:
+        return fact
+    kinds = {(leaf.dtype, leaf.weak) for leaf in leaves(fact)}
+    dtype = next(iter(kinds))[0] if len(kinds) == 1 else None
+    return array(stacked(fact.items), dtype)
+
+
+def leaves(fact: ShapeFact) -> list[ShapeFact]:
+    """Give the items of nested tuples."""
+    return [fact] if fact.items is None else [leaf for item in fact.items for leaf in leaves(item)]

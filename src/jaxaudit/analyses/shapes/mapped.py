@@ -1,0 +1,111 @@
+"""Transformations that run a function for every element of an axis: what is taken off goes back on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jaxaudit.analyses.dims import UNKNOWN, Dim
+from jaxaudit.analyses.domain import Read
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number
+from jaxaudit.analyses.shapes.literals import literal
+from jaxaudit.analyses.shapes.transfer.look import Look
+from jaxaudit.ir import Argument, Op, Region
+
+
+def without_axis(fact: ShapeFact, axis: int) -> ShapeFact:
+    """Give one element of an array along an axis."""
+    place = place_of(axis, fact.rank)
+    if fact.dims is None or place is None:
+        return NOTHING
+    return ShapeFact(fact.dims[:place] + fact.dims[place + 1 :], fact.dtype, fact.weak)
+
+
+def with_axis(fact: ShapeFact, axis: int, size: Dim) -> ShapeFact:
+    """Give the array of all elements, one for each index of a new axis."""
+    if fact.dims is None:
+        return NOTHING
+    place = place_of(axis, len(fact.dims) + 1)
+    if place is None:
+        return NOTHING
+    return ShapeFact((*fact.dims[:place], size, *fact.dims[place:]), fact.dtype, fact.weak)
+
+
+def resized(fact: ShapeFact, axis: int | None, size: Dim) -> ShapeFact:
+    """Give an array with another size along one axis."""
+    place = None if axis is None else place_of(axis, fact.rank)
+    if fact.dims is None or place is None:
+        return NOTHING
+    return ShapeFact((*fact.dims[:place], size, *fact.dims[place + 1 :]), fact.dtype, fact.weak)
+
+
+def place_of(axis: int, rank: int | None) -> int | None:
+    """Give an axis counted from the front; None where there is none."""
+    if rank is None or not -rank <= axis < rank:
+        return None
+    return axis % rank
+
+
+def enter(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Sequence[ShapeFact]:
+    """Take the mapped axis off each operand."""
+    return [_element(read(value), axis) for value, axis in zip(op.operands, axes_of(op), strict=True)]
+
+
+def _element(fact: ShapeFact, axis: object) -> ShapeFact:
+    if axis is None:
+        return fact
+    return without_axis(fact, axis) if isinstance(axis, int) else NOTHING
+
+
+def axes_of(op: Op) -> tuple[object, ...]:
+    """Give the mapped axis of each operand; `?` where it is not known."""
+    axes = op.attrs.get("in_axes")
+    count = len(op.operands)
+    return tuple(axes) if isinstance(axes, tuple) and len(axes) == count else ("?",) * count
+
+
+def leave(op: Op, look: Look) -> Sequence[ShapeFact]:
+    """Put the mapped axis on each result, where `out_axes` wants it."""
+    size = mapped_size(op, look.read)
+    results = op.regions[0].results
+    out = _out_axes(op, len(results))
+    facts = [look.read(value) for value in results]
+    return [_collected(fact, axis, size) for fact, axis in zip(facts, out, strict=True)]
+
+
+def _collected(fact: ShapeFact, axis: Argument, size: Dim) -> ShapeFact:
+    if axis is None:
+        return fact
+    return with_axis(fact, axis, size) if isinstance(axis, int) else NOTHING
+
+
+def _out_axes(op: Op, count: int) -> Sequence[Argument]:
+    options = op.attrs.get("options")
+    given = options.get("out_axes", 0) if isinstance(options, Mapping) else 0
+    if isinstance(given, tuple):
+        return given if len(given) == count else ("?",) * count
+    return (given if isinstance(given, int) or given is None else "?",) * count
+
+
+def mapped_size(op: Op, read: Read[ShapeFact]) -> Dim:
+    """Give the size of the mapped axis."""
+    for value, axis in zip(op.operands, axes_of(op), strict=True):
+        fact = read(value)
+        place = place_of(axis, fact.rank) if isinstance(axis, int) else None
+        if fact.dims is not None and place is not None:
+            return fact.dims[place]
+    options = op.attrs.get("options")
+    given = options.get("axis_size") if isinstance(options, Mapping) else None
+    number = None if given is None else as_number(literal(given, read))
+    return UNKNOWN if number is None else number
+
+
+def enter_map(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Sequence[ShapeFact]:
+    """Take the first axis off each operand of `lax.map`."""
+    return [without_axis(read(value), 0) for value in op.operands]
+
+
+def leave_map(op: Op, look: Look) -> Sequence[ShapeFact]:
+    """Put the first axis on each result of `lax.map`."""
+    sizes = [dims[0] for value in op.operands if (dims := look.read(value).dims)]
+    size = sizes[0] if sizes else UNKNOWN
+    return [with_axis(look.read(value), 0, size) for value in op.regions[0].results]

@@ -1,0 +1,214 @@
+"""What the regions of an op take and leave: calls, transformations, loops and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim
+from jaxaudit.analyses.domain import Read
+from jaxaudit.analyses.shapes import mapped
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, atoms_of, forget, join
+from jaxaudit.analyses.shapes.literals import literal
+from jaxaudit.analyses.shapes.transfer.look import Look
+from jaxaudit.ir import Exit, Op, Region, Value
+from jaxaudit.ir.ops import BODIES
+
+Facts = Sequence[ShapeFact]
+
+_PYTHON_LOOPS = ("py.loop", "py.while")
+_JACOBIANS = ("jacrev", "jacfwd", "jacobian", "hessian", "make_jaxpr")
+
+
+def enter(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
+    """Give the facts of a region's parameters."""
+    taken = _ENTER.get(op.name, _body if op.name in BODIES else _nothing)
+    made = list(taken(op, region, read, turn))[: len(region.params)]
+    return made + [NOTHING] * (len(region.params) - len(made))
+
+
+def leave(op: Op, look: Look) -> Facts:
+    """Give the facts of an op's results."""
+    left = _LEAVE.get(op.name, _returned if op.name in BODIES else _none_left)
+    return left(op, look)
+
+
+def _nothing(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
+    return [NOTHING] * len(region.params)
+
+
+def _none_left(op: Op, look: Look) -> Facts:
+    return ()
+
+
+def _body(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
+    return [read(value) for value in op.operands]
+
+
+def _returned(op: Op, look: Look) -> Facts:
+    region = op.regions[0]
+    if op.text("spelling").rpartition(".")[2].removeprefix("filter_") in _JACOBIANS:
+        return ()
+    left = [look.read(value) for value in region.results]
+    if not region.shared:
+        return left
+    visible = {atom for value in op.operands for atom in atoms_of(look.read(value))}
+    return [forget(fact, lambda atom: atom in visible or atom.born == 0) for fact in left]
+
+
+def _gradient(op: Op, look: Look) -> Facts:
+    """The function's own results come first, then a gradient for each leaf of the chosen arguments."""
+    own = _returned(op, look)
+    options = op.attrs.get("options")
+    argnums = options.get("argnums", 0) if isinstance(options, Mapping) else 0
+    extra = op.results[len(own) :]
+    if argnums != 0 or len(extra) > len(op.operands):
+        return own
+    pairs = zip(extra, op.operands, strict=False)
+    return [*own, *(look.read(start) if made.name == start.name else NOTHING for made, start in pairs)]
+
+
+def _scanned(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
+    count = carry_count(op)
+    carry = [traced(read(value)) for value in op.operands[:count]]
+    return [*carry, *(mapped.without_axis(read(value), 0) for value in op.operands[count:])]
+
+
+def _after_scan(op: Op, look: Look) -> Facts:
+    count = carry_count(op)
+    region = op.regions[0]
+    length = scan_length(op, look.read)
+    ys = [mapped.with_axis(look.read(value), 0, length) for value in region.results[count:]]
+    return [*_after_carry(region.params[:count], region, look), *ys]
+
+
+def carry_count(op: Op) -> int:
+    """Tell how many leaves a loop carries."""
+    count = op.attrs.get("carry")
+    return count if isinstance(count, int) else 0
+
+
+def scan_length(op: Op, read: Read[ShapeFact]) -> Dim:
+    """Give how many turns a scan takes, from its inputs or from `length`."""
+    for value in op.operands[carry_count(op) :]:
+        dims = read(value).dims
+        if dims:
+            return dims[0]
+    given = stated_length(op, read)
+    return UNKNOWN if given is None else given
+
+
+def stated_length(op: Op, read: Read[ShapeFact]) -> Dim | None:
+    """Give the `length` that was asked for."""
+    given = op.attrs.get("length")
+    return None if given is None else as_number(literal(given, read))  # type: ignore[arg-type]
+
+
+def traced(fact: ShapeFact) -> ShapeFact:
+    """Give a fact as a tracer has it: a number's value is not known while tracing."""
+    return fact if fact.number is None else ShapeFact(fact.dims, fact.dtype, fact.weak)
+
+
+def _after_carry(params: Sequence[Value], region: Region, look: Look) -> Facts:
+    """A carry leaves a loop with the type it came in with, but that weak types yield to what the body makes."""
+    made: list[ShapeFact] = []
+    for param, end in zip(params, region.results, strict=False):
+        first, last = look.read(param), look.read(end)
+        if first.dims is not None and first.weak and last.dtype != first.dtype:
+            first = ShapeFact(first.dims, last.dtype)
+        made.append(first)
+    return made
+
+
+def _counted(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
+    count = len(region.params) - 1
+    carry = op.operands[len(op.operands) - count :] if count else ()
+    return [ShapeFact((), "int32", True), *(traced(read(value)) for value in carry)]
+
+
+def _after_fori(op: Op, look: Look) -> Facts:
+    region = op.regions[0]
+    return _after_carry(region.params[1:], region, look)
+
+
+def _looped(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
+    return [traced(read(value)) for value in op.operands]
+
+
+def _after_while(op: Op, look: Look) -> Facts:
+    region = op.regions[-1]
+    return _after_carry(region.params, region, look)
+
+
+def _chosen(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
+    return [traced(read(value)) for value in op.operands[1:]]
+
+
+def _joined(op: Op, look: Look) -> Facts:
+    ways = [region.results for region in op.regions if region.exit is Exit.FALL]
+    if not ways:
+        return ()
+    made = [look.read(value) for value in ways[0]]
+    for way in ways[1:]:
+        made = [join(fact, look.read(value)) for fact, value in zip(made, way, strict=False)]
+    return made
+
+
+def _turn(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
+    """A Python loop starts with its operands and goes on with what the last turn left."""
+    carried = region.results if turn else op.operands
+    count = len(region.params) - 1
+    return [ShapeFact((), "int32", True, UNKNOWN), *(read(value) for value in carried[:count])]
+
+
+def _after_turns(op: Op, look: Look) -> Facts:
+    region = op.regions[0]
+    inside = region.params[0].id if region.params else 0
+
+    def stays(atom: Atom) -> bool:
+        return atom.born < inside
+
+    count = len(region.params) - 1
+    left = [forget(look.read(value), stays) for value in region.results]
+    return [join(look.read(op.operands[i]), fact) if i < count else fact for i, fact in enumerate(left)]
+
+
+def _pair_of_elements(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
+    """The two elements are stretches of the input along an axis, of any length."""
+    axis = op.attrs.get("axis", 0)
+    made = [mapped.resized(read(value), axis if isinstance(axis, int) else None, UNKNOWN) for value in op.operands]
+    return made if len(made) == len(region.params) else [*made, *made]
+
+
+def _elements(op: Op, look: Look) -> Facts:
+    return [look.read(value) for value in op.operands]
+
+
+Enter = Callable[[Op, Region, Read[ShapeFact], int], Facts]
+Leave = Callable[[Op, Look], Facts]
+
+_ENTER: Mapping[str, Enter] = {
+    "transform": _nothing,
+    "scan": _scanned,
+    "fori": _counted,
+    "while": _looped,
+    "cond": _chosen,
+    "vmap": mapped.enter,
+    "pmap": mapped.enter,
+    "map": mapped.enter_map,
+    "associative_scan": _pair_of_elements,
+    **dict.fromkeys(_PYTHON_LOOPS, _turn),
+}
+_LEAVE: Mapping[str, Leave] = {
+    "transform": _none_left,
+    "grad": _gradient,
+    "scan": _after_scan,
+    "fori": _after_fori,
+    "while": _after_while,
+    "cond": _joined,
+    "py.branch": _joined,
+    "vmap": mapped.leave,
+    "pmap": mapped.leave,
+    "map": mapped.leave_map,
+    "associative_scan": _elements,
+    **dict.fromkeys(_PYTHON_LOOPS, _after_turns),
+}

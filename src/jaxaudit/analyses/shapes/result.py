@@ -1,0 +1,56 @@
+"""What rules read of the shapes domain: the fact of every value, and every op with what it met in each context.
+
+A function that several callers use is solved for each of them: a clash in one context is a clash, a proof must hold in
+all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact
+from jaxaudit.analyses.shapes.literals import literal
+from jaxaudit.ir import Argument, Op, Value
+
+
+class Fit(Enum):
+    """Whether the sizes that meet in an op go together."""
+
+    FITS = "fits"
+    CLASHES = "clashes"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One op as it was met once: the facts of its operands, of its results and of what its regions take and leave."""
+
+    op: Op
+    facts: Mapping[Value, ShapeFact]
+    fit: Fit | None = None
+    """What became of the sizes that meet here; None where none do."""
+    clash: str = ""
+    """What does not go together, in a few words."""
+
+    def of(self, argument: Argument) -> ShapeFact:
+        """Give the fact of an argument: a value, a constant or a structure of these."""
+        return literal(argument, lambda value: self.facts.get(value, NOTHING))
+
+
+@dataclass(slots=True)
+class Shapes:
+    """The solved shapes domain."""
+
+    facts: Mapping[Value, ShapeFact]
+    """For each value what holds in all contexts."""
+    seen: Mapping[Op, Sequence[Context]] = field(default_factory=dict)
+
+    def of(self, value: Value) -> ShapeFact:
+        """Give what is known of a value, covering every context it was seen in."""
+        return self.facts.get(value, NOTHING)
+
+    def contexts(self, op: Op) -> Sequence[Context]:
+        """Give every context in which something was known of an op's operands."""
+        return self.seen.get(op, ())

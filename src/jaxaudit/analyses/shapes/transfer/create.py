@@ -1,0 +1,118 @@
+"""New arrays: from sizes, from Python data, and like other arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jaxaudit.analyses.dims import UNKNOWN, Dim, constant
+from jaxaudit.analyses.shapes.dtypes import named_dtype, promote
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number
+from jaxaudit.analyses.shapes.literals import array_dims, leaves, shape_of
+from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
+
+
+def _filled(look: Look) -> ShapeFact:
+    return array(shape_of(look.fact("shape")), _dtype(look, "float32"))
+
+
+def _dtype(look: Look, default: str | None) -> str | None:
+    return named_dtype(look.raw("dtype")) if look.raw("dtype") is not None else default
+
+
+def _full(look: Look) -> ShapeFact:
+    fill = look.fact("fill_value")
+    weak = fill.weak and look.raw("dtype") is None
+    return array(shape_of(look.fact("shape")), _dtype(look, fill.dtype), weak=weak)
+
+
+def _like(look: Look) -> ShapeFact:
+    base = look.first()
+    dims = shape_of(look.fact("shape")) if look.raw("shape") is not None else array_dims(base)
+    given = look.raw("dtype") is not None
+    return array(dims, _dtype(look, base.dtype), weak=base.weak and not given)
+
+
+def _from_data(look: Look) -> ShapeFact:
+    base = look.first()
+    if base.items is None:
+        given = look.raw("dtype") is not None
+        return array(base.dims, _dtype(look, base.dtype), weak=base.weak and not given)
+    dtype, _ = promote(leaves(base))
+    return array(array_dims(base), _dtype(look, dtype))
+
+
+def _arange(look: Look) -> ShapeFact:
+    if look.has("step") and look.raw("step") not in (None, 1):
+        return array((_constant_range(look),), None)
+    start, stop = look.fact("start"), look.fact("stop")
+    if not look.has("stop"):
+        start, stop = ShapeFact(), start
+    first = constant(0) if start == ShapeFact() else as_number(start)
+    last = as_number(stop)
+    size = UNKNOWN if first is None or last is None else last - first
+    if size.constant is not None and size.constant < 0:
+        size = constant(0)
+    whole = all(fact.number is not None for fact in (start, stop) if fact != ShapeFact())
+    return array((size if whole or stop.symbol else UNKNOWN,), _dtype(look, "int32" if whole else None))
+
+
+def _constant_range(look: Look) -> Dim:
+    bounds = [look.raw(name) for name in ("start", "stop", "step")]
+    if all(isinstance(bound, int) for bound in bounds) and bounds[2]:
+        return constant(len(range(*bounds)))  # type: ignore[arg-type]
+    return UNKNOWN
+
+
+def _linspace(look: Look) -> ShapeFact:
+    size = as_number(look.fact("num")) if look.has("num") else constant(50)
+    ends = [array_dims(look.fact(name)) for name in ("start", "stop")]
+    if look.raw("retstep") not in (None, False) or any(dims != () for dims in ends):
+        return NOTHING
+    return array((UNKNOWN if size is None else size,), _dtype(look, "float32"))
+
+
+def _eye(look: Look) -> ShapeFact:
+    rows = as_number(look.fact("N", "n"))
+    columns = as_number(look.fact("M")) if look.raw("M") is not None else rows
+    if rows is None or columns is None:
+        return NOTHING
+    return array((rows, columns), _dtype(look, "float32"))
+
+
+def _iota(look: Look) -> ShapeFact:
+    size = as_number(look.fact("size"))
+    return array((UNKNOWN if size is None else size,), named_dtype(look.raw("dtype")))
+
+
+def _broadcasted_iota(look: Look) -> ShapeFact:
+    return array(shape_of(look.fact("shape")), named_dtype(look.raw("dtype")))
+
+
+_CREATE: Mapping[str, Single] = {
+    **dict.fromkeys(("zeros", "ones", "empty"), _filled),
+    **dict.fromkeys(("zeros_like", "ones_like", "empty_like", "full_like"), _like),
+    **dict.fromkeys(("array", "asarray"), _from_data),
+    "full": _full,
+    "arange": _arange,
+    "linspace": _linspace,
+    **dict.fromkeys(("eye", "identity", "tri"), _eye),
+    "iota": _iota,
+    "broadcasted_iota": _broadcasted_iota,
+}
+
+
+def _create(look: Look) -> ShapeFact:
+    known = _CREATE.get(look.function)
+    return NOTHING if known is None or look.has("*", "**") else known(look)
+
+
+def _numpy(look: Look) -> ShapeFact:
+    """NumPy's constructors are JAX's, but for dtypes, which JAX reads anew when the array comes in."""
+    known = _CREATE.get(look.function)
+    if known is None or look.has("*", "**"):
+        return NOTHING
+    made = known(look)
+    return array(made.dims, made.dtype)
+
+
+TABLE: Mapping[str, Transfer] = {"array.create": single(_create), "array.numpy": single(_numpy)}

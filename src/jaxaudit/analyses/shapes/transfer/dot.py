@@ -1,0 +1,147 @@
+"""Products of arrays: dot, matmul, einsum, tensordot and their kin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim
+from jaxaudit.analyses.shapes.broadcast import broadcast, equal, meet, shape_text
+from jaxaudit.analyses.shapes.dtypes import promote
+from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array
+from jaxaudit.analyses.shapes.literals import array_like
+from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
+
+
+def _operands(look: Look) -> tuple[ShapeFact, ShapeFact] | None:
+    given = [array_like(look.of(value)) for value in look.op.arguments.values()]
+    if not look.op.arguments:
+        given = [look.read(value) for value in look.op.operands]
+    return (given[0], given[1]) if len(given) >= 2 else None
+
+
+def _dtype(look: Look, given: Sequence[ShapeFact]) -> str | None:
+    return None if look.has("preferred_element_type") else promote(given)[0]
+
+
+def _contract(look: Look, a: Dims, b: Dims, left: Dim, right: Dim) -> None:
+    text = f"{shape_text(a)} and {shape_text(b)}"
+    look.judge(equal(left, right), text)
+
+
+def _matmul(look: Look) -> ShapeFact:
+    pair = _operands(look)
+    if pair is None or pair[0].dims is None or pair[1].dims is None:
+        return NOTHING
+    a, b = pair[0].dims, pair[1].dims
+    if not a or not b:
+        look.judge(Fit.CLASHES, f"{shape_text(a)} and {shape_text(b)}: a product needs axes on both sides")
+        return NOTHING
+    _contract(look, a, b, a[-1], b[-2] if len(b) > 1 else b[0])
+    batch, fit = broadcast((a[:-2], b[:-2]))
+    if a[:-2] or b[:-2]:
+        look.judge(fit, f"{shape_text(a)} and {shape_text(b)}")
+    if batch is None:
+        return NOTHING
+    dims = (*batch, *a[-2:-1], *(b[-1:] if len(b) > 1 else ()))
+    return array(dims, _dtype(look, pair))
+
+
+def _dot(look: Look) -> ShapeFact:
+    pair = _operands(look)
+    if pair is None or pair[0].dims is None or pair[1].dims is None:
+        return NOTHING
+    a, b = pair[0].dims, pair[1].dims
+    if not a or not b:
+        return array((*a, *b), _dtype(look, pair))
+    inner = b[-2] if len(b) > 1 else b[0]
+    _contract(look, a, b, a[-1], inner)
+    return array((*a[:-1], *b[:-2], *(b[-1:] if len(b) > 1 else ())), _dtype(look, pair))
+
+
+def _outer(look: Look) -> ShapeFact:
+    pair = _operands(look)
+    if pair is None or pair[0].rank != 1 or pair[1].rank != 1:
+        return NOTHING
+    return array((*(pair[0].dims or ()), *(pair[1].dims or ())), _dtype(look, pair))
+
+
+def _scalar(look: Look) -> ShapeFact:
+    pair = _operands(look)
+    return NOTHING if pair is None else array((), _dtype(look, pair))
+
+
+def _inner(look: Look) -> ShapeFact:
+    pair = _operands(look)
+    if pair is None or not pair[0].dims or not pair[1].dims:
+        return NOTHING
+    a, b = pair[0].dims, pair[1].dims
+    _contract(look, a, b, a[-1], b[-1])
+    return array((*a[:-1], *b[:-1]), _dtype(look, pair))
+
+
+def _tensordot(look: Look) -> ShapeFact:
+    pair, axes = _operands(look), look.raw("axes")
+    count = 2 if axes is None else axes
+    if pair is None or pair[0].dims is None or pair[1].dims is None or not isinstance(count, int):
+        return NOTHING
+    a, b = pair[0].dims, pair[1].dims
+    if count > min(len(a), len(b)):
+        look.judge(Fit.CLASHES, f"{count} axes of {shape_text(a)} and {shape_text(b)}")
+        return NOTHING
+    for left, right in zip(a[len(a) - count :], b[:count], strict=True):
+        _contract(look, a, b, left, right)
+    return array((*a[: len(a) - count], *b[count:]), _dtype(look, pair))
+
+
+def _einsum(look: Look) -> ShapeFact:
+    text, given = look.raw("subscripts"), look.raw("operands")
+    if not isinstance(text, str) or not isinstance(given, tuple):
+        return NOTHING
+    text = text.replace(" ", "")
+    facts = [array_like(look.of(value)) for value in given]
+    inputs, arrow, output = text.partition("->")
+    parts = inputs.split(",")
+    if "..." in text or not arrow or len(parts) != len(facts):
+        return NOTHING
+    sizes: dict[str, Dim] = {}
+    for part, fact in zip(parts, facts, strict=True):
+        if not _letters(look, part, fact, sizes):
+            return NOTHING
+    return array(tuple(sizes.get(letter, UNKNOWN) for letter in output), _dtype(look, facts))
+
+
+def _letters(look: Look, part: str, fact: ShapeFact, sizes: dict[str, Dim]) -> bool:
+    """Bind the letters of one operand; False where they cannot be."""
+    if fact.dims is None:
+        sizes.update({letter: sizes.get(letter, UNKNOWN) for letter in part})
+        look.judge(Fit.OPEN)
+        return True
+    if len(part) != len(fact.dims):
+        look.judge(Fit.CLASHES, f"`{part}` names {len(part)} axes of {shape_text(fact.dims)}")
+        return False
+    for letter, size in zip(part, fact.dims, strict=True):
+        old = sizes.get(letter, ONE)
+        dim, fit = meet(old, size)
+        look.judge(fit, f"axis `{letter}` has size {old} and {size}")
+        sizes[letter] = dim if old != ONE or letter not in sizes else size
+    return True
+
+
+_PRODUCTS: Mapping[str, Single] = {
+    "matmul": _matmul,
+    "dot": _dot,
+    "vdot": _scalar,
+    "inner": _inner,
+    "outer": _outer,
+    "tensordot": _tensordot,
+    "einsum": _einsum,
+}
+
+
+def _product(look: Look) -> ShapeFact:
+    known = _PRODUCTS.get(look.function)
+    return NOTHING if known is None or look.has("*", "**") else known(look)
+
+
+TABLE: Mapping[str, Transfer] = {"array.dot": single(_product)}

@@ -1,0 +1,334 @@
+"""What rearranges axes: reshape, transpose, new and dropped axes, joining and splitting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, constant, differ, product
+from jaxaudit.analyses.shapes.broadcast import broadcast, equal, shape_text
+from jaxaudit.analyses.shapes.dtypes import promote
+from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number, sequence, shown
+from jaxaudit.analyses.shapes.literals import array_like, axes_in, shape_of
+from jaxaudit.analyses.shapes.mapped import place_of, resized, with_axis
+from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
+
+_AUTOMATIC = constant(-1)
+
+
+def _reshape(look: Look) -> ShapeFact:
+    base = array_like(look.first())
+    if look.function in ("ravel", "flatten"):
+        return array(None if base.dims is None else (product(base.dims),), base.dtype, weak=base.weak)
+    if look.function != "reshape" or look.has("*", "**"):
+        return NOTHING
+    wanted = wanted_shape(look)
+    if wanted is None:
+        return NOTHING
+    return array(_resolved(look, base.dims, wanted), base.dtype, weak=base.weak)
+
+
+def wanted_shape(look: Look) -> Dims | None:
+    """Give the shape that a reshape asks for, `-1` where it is left open."""
+    given = look.fact("shape", "new_sizes", "newshape")
+    if given.items is not None and len(given.items) == 1 and given.items[0].number is None:
+        inner = given.items[0]
+        # `x.reshape(shape)` with something that may be a tuple.
+        return shape_of(inner) if inner.items is not None else None
+    return shape_of(given)
+
+
+def _resolved(look: Look, dims: Dims | None, wanted: Dims) -> Dims:
+    open_places = [i for i, dim in enumerate(wanted) if dim == _AUTOMATIC]
+    fixed = product(dim for dim in wanted if dim != _AUTOMATIC)
+    if dims is None:
+        return tuple(UNKNOWN if dim == _AUTOMATIC else dim for dim in wanted)
+    total = product(dims)
+    text = f"{shape_text(dims)} cannot become {shape_text(wanted)}"
+    if not open_places:
+        look.judge(equal(total, fixed), text)
+        return wanted
+    rest = total // fixed
+    left = (total % fixed).constant
+    look.judge(Fit.OPEN if left is None else Fit.FITS if left == 0 else Fit.CLASHES, text)
+    return tuple(rest if dim == _AUTOMATIC else dim for dim in wanted)
+
+
+def _permute(look: Look) -> ShapeFact:
+    base = array_like(look.first())
+    if base.dims is None:
+        return NOTHING
+    order = _order(look, len(base.dims))
+    if order is None:
+        return array((UNKNOWN,) * len(base.dims), base.dtype)
+    return array(tuple(base.dims[i] for i in order), base.dtype, weak=base.weak)
+
+
+def _order(look: Look, rank: int) -> list[int] | None:
+    """Give which old axis stands at each new place."""
+    function = look.function
+    if function in ("mT", "matrix_transpose"):
+        return [*range(rank - 2), rank - 1, rank - 2] if rank >= 2 else None
+    if function == "swapaxes":
+        return _swapped(look, rank)
+    if function == "moveaxis":
+        return _moved(look, rank)
+    if function not in ("T", "transpose", "permute_dims"):
+        return None
+    given = look.raw("axes", "permutation")
+    if given is None or given == ():
+        return list(range(rank))[::-1]
+    if isinstance(given, tuple) and len(given) == 1 and isinstance(given[0], tuple):
+        given = given[0]
+    axes = axes_in(given)
+    places = None if axes is None else [place_of(axis, rank) for axis in axes]
+    if places is not None and sorted(p for p in places if p is not None) != list(range(rank)):
+        look.judge(Fit.CLASHES, f"axes {axes} do not order an array with {rank} axes")
+        return None
+    return None if places is None else [place for place in places if place is not None]
+
+
+def _swapped(look: Look, rank: int) -> list[int] | None:
+    first, second = look.raw("axis1"), look.raw("axis2")
+    if not isinstance(first, int) or not isinstance(second, int):
+        return None
+    a, b = place_of(first, rank), place_of(second, rank)
+    if a is None or b is None:
+        look.judge(Fit.CLASHES, f"axes {first} and {second} of an array with {rank} axes")
+        return None
+    order = list(range(rank))
+    order[a], order[b] = order[b], order[a]
+    return order
+
+
+def _moved(look: Look, rank: int) -> list[int] | None:
+    source, target = axes_in(look.raw("source")), axes_in(look.raw("destination"))
+    if source is None or target is None or len(source) != len(target):
+        return None
+    old, new = [place_of(i, rank) for i in source], [place_of(i, rank) for i in target]
+    if None in old or None in new:
+        look.judge(Fit.CLASHES, f"axes {source} and {target} of an array with {rank} axes")
+        return None
+    order = [i for i in range(rank) if i not in old]
+    for place, axis in sorted(zip(new, old, strict=True), key=lambda pair: pair[0] or 0):
+        order.insert(place or 0, axis or 0)
+    return order
+
+
+def _expand_dims(look: Look) -> ShapeFact:
+    base = array_like(look.first())
+    axes = axes_in(look.raw("axis", "dimensions"))
+    if base.dims is None or axes is None:
+        return NOTHING
+    rank = len(base.dims) + len(axes)
+    places = {place_of(axis, rank) for axis in axes}
+    if None in places:
+        look.judge(Fit.CLASHES, f"axis {axes} of an array with {rank} axes")
+        return NOTHING
+    left = list(base.dims)
+    return array(tuple(ONE if i in places else left.pop(0) for i in range(rank)), base.dtype, weak=base.weak)
+
+
+def _broadcast_to(look: Look) -> ShapeFact:
+    base, wanted = array_like(look.first()), shape_of(look.fact("shape"))
+    if base.dims is not None and wanted is not None:
+        together, fit = broadcast((base.dims, wanted))
+        grown = together is not None and any(differ(a, b) for a, b in zip(together[::-1], wanted[::-1], strict=False))
+        clash = f"{shape_text(base.dims)} does not broadcast to {shape_text(wanted)}"
+        look.judge(Fit.CLASHES if grown or len(base.dims) > len(wanted) else fit, clash)
+    return array(wanted, base.dtype, weak=base.weak)
+
+
+def _one_hot(look: Look) -> ShapeFact:
+    base, size = array_like(look.first()), as_number(look.fact("num_classes"))
+    if base.dims is None or look.raw("axis") not in (None, -1):
+        return NOTHING
+    return array((*base.dims, UNKNOWN if size is None else size), None if look.has("dtype") else "float32")
+
+
+def _repeat(look: Look) -> ShapeFact:
+    base, axis = array_like(look.first()), look.raw("axis")
+    times = as_number(look.fact("repeats"))
+    if base.dims is None or look.has("total_repeat_length"):
+        return NOTHING
+    if look.fact("repeats").number is None:
+        times = None
+    if axis is None:
+        return array((UNKNOWN if times is None else product(base.dims) * times,), base.dtype)
+    place = place_of(axis, base.rank) if isinstance(axis, int) else None
+    if place is None:
+        return NOTHING
+    return resized(base, place, UNKNOWN if times is None else base.dims[place] * times)
+
+
+def _tile(look: Look) -> ShapeFact:
+    base, times = array_like(look.first()), shape_of(look.fact("reps"))
+    if base.dims is None or times is None:
+        return NOTHING
+    rank = max(len(base.dims), len(times))
+    old = (ONE,) * (rank - len(base.dims)) + base.dims
+    by = (ONE,) * (rank - len(times)) + times
+    return array(tuple(a * b for a, b in zip(old, by, strict=True)), base.dtype)
+
+
+_EXPAND: Mapping[str, Single] = {
+    "expand_dims": _expand_dims,
+    "broadcast_to": _broadcast_to,
+    "one_hot": _one_hot,
+    "repeat": _repeat,
+    "tile": _tile,
+}
+
+
+def _expand(look: Look) -> ShapeFact:
+    known = _EXPAND.get(look.function)
+    return NOTHING if known is None or look.has("*", "**") else known(look)
+
+
+def _squeeze(look: Look) -> ShapeFact:
+    base, axis = array_like(look.first()), look.raw("axis", "dimensions")
+    if base.dims is None:
+        return NOTHING
+    if axis is None:
+        certain = all(dim.constant is not None for dim in base.dims)
+        return array(tuple(dim for dim in base.dims if dim != ONE) if certain else None, base.dtype)
+    axes = axes_in(axis)
+    places = None if axes is None else {place_of(one, base.rank) for one in axes}
+    if places is None:
+        return NOTHING
+    if None in places or any(differ(base.dims[place], ONE) for place in places if place is not None):
+        look.judge(Fit.CLASHES, f"axis {axis} of {shape_text(base.dims)} does not have size 1")
+        return NOTHING
+    return array(tuple(dim for i, dim in enumerate(base.dims) if i not in places), base.dtype, weak=base.weak)
+
+
+def _join(look: Look) -> ShapeFact:
+    given = look.fact("arrays", "tup", "operands")
+    if given.items is None or look.function not in ("concatenate", "concat", "stack", "hstack", "vstack"):
+        return _join_each(look, given)
+    arrays = [array_like(item) for item in given.items]
+    dtype, weak = promote(arrays) if not look.has("dtype") else (None, False)
+    shapes = [fact.dims for fact in arrays]
+    known = [dims for dims in shapes if dims is not None]
+    if len(known) != len(shapes) or not known:
+        return NOTHING
+    if look.function == "stack":
+        return _stack(look, known, dtype, weak)
+    if look.function in ("concatenate", "concat"):
+        return _concatenate(look, known, look.raw("axis", "dimension"), dtype)
+    return NOTHING
+
+
+def _join_each(look: Look, given: ShapeFact) -> ShapeFact:
+    """A list of unknown length, all of whose items look alike."""
+    axis = look.raw("axis")
+    axis = 0 if axis is None else axis
+    if given.each is None or not isinstance(axis, int):
+        return NOTHING
+    each = array_like(given.each)
+    if look.function == "stack":
+        return with_axis(each, axis, UNKNOWN)
+    return resized(each, axis, UNKNOWN) if look.function == "concatenate" else NOTHING
+
+
+def _stack(look: Look, shapes: Sequence[Dims], dtype: str | None, weak: bool) -> ShapeFact:
+    axis = look.raw("axis")
+    axis = 0 if axis is None else axis
+    common = _common(look, shapes, None)
+    if common is None or not isinstance(axis, int):
+        return NOTHING
+    return with_axis(array(common, dtype, weak=weak), axis, constant(len(shapes)))
+
+
+def _concatenate(look: Look, shapes: Sequence[Dims], axis: object, dtype: str | None) -> ShapeFact:
+    axis = 0 if axis is None else axis
+    if not isinstance(axis, int):
+        return NOTHING
+    if all(dims == () for dims in shapes):
+        look.judge(Fit.CLASHES, "arrays without axes cannot be concatenated")
+        return NOTHING
+    place = place_of(axis, len(shapes[0]))
+    if place is None:
+        look.judge(Fit.CLASHES, f"axis {axis} of {shape_text(shapes[0])}")
+        return NOTHING
+    common = _common(look, shapes, place)
+    if common is None:
+        return NOTHING
+    total = constant(0)
+    for dims in shapes:
+        total = total + dims[place]
+    return array((*common[:place], total, *common[place + 1 :]), dtype)
+
+
+def _common(look: Look, shapes: Sequence[Dims], free: int | None) -> Dims | None:
+    """Give the shape that arrays share, one axis aside."""
+    text = " and ".join(shape_text(dims) for dims in shapes[:4])
+    if len({len(dims) for dims in shapes}) > 1:
+        look.judge(Fit.CLASHES, text)
+        return None
+    made: list[Dim] = []
+    for i, column in enumerate(zip(*shapes, strict=True)):
+        fits = [equal(column[0], dim) for dim in column[1:]] if i != free else []
+        worst = Fit.CLASHES if Fit.CLASHES in fits else Fit.OPEN if Fit.OPEN in fits else Fit.FITS
+        if len(shapes) > 1:
+            look.judge(worst, text)
+        made.append(next((dim for dim in column if dim.constant is not None), column[0]))
+    return tuple(made)
+
+
+def _split(look: Look) -> ShapeFact:
+    base, axis = array_like(look.first()), look.raw("axis")
+    axis = {"vsplit": 0, "hsplit": 1, "dsplit": 2}.get(look.function, 0 if axis is None else axis)
+    parts = look.raw("indices_or_sections")
+    if base.dims is None or not isinstance(axis, int) or look.function not in ("split", "array_split"):
+        return NOTHING
+    place = place_of(axis, base.rank)
+    if place is None or not isinstance(parts, int) or not 0 < parts <= 64:
+        return NOTHING if place is None else _split_at(base, place, parts)
+    size = base.dims[place]
+    left = (size % constant(parts)).constant
+    if look.function == "split" and left is not None:
+        clash = f"an axis of size {shown(size)} cannot be split into {parts} equal parts"
+        look.judge(Fit.CLASHES if left else Fit.FITS, clash)
+    each = resized(base, place, size // constant(parts) if look.function == "split" or left == 0 else UNKNOWN)
+    return sequence((each,) * parts)
+
+
+def _split_at(base: ShapeFact, place: int, cuts: object) -> ShapeFact:
+    if not isinstance(cuts, tuple) or not all(isinstance(cut, int) for cut in cuts) or base.dims is None:
+        return NOTHING
+    size = base.dims[place].constant
+    if size is None:
+        return sequence(tuple(resized(base, place, UNKNOWN) for _ in range(len(cuts) + 1)))
+    ends = [0, *(min(cut, size) for cut in cuts), size]
+    return sequence(tuple(resized(base, place, constant(max(0, b - a))) for a, b in pairwise(ends)))
+
+
+def _move(look: Look) -> ShapeFact:
+    base = array_like(look.first())
+    if look.function in ("roll", "flip", "fliplr", "flipud", "rev", "fftshift", "ifftshift"):
+        return array(base.dims, base.dtype, weak=base.weak)
+    if look.function == "pad" and base.dims is not None:
+        return array(_padded(look, base.dims), base.dtype)
+    return NOTHING
+
+
+def _padded(look: Look, dims: Dims) -> Dims:
+    widths = look.fact("pad_width")
+    if widths.items is not None and len(widths.items) == len(dims):
+        pairs = [shape_of(item) for item in widths.items]
+        if all(pair is not None and len(pair) == 2 for pair in pairs):
+            return tuple(dim + pair[0] + pair[1] for dim, pair in zip(dims, pairs, strict=True) if pair is not None)
+    return (UNKNOWN,) * len(dims)
+
+
+TABLE: Mapping[str, Transfer] = {
+    "array.reshape": single(_reshape),
+    "array.permute": single(_permute),
+    "array.expand": single(_expand),
+    "array.squeeze": single(_squeeze),
+    "array.join": single(_join),
+    "array.split": single(_split),
+    "array.move": single(_move),
+}

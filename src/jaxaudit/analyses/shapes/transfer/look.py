@@ -1,0 +1,72 @@
+"""What a transfer function sees of its op: arguments as facts, and a place to say whether the sizes go together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact
+from jaxaudit.analyses.shapes.literals import literal
+from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.ir import Argument, Op, Value
+
+_MISSING = object()
+
+
+@dataclass(slots=True)
+class Look:
+    """One op in one context."""
+
+    op: Op
+    read: Callable[[Value], ShapeFact]
+    fit: Fit | None = None
+    clash: str = ""
+
+    @property
+    def function(self) -> str:
+        """The last part of the function's name."""
+        return self.op.text("function").rpartition(".")[2]
+
+    def raw(self, *names: str) -> Argument:
+        """Give an argument as it stands, under the first of these names that was used."""
+        for name in names:
+            found = self.op.arguments.get(name, _MISSING)
+            if found is not _MISSING:
+                return found  # type: ignore[return-value]
+        return None
+
+    def has(self, *names: str) -> bool:
+        """Tell whether an argument was given under one of these names."""
+        return any(name in self.op.arguments for name in names)
+
+    def fact(self, *names: str) -> ShapeFact:
+        """Give the fact of an argument under the first of these names that was used."""
+        return self.of(self.raw(*names))
+
+    def of(self, argument: Argument) -> ShapeFact:
+        """Give the fact of any argument."""
+        return NOTHING if argument is None else literal(argument, self.read)
+
+    def first(self) -> ShapeFact:
+        """Give the fact of the first argument, or of the first operand where arguments have no names."""
+        if self.op.arguments:
+            return self.of(next(iter(self.op.arguments.values())))
+        return self.read(self.op.operands[0]) if self.op.operands else NOTHING
+
+    def judge(self, fit: Fit, clash: str = "") -> None:
+        """Say whether the sizes that meet here go together."""
+        if self.fit is not Fit.CLASHES:
+            self.fit = fit if self.fit is None or fit is not Fit.FITS else self.fit
+            self.clash = clash if fit is Fit.CLASHES else ""
+
+
+Transfer = Callable[[Op, Look], Sequence[ShapeFact | None]]
+"""Gives a fact for each result of an op."""
+
+Single = Callable[[Look], ShapeFact]
+"""Gives the fact of the only result."""
+
+
+def single(function: Single) -> Transfer:
+    """Make a transfer function of one that gives one fact."""
+    return lambda op, look: (function(look),)

@@ -1,0 +1,146 @@
+"""Elementwise functions: operands broadcast against each other, and their dtypes are promoted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jaxaudit.analyses.shapes.broadcast import broadcast, shape_text
+from jaxaudit.analyses.shapes.dtypes import inexact, named_dtype, promote
+from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array
+from jaxaudit.analyses.shapes.literals import array_like
+from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
+from jaxaudit.analyses.shapes.transfer.python import arithmetic, negated
+
+_TRUTH = frozenset(
+    "equal not_equal less less_equal greater greater_equal eq ne lt le gt ge isnan isinf isfinite is_finite isclose "
+    "logical_and logical_or logical_not logical_xor isneginf isposinf signbit isreal iscomplex isin".split()
+)
+_FLOATS = frozenset(
+    "divide true_divide exp exp2 expm1 log log10 log1p log2 sqrt rsqrt cbrt sin cos tan sinh cosh tanh arcsin arccos "
+    "arctan arcsinh arccosh arctanh asin acos atan asinh acosh atanh arctan2 atan2 sigmoid logistic softplus erf erfc "
+    "erf_inv log_sigmoid gelu silu swish mish elu celu selu softmax log_softmax lgamma digamma logaddexp deg2rad "
+    "rad2deg degrees radians sinc hypot reciprocal nan_to_num".split()
+)
+_SAME = frozenset(
+    "add subtract multiply sub mul neg negative positive abs absolute maximum minimum max min power pow remainder mod "
+    "fmod floor_divide square sign relu relu6 conj conjugate invert bitwise_and bitwise_or bitwise_xor bitwise_not "
+    "left_shift right_shift fmax fmin clip identity leaky_relu where integer_pow".split()
+)
+_NOT_OPERANDS = frozenset(
+    "out where rtol atol equal_nan decimals approximate negative_slope alpha b deg copy nan posinf neginf invert "
+    "assume_unique exponent_bits mantissa_bits accuracy precision".split()
+)
+_OWN_SHAPE = frozenset("modf frexp divmod interp digitize polyval in1d isin combine_masks".split())
+"""Functions that give several arrays, or do not broadcast."""
+
+
+def operands(look: Look) -> list[ShapeFact]:
+    """Give the operands of an elementwise op as arrays."""
+    if not look.op.arguments:
+        return [look.read(value) for value in look.op.operands]
+    kept = [value for name, value in look.op.arguments.items() if name not in _NOT_OPERANDS and value is not None]
+    return [array_like(look.of(value)) for value in kept if not isinstance(value, str | bytes)]
+
+
+def _map(look: Look) -> ShapeFact:
+    if look.op.attrs.get("operator") and (number := _python(look)) is not None:
+        return number
+    if look.function in _OWN_SHAPE or look.has("*", "**"):
+        return NOTHING
+    given = operands(look)
+    dims = fitted(look, given)
+    dtype, weak = _dtype(look.function, given)
+    return array(dims, dtype, weak=weak)
+
+
+def _python(look: Look) -> ShapeFact | None:
+    x = look.fact("x")
+    if not look.has("y"):
+        return negated(x) if look.function == "negative" else None
+    return arithmetic(look, x, look.fact("y"))
+
+
+def fitted(look: Look, given: Sequence[ShapeFact]) -> Dims | None:
+    """Broadcast operands and say whether they go together."""
+    shapes = [fact.dims for fact in given]
+    dims, fit = broadcast(shapes)
+    if len(given) > 1:
+        texts = " and ".join(shape_text(shape) for shape in shapes if shape != ())
+        look.judge(fit, texts)
+    return dims
+
+
+def _dtype(function: str, given: Sequence[ShapeFact]) -> tuple[str | None, bool]:
+    if function in _TRUTH:
+        return "bool", False
+    dtype, weak = promote(given)
+    if function in _FLOATS:
+        return inexact(dtype, weak)
+    return (dtype, weak) if function in _SAME else (None, False)
+
+
+def _select(look: Look) -> ShapeFact:
+    if look.function in ("tril", "triu"):
+        return look.first()
+    if look.function not in ("where", "clip", "clamp", "select_n", "select"):
+        return NOTHING
+    if look.function == "where" and not look.has("x", "y"):
+        return NOTHING
+    if look.function == "select" and look.has("condlist"):
+        return NOTHING
+    given = operands(look)
+    dims = fitted(look, given)
+    chosen = given[1:] if look.function in ("where", "select", "select_n") else given
+    dtype, weak = promote(chosen)
+    return array(dims, dtype, weak=weak)
+
+
+def _kept(look: Look) -> ShapeFact:
+    """Functions that keep the shape of their first argument."""
+    base = array_like(look.first())
+    return array(base.dims, base.dtype, weak=base.weak)
+
+
+def _normalise(look: Look) -> ShapeFact:
+    base = array_like(look.first())
+    dtype, weak = inexact(base.dtype, base.weak)
+    return array(base.dims, dtype, weak=weak)
+
+
+def _cumulative(look: Look) -> ShapeFact:
+    base = array_like(look.first())
+    if base.dims is None or look.function in ("diff", "ediff1d", "gradient"):
+        return NOTHING
+    if not look.has("axis") and look.function in ("cumsum", "cumprod", "nancumsum", "nancumprod"):
+        # Without an axis the array is flattened.
+        return array(base.dims, None) if len(base.dims) == 1 else NOTHING
+    return array(base.dims, base.dtype if base.dtype == "float32" else None)
+
+
+def _convert(look: Look) -> ShapeFact:
+    base = array_like(look.first())
+    given = look.raw("dtype", "new_dtype")
+    if look.function == "copy":
+        return base
+    if look.function in ("astype", "convert_element_type"):
+        return array(base.dims, named_dtype(given))
+    if look.function in ("view", "bitcast_convert_type", "packbits", "unpackbits", "from_dlpack"):
+        return NOTHING
+    return array(base.dims, named_dtype(look.function) or named_dtype(given))
+
+
+def _same_object(look: Look) -> ShapeFact:
+    return look.first()
+
+
+TABLE: Mapping[str, Transfer] = {
+    "array.map": single(_map),
+    "array.select": single(_select),
+    "array.normalise": single(_normalise),
+    "array.scan": single(_cumulative),
+    "array.convert": single(_convert),
+    "grad.stop": single(_same_object),
+    "device.place": single(_same_object),
+    "key.clone": single(_kept),
+    "key.fold_in": single(lambda look: look.fact("key")),
+}

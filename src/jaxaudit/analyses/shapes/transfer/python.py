@@ -1,0 +1,234 @@
+"""Python's own acts: constants, items, unpacking, loop variables, containers, and arithmetic on integers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+
+from jaxaudit.analyses.dims import UNKNOWN, Dim, constant, variable
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number, integer, join, sequence
+from jaxaudit.analyses.shapes.literals import array_dims, is_slice, literal
+from jaxaudit.analyses.shapes.mapped import without_axis
+from jaxaudit.analyses.shapes.transfer.index import index_array
+from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
+from jaxaudit.ir import Argument, Op
+
+_ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+}
+
+
+def arithmetic(look: Look, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
+    """Give what an operator makes of two Python integers or tuples; None where its operands are something else."""
+    function = look.function
+    if function == "add" and x.items is not None and y.items is not None:
+        return sequence(x.items + y.items)
+    if x.items is not None and function == "multiply" and y.number is not None:
+        times = y.number.constant
+        return sequence(x.items * times) if times is not None and 0 <= times <= 32 else NOTHING
+    if (x.items is not None or y.items is not None) and not (x.is_array or y.is_array):
+        # A tuple and something unknown: a longer tuple, or an array.
+        return NOTHING
+    return _integers(function, x, y)
+
+
+def _integers(function: str, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
+    if function not in _ARITHMETIC or (x.number is None and y.number is None):
+        return None
+    if (x.number is None and not x.symbol) or (y.number is None and not y.symbol):
+        return None
+    if x.number is None or y.number is None:
+        # The other operand may be an array or a float; as a size the sum is still one thing.
+        return _symbolic(function, x, y)
+    return integer(_ARITHMETIC[function](x.number, y.number))
+
+
+def _symbolic(function: str, x: ShapeFact, y: ShapeFact) -> ShapeFact:
+    a, b = as_number(x), as_number(y)
+    if a is None or b is None:
+        return NOTHING
+    return ShapeFact(symbol=f"({a} {function} {b})", born=max(x.born, y.born, *_births(a), *_births(b)))
+
+
+def _births(dim: Dim) -> list[int]:
+    return [0, *(atom.born for atom in dim.atoms())]
+
+
+def negated(x: ShapeFact) -> ShapeFact | None:
+    """Give the negative of a Python integer."""
+    return None if x.number is None else integer(-x.number)
+
+
+def _const(look: Look) -> ShapeFact:
+    value = look.op.attrs.get("value")
+    return literal(value, look.read) if isinstance(value, int | float | complex) else NOTHING
+
+
+def _global(look: Look) -> ShapeFact:
+    return ShapeFact(symbol=f"{look.op.text('name').rpartition('.')[2]}#0{look.op.text('name')}")
+
+
+def _attribute(look: Look) -> ShapeFact:
+    base = look.first()
+    name = look.op.text("name")
+    return ShapeFact(symbol=f"{base.symbol}.{name}", born=base.born) if base.symbol and name else NOTHING
+
+
+def _item(look: Look) -> ShapeFact:
+    base, index = look.fact("base"), look.raw("index")
+    if base.items is not None:
+        return _of_tuple(base.items, index)
+    if base.each is not None:
+        return base.each if isinstance(index, int) else base if is_slice(index) else NOTHING
+    if base.dims is not None and base.number is None:
+        return index_array(base, index, look)
+    if base.symbol.endswith(".shape") and isinstance(index, Mapping):
+        return _part_of_shape(base, index)
+    return _of_object(base, index) if base.symbol and isinstance(index, int | str) else NOTHING
+
+
+def _part_of_shape(base: ShapeFact, index: Mapping[str, Argument]) -> ShapeFact:
+    """Give `x.shape[:2]` and `x.shape[-2:]` of an array whose rank is not known."""
+    start, stop = index.get("start"), index.get("stop")
+    if start is None and isinstance(stop, int) and 0 < stop <= 8:
+        return sequence(tuple(_of_object(base, i) for i in range(stop)))
+    if stop is None and isinstance(start, int) and -8 <= start < 0:
+        return sequence(tuple(_of_object(base, i) for i in range(start, 0)))
+    return NOTHING
+
+
+def _of_tuple(items: tuple[ShapeFact, ...], index: Argument) -> ShapeFact:
+    if isinstance(index, int) and -len(items) <= index < len(items):
+        return items[index]
+    if isinstance(index, Mapping):
+        bounds = [index.get(name) for name in ("start", "stop", "step")]
+        if all(bound is None or isinstance(bound, int) for bound in bounds) and bounds[2] != 0:
+            return sequence(items[slice(*bounds)])  # type: ignore[misc]
+    return NOTHING
+
+
+def _of_object(base: ShapeFact, index: int | str) -> ShapeFact:
+    text = f"{base.symbol}[{index!r}]"
+    if base.symbol.endswith(".shape"):
+        return integer(variable(text, "size", base.born))
+    return ShapeFact(symbol=text, born=base.born)
+
+
+def _unpack(op: Op, look: Look) -> Sequence[ShapeFact]:
+    base, count = look.first(), len(op.results)
+    star = op.attrs.get("star")
+    star = star if isinstance(star, int) else None
+    if base.items is not None:
+        return _unpacked(base.items, count, star)
+    if base.each is not None:
+        return [base if i == star else base.each for i in range(count)]
+    if base.dims and base.number is None:
+        rows = without_axis(base, 0)
+        rest = ShapeFact((UNKNOWN, *base.dims[1:]), base.dtype, base.weak)
+        return [rest if i == star else rows for i in range(count)]
+    if base.symbol and star is None:
+        return [_of_object(base, i) for i in range(count)]
+    return [NOTHING] * count
+
+
+def _unpacked(items: tuple[ShapeFact, ...], count: int, star: int | None) -> Sequence[ShapeFact]:
+    if star is None:
+        return items if len(items) == count else [NOTHING] * count
+    after = count - star - 1
+    if len(items) < count - 1:
+        return [NOTHING] * count
+    middle = sequence(items[star : len(items) - after])
+    return [*items[:star], middle, *items[len(items) - after :]]
+
+
+def _element(look: Look) -> ShapeFact:
+    iterable = look.raw("iterable")
+    if isinstance(iterable, Mapping):
+        return integer(UNKNOWN)
+    fact = look.of(iterable)
+    if fact.items:
+        return _join_all(fact.items)
+    if fact.each is not None:
+        return fact.each
+    return without_axis(fact, 0) if fact.dims and fact.number is None else NOTHING
+
+
+def _join_all(facts: Sequence[ShapeFact]) -> ShapeFact:
+    made = facts[0]
+    for fact in facts[1:]:
+        made = join(made, fact)
+    return made
+
+
+def _joined(look: Look) -> ShapeFact:
+    return _join_all([look.read(value) for value in look.op.operands]) if look.op.operands else NOTHING
+
+
+def _container(look: Look) -> ShapeFact:
+    operands = look.op.operands
+    if look.op.text("kind") == "sequence" and len(operands) == 1:
+        return ShapeFact(each=look.read(operands[0]))
+    return NOTHING
+
+
+def _shape(look: Look) -> ShapeFact:
+    base, function = look.first(), look.function
+    dims = array_dims(base)
+    if function == "shape":
+        if dims is not None:
+            return sequence(tuple(integer(dim) for dim in dims))
+        return ShapeFact(symbol=f"{base.symbol}.shape", born=base.born) if base.symbol else NOTHING
+    if function == "ndim":
+        return NOTHING if dims is None else integer(constant(len(dims)))
+    if function == "size":
+        return _size(look, base)
+    return _length(base) if function == "len" else NOTHING
+
+
+def _size(look: Look, base: ShapeFact) -> ShapeFact:
+    axis = look.raw("axis")
+    if base.dims is None:
+        return NOTHING
+    if isinstance(axis, int) and -len(base.dims) <= axis < len(base.dims):
+        return integer(base.dims[axis])
+    total = constant(1)
+    for dim in base.dims:
+        total = total * dim
+    return integer(total) if axis is None else NOTHING
+
+
+def _length(base: ShapeFact) -> ShapeFact:
+    if base.items is not None:
+        return integer(constant(len(base.items)))
+    if base.dims:
+        return integer(base.dims[0])
+    if base.symbol and not base.symbol.endswith(".shape"):
+        return integer(variable(f"{base.symbol}.shape[0]", "size", base.born))
+    return NOTHING
+
+
+def _to_python(look: Look) -> ShapeFact:
+    base, function = look.first(), look.function
+    if function == "int":
+        return base if base.number is not None else integer(UNKNOWN)
+    if function == "float":
+        return array((), "float32", weak=True)
+    return array((), "bool") if function == "bool" else NOTHING
+
+
+TABLE: Mapping[str, Transfer] = {
+    "py.const": single(_const),
+    "py.global": single(_global),
+    "py.attr": single(_attribute),
+    "py.item": single(_item),
+    "py.unpack": _unpack,
+    "py.element": single(_element),
+    "py.join": single(_joined),
+    "py.container": single(_container),
+    "py.to_python": single(_to_python),
+    "array.shape": single(_shape),
+}
