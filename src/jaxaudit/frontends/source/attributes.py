@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.annotations import annotated_value, field_annotation
@@ -35,12 +36,20 @@ from jaxaudit.spans import Span
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpreter import Interpreter
 
+NUMBERS = {
+    f"{module}.{name}": Const(value)
+    for module in ("jax.numpy", "numpy", "math")
+    for name, value in {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}.items()
+} | {"jax.numpy.newaxis": Const(None), "numpy.newaxis": Const(None)}
+"""Constants of libraries."""
+
 
 def read(it: Interpreter, base: Abstract, name: str, span: Span) -> Abstract:
     """Give `base.name`."""
     match base:
         case Library():
-            return Library(f"{base.name}.{name}")
+            qualified = f"{base.name}.{name}"
+            return NUMBERS.get(qualified) or Library(qualified)
         case ModuleValue():
             return _module_attribute(it, base, name, span)
         case Ref() if isinstance(box := it.heap[base], ObjectBox):

@@ -59,12 +59,7 @@ def _pair(it: Interpreter, value: Abstract, span: Span) -> tuple[Abstract, Abstr
 
 def _carried(it: Interpreter, head: Abstract, end: Abstract, span: Span) -> tuple[Value, ...]:
     """Give the values of the next turn, one for each leaf of the carry."""
-    out = aligned(it, head, end, span)
-    count = len(leaves_in_order(it, head, copy=True))
-    if out is None or len(out) != count:
-        reason = "the body returns another structure than it was given"
-        return tuple(it.unknown(reason, span).value for _ in range(count))
-    return tuple(out)
+    return tuple(aligned(it, head, end, span))
 
 
 def _loop_attrs(

@@ -70,6 +70,8 @@ class Interpreter:
         self.active: list[FunctionNode] = []
         """Functions being interpreted now, outermost first."""
         self.bodies = functions.BodyCache()
+        self.rebuilding: set[int] = set()
+        """Objects being copied now."""
         self.loaded: dict[tuple[Value, str], Leaf] = {}
         """Attributes already read from objects that are known as one value only."""
         self.updates: dict[Value, Mapping[str, Argument]] = {}

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from jaxaudit.frontends.source.structure import materialise, rebuild
-from jaxaudit.frontends.source.values import Abstract, Attribute, Const, DictBox, Leaf, ListBox, Record, Ref, TupleValue
+from jaxaudit.frontends.source.arguments import known_items
+from jaxaudit.frontends.source.structure import materialise, rebuild, same
+from jaxaudit.frontends.source.values import (
+    NONE,
+    Abstract,
+    Attribute,
+    Const,
+    DictBox,
+    Leaf,
+    ListBox,
+    ObjectBox,
+    OpaqueBox,
+    Record,
+    Ref,
+    TupleValue,
+)
 from jaxaudit.ir import Region, Value
 from jaxaudit.spans import Span
 
@@ -112,62 +126,74 @@ def lifted(it: Interpreter, value: Abstract, span: Span) -> Abstract:
             return value
 
 
-def aligned(it: Interpreter, pattern: Abstract, value: Abstract, span: Span) -> list[Value] | None:
-    """Give one value for each leaf of `pattern`, taken from the same place in `value`; None when they do not fit."""
+def aligned(it: Interpreter, pattern: Abstract, value: Abstract, span: Span) -> list[Value]:
+    """Give one value for each leaf of `pattern`, from the same place in `value`; unknown where they do not fit."""
     match pattern:
         case Leaf():
             return [materialise(it, value, span)]
         case TupleValue(items=items) | Record(items=items):
-            return _aligned_items(it, items, value, span)
+            parts = _items(it, len(items), value, span)
+            return _each(it, items, parts, span)
         case Ref():
-            match it.heap[pattern]:
-                case ListBox(items=items):
-                    return _aligned_items(it, items, value, span)
-                case DictBox(entries=entries, rest=None):
-                    return _aligned_entries(it, entries, value, span)
+            return _aligned_box(it, pattern, value, span)
         case _:
-            pass
-    return list(leaves_in_order(it, pattern, copy=True))
+            return list(leaves_in_order(it, pattern, copy=True)) if same(pattern, value) else unfit(it, pattern, span)
 
 
-def _aligned_items(it: Interpreter, items: Seq[Abstract], value: Abstract, span: Span) -> list[Value] | None:
+def unfit(it: Interpreter, pattern: Abstract, span: Span) -> list[Value]:
+    """Give an unknown value for each leaf of a structure that was not given back."""
+    reason = "the body returns another structure than it was given"
+    return [it.unknown(reason, span).value for _ in leaves_in_order(it, pattern, copy=True)]
+
+
+def _each(it: Interpreter, patterns: Seq[Abstract], parts: Seq[Abstract] | None, span: Span) -> list[Value]:
+    if parts is None:
+        return [value for pattern in patterns for value in unfit(it, pattern, span)]
+    return [value for pattern, part in zip(patterns, parts, strict=True) for value in aligned(it, pattern, part, span)]
+
+
+def _aligned_box(it: Interpreter, pattern: Ref, value: Abstract, span: Span) -> list[Value]:
+    match it.heap[pattern]:
+        case ListBox(items=items):
+            return _each(it, items, _items(it, len(items), value, span), span)
+        case DictBox(entries=entries, rest=None):
+            return _each(it, list(entries.values()), _entries(it, entries, value, span), span)
+        case ObjectBox() as box:
+            return _aligned_object(it, box, value, span)
+        case OpaqueBox():
+            return [materialise(it, value, span)]
+        case _:
+            return unfit(it, pattern, span)
+
+
+def _items(it: Interpreter, count: int, value: Abstract, span: Span) -> Seq[Abstract] | None:
     if isinstance(value, Leaf):
-        op = it.emit("py.unpack", span, {"base": value.value}, {"count": len(items), "star": None}, results=len(items))
-        parts: Seq[Abstract] = [Leaf(result) for result in op.results]
-    elif isinstance(value, TupleValue | Record):
-        parts = value.items
-    elif isinstance(value, Ref) and isinstance(box := it.heap[value], ListBox):
-        parts = box.items
-    else:
-        return None
-    return (
-        _concatenated([aligned(it, a, b, span) for a, b in zip(items, parts, strict=True)])
-        if len(items) == len(parts)
-        else None
-    )
+        op = it.emit("py.unpack", span, {"base": value.value}, {"count": count, "star": None}, results=count)
+        return [Leaf(result) for result in op.results]
+    parts = known_items(it, value)
+    return parts if parts is not None and len(parts) == count else None
 
 
-def _aligned_entries(it: Interpreter, entries: object, value: Abstract, span: Span) -> list[Value] | None:
-    wanted: dict[object, Abstract] = dict(entries)  # type: ignore[call-overload]
+def _entries(it: Interpreter, wanted: Mapping[Any, Abstract], value: Abstract, span: Span) -> Seq[Abstract] | None:
     if isinstance(value, Leaf):
-        parts: dict[object, Abstract] = {
-            key: Leaf(it.emit("py.item", span, {"base": value.value, "index": key}).result)  # type: ignore[dict-item]
-            for key in wanted
-        }
-    elif isinstance(value, Ref) and isinstance(box := it.heap[value], DictBox) and box.entries.keys() == wanted.keys():
-        parts = dict(box.entries)
-    else:
-        return None
-    return _concatenated([aligned(it, part, parts[key], span) for key, part in wanted.items()])
+        return [Leaf(it.emit("py.item", span, {"base": value.value, "index": key}).result) for key in wanted]
+    if isinstance(value, Ref) and isinstance(box := it.heap[value], DictBox) and box.entries.keys() == wanted.keys():
+        return [box.entries[key] for key in wanted]
+    return None
 
 
-def _concatenated(parts: list[list[Value] | None]) -> list[Value] | None:
-    found: list[Value] = []
-    for part in parts:
-        if part is None:
-            return None
-        found.extend(part)
-    return found
+def _aligned_object(it: Interpreter, box: ObjectBox, value: Abstract, span: Span) -> list[Value]:
+    other = it.heap[value] if isinstance(value, Ref) else None
+    attrs: Mapping[str, Abstract] = {}
+    if isinstance(other, ObjectBox) and other.cls is box.cls:
+        attrs = other.attrs
+    elif not isinstance(value, Leaf):
+        return _each(it, [*box.attrs.values(), *([] if box.value is None else [Leaf(box.value)])], None, span)
+    whole = Leaf(materialise(it, value, span)) if box.value is not None or isinstance(value, Leaf) else None
+    parts = [attrs.get(name, NONE if whole is None else Attribute(whole, name)) for name in box.attrs]
+    found = _each(it, list(box.attrs.values()), parts, span)
+    # The order of `rebuild`: attributes first, then the object as a whole.
+    return [*found, *([] if box.value is None or whole is None else [whole.value])]
 
 
 def is_closed(region: Region) -> bool:

@@ -99,16 +99,31 @@ def rebuild(value: Abstract, leaf: Callable[[Leaf], Abstract], it: Interpreter) 
 
 
 def _rebuild_box(ref: Ref, leaf: Callable[[Leaf], Abstract], it: Interpreter) -> Abstract:
-    match it.heap[ref]:
+    # An object may hold itself; inside itself it stays the one it was.
+    if ref.id in it.rebuilding:
+        return ref
+    it.rebuilding.add(ref.id)
+    try:
+        return it.heap.new(_rebuilt(it.heap[ref], leaf, it))
+    finally:
+        it.rebuilding.discard(ref.id)
+
+
+def _rebuilt(box: Box, leaf: Callable[[Leaf], Abstract], it: Interpreter) -> Box:
+    def whole(value: Value) -> Value:
+        return materialise(it, leaf(Leaf(value)), value.span)
+
+    match box:
         case ListBox(items=items, kind=kind):
-            return it.heap.new(ListBox(tuple([rebuild(item, leaf, it) for item in items]), kind))
-        case DictBox(entries=entries, rest=None):
-            return it.heap.new(DictBox({key: rebuild(item, leaf, it) for key, item in entries.items()}))
-        case ObjectBox(cls=cls, attrs=attrs, value=value) if cls.kind == "dataclass":
-            whole = None if value is None else materialise(it, leaf(Leaf(value)), value.span)
-            return it.heap.new(ObjectBox(cls, {key: rebuild(item, leaf, it) for key, item in attrs.items()}, whole))
-        case _:
-            return ref
+            return ListBox(tuple([rebuild(item, leaf, it) for item in items]), kind)
+        case DictBox(entries=entries, rest=rest):
+            inside = {key: rebuild(item, leaf, it) for key, item in entries.items()}
+            return DictBox(inside, None if rest is None else whole(rest))
+        case ObjectBox(cls=cls, attrs=attrs, value=value):
+            inside = {key: rebuild(item, leaf, it) for key, item in attrs.items()}
+            return ObjectBox(cls, inside, None if value is None else whole(value))
+        case OpaqueBox(value=value, kind=kind):
+            return OpaqueBox(whole(value), kind)
 
 
 def materialise(it: Interpreter, value: Abstract, span: Span) -> Value:
