@@ -31,6 +31,11 @@ class Builder:
         """How many regions are open."""
         return len(self._open)
 
+    @property
+    def newest(self) -> int:
+        """The id of the youngest value."""
+        return self._next_id
+
     def unwind(self, depth: int) -> None:
         """Leave regions that an error left open."""
         del self._open[depth:]

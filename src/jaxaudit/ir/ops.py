@@ -38,6 +38,8 @@ _ROWS = (
     OpSpec("py.store_attr", "object.name = value; arguments: object, value; attrs: name", effect=True),
     OpSpec("py.set_item", "base[index] = value; arguments: base, index, value; attrs: augmented", effect=True),
     OpSpec("py.append", "list.append and its kin; arguments: list, value; attrs: method", effect=True),
+    OpSpec("py.read", "compiled code reads state from outside; attrs: kind ('global', 'closure', 'attr', 'item'), owner, name", effect=True),
+    OpSpec("py.rebind", "a variable that inner functions read is bound again; attrs: owner, name", effect=True),
     OpSpec("py.store_global", "global name = value; attrs: name", effect=True),
     OpSpec("py.store_nonlocal", "nonlocal name = value; attrs: name", effect=True),
     OpSpec("py.test", "Python asks for the truth of a value; attrs: construct ('if', 'while', 'assert', ...)", effect=True),

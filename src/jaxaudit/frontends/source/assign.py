@@ -82,7 +82,8 @@ def bind_name(it: Interpreter, identifier: str, value: Abstract, span: Span) -> 
     named(value, identifier)
     frame = it.frame
     if identifier in frame.global_names:
-        it.emit("py.store_global", span, {"value": argument(it, value, span)}, {"name": identifier}, results=0)
+        attrs = {"name": identifier, "owner": frame.module.name}
+        it.emit("py.store_global", span, {"value": argument(it, value, span)}, attrs, results=0)
         # Whoever reads the variable later may see this value or an earlier one.
         frame.global_reads[identifier] = value
         frame.env[identifier] = value
@@ -90,13 +91,16 @@ def bind_name(it: Interpreter, identifier: str, value: Abstract, span: Span) -> 
             frame.module.frame.env[identifier] = it.unknown("a global that functions assign to", span, identifier)
         return
     if identifier in frame.nonlocal_names:
-        it.emit("py.store_nonlocal", span, {"value": argument(it, value, span)}, {"name": identifier}, results=0)
         scope = frame.enclosing()
         while scope is not None and identifier not in scope.env:
             scope = scope.enclosing()
+        attrs = {"name": identifier, "owner": scope.opened if scope is not None else 0}
+        it.emit("py.store_nonlocal", span, {"value": argument(it, value, span)}, attrs, results=0)
         if scope is not None:
             scope.env[identifier] = value
         return
+    if identifier in frame.captured and identifier in frame.env:
+        it.emit("py.rebind", span, attrs={"name": identifier, "owner": frame.opened}, results=0)
     frame.env[identifier] = value
 
 

@@ -9,7 +9,7 @@ from jaxaudit.frontends.source.annotations import annotated_value, field_annotat
 from jaxaudit.frontends.source.api.lookup import lookup
 from jaxaudit.frontends.source.api.methods import ATTRIBUTES
 from jaxaudit.frontends.source.arguments import Arguments
-from jaxaudit.frontends.source.members import ancestry, find_in_class
+from jaxaudit.frontends.source.members import ancestry, find_in_class, library_bases
 from jaxaudit.frontends.source.structure import argument, materialise
 from jaxaudit.frontends.source.values import (
     Abstract,
@@ -90,6 +90,7 @@ def _global_read(it: Interpreter, qualified: str, found: Leaf, span: Span) -> Ab
 
 def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: Span) -> Abstract:
     if name in box.attrs:
+        note_captured(it, base, "attr", name, span, box.attrs[name])
         return box.attrs[name]
     member = find_in_class(box.cls, name)
     if isinstance(member, FunctionValue):
@@ -101,7 +102,15 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
         return member
     if isinstance(member, ClassValue | Library):
         return member
+    if member is None and any(lookup(f"{owner}.{name}") is not None for owner in library_bases(box.cls)):
+        return Attribute(base, name)
     return _read_through(it, base, box, name, span)
+
+
+def note_captured(it: Interpreter, ref: Ref, kind: str, name: object, span: Span, value: Abstract) -> None:
+    """Write down that compiled code reads an object that is older than itself."""
+    if it.compiled and ref.id <= it.compiled[-1][1]:
+        it.note_read(kind, ref.id, name, span, value)
 
 
 def _read_through(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: Span) -> Abstract:
@@ -112,6 +121,7 @@ def _read_through(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: S
     value.name = name
     said = field_annotation(box.cls, name)
     found = Leaf(value) if said is None else annotated_value(it, said[0], value, said[1])
+    note_captured(it, base, "attr", name, span, found)
     if box.value is not None:
         # Two reads of one attribute are one value until somebody writes to the object.
         it.heap[base] = ObjectBox(box.cls, {**box.attrs, name: found}, box.value)

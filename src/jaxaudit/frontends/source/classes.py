@@ -23,6 +23,7 @@ from jaxaudit.frontends.source.values import (
     ObjectBox,
     Record,
     named,
+    Transformed,
 )
 from jaxaudit.ir import Exit
 from jaxaudit.spans import Span
@@ -59,14 +60,22 @@ def define(it: Interpreter, node: ast.ClassDef) -> Exit:
     kind, frozen = _kind(it, node, bases)
     fields = _fields(node, bases)
     cls = ClassValue(node, node.name, frame, bases, frame.env, kind, fields, _defaults(frame, bases, fields), frozen)
-    for name, member in frame.env.items():
-        if isinstance(member, FunctionValue) and member.owner is None:
-            owned = replace(member, owner=cls)
-            frame.env[name] = owned
-            it.defined[member.node] = owned
+    for name, member in list(frame.env.items()):
+        frame.env[name] = _owned(it, member, cls)
     it.classes.append(cls)
     it.frame.env[node.name] = cls
     return Exit.FALL
+
+
+def _owned(it: Interpreter, member: Abstract, cls: ClassValue) -> Abstract:
+    """Tell a method which class it belongs to, under its transformations too."""
+    if isinstance(member, FunctionValue) and member.owner is None:
+        owned = replace(member, owner=cls)
+        it.defined[member.node] = owned
+        return owned
+    if isinstance(member, Transformed) and isinstance(member.function, FunctionValue | Transformed):
+        return replace(member, function=_owned(it, member.function, cls))
+    return member
 
 
 def _canonical(base: Abstract) -> Abstract:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.regions import aligned, flattened, leaves_in_order, lifted, with_leaves
+from jaxaudit.frontends.source.staging import kind_of_argument
 from jaxaudit.frontends.source.structure import argument, materialise, merge
 from jaxaudit.frontends.source.transforms import call_inside, name_of, run_body
 from jaxaudit.frontends.source.values import NONE, Abstract, Const, Leaf, TupleValue
@@ -42,6 +43,7 @@ def scan(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         per_step = leaves_in_order(it, ys, copy=True)
     it.builder.close(region, (*out, *per_step))
     attrs = _loop_attrs(it, function, len(carry.params), options, span)
+    attrs |= {"entered": carry.entered, "xs": kind_of_argument(it, xs)}
     made = tuple(it.builder.value(span, value.name) for value in (*carry.params, *per_step))
     it.emit("scan", span, attrs=attrs, operands=(*carry.operands, *items.operands), results=made, regions=(region,))
     final = with_leaves(it, init, made[: len(carry.params)], copy=True)
@@ -84,7 +86,7 @@ def fori(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         out = _carried(it, carry.values[0], inner, span)
     it.builder.close(region, out)
     trips = _trips(lower, upper)
-    attrs = {**_loop_attrs(it, function, len(carry.params), {}, span), "trips": trips}
+    attrs = {**_loop_attrs(it, function, len(carry.params), {}, span), "trips": trips, "entered": carry.entered}
     made = tuple(it.builder.value(span, value.name) for value in carry.params)
     it.emit("fori", span, attrs=attrs, operands=(*bounds, *carry.operands), results=made, regions=(region,))
     return with_leaves(it, init, made, copy=True)
@@ -113,7 +115,7 @@ def while_(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         inner = call_inside(it, body, Arguments(carry.values), span)
         out = _carried(it, carry.values[0], inner, span)
     it.builder.close(region, out)
-    attrs = _loop_attrs(it, body, len(carry.params), {}, span)
+    attrs = {**_loop_attrs(it, body, len(carry.params), {}, span), "entered": tested.entered}
     made = tuple(it.builder.value(span, value.name) for value in carry.params)
     it.emit("while", span, attrs=attrs, operands=carry.operands, results=made, regions=(test_region, region))
     return with_leaves(it, init, made, copy=True)
@@ -157,6 +159,7 @@ def _choose(
 ) -> Abstract:
     """Interpret each branch in its own region and merge what they give."""
     asked = materialise(it, predicate, span)
+    entered = (it.builder.newest, it.heap.newest)
     regions: list[Region] = []
     inner: list[Abstract] = []
     operands: tuple[Value, ...] = ()
@@ -187,7 +190,7 @@ def _choose(
     it.restore(before)
     for at, region in enumerate(regions):
         it.builder.close(region, tuple(parts[at] for parts in columns))
-    attrs = {"function": ", ".join(name_of(function) for function, _ in branches)}
+    attrs = {"function": ", ".join(name_of(function) for function, _ in branches), "entered": entered}
     it.emit("cond", span, attrs=attrs, operands=(asked, *operands), results=tuple(made), regions=tuple(regions))
     return merged
 

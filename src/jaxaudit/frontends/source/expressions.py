@@ -63,6 +63,8 @@ def look_up(it: Interpreter, identifier: str, span: Span) -> Abstract:
     scope = frame.enclosing()
     while scope is not None and scope.kind == "function":
         if identifier in scope.env:
+            if it.compiled and identifier in scope.captured and scope.opened < it.compiled[-1][0]:
+                it.note_read("closure", scope.opened, identifier, span, scope.env[identifier])
             return scope.env[identifier]
         scope = scope.enclosing()
     return _global(it, identifier, span)
@@ -75,13 +77,16 @@ def _global(it: Interpreter, identifier: str, span: Span) -> Abstract:
         if hasattr(builtins, identifier):
             return Library(f"builtins.{identifier}")
         return it.unknown(f"the name {identifier} is not defined in what was read", span, identifier)
-    if it.frame.kind == "module" or not isinstance(found, Leaf):
+    changing = isinstance(found, Const) and identifier in module.changing
+    if it.frame.kind == "module" or not (isinstance(found, Leaf) or changing):
         return found
     reads = it.frame.global_reads
     if identifier not in reads:
         value = it.emit("py.global", span, attrs={"name": f"{module.name}.{identifier}"}).result
         value.name = identifier
-        reads[identifier] = Leaf(value, found.cls)
+        reads[identifier] = Leaf(value, found.cls if isinstance(found, Leaf) else "")
+        if it.compiled and identifier in module.changing:
+            it.note_read("global", module.name, identifier, span, reads[identifier])
     return reads[identifier]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -40,6 +41,10 @@ class Frame:
     nonlocal_names: frozenset[str] = frozenset()
     global_reads: dict[str, Abstract] = field(default_factory=dict)
     """Module-level values already read in this frame, so that two reads give one value."""
+    opened: int = 0
+    """The youngest value when a function's frame was opened."""
+    captured: frozenset[str] = frozenset()
+    """Variables that inner functions read and that are bound more than once."""
 
     def enclosing(self) -> Frame | None:
         """Give the next scope that names are looked up in (class bodies are not)."""
@@ -72,3 +77,25 @@ def declarations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Declarations:
 
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+@lru_cache(maxsize=8192)
+def rebound_captures(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+    """Give the variables of a function that functions inside it read and that it binds again after the first time."""
+    bound: Counter[str] = Counter()
+    read: set[str] = set()
+    pending: list[tuple[ast.AST, bool, bool]] = [(child, False, False) for child in ast.iter_child_nodes(node)]
+    while pending:
+        current, inner, again = pending.pop()
+        if isinstance(current, ast.Name):
+            if inner and isinstance(current.ctx, ast.Load):
+                read.add(current.id)
+            elif not inner and isinstance(current.ctx, ast.Store):
+                bound[current.id] += 2 if again else 1
+        inner = inner or isinstance(current, _FUNCTIONS)
+        again = again or isinstance(current, _LOOPS)
+        pending.extend((child, inner, again) for child in ast.iter_child_nodes(current))
+    return frozenset(name for name in read if bound[name] > 1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source import bindings, decorators
 from jaxaudit.frontends.source.arguments import Arguments, bind
 from jaxaudit.frontends.source.branches import join
-from jaxaudit.frontends.source.frames import Frame, declarations
+from jaxaudit.frontends.source.frames import Frame, declarations, rebound_captures
 from jaxaudit.frontends.source.regions import Parametrised, is_closed, leaves_in_order, parametrise, with_leaves
 from jaxaudit.frontends.source.signatures import closed, signature
 from jaxaudit.frontends.source.structure import leaves
@@ -66,7 +66,7 @@ def make(it: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lam
         if maybe is not None:
             defaults[param.arg] = it.evaluate(maybe)
     kind = "generator" if is_generator(node) else "function"
-    function = FunctionValue(node, name, it.frame, defaults, None, kind)
+    function = FunctionValue(node, name, it.frame, defaults, None, kind, it.builder.newest)
     it.defined[node] = function
     return function
 
@@ -119,9 +119,13 @@ def _inlined_call(
     out = leaves_in_order(it, inner, copy=keep)
     it.builder.close(region, out)
     region.shared = keep
-    attrs = {"function": function.name}
-    op = it.emit("py.call", span, attrs=attrs, operands=inputs.operands, results=len(out), regions=(region,))
+    op = it.emit("py.call", span, attrs=_attrs(function), operands=inputs.operands, results=len(out), regions=(region,))
     return with_leaves(it, inner, op.results, copy=keep), SharedBody(region, inner) if keep else None
+
+
+def _attrs(function: FunctionValue) -> dict[str, object]:
+    attrs: dict[str, object] = {"function": function.name}
+    return {**attrs, "cached": True} if function.kind == "cached" else attrs
 
 
 def replaced(given: Arguments, inputs: Parametrised) -> Arguments:
@@ -149,9 +153,10 @@ def _shared_call(it: Interpreter, function: FunctionValue, given: Arguments, spa
             return None
         return _first_call(it, function, given, span, key)
     inputs = parametrise(it, given.all())
-    attrs = {"function": function.name}
     count = len(body.region.results)
-    op = it.emit("py.call", span, attrs=attrs, operands=inputs.operands, results=count, regions=(body.region,))
+    op = it.emit(
+        "py.call", span, attrs=_attrs(function), operands=inputs.operands, results=count, regions=(body.region,)
+    )
     return with_leaves(it, body.result, op.results, copy=True)
 
 
@@ -195,7 +200,8 @@ def _self_contained(it: Interpreter, result: Abstract, mark: int) -> bool:
 def _signature(it: Interpreter, given: Arguments) -> Hashable | None:
     # Two arguments that are one value give the body one parameter, so that counts too.
     passed = [leaf for value in given.all() for leaf in leaves_in_order(it, value, copy=False)]
-    parts: list[Hashable] = [tuple(passed.index(leaf) for leaf in passed)]
+    # What compiled code reads is written down, so its bodies are not those of plain code.
+    parts: list[Hashable] = [tuple(passed.index(leaf) for leaf in passed), bool(it.compiled)]
     for name, value in [*(("", value) for value in given.positional), *given.keywords.items()]:
         part = signature(value)
         if part is None:
@@ -212,6 +218,8 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
     if not isinstance(node, ast.Lambda):
         declared = declarations(node)
         frame.global_names, frame.nonlocal_names = declared.global_names, declared.nonlocal_names
+        frame.captured = rebound_captures(node)
+    frame.opened = it.builder.newest
     outer, it.frame = it.frame, frame
     it.active.append(node)
     try:

@@ -8,7 +8,8 @@ becomes an unknown value with a reason; nothing is guessed and nothing of the au
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from jaxaudit.frontends.source import (
     assign,
@@ -27,6 +28,7 @@ from jaxaudit.frontends.source.frames import Frame
 from jaxaudit.frontends.source.heap import Heap
 from jaxaudit.frontends.source.modules import Module, Project
 from jaxaudit.frontends.source.outline import FunctionNode
+from jaxaudit.frontends.source.regions import Entered, Parametrised
 from jaxaudit.frontends.source.values import (
     Abstract,
     Attribute,
@@ -48,6 +50,9 @@ MAX_DEPTH = 12
 """How deep calls are followed."""
 MAX_OPS = 30_000
 """How many ops one root may take before further calls are left unfollowed."""
+
+_COMPILED = frozenset(("jit", "pmap", "shard_map"))
+"""Transformations that keep what they traced and run it again and again."""
 
 _NOTHING: Mapping[str, Argument] = {}
 _NO_ATTRS: Mapping[str, object] = {}
@@ -76,6 +81,10 @@ class Interpreter:
         """Attributes already read from objects that are known as one value only."""
         self.updates: dict[Value, Mapping[str, Argument]] = {}
         """What each `x.at[i]` refers to: its base and index."""
+        self.uncalled: FunctionNode | None = None
+        """The function that is interpreted though nobody calls it: its arguments are made up."""
+        self.compiled: list[Entered] = []
+        """The marks of the compiled functions that are open: what is older than the last was captured by it."""
         self.limit = MAX_OPS
         self.roots: list[Root] = []
         self.classes: list[ClassValue] = []
@@ -133,6 +142,24 @@ class Interpreter:
         """Call an abstract value."""
         return calls.call(self, callee, arguments, span)
 
+    @contextmanager
+    def inside(self, transform: str, inputs: Parametrised) -> Iterator[None]:
+        """Interpret the body of a transformation: code that is compiled keeps what it reads from outside."""
+        compiles = transform in _COMPILED
+        if compiles:
+            self.compiled.append(inputs.entered)
+        try:
+            yield
+        finally:
+            if compiles:
+                self.compiled.pop()
+
+    def note_read(self, kind: str, owner: int | str, name: object, span: Span, value: Abstract) -> None:
+        """Write down that compiled code reads state which lives outside of it."""
+        arguments = {"value": value.value} if isinstance(value, Leaf) else {}
+        attrs = {"kind": kind, "owner": owner, "name": name}
+        self.emit("py.read", span, arguments, attrs, results=0)
+
     def load_attribute(self, value: Attribute, span: Span) -> Leaf:
         """Read an attribute that turned out to be data rather than a method."""
         return attributes.load(self, value, span)
@@ -147,6 +174,8 @@ class Interpreter:
         self.frame = frame
         self.active = []
         self.loaded = {}
+        self.compiled = []
+        self.uncalled = None
         self.limit = self.builder.emitted + MAX_OPS
 
     def reads(self) -> Reads:

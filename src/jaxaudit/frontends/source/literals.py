@@ -81,7 +81,8 @@ def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.Genera
     """Give a sequence whose items all look like one turn of the comprehension."""
     item, results = _run(it, node, node.generators, [node.elt])
     outside = iter(results)
-    return Sequence(rebuild(item[0], lambda leaf: Leaf(next(outside), leaf.cls), it))
+    lazy = isinstance(node, ast.GeneratorExp)
+    return Sequence(rebuild(item[0], lambda leaf: Leaf(next(outside), leaf.cls), it), lazy)
 
 
 def dict_comprehension(it: Interpreter, node: ast.DictComp) -> Abstract:

@@ -105,6 +105,7 @@ class _Attempt:
     unstable_names: set[str] = field(default_factory=set)
     unstable_boxes: set[int] = field(default_factory=set)
     extra: list[Value] = field(default_factory=list)
+    entered: tuple[int, int] = (0, 0)
 
 
 class Loop:
@@ -141,6 +142,7 @@ class Loop:
         # What an abandoned attempt read or returned was made in a region that is thrown away.
         it.restore(self.reads)
         del it.frame.returns[self.returned :]
+        entered = (it.builder.newest, it.heap.newest)
         index = it.builder.value(self.span, "")
         head = _Head(it, self.span)
         heads = {name: head.of(self.before[name], self.opaque.get(name, 0)) for name in self._carried()}
@@ -153,6 +155,7 @@ class Loop:
         with it.builder.nested("loop", "body", self.span, (index, *head.params)) as region:
             leaving = turn(Leaf(index))
             attempt = _Attempt(region, heads, boxes, head.initial, head.params, exits=it.frame.loops.pop())
+            attempt.entered = entered
             self._end_turn(attempt, leaving)
             attempt.extra = [] if collect is None else collect()
         changed = it.heap.undo()
@@ -210,7 +213,7 @@ class Loop:
         it.emit(
             self.op,
             self.span,
-            attrs={**self.attrs, "carry": len(after)},
+            attrs={**self.attrs, "carry": len(after), "entered": attempt.entered},
             operands=tuple(attempt.initial),
             results=(*after, *self.collected),
             regions=(attempt.region,),

@@ -50,6 +50,9 @@ class Module:
     frame: Frame | None = None
     """Its global variables, once its top level has been interpreted (or has begun to be)."""
 
+    changing: frozenset[str] = frozenset()
+    """Its variables that functions declare `global`, so that they may change at any call."""
+
     @property
     def base(self) -> str:
         """The dotted name that relative imports start from."""
@@ -80,7 +83,7 @@ class Project:
             return None
         name = self._dotted(file.path)
         package = posixpath.basename(file.path) == "__init__.py"
-        module = Module(name, file.path, tree, file.text, file.audited, package)
+        module = Module(name, file.path, tree, file.text, file.audited, package, None, _changing(tree, file.text))
         self.modules[file.path] = module
         return module
 
@@ -169,6 +172,12 @@ class Project:
     def comments(self) -> Mapping[str, Mapping[int, str]]:
         """Give the comments of every module by line."""
         return {module.path: comments_of(module.text) for module in self.modules.values() if "#" in module.text}
+
+
+def _changing(tree: ast.Module, text: str) -> frozenset[str]:
+    if "global " not in text:
+        return frozenset()
+    return frozenset(name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names)
 
 
 def comments_of(text: str) -> dict[int, str]:

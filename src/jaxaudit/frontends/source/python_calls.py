@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source import attributes, bindings, classes
@@ -81,7 +82,9 @@ def _tuple(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     items = known_items(it, value)
     if items is not None:
         return TupleValue(items)
-    return value if isinstance(value, Sequence | Leaf) else None
+    if isinstance(value, Sequence):
+        return Sequence(value.item)
+    return value if isinstance(value, Leaf) else None
 
 
 def _list(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
@@ -91,7 +94,11 @@ def _list(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     items = known_items(it, value)
     if items is not None:
         return it.heap.new(ListBox(items))
-    if isinstance(value, Zip | Range):
+    if isinstance(value, Zip):
+        return replace(value, listed=True)
+    if isinstance(value, Sequence):
+        return Sequence(value.item)
+    if isinstance(value, Range):
         return value
     return value if isinstance(value, Sequence | Leaf) else None
 
@@ -114,7 +121,7 @@ def _reversed(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
 def _partial(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     if not given.positional or given.star is not None or given.stars is not None:
         return None
-    return PartialValue(given.positional[0], given.positional[1:], dict(given.keywords))
+    return PartialValue(given.positional[0], given.positional[1:], dict(given.keywords), it.builder.newest)
 
 
 def _wraps(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:

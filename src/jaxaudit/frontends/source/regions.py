@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 LeafMap = Callable[[Leaf], Leaf]
 
+Entered = tuple[int, int]
+"""The youngest value and the youngest object in the heap before a region: what is older was captured or mutated."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parametrised:
@@ -39,6 +42,7 @@ class Parametrised:
     values: tuple[Abstract, ...]
     operands: tuple[Value, ...]
     params: tuple[Value, ...]
+    entered: Entered = (0, 0)
 
 
 def parametrise(it: Interpreter, values: Seq[Abstract]) -> Parametrised:
@@ -56,6 +60,7 @@ def parametrise(it: Interpreter, values: Seq[Abstract]) -> Parametrised:
 
 def flattened(it: Interpreter, values: Seq[Abstract]) -> Parametrised:
     """Replace every leaf by a parameter as a transformation does: containers are copied, each leaf counts."""
+    entered = (it.builder.newest, it.heap.newest)
     operands: list[Value] = []
     params: list[Value] = []
 
@@ -65,7 +70,7 @@ def flattened(it: Interpreter, values: Seq[Abstract]) -> Parametrised:
         return Leaf(params[-1], leaf.cls)
 
     inside = tuple([replace_leaves(it, value, param, copy=True) for value in values])
-    return Parametrised(inside, tuple(operands), tuple(params))
+    return Parametrised(inside, tuple(operands), tuple(params), entered)
 
 
 def replace_leaves(it: Interpreter, value: Abstract, leaf: LeafMap, *, copy: bool) -> Abstract:

@@ -10,6 +10,7 @@ from jaxaudit.frontends.source import functions, transforms
 from jaxaudit.frontends.source.annotations import annotated_value, instance
 from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.frames import Frame
+from jaxaudit.frontends.source.staging import unbound
 from jaxaudit.frontends.source.values import Abstract, FunctionValue, Leaf
 from jaxaudit.ir import Root, Value
 from jaxaudit.spans import span_of
@@ -32,8 +33,10 @@ def interpret_root(it: Interpreter, function: FunctionValue) -> None:
     with it.builder.nested("root", function.name, span, [one.value for one in named.values()]) as region:
         given = _arguments(it, function, named)
         wrapper = it.wrappers.get(function.node)
-        if wrapper is not None and function.owner is None:
-            transforms.apply(it, wrapper, given, span)
+        if wrapper is not None:
+            it.uncalled = function.node
+            transforms.apply(it, wrapper, unbound(given, wrapper, function), span)
+            it.uncalled = None
         if function.node not in it.entered:
             functions.enter(it, function, given)
     it.builder.close(region)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpreter import Interpreter
 
 
+COMPILE_TIME = "compile time"
+"""The construct of code under `jax.ensure_compile_time_eval()`: it runs at once, even inside traced functions."""
+
+
 def expression(it: Interpreter, node: ast.Expr) -> Exit:
     """Evaluate an expression for its effects."""
     value = it.evaluate(node.value)
@@ -123,7 +127,17 @@ def with_(it: Interpreter, node: ast.With | ast.AsyncWith) -> Exit:
             span = it.span(item.context_expr)
             value = manager if not isinstance(manager, Const) else it.unknown("what a context manager gives", span)
             assign(it, item.optional_vars, value, span)
+    if any(_at_compile_time(it, item) for item in node.items):
+        return run_arms(it, [Arm("with", _block(it, node.body))], it.span(node), COMPILE_TIME)
     return it.execute(node.body)
+
+
+def _at_compile_time(it: Interpreter, item: ast.withitem) -> bool:
+    call = item.context_expr
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name | ast.Attribute)):
+        return False
+    text = ast.unparse(call.func)
+    return text.endswith("ensure_compile_time_eval") and isinstance(it.evaluate(call.func), Library)
 
 
 def match_(it: Interpreter, node: ast.Match) -> Exit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.arguments import Arguments
+from jaxaudit.frontends.source.attributes import note_captured
 from jaxaudit.frontends.source.members import find_in_class
 from jaxaudit.frontends.source.structure import argument, kind_of, materialise, rebuild
 from jaxaudit.frontends.source.values import (
@@ -41,6 +42,10 @@ def read(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Abstra
         found = _read_box(it, base, index, span)
         if found is not None:
             return found
+        if isinstance(index, Const):
+            made = item(it, base, index, span)
+            note_captured(it, base, "item", index.value, span, made)
+            return made
     elif isinstance(base, Sequence):
         return _read_sequence(it, base, index, span)
     elif isinstance(base, Library | ClassValue):
@@ -74,6 +79,7 @@ def _read_box(it: Interpreter, base: Ref, index: Abstract, span: Span) -> Abstra
         return it.heap.new(ListBox(known)) if isinstance(known, tuple) else known
     if isinstance(box, DictBox) and isinstance(index, Const) and _hashable(index.value):
         if index.value in box.entries:
+            note_captured(it, base, "item", index.value, span, box.entries[index.value])
             return box.entries[index.value]
         if box.rest is not None:
             found = item(it, Leaf(box.rest), index, span)

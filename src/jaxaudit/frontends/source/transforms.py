@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source import functions
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.regions import Parametrised, flattened, leaves_in_order, with_leaves
+from jaxaudit.frontends.source.staging import stage
 from jaxaudit.frontends.source.structure import argument
 from jaxaudit.frontends.source.values import (
     Abstract,
@@ -96,7 +97,7 @@ def wrap(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
         return PartialValue(Library(name), (), dict(given.keywords))
     options = {key: value for key, value in given.keywords.items() if key not in ("fun", "f", "target")}
     options.update(zip(wrapper.params, given.positional[1:], strict=False))
-    made = Transformed(wrapper.op, function, options, name)
+    made = Transformed(wrapper.op, function, options, name, it.builder.newest)
     if isinstance(function, ClassValue):
         # A lifted class is still that class to whoever makes instances of it.
         return function
@@ -118,15 +119,28 @@ def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
         return _apply_mapped(it, callee, given, span)
     if callee.transform == "grad":
         return _apply_grad(it, callee, given, span)
-    inputs = flattened(it, given.all())
-    result, _ = run_body(it, callee.transform, callee.function, given, inputs, attributes(it, callee, span), span)
+    staged = stage(it, callee, given, span)
+    attrs = {**attributes(it, callee, span), **staged.attrs}
+    result, _ = run_body(it, callee.transform, callee.function, given, staged.inputs, attrs, span)
     return result
 
 
 def attributes(it: Interpreter, callee: Transformed, span: Span) -> dict[str, object]:
     """Give the attributes of a transformation's op: which function, under which spelling, with which options."""
     options: dict[str, Argument] = {name: argument(it, value, span) for name, value in callee.options.items()}
-    return {"function": name_of(callee.function), "spelling": callee.spelling, "options": options}
+    made = _made(callee.function)
+    return {"function": name_of(callee.function), "spelling": callee.spelling, "options": options, "made": made}
+
+
+def _made(function: Abstract) -> int:
+    """Give when the object was made that JAX keeps its traces by: the function, however often it is wrapped."""
+    match function:
+        case FunctionValue(made=made) | PartialValue(made=made):
+            return made
+        case Transformed(function=inner):
+            return _made(inner)
+        case _:
+            return 0
 
 
 def name_of(function: Abstract) -> str:
@@ -152,10 +166,11 @@ def run_body(
 ) -> tuple[Abstract, tuple[Leaf, ...]]:
     """Interpret a function inside an op's region; results are new leaves, `extra` further ones."""
     label = name_of(function)
-    with it.builder.nested("function", label, _where(function, span), inputs.params) as region:
+    with it.builder.nested("function", label, _where(function, span), inputs.params) as region, it.inside(op, inputs):
         inner = call_inside(it, function, functions.replaced(given, inputs), span)
         out = leaves_in_order(it, inner, copy=True)
     it.builder.close(region, out)
+    attrs = {**attrs, "entered": inputs.entered}
     further = extra()
     results = tuple(it.builder.value(span, value.name) for value in out)
     made = (*results, *(leaf.value for leaf in further))

@@ -59,6 +59,8 @@ class Sequence:
     """A sequence of unknown length whose items all look like `item`; each leaf of `item` stands for all of them."""
 
     item: Abstract
+    lazy: bool = False
+    """True for a generator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ class FunctionValue:
     owner: ClassValue | None = None
     kind: str = "function"
     """`function`, `property`, `static`, `class`, `cached` (a functools cache) or `generator`."""
+    made: int = 0
+    """The youngest value when it was defined: a function made in a loop is another one in each turn."""
 
     @property
     def module(self) -> Module:
@@ -148,6 +152,8 @@ class PartialValue:
     function: Abstract
     args: tuple[Abstract, ...]
     kwargs: Mapping[str, Abstract]
+    made: int = 0
+    """The youngest value when it was made."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,6 +166,8 @@ class Transformed:
     options: Mapping[str, Abstract]
     spelling: str
     """The qualified name that made it, `equinox.filter_jit`."""
+    made: int = 0
+    """The youngest value when it was made."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,6 +194,8 @@ class Zip:
 
     parts: tuple[Abstract, ...]
     counted: bool = False
+    listed: bool = False
+    """True once `list` or `tuple` has run through it."""
 
 
 Abstract = Union[  # noqa: UP007 - a string-free alias of classes defined above

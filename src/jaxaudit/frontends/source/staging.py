@@ -1,0 +1,198 @@
+"""What a transformation makes of its arguments: some stay Python values, all others become leaves that JAX traces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.arguments import Arguments, known_items
+from jaxaudit.frontends.source.regions import Parametrised, flattened, leaves_in_order, lifted
+from jaxaudit.frontends.source.structure import kind_of
+from jaxaudit.frontends.source.values import (
+    Abstract,
+    BoundMethod,
+    Const,
+    FunctionValue,
+    Leaf,
+    PartialValue,
+    Range,
+    Sequence,
+    Transformed,
+    Zip,
+)
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpreter import Interpreter
+
+_STAGES_NUMBERS = frozenset(
+    "jax.jit flax.nnx.jit haiku.jit jax.pmap flax.nnx.pmap haiku.pmap jax.checkpoint haiku.remat jax.make_jaxpr".split()
+)
+"""Transformations that trace Python numbers too; Equinox's filtered ones leave all but arrays alone."""
+
+_OPTIONS = ("static_argnums", "static_argnames", "static_broadcasted_argnums")
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The parameters a transformed function still has, once bound arguments are taken away."""
+
+    names: tuple[str, ...] = ()
+    keyword_only: tuple[str, ...] = ()
+    open: bool = True
+    """True when it takes further arguments, or is not known at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statics:
+    """Which parameters a transformation is told to leave as Python values."""
+
+    positions: frozenset[int] = frozenset()
+    names: frozenset[str] = frozenset()
+    known: bool = True
+    """False when an option says so in a way that could not be read."""
+    misfits: tuple[str, ...] = ()
+    """Numbers and names that fit no parameter."""
+
+
+def signature_of(function: Abstract) -> Signature:
+    """Give the signature of what is transformed, as far as it is code of the project."""
+    match function:
+        case FunctionValue(node=node):
+            params = node.args
+            names = tuple(param.arg for param in (*params.posonlyargs, *params.args))
+            is_open = params.vararg is not None or params.kwarg is not None
+            return Signature(names, tuple(param.arg for param in params.kwonlyargs), is_open)
+        case BoundMethod(function=inner):
+            found = signature_of(inner)
+            return Signature(found.names[1:], found.keyword_only, found.open)
+        case PartialValue(function=inner, args=args):
+            found = signature_of(inner)
+            return Signature(found.names[len(args) :], found.keyword_only, found.open)
+        case Transformed(function=inner, transform="jit" | "vmap" | "grad" | "checkpoint"):
+            return signature_of(inner)
+        case _:
+            return Signature()
+
+
+def statics_of(it: Interpreter, callee: Transformed) -> Statics:
+    """Read `static_argnums`, `static_argnames` and their kin; numbers give names and names give numbers."""
+    wanted: list[object] = []
+    for option in _OPTIONS:
+        value = callee.options.get(option)
+        if value is None:
+            continue
+        items = known_items(it, value)
+        parts = items if items is not None else (value,)
+        if not all(isinstance(part, Const) for part in parts):
+            return Statics(known=False)
+        wanted += [part.value for part in parts if isinstance(part, Const) and part.value is not None]
+    return _matched(wanted, signature_of(callee.function))
+
+
+def _matched(wanted: Seq[object], signature: Signature) -> Statics:
+    names = signature.names
+    positions: set[int] = set()
+    named: set[str] = set()
+    misfits: list[str] = []
+    for one in wanted:
+        if isinstance(one, int):
+            at = one + len(names) if one < 0 else one
+            positions.add(at)
+            named.update(names[at : at + 1] if at >= 0 else ())
+            if not 0 <= at < len(names) and not signature.open:
+                misfits.append(str(one))
+        elif isinstance(one, str):
+            named.add(one)
+            positions.update([names.index(one)] if one in names else [])
+            if one not in names and one not in signature.keyword_only and not signature.open:
+                misfits.append(one)
+    return Statics(frozenset(positions), frozenset(named), True, tuple(misfits))
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """The arguments as the body sees them, and what is known of each."""
+
+    inputs: Parametrised
+    attrs: dict[str, object]
+
+
+def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Staged:
+    """Lift the numbers that are traced, leave what is static, and make a parameter of every leaf."""
+    statics = statics_of(it, callee)
+    names = signature_of(callee.function).names
+    lifts = callee.spelling in _STAGES_NUMBERS
+    values: list[Abstract] = []
+    static: list[bool | None] = []
+    told: list[tuple[str, str, bool | None]] = []
+    entered = (it.builder.newest, it.heap.newest)
+    optional = _optional(it, callee.function)
+    for at, value in enumerate(given.all()):
+        name, fixed = _role(given, at, names, statics)
+        # Nobody calls it: an argument with a default may never be given, and then the default is not traced.
+        fixed = None if name in optional and fixed is False else fixed
+        values.append(lifted(it, value, span) if lifts and fixed is False else value)
+        static += [fixed] * len(leaves_in_order(it, values[-1], copy=True))
+        told.append((name, kind_of_argument(it, value), fixed))
+    inputs = flattened(it, values)
+    marked = Parametrised(inputs.values, inputs.operands, inputs.params, entered)
+    return Staged(marked, {"static": tuple(static), "given": tuple(told), "misfits": statics.misfits})
+
+
+def _optional(it: Interpreter, function: Abstract) -> frozenset[str]:
+    while isinstance(function, Transformed | PartialValue | BoundMethod):
+        function = function.function
+    if isinstance(function, FunctionValue) and function.node is it.uncalled:
+        return frozenset(function.defaults)
+    return frozenset()
+
+
+def _role(given: Arguments, at: int, names: tuple[str, ...], statics: Statics) -> tuple[str, bool | None]:
+    """Give an argument's parameter name, and whether it stays a Python value; None when that is not known."""
+    if at < len(given.positional):
+        name = names[at] if at < len(names) else ""
+        return name, at in statics.positions if statics.known else None
+    rest = list(given.keywords)
+    if at - len(given.positional) < len(rest):
+        name = rest[at - len(given.positional)]
+        return name, name in statics.names if statics.known else None
+    return "", False if statics.known and not statics.positions and not statics.names else None
+
+
+def kind_of_argument(it: Interpreter, value: Abstract) -> str:
+    """Name what is given: the type of a constant, the kind of a container, `generator` and its kin, else the class."""
+    match value:
+        case Const(value=constant):
+            return type(constant).__name__
+        case Leaf(cls=cls):
+            return cls
+        case Zip(listed=False, counted=counted):
+            return "enumerate" if counted else "zip"
+        case Range():
+            return "range"
+        case Sequence(lazy=lazy):
+            return "generator" if lazy else "list"
+        case _:
+            return kind_of(it, value)
+
+
+def unbound(given: Arguments, callee: Transformed, function: FunctionValue) -> Arguments:
+    """Leave out the arguments that a transformed function already holds (a receiver, those of a `partial`)."""
+    positional, keywords = 0, set[str]()
+    inner: Abstract = callee
+    while isinstance(inner, Transformed | PartialValue | BoundMethod):
+        if isinstance(inner, PartialValue):
+            positional += len(inner.args)
+            keywords |= set(inner.kwargs)
+        positional += isinstance(inner, BoundMethod)
+        inner = inner.function
+    names = [param.arg for param in (*function.node.args.posonlyargs, *function.node.args.args)]
+    kept = given.positional[positional:]
+    left = {name: value for name, value in given.keywords.items() if name not in keywords}
+    if keywords.isdisjoint(names):
+        return Arguments(kept, left, given.star, given.stars)
+    named = dict(zip(names[positional:], kept, strict=False))
+    left.update((name, value) for name, value in named.items() if name not in keywords)
+    return Arguments((), left, given.star, given.stars)
