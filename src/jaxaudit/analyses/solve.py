@@ -12,12 +12,17 @@ from typing import Any, Generic, TypeVar
 from jaxaudit.analyses.domain import Domain, Facts
 from jaxaudit.analyses.keys import KeysDomain
 from jaxaudit.analyses.shapes import ShapesDomain
+from jaxaudit.analyses.tracing import TracingDomain
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.ops import LOOPS
 
 Fact = TypeVar("Fact")
 
-DOMAINS: Mapping[str, Callable[[Program], Domain[Any]]] = {"keys": KeysDomain, "shapes": ShapesDomain}
+DOMAINS: Mapping[str, Callable[[Program], Domain[Any]]] = {
+    "keys": KeysDomain,
+    "shapes": ShapesDomain,
+    "tracing": TracingDomain,
+}
 """Every domain by name, made anew for each program."""
 
 MAX_TURNS = 12
@@ -67,7 +72,7 @@ class _Solver(Generic[Fact]):
     recorded: dict[Value, Fact] = field(default_factory=dict)
     """The facts over all contexts."""
     summarised: set[int] = field(default_factory=set)
-    memo: dict[tuple[int, tuple[Fact, ...]], tuple[Fact, ...]] = field(default_factory=dict)
+    memo: dict[tuple[int, tuple[Fact, ...], object], tuple[Fact, ...]] = field(default_factory=dict)
     contexts: dict[int, int] = field(default_factory=dict)
     """How often each shared region was solved."""
 
@@ -111,9 +116,12 @@ class _Solver(Generic[Fact]):
             self.run(region, self.domain.enter(op, region, self.read, 0))
 
     def once(self, region: Region, params: tuple[Fact, ...]) -> None:
-        place = (id(region), params)
+        # A domain may tell contexts apart that the parameters do not show.
+        ask = getattr(self.domain, "place", None)
+        where: object = None if ask is None else ask()
+        place = (id(region), params, where)
         if place not in self.memo and self.contexts.get(id(region), 0) >= MAX_CONTEXTS:
-            place = (id(region), tuple(self.domain.unknown(value) for value in region.params))
+            place = (id(region), tuple(self.domain.unknown(value) for value in region.params), where)
         if place in self.memo:
             self.write(region.results, self.memo[place])
             return

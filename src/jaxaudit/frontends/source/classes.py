@@ -22,8 +22,8 @@ from jaxaudit.frontends.source.values import (
     Library,
     ObjectBox,
     Record,
-    named,
     Transformed,
+    named,
 )
 from jaxaudit.ir import Exit
 from jaxaudit.spans import Span

@@ -1,0 +1,161 @@
+"""What crosses the border of a region: arguments become tracers on the way in, arrays come out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+
+from jaxaudit.analyses.domain import Read
+from jaxaudit.analyses.tracing.context import Context
+from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join
+from jaxaudit.ir import Op, Region
+
+_FILTERED = frozenset(
+    "equinox.filter_jit equinox.filter_checkpoint equinox.filter_make_jaxpr equinox.filter_pmap".split()
+)
+_PLAIN = frozenset("jax.jit jax.pmap jax.checkpoint jax.make_jaxpr haiku.jit haiku.pmap haiku.remat".split())
+_TO_ARRAY = ("array", "numpy", "number")
+_WHOLE = ("pmap", "shard_map", "scan", "map", "associative_scan", "abstract")
+
+
+def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
+    """Give the facts of a region's parameters from those of the op's operands."""
+    facts = [_settled(read(value)) for value in op.operands]
+    match op.name:
+        case "jit" | "checkpoint":
+            return [_staged(op, fact, static) for fact, static in zip(facts, _statics(op, len(facts)), strict=True)]
+        case "vmap":
+            axes = op.attrs.get("in_axes")
+            known = axes if isinstance(axes, tuple) else ("?",) * len(facts)
+            return [_mapped(op, fact, axis) for fact, axis in zip(facts, known, strict=True)]
+        case "fori":
+            index = Trace(Kind.TRACED, "array", by=op, way="index")
+            return [index, *(_traced(op, fact, "carry") for fact in facts[2:])]
+        case "while":
+            return [_traced(op, fact, "carry") for fact in facts]
+        case "cond":
+            return _fitted([_traced(op, fact, "argument") for fact in facts[1:]], region)
+        case "grad" | "jvp" | "vjp":
+            return [replace(fact, kind=Kind.UNKNOWN) if fact.kind is Kind.CONCRETE else fact for fact in facts]
+        case "tree.map":
+            return [_leaf(fact) for fact in facts]
+        case "callback":
+            return _fitted([NUMPY for _ in facts], region)
+        case "transform" | "py.function":
+            return _fitted([fact if fact.kind is Kind.TRACED else UNKNOWN for fact in facts], region)
+        case "py.loop" | "py.while":
+            return [Trace(Kind.STATIC, "number", turn=True), *facts]
+        case name if name in _WHOLE:
+            carry = op.attrs.get("carry") if name == "scan" else 0
+            count = carry if isinstance(carry, int) else 0
+            return [_traced(op, fact, "carry" if at < count else "element") for at, fact in enumerate(facts)]
+        case _:
+            return _fitted(facts, region)
+
+
+def _fitted(facts: list[Trace], region: Region) -> list[Trace]:
+    missing = len(region.params) - len(facts)
+    return [*facts[: len(region.params)], *([UNKNOWN] * missing)]
+
+
+def _settled(fact: Trace) -> Trace:
+    return replace(fact, again=False) if fact.again else fact
+
+
+def _statics(op: Op, count: int) -> tuple[object, ...]:
+    statics = op.attrs.get("static")
+    return statics if isinstance(statics, tuple) and len(statics) == count else (None,) * count
+
+
+def _staged(op: Op, fact: Trace, static: object) -> Trace:
+    if static is True:
+        return fact if fact.kind is Kind.STATIC else STATIC
+    if static is None:
+        return fact if fact.kind is Kind.TRACED else UNKNOWN
+    spelling = op.text("spelling")
+    if spelling in _PLAIN or fact.what in ("array", "numpy"):
+        return _traced(op, fact, "argument")
+    if spelling in _FILTERED and fact.kind is Kind.STATIC:
+        return fact
+    return fact if fact.kind is Kind.TRACED else UNKNOWN
+
+
+def _mapped(op: Op, fact: Trace, axis: object) -> Trace:
+    if axis is None or (axis == "?" and fact.kind is Kind.TRACED):
+        return fact
+    if axis == "?" or op.text("spelling") != "jax.vmap":
+        return replace(fact, kind=Kind.UNKNOWN) if fact.kind is not Kind.TRACED else fact
+    return _traced(op, fact, "argument")
+
+
+def _traced(op: Op, fact: Trace, way: str) -> Trace:
+    what = "array" if fact.what in _TO_ARRAY else ""
+    return Trace(Kind.TRACED, what, mask=fact.mask, by=op, way=way)
+
+
+def _leaf(fact: Trace) -> Trace:
+    """Give one leaf of a tree: under plain transformations each of them is an array."""
+    if fact.kind is Kind.TRACED and fact.by is not None and fact.by.text("spelling") in _PLAIN:
+        return replace(fact, what="array")
+    return fact if fact.kind is Kind.TRACED else UNKNOWN
+
+
+def leaving(op: Op, read: Read[Trace], context: Context) -> Sequence[Trace | None]:
+    """Give the facts of an op's results from what its regions leave behind; `context` is that of the op itself."""
+    inner = [read(value) for value in op.regions[-1].results] if op.regions else []
+    operands = [read(value) for value in op.operands]
+    match op.name:
+        case "py.call" | "custom_jvp" | "custom_vjp" | "transform":
+            return _padded(inner, op)
+        case "py.loop" | "py.while":
+            return _after_loop(op, inner, operands)
+        case "jit" | "pmap" | "shard_map" | "scan" | "map" | "fori" | "while" | "associative_scan" | "checkpoint":
+            return _padded([_outside(fact, context, operands) for fact in inner], op)
+        case "vmap" | "grad" | "jvp" | "vjp":
+            return _padded([_outside(fact, context, operands) for fact in inner], op, _derived(context, operands))
+        case "cond":
+            regions = zip(*([read(value) for value in region.results] for region in op.regions), strict=True)
+            return _padded([_outside(reduce(join, column), context, operands) for column in regions], op)
+        case "abstract":
+            return [STATIC] * len(op.results)
+        case "callback":
+            return [_outside(ARRAY, context, operands)] * len(op.results)
+        case "tree.map":
+            return _padded(inner, op, replace(inner[0], what="") if inner else UNKNOWN)
+        case _:
+            return [UNKNOWN] * len(op.results)
+
+
+def _padded(facts: list[Trace], op: Op, rest: Trace = UNKNOWN) -> list[Trace]:
+    return [*facts, *([rest] * (len(op.results) - len(facts)))][: len(op.results)]
+
+
+def _after_loop(op: Op, inner: list[Trace], operands: list[Trace]) -> list[Trace]:
+    carry = len(operands)
+    later = [replace(fact, again=True) if fact.kind is Kind.TRACED else fact for fact in inner[:carry]]
+    joined = [replace(join(a, b), again=False) for a, b in zip(operands, later, strict=False)]
+    return _padded([*joined, *inner[carry:]], op)
+
+
+def _outside(fact: Trace, context: Context, operands: list[Trace]) -> Trace:
+    """Give a result as the code around a transformation sees it."""
+    what = "array" if fact.what in _TO_ARRAY else ""
+    stage = context.stage
+    if stage is not None:
+        return Trace(Kind.TRACED, what, mask=fact.mask, by=stage, way="made")
+    outer = next((one for one in operands if one.kind is Kind.TRACED), None)
+    if outer is not None:
+        return Trace(Kind.TRACED, what, mask=fact.mask, by=outer.by, way=outer.way)
+    if context.tracer is not None:
+        return Trace(Kind.UNKNOWN, what, mask=fact.mask)
+    return Trace(Kind.CONCRETE, what, mask=fact.mask)
+
+
+def _derived(context: Context, operands: list[Trace]) -> Trace:
+    return _outside(CONCRETE, context, operands)
+
+
+def number_or(fact: Trace) -> Trace:
+    """Give the fact of a Python number made from this one."""
+    return replace(NUMBER, turn=fact.turn)

@@ -1,0 +1,104 @@
+"""The tracing domain: solved by context, since one function may run both traced and at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from jaxaudit.analyses.domain import Read, Transfer
+from jaxaudit.analyses.tracing.boundaries import entering, leaving
+from jaxaudit.analyses.tracing.context import Context
+from jaxaudit.analyses.tracing.facts import UNKNOWN, Kind, Trace, TracingFacts, Visit, join
+from jaxaudit.analyses.tracing.transfer import TransferTable
+from jaxaudit.ir import Exit, Op, Program, Region, Value
+
+if TYPE_CHECKING:
+    from jaxaudit.analyses.solve import Solution
+
+_QUIET = frozenset("py.const py.unknown py.return py.raise py.branch py.join py.function key.seed key.fold_in".split())
+"""Ops that no rule of this kind judges."""
+
+
+class TracingDomain:
+    """Says of each value whether JAX traces it, and keeps the visits of ops for the rules."""
+
+    name = "tracing"
+    by_summary = False
+
+    def __init__(self, program: Program) -> None:
+        self.context = Context()
+        self._visits: dict[str, dict[tuple[object, ...], Visit]] = {}
+        transfers = TransferTable(self.context).table
+        self._table = {name: self._watched(name, transfer) for name, transfer in transfers.items()}
+
+    @property
+    def table(self) -> Mapping[str, Transfer[Trace]]:
+        """The transfer functions by op name; those that rules judge note each visit."""
+        return self._table
+
+    def place(self) -> object:
+        """Give what, besides its parameters, decides how a shared body behaves."""
+        return self.context.key()
+
+    def unknown(self, value: Value) -> Trace:
+        """Give the fact of a value nothing is known of."""
+        return UNKNOWN
+
+    def join(self, first: Trace, second: Trace) -> Trace:
+        """Give what holds on both of two paths."""
+        return join(first, second)
+
+    def widen(self, old: Trace, new: Trace) -> Trace:
+        """Give what holds on both; facts are few, so every rising sequence ends."""
+        return join(old, new)
+
+    def enter(self, op: Op, region: Region, read: Read[Trace], turn: int) -> Sequence[Trace]:
+        """Give the facts of a region's parameters, and note where we are."""
+        if turn == 0 and (not self.context.stack or self.context.stack[-1] is not op):
+            self._note(op, read)
+        self.context.enter(op)
+        if turn and op.name in ("py.loop", "py.while"):
+            return [UNKNOWN, *(_later(read(value)) for value in region.results[: len(region.params) - 1])]
+        return entering(op, region, read)
+
+    def leave(self, op: Op, read: Read[Trace]) -> Sequence[Trace | None]:
+        """Give the facts of an op's results."""
+        self.context.leave(op)
+        if op.name in ("py.branch",):
+            return self._merged(op, read)
+        return leaving(op, read, self.context)
+
+    def _merged(self, op: Op, read: Read[Trace]) -> list[Trace]:
+        falling = [region for region in op.regions if region.exit is Exit.FALL]
+        columns = zip(*([read(value) for value in region.results] for region in falling), strict=True)
+        return [reduce(join, column) for column in columns]
+
+    def _watched(self, name: str, transfer: Transfer[Trace]) -> Transfer[Trace]:
+        if name in _QUIET:
+            return transfer
+
+        def watched(op: Op, read: Read[Trace]) -> Sequence[Trace | None]:
+            self._note(op, read)
+            return transfer(op, read)
+
+        return watched
+
+    def _note(self, op: Op, read: Read[Trace]) -> None:
+        if op.name in _QUIET:
+            return
+        facts = {value: read(value) for value in op.operands}
+        context = self.context
+        place = (op, tuple(facts.values()), context.stage, context.tracer)
+        known = self._visits.setdefault(op.name, {})
+        if place not in known:
+            known[place] = Visit(op, facts, context.stage, context.tracer, tuple(context.stack))
+
+    def finish(self, program: Program, solution: Solution[Trace]) -> TracingFacts:
+        """Hand the visits to the rules."""
+        return TracingFacts({name: tuple(visits.values()) for name, visits in self._visits.items()})
+
+
+def _later(fact: Trace) -> Trace:
+    return replace(fact, again=True) if fact.kind is Kind.TRACED else fact

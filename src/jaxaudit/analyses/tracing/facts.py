@@ -1,0 +1,131 @@
+"""What is known of a value while JAX traces, and the visits of ops that rules judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from jaxaudit.ir import Argument, Op, Value
+
+
+class Kind(Enum):
+    """Whether Python can know a value while the code runs that mentions it."""
+
+    STATIC = "static"
+    """A Python value: a number, a shape, text, a static argument."""
+    CONCRETE = "concrete"
+    """An object or array with a value at hand, made outside of every transformation."""
+    TRACED = "traced"
+    """Every array in it stands for values that exist later: asking for one raises."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The fact of one value. Facts that differ only in their history are equal."""
+
+    kind: Kind
+    what: str = ""
+    """`array` (a JAX array for sure), `numpy`, `number`, `shape`, `list` (of numbers), or empty: a tree, or anything."""
+    mask: bool = False
+    """True for an array of booleans."""
+    made: bool = False
+    """True for an array that JAX traces though nothing but Python values went into it."""
+    again: bool = False
+    """True where a loop's later turns see it, whatever the first turn saw."""
+    turn: bool = False
+    """True for a number that differs from turn to turn of a Python loop."""
+    varies: bool = False
+    """True for an array whose shape differs from turn to turn."""
+    by: Op | None = field(default=None, compare=False)
+    """The transformation that traces it."""
+    way: str = field(default="", compare=False)
+    """How it got in: `argument`, `carry`, `element`, `index`, or `made` inside."""
+
+    @property
+    def traced_array(self) -> bool:
+        """Tell whether it is an abstract array for sure."""
+        return self.kind is Kind.TRACED and self.what == "array"
+
+    @property
+    def jax_array(self) -> bool:
+        """Tell whether it is an array of JAX for sure, traced or not."""
+        return self.what == "array"
+
+
+UNKNOWN = Trace(Kind.UNKNOWN)
+STATIC = Trace(Kind.STATIC)
+NUMBER = Trace(Kind.STATIC, "number")
+CONCRETE = Trace(Kind.CONCRETE)
+NUMPY = Trace(Kind.CONCRETE, "numpy")
+ARRAY = Trace(Kind.CONCRETE, "array")
+
+
+def join(first: Trace, second: Trace) -> Trace:
+    """Give what holds on both of two paths."""
+    if first == second:
+        return first
+    what = first.what if first.what == second.what else ""
+    flags = {
+        "mask": first.mask and second.mask,
+        "made": first.made and second.made,
+        "again": first.again or second.again,
+        "turn": first.turn or second.turn,
+        "varies": first.varies or second.varies,
+    }
+    for one, other in ((first, second), (second, first)):
+        if one.kind is Kind.TRACED and (one.again or other.kind is Kind.TRACED):
+            kept = one.what if one.again or one.what == other.what else ""
+            return replace(one, what=kept, **flags)
+    if first.kind is second.kind:
+        return replace(first, what=what, **flags)
+    if {first.kind, second.kind} == {Kind.STATIC, Kind.CONCRETE}:
+        return replace(first, kind=Kind.CONCRETE, what=what, **flags)
+    return Trace(Kind.UNKNOWN, what, **flags)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One op in one context: what was known of its operands, and what surrounds it."""
+
+    op: Op
+    facts: Mapping[Value, Trace]
+    stage: Op | None
+    """The innermost transformation that stages everything inside it; None where JAX runs each op at once."""
+    tracer: Op | None
+    """The innermost transformation that traces at all."""
+    stack: tuple[Op, ...]
+    """The ops that hold it, outermost first."""
+
+    def of(self, argument: Argument) -> Trace:
+        """Give the fact of an argument: a value's own, or that of a constant."""
+        if isinstance(argument, Value):
+            return self.facts.get(argument, UNKNOWN)
+        if isinstance(argument, bool | int | float | complex):
+            return NUMBER
+        return STATIC
+
+    def role(self, name: str) -> Trace:
+        """Give the fact of the argument in a role."""
+        return self.of(self.op.arguments.get(name))
+
+    @property
+    def loop(self) -> Op | None:
+        """The innermost Python loop around it that runs while nothing is traced."""
+        for op in reversed(self.stack):
+            if op.name in ("py.loop", "py.while"):
+                return op
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class TracingFacts:
+    """What rules read: every visit of every op that matters to them."""
+
+    visits: Mapping[str, tuple[Visit, ...]]
+
+    def of(self, *names: str) -> Iterator[Visit]:
+        """Give the visits of ops by name."""
+        for name in names:
+            yield from self.visits.get(name, ())

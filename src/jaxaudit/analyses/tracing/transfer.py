@@ -1,0 +1,291 @@
+"""Transfer functions: what each op without regions makes of traced, static and concrete operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+
+from jaxaudit.analyses.domain import Read, Transfer
+from jaxaudit.analyses.tracing.context import Context
+from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join
+from jaxaudit.analyses.tracing.names import (
+    ARITHMETIC,
+    JAX_LIBRARIES,
+    comparison,
+    gives_several,
+    is_jax,
+    keeps_mask,
+)
+from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.ops import VOCABULARY
+
+One = Callable[[Op, Read[Trace]], Trace]
+
+
+def fact_of(argument: Argument, read: Read[Trace]) -> Trace:
+    """Give the fact of an argument: a value's own, or that of a constant or structure."""
+    if isinstance(argument, Value):
+        return read(argument)
+    if isinstance(argument, bool | int | float | complex):
+        return NUMBER
+    if isinstance(argument, tuple | Mapping):
+        parts = argument.values() if isinstance(argument, Mapping) else argument
+        return _together([fact_of(part, read) for part in parts])
+    return STATIC
+
+
+def _together(facts: Sequence[Trace]) -> Trace:
+    """Give the fact of a container: traced when all its parts are, static when all are."""
+    if not facts:
+        return STATIC
+    if all(fact.kind is Kind.STATIC and fact.what in ("number", "list") for fact in facts):
+        return Trace(Kind.STATIC, "list", turn=any(fact.turn for fact in facts))
+    kinds = {fact.kind for fact in facts}
+    if kinds == {Kind.TRACED}:
+        return replace(facts[0], what="", mask=False, again=False)
+    if kinds <= {Kind.STATIC, Kind.CONCRETE}:
+        varies = any(fact.varies for fact in facts)
+        return Trace(Kind.STATIC if kinds == {Kind.STATIC} else Kind.CONCRETE, varies=varies)
+    return UNKNOWN
+
+
+class TransferTable:
+    """The transfer functions of one solution; `context` says where the op runs."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    @property
+    def table(self) -> Mapping[str, Transfer[Trace]]:
+        """The transfer functions by op name; an op that is missing makes values nothing is known of."""
+        table: dict[str, Transfer[Trace]] = {}
+        for name, spec in VOCABULARY.items():
+            if spec.regions == "none":
+                single = self._single(name)
+                table[name] = lambda op, read, single=single: [single(op, read)] * len(op.results)
+        return table
+
+    def _single(self, name: str) -> One:
+        special: dict[str, One] = {
+            "py.const": _constant,
+            "py.global": lambda op, read: CONCRETE,
+            "py.attr": self._attribute,
+            "py.item": self._item,
+            "py.unpack": self._item,
+            "py.element": self._element,
+            "py.container": self._container,
+            "py.join": lambda op, read: reduce(join, [read(value) for value in op.operands]),
+            "py.operator": lambda op, read: NUMBER if op.text("operator") != "text" else STATIC,
+            "py.set_item": self._changed,
+            "py.append": self._changed,
+            "py.to_python": self._to_python,
+            "py.random": _random,
+            "py.clock": lambda op, read: NUMBER,
+            "py.call_library": self._library,
+            "array.shape": _shape,
+            "array.numpy": self._numpy,
+            "array.at": lambda op, read: fact_of(op.arguments.get("base"), read),
+            "grad.stop": self._passed,
+            "device.place": self._passed,
+            "collective": self._collective,
+        }
+        if name in special:
+            return special[name]
+        if name.startswith("key."):
+            return self._key
+        return self._array if name.startswith("array.") else lambda op, read: UNKNOWN
+
+    def _operands(self, op: Op, read: Read[Trace]) -> list[Trace]:
+        return [read(value) for value in op.operands]
+
+    def _made(self, operands: Sequence[Trace], what: str = "array", *, mask: bool = False) -> Trace:
+        """Give what a JAX function makes here: staged code traces everything."""
+        traced = next((one for one in operands if one.kind is Kind.TRACED and not one.made), None)
+        varies = any(one.varies or one.turn for one in operands)
+        if traced is not None:
+            return Trace(Kind.TRACED, what, mask=mask, by=traced.by, way=traced.way)
+        stage = self.context.stage
+        if stage is not None:
+            known = all(one.kind is Kind.STATIC or one.made for one in operands)
+            return Trace(Kind.TRACED, what, mask=mask, made=known, by=stage, way="made")
+        if any(one.kind is Kind.UNKNOWN for one in operands):
+            return Trace(Kind.UNKNOWN, what, mask=mask, varies=varies)
+        return Trace(Kind.CONCRETE, what, mask=mask, varies=varies)
+
+    def _array(self, op: Op, read: Read[Trace]) -> Trace:
+        operands = self._operands(op, read)
+        function = op.text("function")
+        mask = _makes_mask(op, operands)
+        if op.attrs.get("operator"):
+            return self._operated(op, operands, mask)
+        if not is_jax(function):
+            return self._method(op, operands, mask)
+        what = "" if gives_several(op.name, function) else "array"
+        made = self._made(operands, what, mask=mask)
+        return made if op.name == "array.create" else replace(made, varies=any(one.varies for one in operands))
+
+    def _operated(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
+        """Give what a Python operator makes: its operands decide whose operator it is."""
+        if any(one.kind is Kind.TRACED for one in operands):
+            return self._made(operands, mask=mask)
+        if all(one.kind is Kind.STATIC for one in operands):
+            number = all(one.what == "number" for one in operands)
+            return Trace(Kind.STATIC, "number" if number else "", turn=any(one.turn for one in operands))
+        if any(one.what == "array" for one in operands):
+            made = self._made(operands, mask=mask)
+            return replace(made, varies=any(one.varies for one in operands))
+        if all(one.what in ("numpy", "number") for one in operands):
+            return replace(NUMPY, mask=mask)
+        known = all(one.kind in (Kind.STATIC, Kind.CONCRETE) for one in operands)
+        return CONCRETE if known and self.context.stage is None else replace(UNKNOWN, mask=mask)
+
+    def _method(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
+        """Give what a method of an array makes: NumPy's arrays stay NumPy's."""
+        receiver = operands[0] if operands else UNKNOWN
+        if receiver.kind is Kind.TRACED or receiver.what == "array":
+            what = "" if gives_several(op.name, op.text("function")) else "array"
+            return replace(self._made(operands, what, mask=mask), varies=receiver.varies)
+        if receiver.what == "numpy":
+            return replace(NUMPY, mask=mask, varies=receiver.varies)
+        return UNKNOWN if receiver.kind is Kind.UNKNOWN else CONCRETE
+
+    def _attribute(self, op: Op, read: Read[Trace]) -> Trace:
+        base = fact_of(op.arguments.get("base"), read)
+        return CONCRETE if base.kind in (Kind.STATIC, Kind.CONCRETE) else UNKNOWN
+
+    def _item(self, op: Op, read: Read[Trace]) -> Trace:
+        base = fact_of(op.arguments.get("base"), read)
+        index = fact_of(op.arguments.get("index"), read)
+        if base.kind is Kind.TRACED:
+            return replace(base, again=False)
+        if base.what in ("shape", "list"):
+            return replace(NUMBER, turn=base.turn or index.turn)
+        if base.what == "array":
+            varies = base.varies or (index.turn and _has_slice(op.arguments.get("index")))
+            return replace(self._made([base, index], mask=base.mask), varies=varies)
+        if base.what == "numpy":
+            return base
+        if base.kind is Kind.STATIC:
+            return STATIC
+        return replace(CONCRETE, varies=base.varies) if base.kind is Kind.CONCRETE else UNKNOWN
+
+    def _element(self, op: Op, read: Read[Trace]) -> Trace:
+        iterable = op.arguments.get("iterable")
+        if isinstance(iterable, Mapping):
+            return replace(NUMBER, turn=True)
+        if isinstance(iterable, tuple):
+            parts = [fact_of(part, read) for part in iterable]
+            return reduce(join, parts) if parts else UNKNOWN
+        base = fact_of(iterable, read)
+        if base.kind is Kind.TRACED:
+            return replace(base, again=False)
+        if base.what in ("shape", "list"):
+            return replace(NUMBER, turn=True)
+        if base.what == "array":
+            return self._made([base])
+        return base if base.what == "numpy" or base.kind is Kind.STATIC else replace(base, what="")
+
+    def _container(self, op: Op, read: Read[Trace]) -> Trace:
+        made = _together(self._operands(op, read))
+        if made.what == "list" and op.text("kind") not in ("list", "sequence", "tuple"):
+            return replace(made, what="")
+        return made if op.operands or op.text("kind") != "list" else Trace(Kind.STATIC, "list")
+
+    def _changed(self, op: Op, read: Read[Trace]) -> Trace:
+        base = op.arguments.get("list", op.arguments.get("base"))
+        return _together([fact_of(base, read), fact_of(op.arguments.get("value"), read)])
+
+    def _to_python(self, op: Op, read: Read[Trace]) -> Trace:
+        operands = self._operands(op, read)
+        return replace(NUMBER, turn=any(one.turn for one in operands))
+
+    def _numpy(self, op: Op, read: Read[Trace]) -> Trace:
+        operands = self._operands(op, read)
+        varies = any(one.varies or one.turn for one in operands)
+        return replace(NUMPY, mask=_makes_mask(op, operands), varies=varies)
+
+    def _library(self, op: Op, read: Read[Trace]) -> Trace:
+        operands = self._operands(op, read)
+        function = op.text("function")
+        package = function.partition(".")[0]
+        if package in ("math", "cmath", "statistics") or function in ARITHMETIC:
+            return self._computed(function, operands)
+        traced = next((one for one in operands if one.kind is Kind.TRACED), None)
+        if package in JAX_LIBRARIES and traced is not None:
+            what = "array" if op.attrs.get("loss") else ""
+            return Trace(Kind.TRACED, what, by=traced.by, way=traced.way)
+        return UNKNOWN
+
+    def _computed(self, function: str, operands: list[Trace]) -> Trace:
+        if function == "builtins.abs" and operands:
+            return replace(operands[0], again=False)
+        if all(one.kind is Kind.STATIC for one in operands):
+            return replace(NUMBER, turn=any(one.turn for one in operands))
+        return UNKNOWN
+
+    def _key(self, op: Op, read: Read[Trace]) -> Trace:
+        function = op.text("function")
+        own = function.startswith("jax.random.") or not function
+        mask = function == "jax.random.bernoulli"
+        return self._made(self._operands(op, read), "array" if own else "", mask=mask)
+
+    def _passed(self, op: Op, read: Read[Trace]) -> Trace:
+        operands = self._operands(op, read)
+        if not operands:
+            return UNKNOWN
+        first = replace(operands[0], again=False)
+        if first.kind is Kind.TRACED or self.context.stage is None:
+            return first
+        return self._made(operands, "array" if first.what in ("array", "numpy", "number") else "")
+
+    def _collective(self, op: Op, read: Read[Trace]) -> Trace:
+        operands = self._operands(op, read)
+        if any(one.kind is Kind.TRACED for one in operands):
+            return self._passed(op, read)
+        if op.text("function").endswith("axis_index"):
+            return self._made(operands)
+        # The sum of a constant over an axis is a Python number: people ask for the axis's size so.
+        return NUMBER if op.text("function").endswith(("psum", "axis_size")) else UNKNOWN
+
+
+def _constant(op: Op, read: Read[Trace]) -> Trace:
+    return NUMBER if isinstance(op.attrs.get("value"), bool | int | float | complex) else STATIC
+
+
+def _random(op: Op, read: Read[Trace]) -> Trace:
+    return NUMPY if op.text("function").startswith("numpy.") else NUMBER
+
+
+def _shape(op: Op, read: Read[Trace]) -> Trace:
+    function = op.text("function").rpartition(".")[2]
+    if function == "shape":
+        base = fact_of(op.arguments.get("a"), read)
+        return Trace(Kind.STATIC, "shape", turn=base.varies)
+    return NUMBER if function in ("len", "ndim", "size", "nbytes", "itemsize") else STATIC
+
+
+def _makes_mask(op: Op, operands: Sequence[Trace]) -> bool:
+    function = op.text("function")
+    if comparison(function):
+        return True
+    if op.name == "array.convert":
+        return _boolean_type(op.arguments.get("dtype")) or function.endswith((".bool_", ".bool"))
+    if op.name == "array.create":
+        return _boolean_type(op.arguments.get("dtype"))
+    return keeps_mask(op.name, function) and bool(operands) and all(one.mask for one in operands)
+
+
+def _boolean_type(dtype: Argument) -> bool:
+    return isinstance(dtype, str) and dtype.rpartition(".")[2] in ("bool", "bool_")
+
+
+def _has_slice(index: Argument) -> bool:
+    return any(isinstance(part, Mapping) for part in _parts(index))
+
+
+def _parts(index: Argument) -> Iterator[Argument]:
+    yield from index if isinstance(index, tuple) else (index,)
+
+
+__all__ = ["ARRAY", "TransferTable", "fact_of"]

@@ -1,0 +1,198 @@
+"""The rule `python-branch-on-traced`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Kind, Trace, Visit
+from jaxaudit.ir import Argument, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.jit.words import because, held, named, steps_of, tracing, transform, undecided
+from jaxaudit.rules.merge import strongest
+
+_REPAIR = {
+    "if": "use `jnp.where` or `jax.lax.cond`, or declare the argument static",
+    "while": "use `jax.lax.while_loop`",
+    "assert": "use `jax.experimental.checkify.check`, or check before the traced call",
+    "range": "use `jax.lax.fori_loop`, or declare the number static",
+    "and": "use `jnp.logical_and`",
+    "or": "use `jnp.logical_or`",
+    "not": "use `jnp.logical_not`",
+    "chained comparison": "write two comparisons joined by `&`",
+    "conditional expression": "use `jnp.where` or `jax.lax.cond`",
+    "max": "use `jnp.maximum`",
+    "min": "use `jnp.minimum`",
+}
+
+
+class PythonBranchOnTraced(Rule):
+    """Python asks for the value of an array that JAX is still tracing.
+
+    ## What it does
+
+    Looks at every `if`, `while`, `assert`, `and`, `or`, `not`, conditional expression, chained comparison, `range`,
+    `max` and `min` in code that `jit`, `vmap`, `scan` and their kin trace, at any depth of calls.
+
+    ## Why is this bad?
+
+    While JAX traces, an array has a shape and a dtype but no value yet. Asking for its truth raises
+    `TracerBoolConversionError` (or `ConcretizationTypeError`) as soon as the function is called.
+
+    ## Example
+
+    ```python
+    @jax.jit
+    def relu(x):
+        if x > 0:
+            return x
+        return 0.0
+    ```
+
+    ## Use instead
+
+    ```python
+    @jax.jit
+    def relu(x):
+        return jnp.where(x > 0, x, 0.0)
+    ```
+
+    ## When it cannot tell
+
+    An argument that nobody visibly passes may be a dict or `None`, whose truth is known; such tests stay open.
+    Shapes, dtypes, `len(x)`, `x is None`, `isinstance` and static arguments are known while tracing.
+    """
+
+    name = "python-branch-on-traced"
+    family = "jit"
+    summary = "Python asks for the truth of a value that JAX traces."
+    needs = ("tracing",)
+
+    valid = (
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+@jax.jit
+def scale(x, factor=None):
+    if factor is None:
+        factor = 1.0 / x.shape[0]
+    if x.ndim == 2 and len(x) > 3:
+        x = x.sum(0)
+    return jnp.where(x > 0, x, 0.0) * factor
+""",
+            "shapes and None are known while tracing",
+        ),
+        Example(
+            """
+import functools
+import jax
+
+@functools.partial(jax.jit, static_argnames=("train",))
+def forward(x, train):
+    if train:
+        return x * 0.5
+    return x
+
+def main(x):
+    return forward(x, train=True)
+""",
+            "a static argument",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+
+@jax.jit
+def relu(x):
+    if x > 0:  #!
+        return x
+    return 0.0
+""",
+            "a comparison of an argument",
+        ),
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+def body(carry, x):
+    total = carry + x
+    total = total if total < 3 else 0.0  #!
+    return total, total
+
+def run(xs):
+    return jax.lax.scan(body, jnp.zeros(()), xs)
+""",
+            "the carry of a scan",
+        ),
+        Example(
+            """
+import jax
+
+@jax.jit
+def repeat(x, n):
+    for _ in range(n):  #!
+        x = x * 2
+    return x
+
+def main(x):
+    return repeat(x, 3)
+""",
+            "a range that a traced number bounds",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every place in traced code where Python needs a value."""
+        yield from strongest(one for visit in _asking(facts) for one in _judge(visit))
+
+
+def _asking(facts: Facts) -> Iterator[Visit]:
+    found = tracing(facts)
+    for visit in found.of("py.test", "py.element", "py.call_library", "py.to_python"):
+        if visit.tracer is not None:
+            yield visit
+
+
+def _judge(visit: Visit) -> Iterator[Obligation]:
+    op = visit.op
+    match op.name:
+        case "py.test":
+            yield _verdict(visit, op.arguments.get("value"), op.text("construct"))
+        case "py.to_python" if op.text("function") == "bool":
+            yield _verdict(visit, op.arguments.get("a"), "bool")
+        case "py.element" if isinstance(bounds := op.arguments.get("iterable"), Mapping):
+            for bound in bounds.values():
+                yield _verdict(visit, bound, "range")
+        case "py.call_library" if op.text("function") in ("builtins.max", "builtins.min") and len(op.operands) > 1:
+            for value in op.operands:
+                yield _verdict(visit, value, op.text("function").rpartition(".")[2])
+        case _:
+            return
+
+
+def _verdict(visit: Visit, asked: Argument, construct: str) -> Obligation:
+    fact, span, rule = visit.of(asked), visit.op.span, PythonBranchOnTraced.name
+    name = named(asked)
+    if fact.kind in (Kind.STATIC, Kind.CONCRETE):
+        return held(rule, span, fact, name)
+    if not fact.traced_array:
+        return undecided(rule, span, fact, name)
+    return Obligation(
+        rule,
+        span,
+        Verdict.VIOLATED,
+        message=f"`{construct}` needs the value of {name}, but {transform(fact.by)} traces it",
+        current=f"{because(fact)}: {name} has no value yet, and asking for it raises an error",
+        expected="only what is known while tracing decides what Python does",
+        steps=steps_of(fact),
+        suggestion=_suggestion(fact, construct),
+    )
+
+
+def _suggestion(fact: Trace, construct: str) -> str:
+    return _REPAIR.get(construct, "use `jnp.where` or `jax.lax.cond`")
