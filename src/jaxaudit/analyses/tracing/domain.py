@@ -66,7 +66,7 @@ class TracingDomain:
     def leave(self, op: Op, read: Read[Trace]) -> Sequence[Trace | None]:
         """Give the facts of an op's results."""
         self.context.leave(op)
-        if op.name in ("py.branch",):
+        if op.name == "py.branch":
             return self._merged(op, read)
         return leaving(op, read, self.context)
 

@@ -27,7 +27,7 @@ class Trace:
 
     kind: Kind
     what: str = ""
-    """`array` (a JAX array for sure), `numpy`, `number`, `shape`, `list` (of numbers), or empty: a tree, or anything."""
+    """`array` (one of JAX for sure), `numpy`, `number`, `shape`, `list` (of numbers), or empty: a tree, or anything."""
     mask: bool = False
     """True for an array of booleans."""
     made: bool = False

@@ -29,10 +29,9 @@ def fact_of(argument: Argument, read: Read[Trace]) -> Trace:
         return read(argument)
     if isinstance(argument, bool | int | float | complex):
         return NUMBER
-    if isinstance(argument, tuple | Mapping):
-        parts = argument.values() if isinstance(argument, Mapping) else argument
-        return _together([fact_of(part, read) for part in parts])
-    return STATIC
+    if isinstance(argument, Mapping):
+        return _together([fact_of(part, read) for part in argument.values()])
+    return _together([fact_of(part, read) for part in argument]) if isinstance(argument, tuple) else STATIC
 
 
 def _together(facts: Sequence[Trace]) -> Trace:
