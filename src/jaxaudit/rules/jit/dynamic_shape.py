@@ -1,0 +1,212 @@
+"""The rule `dynamic-shape`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Kind, Trace, Visit
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.jit.words import because, named, steps_of, tracing, transform
+from jaxaudit.rules.merge import strongest
+
+_SIZES = {
+    "array.create": ("shape", "N", "M", "num", "start", "stop", "step", "n", "dimensions"),
+    "array.reshape": ("shape", "newshape"),
+    "array.expand": ("shape", "reps", "repeats"),
+    "key.draw": ("shape",),
+}
+_NO_SIZES = frozenset("array asarray linspace full_like zeros_like ones_like empty_like".split())
+_COUNTING = frozenset("nonzero flatnonzero argwhere unique unique_values extract".split())
+
+
+class DynamicShape(Rule):
+    """A shape depends on values that JAX traces.
+
+    ## What it does
+
+    Looks in traced code at selections by a boolean mask, at `nonzero`, `unique`, `argwhere` and `where` with one
+    argument without `size=`, and at sizes, bounds of slices and shapes that are traced numbers.
+
+    ## Why is this bad?
+
+    A compiled program needs every shape while it is traced. A shape that only the values tell raises
+    `NonConcreteBooleanIndexError` or `ConcretizationTypeError`.
+
+    ## Example
+
+    ```python
+    @jax.jit
+    def masked_mean(x):
+        return x[x > 0].mean()
+    ```
+
+    ## Use instead
+
+    ```python
+    @jax.jit
+    def masked_mean(x):
+        keep = x > 0
+        return jnp.sum(x * keep) / jnp.maximum(keep.sum(), 1)
+    ```
+
+    ## When it cannot tell
+
+    An index whose dtype is not known, and a size whose origin is not known, stay open and are not listed.
+    """
+
+    name = "dynamic-shape"
+    family = "jit"
+    summary = "A shape in traced code depends on traced values."
+    needs = ("tracing",)
+
+    valid = (
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+@jax.jit
+def stats(x):
+    keep = x > 0
+    rows = jnp.nonzero(keep, size=3)[0]
+    half = x[: x.shape[0] // 2]
+    return jnp.where(keep, x, 0.0), rows, half, x.reshape(-1, x.shape[-1]), jnp.zeros(len(x))
+
+def outside(x):
+    y = jnp.abs(x)
+    return y[y > 1]
+""",
+            "sizes that are known while tracing",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+
+@jax.jit
+def masked_mean(x):
+    return x[x > 0].mean()  #!
+""",
+            "a boolean mask",
+        ),
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+@jax.jit
+def first(x, n):
+    rows = jnp.nonzero(x > 0)  #!
+    return x[: n + 1], rows  #!
+""",
+            "counting, and a traced bound",
+        ),
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+@jax.jit
+def ramp(x):
+    return jnp.arange(x.sum() + 1)  #!
+""",
+            "a traced size",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every place in traced code where a shape could depend on values."""
+        names = ("py.item", "array.order", "array.select", *_SIZES)
+        yield from strongest(
+            one for visit in tracing(facts).of(*names) if visit.tracer is not None for one in _judge(visit)
+        )
+
+
+def _judge(visit: Visit) -> Iterator[Obligation]:
+    op, function = visit.op, visit.op.text("function").rpartition(".")[2]
+    if op.name == "py.item":
+        yield from _indexed(visit)
+    elif function in _COUNTING or (function == "where" and not {"x", "y"} & op.arguments.keys()):
+        yield from _counted(visit, function)
+    elif function not in _NO_SIZES and "total_repeat_length" not in op.arguments:
+        for role in _SIZES.get(op.name, ()):
+            yield from _sized(visit, op.arguments.get(role))
+
+
+def _indexed(visit: Visit) -> Iterator[Obligation]:
+    base = visit.op.arguments.get("base")
+    whole = visit.of(base)
+    if whole.kind is not Kind.TRACED and not whole.jax_array:
+        return
+    for part in _parts(visit.op.arguments.get("index")):
+        fact = visit.of(part)
+        if isinstance(part, Value) and fact.mask:
+            yield _masked(visit, part, fact)
+        elif isinstance(part, Mapping):
+            yield from _sliced(visit, part)
+
+
+def _parts(index: Argument) -> tuple[Argument, ...]:
+    return index if isinstance(index, tuple) else (index,)
+
+
+def _masked(visit: Visit, mask: Value, fact: Trace) -> Obligation:
+    if fact.kind in (Kind.STATIC, Kind.CONCRETE):
+        return _fine(visit.op, f"{named(mask, 'the mask')} is not traced")
+    if not fact.traced_array:
+        return Obligation(DynamicShape.name, visit.op.span, Verdict.UNKNOWN, "whether the mask is traced is not known")
+    name = named(mask, "a mask")
+    text = f"{name} selects as many items as it has true ones, which {transform(fact.by)} cannot know"
+    return _violation(visit.op, fact, text, "multiply by the mask, or use `jnp.where(mask, x, 0)`")
+
+
+def _sliced(visit: Visit, part: Mapping[str, Argument]) -> Iterator[Obligation]:
+    for bound in part.values():
+        fact = visit.of(bound)
+        if fact.traced_array:
+            text = f"a slice is bounded by {named(bound, 'a traced number')}, so its size is not known while tracing"
+            yield _violation(visit.op, fact, text, "use `jax.lax.dynamic_slice` with a fixed size, or a mask")
+
+
+def _counted(visit: Visit, function: str) -> Iterator[Obligation]:
+    op = visit.op
+    if op.arguments.get("size") is not None:
+        yield _fine(op, f"`size` fixes how many items `{function}` gives")
+        return
+    traced = next((fact for fact in visit.facts.values() if fact.traced_array), None)
+    if traced is not None and "**" not in op.arguments:
+        text = f"`{function}` gives as many items as the values say, which {transform(traced.by)} cannot know"
+        yield _violation(op, traced, text, "give `size=` (and `fill_value=`)")
+
+
+def _sized(visit: Visit, size: Argument) -> Iterator[Obligation]:
+    for part in _parts(size):
+        fact = visit.of(part)
+        if not isinstance(part, Value):
+            continue
+        if fact.traced_array:
+            name = named(part, "a traced number")
+            text = f"{name} is a size here, but {transform(fact.by)} traces it"
+            yield _violation(visit.op, fact, text, "take sizes from `.shape`, or declare the argument static")
+        elif fact.kind is Kind.STATIC:
+            yield _fine(visit.op, f"{named(part, 'the size')} is known while tracing")
+
+
+def _fine(op: Op, reason: str) -> Obligation:
+    return Obligation(DynamicShape.name, op.span, Verdict.PROVED, reason)
+
+
+def _violation(op: Op, fact: Trace, message: str, suggestion: str) -> Obligation:
+    return Obligation(
+        DynamicShape.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=message,
+        current=f"{because(fact)}: the shape would depend on values that do not exist yet, which raises an error",
+        expected="every shape in traced code is known while tracing",
+        steps=steps_of(fact),
+        suggestion=suggestion,
+    )

@@ -1,0 +1,124 @@
+"""The rule `in-place-update`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Visit
+from jaxaudit.ir import Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.jit.words import named, tracing
+from jaxaudit.rules.merge import strongest
+
+_CONTAINERS = ("list", "dict", "set", "sequence")
+
+
+class InPlaceUpdate(Rule):
+    """An item of a JAX array is assigned to.
+
+    ## What it does
+
+    Looks at every `x[i] = v` and `x[i] += v`, and follows where `x` comes from.
+
+    ## Why is this bad?
+
+    JAX arrays cannot be changed. The assignment raises `TypeError`, inside and outside of traced code.
+
+    ## Example
+
+    ```python
+    buffer = jnp.zeros(10)
+    buffer[0] = 1.0
+    ```
+
+    ## Use instead
+
+    ```python
+    buffer = jnp.zeros(10)
+    buffer = buffer.at[0].set(1.0)
+    ```
+
+    ## When it cannot tell
+
+    NumPy arrays, lists and dicts may be assigned to. A value nobody is known to make stays open.
+    """
+
+    name = "in-place-update"
+    family = "jit"
+    summary = "An item of a JAX array is assigned to, which raises an error."
+    needs = ("tracing",)
+
+    valid = (
+        Example(
+            """
+import numpy as np
+import jax.numpy as jnp
+
+def fill(n):
+    buffer = np.zeros(n)
+    buffer[0] = 1.0
+    rows = [jnp.zeros(3)]
+    rows[0] = jnp.ones(3)
+    table = jnp.zeros(n).at[0].set(1.0)
+    return buffer, rows, table
+""",
+            "NumPy, lists and functional updates",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax.numpy as jnp
+
+def fill(n):
+    buffer = jnp.zeros(n)
+    buffer[0] = 1.0  #!
+    return buffer
+""",
+            "an array that jnp made",
+        ),
+        Example(
+            """
+import jax
+
+@jax.jit
+def bump(x):
+    y = x * 2
+    y[0] += 1.0  #!
+    return y
+""",
+            "an array that jit traces",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every assignment to an item of something that may be an array."""
+        yield from strongest(one for visit in tracing(facts).of("py.set_item") for one in _judge(visit))
+
+
+def _judge(visit: Visit) -> Iterator[Obligation]:
+    rule, op = InPlaceUpdate.name, visit.op
+    if op.text("kind") in _CONTAINERS or "base" not in op.arguments:
+        return
+    base = op.arguments["base"]
+    fact, name = visit.of(base), named(base, "this array")
+    if fact.jax_array:
+        yield Obligation(
+            rule,
+            op.span,
+            Verdict.VIOLATED,
+            message=f"{name} is a JAX array, which cannot be assigned to",
+            current=f"assigning to an item of {name} raises `TypeError`",
+            expected="a new array that differs in that item",
+            suggestion=_suggestion(name, augmented=bool(op.attrs.get("augmented"))),
+        )
+    elif fact.what == "numpy":
+        yield Obligation(rule, op.span, Verdict.PROVED, f"{name} is a NumPy array")
+    else:
+        yield Obligation(rule, op.span, Verdict.UNKNOWN, f"what {name} is is not known")
+
+
+def _suggestion(name: str, *, augmented: bool) -> str:
+    plain = name.strip("`").replace("this array", "x")
+    return f"write `{plain} = {plain}.at[...].{'add' if augmented else 'set'}(...)`"

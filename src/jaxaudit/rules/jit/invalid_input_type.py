@@ -1,0 +1,142 @@
+"""The rule `invalid-input-type`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Visit
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.jit.words import tracing, transform
+from jaxaudit.rules.merge import strongest
+
+_PLAIN = frozenset(("jax.jit", "jax.pmap", "haiku.jit", "haiku.pmap"))
+
+
+class InvalidInputType(Rule):
+    """Something that is no array is given to a compiled function, and not declared static.
+
+    ## What it does
+
+    Looks at every call of a function under `jax.jit` or `jax.pmap`: each argument must be an array, a number, a
+    container of these, or declared static.
+
+    ## Why is this bad?
+
+    JAX raises `TypeError: Cannot interpret value of type <class 'str'> as an abstract array`.
+
+    ## Example
+
+    ```python
+    @jax.jit
+    def loss(x, mode):
+        return x.mean() if mode == "mean" else x.sum()
+
+
+    loss(x, "mean")
+    ```
+
+    ## Use instead
+
+    ```python
+    @functools.partial(jax.jit, static_argnames=("mode",))
+    def loss(x, mode):
+        return x.mean() if mode == "mean" else x.sum()
+    ```
+
+    ## When it cannot tell
+
+    Arguments whose type is not known are counted as unknown. A default that nobody overrides is not traced.
+    """
+
+    name = "invalid-input-type"
+    family = "jit"
+    summary = "Text or a function is given to a compiled function that would have to declare it static."
+    needs = ("tracing",)
+
+    valid = (
+        Example(
+            """
+import functools
+import jax
+
+@functools.partial(jax.jit, static_argnames=("mode",))
+def loss(x, mode="mean"):
+    return x.mean() if mode == "mean" else x.sum()
+
+def main(x):
+    return loss(x, "sum") + loss(x, mode="mean") + loss(x)
+""",
+            "declared static",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+
+@jax.jit
+def loss(x, mode):
+    return x.mean() if mode == "mean" else x.sum()
+
+def main(x):
+    return loss(x, "mean")  #!
+""",
+            "text",
+        ),
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+def apply(f, x):
+    return f(x)
+
+def main(x):
+    return jax.jit(apply)(jnp.sin, x)  #!
+""",
+            "a function",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every argument of every call of a compiled function."""
+        yield from strongest(one for visit in tracing(facts).of("jit", "pmap") for one in _judge(visit))
+
+
+def _judge(visit: Visit) -> Iterator[Obligation]:
+    op = visit.op
+    given = op.attrs.get("given")
+    if op.text("spelling") not in _PLAIN or not isinstance(given, tuple):
+        return
+    for at, (name, kind, static) in enumerate(given):
+        if static is False and (wrong := _wrong(kind)):
+            yield _violation(op, f"`{name}`" if name else f"argument {at}", name, wrong)
+        elif static is True or kind in ("int", "float", "bool", "complex", "list", "dict", "tuple"):
+            yield Obligation(InvalidInputType.name, op.span, Verdict.PROVED, "every argument is one JAX takes")
+
+
+def _wrong(kind: object) -> str:
+    match kind:
+        case "str":
+            return "text"
+        case "bytes":
+            return "bytes"
+        case str() if kind.startswith("function ") or kind.startswith(("jax.", "optax.", "flax.linen.")):
+            return "a function"
+        case _:
+            return ""
+
+
+def _violation(op: Op, shown: str, name: str, wrong: str) -> Obligation:
+    static = f'static_argnames=("{name}",)' if name else "`static_argnums`"
+    return Obligation(
+        InvalidInputType.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"{shown} is {wrong}, which {transform(op)} does not take unless it is declared static",
+        current=f"the call raises `TypeError`: {wrong} cannot be traced",
+        expected="arguments that are no arrays are declared static",
+        suggestion=f"declare it static: `jax.jit(..., {static})`" if name else f"declare it static with {static}",
+    )

@@ -1,0 +1,134 @@
+"""The rule `iterator-in-traced-code`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Visit
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.jit.words import tracing, transform
+from jaxaudit.rules.merge import strongest
+
+_ITERATORS = frozenset("zip enumerate generator range map filter".split())
+
+
+class IteratorInTracedCode(Rule):
+    """A Python iterator is given to a transformation as if it were an array.
+
+    ## What it does
+
+    Looks at what `scan`, `jit` and `vmap` are given: `zip`, `enumerate`, `range` and generators are no arrays.
+
+    ## Why is this bad?
+
+    JAX takes arrays and containers of arrays apart; an iterator is neither, and the call raises `TypeError`.
+
+    ## Example
+
+    ```python
+    jax.lax.scan(step, init, zip(xs, ys))
+    ```
+
+    ## Use instead
+
+    ```python
+    jax.lax.scan(step, init, (xs, ys))
+    ```
+
+    ## When it cannot tell
+
+    What a call gives whose code is not known is not judged.
+    """
+
+    name = "iterator-in-traced-code"
+    family = "jit"
+    summary = "A Python iterator is given to a transformation, which takes arrays."
+    needs = ("tracing",)
+
+    valid = (
+        Example(
+            """
+import jax
+
+def step(carry, pair):
+    x, y = pair
+    return carry + x * y, None
+
+def run(xs, ys):
+    for x, y in zip(xs, ys):
+        print(x, y)
+    return jax.lax.scan(step, 0.0, (xs, ys))
+""",
+            "a tuple of arrays",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+
+def step(carry, pair):
+    x, y = pair
+    return carry + x * y, None
+
+def run(xs, ys):
+    pairs = zip(xs, ys)
+    return jax.lax.scan(step, 0.0, pairs)  #!
+""",
+            "a zip",
+        ),
+        Example(
+            """
+import jax
+
+@jax.jit
+def total(values):
+    return sum(values)
+
+def run(xs):
+    return total(x * 2 for x in xs)  #!
+""",
+            "a generator",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List what every scan goes over and what every compiled function is given."""
+        yield from strongest(one for visit in tracing(facts).of("scan", "jit", "pmap") for one in _judge(visit))
+
+
+def _judge(visit: Visit) -> Iterator[Obligation]:
+    op = visit.op
+    for kind in _kinds(op):
+        if kind in _ITERATORS:
+            yield _violation(op, kind)
+        elif kind in ("tuple", "dict", "list", "NoneType"):
+            yield Obligation(
+                IteratorInTracedCode.name, op.span, Verdict.PROVED, f"it is given a {kind}, which JAX takes"
+            )
+
+
+def _kinds(op: Op) -> list[str]:
+    if op.name == "scan":
+        return [op.text("xs")]
+    given = op.attrs.get("given")
+    return [kind for _, kind, static in given if static is False] if isinstance(given, tuple) else []
+
+
+def _violation(op: Op, kind: str) -> Obligation:
+    article = "an" if kind[0] in "ae" else "a"
+    return Obligation(
+        IteratorInTracedCode.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"{transform(op)} is given {article} `{kind}`, but it takes arrays and containers of arrays",
+        current="a Python iterator is no pytree, so the call raises `TypeError`",
+        expected="a tuple or a stacked array",
+        suggestion={
+            "zip": "give a tuple of the arrays: `(xs, ys)`",
+            "enumerate": "give `(jnp.arange(n), xs)`",
+            "range": "give `jnp.arange(n)`",
+        }.get(kind, "make an array of it first: `jnp.stack(list(...))`"),
+    )

@@ -1,0 +1,155 @@
+"""The rule `numpy-on-traced`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Kind, Trace, Visit
+from jaxaudit.ir import Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.jit.words import because, held, named, steps_of, tracing, transform, undecided
+from jaxaudit.rules.merge import strongest
+
+_HARMLESS = frozenset(
+    """shape ndim size result_type dtype issubdtype can_cast iterable isscalar broadcast_shapes promote_types
+    finfo iinfo iscomplexobj isrealobj errstate""".split()
+)
+"""NumPy functions that ask for nothing but shape and dtype."""
+
+_ASKING = frozenset("int float complex item tolist tobytes".split())
+
+
+class NumpyOnTraced(Rule):
+    """NumPy, `math` or a conversion to a Python number gets a traced array.
+
+    ## What it does
+
+    Looks in traced code at calls of `numpy`, `scipy` and `math`, and at `float(x)`, `int(x)`, `x.item()` and
+    `x.tolist()`.
+
+    ## Why is this bad?
+
+    These run in Python and need values. A traced array has none yet: the call raises `TracerArrayConversionError` or
+    `ConcretizationTypeError`.
+
+    ## Example
+
+    ```python
+    @jax.jit
+    def energy(x):
+        return np.sum(np.square(x))
+    ```
+
+    ## Use instead
+
+    ```python
+    @jax.jit
+    def energy(x):
+        return jnp.sum(jnp.square(x))
+    ```
+
+    ## When it cannot tell
+
+    An argument of unknown structure stays open. `np.shape`, `np.ndim` and their kin ask for no values.
+    """
+
+    name = "numpy-on-traced"
+    family = "jit"
+    summary = "NumPy or Python needs the values of an array that JAX traces."
+    needs = ("tracing",)
+
+    valid = (
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+TABLE = np.arange(4.0)
+
+@jax.jit
+def energy(x):
+    scale = np.sqrt(x.shape[-1]) * np.prod(x.shape) / np.ndim(x)
+    return jnp.sum(x * TABLE.sum()) / scale
+
+def main(x):
+    return float(energy(x)), np.asarray(energy(x))
+""",
+            "NumPy on shapes and constants",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+import numpy as np
+
+@jax.jit
+def energy(x):
+    y = x * 2
+    return np.sum(y)  #!
+""",
+            "NumPy",
+        ),
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+@jax.jit
+def scaled(x):
+    return x / float(jnp.max(x))  #!
+""",
+            "a Python number",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every use of NumPy and every conversion in traced code."""
+        names = ("array.numpy", "py.to_python", "py.call_library")
+        yield from strongest(one for visit in tracing(facts).of(*names) for one in _judge(visit))
+
+
+def _judge(visit: Visit) -> Iterator[Obligation]:
+    function = visit.op.text("function")
+    if visit.tracer is None or not _asks(visit.op.name, function):
+        return
+    for value, fact in visit.facts.items():
+        yield from _verdict(visit, value, fact, function)
+
+
+def _asks(op: str, function: str) -> bool:
+    last = function.rpartition(".")[2]
+    if op == "array.numpy":
+        return last not in _HARMLESS
+    return last in _ASKING if op == "py.to_python" else function.startswith(("math.", "cmath."))
+
+
+def _verdict(visit: Visit, value: Value, fact: Trace, function: str) -> Iterator[Obligation]:
+    rule, span, name = NumpyOnTraced.name, visit.op.span, named(value)
+    if fact.kind in (Kind.STATIC, Kind.CONCRETE):
+        yield held(rule, span, fact, name)
+    elif not fact.traced_array:
+        yield undecided(rule, span, fact, name)
+    elif not (fact.made and visit.op.name == "py.to_python"):
+        yield Obligation(
+            rule,
+            span,
+            Verdict.VIOLATED,
+            message=f"`{_shown(function)}` needs the values of {name}, but {transform(fact.by)} traces it",
+            current=f"{because(fact)}: {name} has no values yet, and Python cannot compute with it",
+            expected="traced arrays are computed with `jax.numpy`",
+            steps=steps_of(fact),
+            suggestion=_suggestion(function),
+        )
+
+
+def _shown(function: str) -> str:
+    return function.replace("numpy.", "np.", 1) if function.startswith("numpy.") else function.rpartition(".")[2]
+
+
+def _suggestion(function: str) -> str:
+    if function.startswith(("numpy.", "math.")):
+        return f"use `jnp.{function.rpartition('.')[2]}`"
+    return "keep it an array, or convert after the traced call"

@@ -1,0 +1,142 @@
+"""The rule `print-in-traced-code`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Kind, Visit
+from jaxaudit.ir import Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.jit.words import because, held, named, steps_of, tracing, transform, undecided
+from jaxaudit.rules.merge import strongest
+
+
+class PrintInTracedCode(Rule):
+    """A traced value is printed or formatted by Python.
+
+    ## What it does
+
+    Looks at `print`, loggers and format specifications in code that JAX traces.
+
+    ## Why is this bad?
+
+    Python runs once, while JAX traces: the line shows `Traced<...>` on the first call and nothing ever after. A format
+    specification such as `{loss:.4f}` asks for a number that does not exist yet and raises.
+
+    ## Example
+
+    ```python
+    @jax.jit
+    def step(x):
+        loss = (x**2).sum()
+        print(f"loss {loss:.3f}")
+        return loss
+    ```
+
+    ## Use instead
+
+    ```python
+    @jax.jit
+    def step(x):
+        loss = (x**2).sum()
+        jax.debug.print("loss {loss:.3f}", loss=loss)
+        return loss
+    ```
+
+    ## When it cannot tell
+
+    Printing shapes, dtypes and other Python values while tracing is fine, and so is a value that is not traced.
+    """
+
+    name = "print-in-traced-code"
+    family = "jit"
+    summary = "Python prints or formats a value that JAX traces."
+    needs = ("tracing",)
+
+    valid = (
+        Example(
+            """
+import jax
+
+@jax.jit
+def step(x):
+    print(f"tracing for {x.shape} {x.dtype}")
+    loss = (x**2).sum()
+    jax.debug.print("loss {:.3f}", loss)
+    return loss
+
+def main(x):
+    print(f"{float(step(x)):.3f}")
+""",
+            "shapes are known while tracing",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+
+@jax.jit
+def step(x):
+    loss = (x**2).sum()
+    print(f"loss {loss:.3f}")  #!
+    return loss
+""",
+            "a number that does not exist yet",
+        ),
+        Example(
+            """
+import jax
+
+@jax.jit
+def step(x):
+    loss = (x**2).sum()
+    print("loss", loss)  #?
+    return loss
+""",
+            "printed once, while tracing",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every value that traced code prints or formats."""
+        for visit in tracing(facts).of("py.format", "py.print"):
+            yield from strongest(_judge(visit)) if visit.tracer is not None else ()
+
+
+def _judge(visit: Visit) -> Iterator[Obligation]:
+    rule, op = PrintInTracedCode.name, visit.op
+    spec = op.text("spec")
+    for value, fact in visit.facts.items():
+        name = named(value, "what is printed")
+        if fact.kind in (Kind.STATIC, Kind.CONCRETE):
+            yield held(rule, op.span, fact, name)
+        elif not fact.traced_array:
+            yield undecided(rule, op.span, fact, name)
+        elif op.name == "py.format" and not _number(spec):
+            yield Obligation(rule, op.span, Verdict.PROVED, f"{name} is shown as it is, which tracers allow")
+        else:
+            raises = op.name == "py.format"
+            yield Obligation(
+                rule,
+                op.span,
+                Verdict.VIOLATED,
+                severity=Severity.ERROR if raises else Severity.WARNING,
+                message=_message(name, spec, transform(fact.by), raises=raises),
+                current=f"{because(fact)}: {name} has no value yet",
+                expected="the value is shown when the compiled code runs",
+                steps=steps_of(fact),
+                suggestion='use `jax.debug.print("{}", value)`',
+            )
+
+
+def _message(name: str, spec: str, by: str, *, raises: bool) -> str:
+    if raises:
+        return f"{name} is formatted as a number, but {by} traces it: this raises an error"
+    return f"{name} is printed once, while {by} traces, and then never again"
+
+
+def _number(spec: str) -> bool:
+    """Tell whether a format specification asks for a number: text that is only padded would raise as well."""
+    return spec.strip("f'\"") != ""

@@ -1,0 +1,112 @@
+"""The rule `traced-shape-arithmetic`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Visit
+from jaxaudit.ir import Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.jit.words import named, steps_of, tracing, transform
+from jaxaudit.rules.merge import strongest
+
+
+class TracedShapeArithmetic(Rule):
+    """A number that Python knows is computed with `jnp`, then needed as a Python number.
+
+    ## What it does
+
+    Looks in traced code at `int(...)`, `float(...)` and `.item()` of arrays that were made from shapes and constants.
+
+    ## Why is this bad?
+
+    Under `jit` every JAX operation is staged, even on constants: `jnp.ceil(3.5)` is a tracer there, and `int` of it
+    raises, although the number was known all along.
+
+    ## Example
+
+    ```python
+    @jax.jit
+    def chunks(x):
+        n = int(jnp.ceil(x.shape[0] / 16))
+        return jnp.array_split(x, n)
+    ```
+
+    ## Use instead
+
+    ```python
+    @jax.jit
+    def chunks(x):
+        n = math.ceil(x.shape[0] / 16)
+        return jnp.array_split(x, n)
+    ```
+
+    ## When it cannot tell
+
+    Values that traced arguments went into are left to `numpy-on-traced`.
+    """
+
+    name = "traced-shape-arithmetic"
+    family = "jit"
+    summary = "Shape arithmetic is done with `jnp` under `jit`, where its results are traced."
+    needs = ("tracing",)
+
+    valid = (
+        Example(
+            """
+import math
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+@jax.jit
+def pad(x):
+    n = int(math.ceil(x.shape[0] / 16)) + int(np.prod(x.shape))
+    return jnp.pad(x, (0, n))
+
+def outside(x):
+    return int(jnp.ceil(x.shape[0] / 16))
+""",
+            "math and NumPy work on Python numbers",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+def count(x):
+    return int(jnp.ceil(x.shape[0] / 16))  #!
+
+@jax.jit
+def pad(x):
+    return jnp.pad(x, (0, count(x)))
+""",
+            "a constant that jnp made a tracer of",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every array made from Python values that traced code turns back into one."""
+        yield from strongest(one for visit in tracing(facts).of("py.to_python") for one in _judge(visit))
+
+
+def _judge(visit: Visit) -> Iterator[Obligation]:
+    op = visit.op
+    asked = op.arguments.get("a")
+    fact = visit.of(asked)
+    if visit.tracer is None or not (fact.traced_array and fact.made):
+        return
+    function = op.text("function").rpartition(".")[2]
+    yield Obligation(
+        TracedShapeArithmetic.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"`{function}` needs {named(asked, 'a number')} now, but `jnp` under {transform(fact.by)} traces it",
+        current="only shapes and constants went into it, yet JAX stages the computation, so it has no value here",
+        expected="shape arithmetic gives Python numbers",
+        steps=steps_of(fact),
+        suggestion="use `math` or `numpy` for shape arithmetic",
+    )
