@@ -123,7 +123,7 @@ def _wrong(kind: object) -> str:
             return "text"
         case "bytes":
             return "bytes"
-        case str() if kind.startswith("function ") or kind.startswith(("jax.", "optax.", "flax.linen.")):
+        case str() if kind.startswith(("function ", "jax.numpy.", "jax.nn.", "jax.lax.")):
             return "a function"
         case _:
             return ""
