@@ -66,6 +66,8 @@ class TracingDomain:
     def leave(self, op: Op, read: Read[Trace]) -> Sequence[Trace | None]:
         """Give the facts of an op's results."""
         self.context.leave(op)
+        if op.attrs.get("cached") and self.context.tracer is not None:
+            self._keep("cached", op, {value: read(value) for value in op.regions[0].results})
         if op.name == "py.branch":
             return self._merged(op, read)
         return leaving(op, read, self.context)
@@ -88,10 +90,12 @@ class TracingDomain:
     def _note(self, op: Op, read: Read[Trace]) -> None:
         if op.name in _QUIET:
             return
-        facts = {value: read(value) for value in op.operands}
+        self._keep(op.name, op, {value: read(value) for value in op.operands})
+
+    def _keep(self, name: str, op: Op, facts: Mapping[Value, Trace]) -> None:
         context = self.context
         place = (op, tuple(facts.values()), context.stage, context.tracer)
-        known = self._visits.setdefault(op.name, {})
+        known = self._visits.setdefault(name, {})
         if place not in known:
             known[place] = Visit(op, facts, context.stage, context.tracer, tuple(context.stack))
 

@@ -39,11 +39,13 @@ def augmented(it: Interpreter, node: ast.AugAssign) -> Exit:
     target, span = node.target, it.span(node)
     if isinstance(target, ast.Name):
         current = look_up(it, target.id, span)
-        bind_name(it, target.id, _in_place(it, node.op, current, it.evaluate(node.value), span), span)
+        value = _in_place(it, node.op, current, it.evaluate(node.value), span)
+        bind_name(it, target.id, value, span, augmented=True)
     elif isinstance(target, ast.Attribute):
         base = it.evaluate(target.value)
         current = attributes.read(it, base, target.attr, span)
-        attributes.write(it, base, target.attr, _in_place(it, node.op, current, it.evaluate(node.value), span), span)
+        value = _in_place(it, node.op, current, it.evaluate(node.value), span)
+        attributes.write(it, base, target.attr, value, span, augmented=True)
     elif isinstance(target, ast.Subscript):
         base, index = it.evaluate(target.value), it.evaluate(target.slice)
         current = subscripts.read(it, base, index, span)
@@ -77,12 +79,12 @@ def assign(it: Interpreter, target: ast.expr, value: Abstract, span: Span) -> No
             assign(it, inner, value, span)
 
 
-def bind_name(it: Interpreter, identifier: str, value: Abstract, span: Span) -> None:
+def bind_name(it: Interpreter, identifier: str, value: Abstract, span: Span, *, augmented: bool = False) -> None:
     """Bind a value to a variable of the open frame, or to the one that `global` or `nonlocal` names."""
     named(value, identifier)
     frame = it.frame
     if identifier in frame.global_names:
-        attrs = {"name": identifier, "owner": frame.module.name}
+        attrs: dict[str, object] = {"name": identifier, "owner": frame.module.name, "augmented": augmented}
         it.emit("py.store_global", span, {"value": argument(it, value, span)}, attrs, results=0)
         # Whoever reads the variable later may see this value or an earlier one.
         frame.global_reads[identifier] = value
@@ -94,7 +96,7 @@ def bind_name(it: Interpreter, identifier: str, value: Abstract, span: Span) -> 
         scope = frame.enclosing()
         while scope is not None and identifier not in scope.env:
             scope = scope.enclosing()
-        attrs = {"name": identifier, "owner": scope.opened if scope is not None else 0}
+        attrs = {"name": identifier, "owner": scope.opened if scope is not None else 0, "augmented": augmented}
         it.emit("py.store_nonlocal", span, {"value": argument(it, value, span)}, attrs, results=0)
         if scope is not None:
             scope.env[identifier] = value

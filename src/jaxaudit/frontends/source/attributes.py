@@ -200,12 +200,12 @@ def forget(it: Interpreter, value: Value) -> None:
         del it.loaded[key]
 
 
-def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Span) -> None:
+def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Span, *, augmented: bool = False) -> None:
     """Interpret `base.name = value`."""
-    attrs: dict[str, object] = {"name": name}
+    attrs: dict[str, object] = {"name": name, "augmented": augmented}
     named(value, name)
     if isinstance(base, Ref) and isinstance(box := it.heap[base], ObjectBox):
-        attrs["object"] = base.id
+        attrs |= {"object": base.id, "bases": tuple(library_bases(box.cls))}
         it.heap[base] = ObjectBox(box.cls, {**box.attrs, name: value}, box.value)
         arguments = {"value": argument(it, value, span)}
     else:

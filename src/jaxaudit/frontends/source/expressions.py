@@ -63,7 +63,7 @@ def look_up(it: Interpreter, identifier: str, span: Span) -> Abstract:
     scope = frame.enclosing()
     while scope is not None and scope.kind == "function":
         if identifier in scope.env:
-            if it.compiled and identifier in scope.captured and scope.opened < it.compiled[-1][0]:
+            if it.compiled and identifier in scope.captured and scope.opened <= it.compiled[-1][0]:
                 it.note_read("closure", scope.opened, identifier, span, scope.env[identifier])
             return scope.env[identifier]
         scope = scope.enclosing()

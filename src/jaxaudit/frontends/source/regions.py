@@ -24,7 +24,7 @@ from jaxaudit.frontends.source.values import (
     TupleValue,
 )
 from jaxaudit.ir import Region, Value
-from jaxaudit.spans import Span
+from jaxaudit.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpreter import Interpreter
@@ -61,6 +61,8 @@ def parametrise(it: Interpreter, values: Seq[Abstract]) -> Parametrised:
 def flattened(it: Interpreter, values: Seq[Abstract]) -> Parametrised:
     """Replace every leaf by a parameter as a transformation does: containers are copied, each leaf counts."""
     entered = (it.builder.newest, it.heap.newest)
+    # Whatever opens inside is younger than this, even where there are no parameters.
+    it.builder.value(NOWHERE)
     operands: list[Value] = []
     params: list[Value] = []
 

@@ -1,0 +1,145 @@
+"""The rule `side-effect-in-traced-code`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Kind
+from jaxaudit.ir import Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.jit.stores import Store, outer_stores
+from jaxaudit.rules.jit.words import tracing, transform
+from jaxaudit.rules.merge import strongest
+
+LOOPS = frozenset("scan fori while map associative_scan".split())
+"""Transformations whose own rule is `impure-body`."""
+
+
+class SideEffectInTracedCode(Rule):
+    """Traced code changes state outside of itself.
+
+    ## What it does
+
+    Looks at counters and lists from outside (globals, attributes, variables of enclosing functions) that code under
+    `jit`, `vmap`, `grad` and their kin counts up or adds to.
+
+    ## Why is this bad?
+
+    Python runs once, while JAX traces; the compiled code that runs afterwards changes nothing. The counter stays at
+    one, the list at its first item.
+
+    ## Example
+
+    ```python
+    calls = 0
+
+
+    @jax.jit
+    def step(x):
+        global calls
+        calls += 1
+        return x * 2
+    ```
+
+    ## Use instead
+
+    ```python
+    def run(x):
+        calls = 0
+        for _ in range(10):
+            x = step(x)
+            calls += 1
+        return x, calls
+    ```
+
+    ## When it cannot tell
+
+    Counting how often a function is traced is a use of this very effect, so it is a warning. Storing a traced value
+    is left to `tracer-leak`, loops of JAX to `impure-body`, reading the state back to `stale-captured-state`.
+    """
+
+    name = "side-effect-in-traced-code"
+    family = "jit"
+    summary = "Traced code changes outside state, which happens once, while tracing."
+    needs = ("tracing",)
+
+    valid = (
+        Example(
+            """
+import jax
+
+@jax.jit
+def step(x):
+    shapes = []
+    shapes.append(x.shape)
+    count = 0
+    for _ in range(3):
+        count += 1
+    return x * count
+
+def main(x):
+    calls = 0
+    calls += 1
+    return step(x), calls
+""",
+            "state of its own",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+
+calls = 0
+
+@jax.jit
+def step(x):
+    global calls
+    calls += 1  #?
+    return x * 2
+""",
+            "a global counter",
+        ),
+        Example(
+            """
+import jax
+
+class Model:
+    def __init__(self):
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1  #?
+        return x * 2
+
+def main(x):
+    model = Model()
+    return jax.jit(model.forward)(x)
+""",
+            "an attribute",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every change of outside state in traced code."""
+        yield from strongest(_judge(store) for store in outer_stores(tracing(facts)) if store.tracer.name not in LOOPS)
+
+
+def _judge(store: Store) -> Obligation:
+    rule, span = SideEffectInTracedCode.name, store.visit.op.span
+    if store.fact.kind is Kind.TRACED:
+        return Obligation(rule, span, Verdict.UNKNOWN, "a traced value is stored; `tracer-leak` judges it")
+    if not store.grows:
+        return Obligation(rule, span, Verdict.PROVED, f"{store.target} gets the same value however often this runs")
+    return Obligation(
+        rule,
+        span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING,
+        message=f"{store.target} changes once, while {transform(store.tracer)} traces, and never again",
+        current="the compiled code that runs on later calls does not contain this change",
+        expected="state that changes is an argument and a result of the traced function",
+        steps=(Step(store.tracer.span, "traced from here"),),
+        suggestion="return the new state, or change it outside of the traced function",
+    )

@@ -1,0 +1,85 @@
+"""Stores: where traced code changes something that lives outside of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
+from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.builder import values_in
+
+_STORES = ("py.store_attr", "py.set_item", "py.append", "py.store_global", "py.store_nonlocal")
+_OWN_STATE = ("flax.", "haiku.", "torch.")
+"""Libraries whose modules keep state by assigning attributes while they are traced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """One change of something outside, seen in one context."""
+
+    visit: Visit
+    tracer: Op
+    """The transformation whose body changes what is older than itself."""
+    fact: Trace
+    """What is known of the value that is stored."""
+
+    @property
+    def grows(self) -> bool:
+        """Tell whether the new state depends on the old one: a counter, a list that gets longer."""
+        return self.visit.op.name == "py.append" or bool(self.visit.op.attrs.get("augmented"))
+
+    @property
+    def target(self) -> str:
+        """Name what is changed, for people."""
+        op = self.visit.op
+        match op.name:
+            case "py.store_global":
+                return f"the global `{op.text('name')}`"
+            case "py.store_nonlocal":
+                return f"`{op.text('name')}` of the enclosing function"
+            case "py.store_attr":
+                return f"the attribute `{op.text('name')}`"
+            case "py.append":
+                return "a list from outside"
+            case _:
+                return "a container from outside"
+
+
+def outer_stores(facts: TracingFacts) -> Iterator[Store]:
+    """Give every store in traced code whose target is older than the innermost transformation around it."""
+    for visit in facts.of(*_STORES):
+        if visit.tracer is not None and _outside(visit.op, visit.tracer):
+            yield Store(visit, visit.tracer, _stored(visit))
+
+
+def _outside(op: Op, tracer: Op) -> bool:
+    entered = tracer.attrs.get("entered")
+    if not isinstance(entered, tuple):
+        return False
+    value_mark, heap_mark = entered
+    if op.name == "py.store_global":
+        return True
+    if op.name == "py.store_nonlocal":
+        return _number(op.attrs.get("owner")) <= value_mark
+    bases = op.attrs.get("bases")
+    if isinstance(bases, tuple) and any(str(base).startswith(_OWN_STATE) for base in bases):
+        return False
+    if "object" in op.attrs:
+        return _number(op.attrs["object"]) <= heap_mark
+    holder = op.arguments.get("object", op.arguments.get("base"))
+    return isinstance(holder, Value) and op.name == "py.store_attr" and holder.id <= value_mark
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _stored(visit: Visit) -> Trace:
+    """Give the fact of the stored value; of a structure, that of its first traced part."""
+    argument: Argument = visit.op.arguments.get("value")
+    parts = [visit.of(value) for value in values_in(argument)]
+    traced = next((fact for fact in parts if fact.kind is Kind.TRACED), None)
+    if traced is not None:
+        return traced
+    return next((fact for fact in parts if fact.kind is Kind.UNKNOWN), visit.of(argument))

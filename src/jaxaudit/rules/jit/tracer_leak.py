@@ -1,0 +1,159 @@
+"""The rule `tracer-leak`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
+from jaxaudit.ir import Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.jit.stores import Store, outer_stores
+from jaxaudit.rules.jit.words import because, steps_of, tracing, transform
+from jaxaudit.rules.merge import strongest
+from jaxaudit.spans import Span
+
+
+class TracerLeak(Rule):
+    """A traced value is stored where it outlives the tracing.
+
+    ## What it does
+
+    Looks at attributes, globals, variables of enclosing functions, lists and dicts from outside that traced code
+    assigns, and at functions with a cache (`functools.lru_cache`) that traced code calls.
+
+    ## Why is this bad?
+
+    A tracer means something only while its function is traced. Whoever uses it later gets `UnexpectedTracerError`; a
+    cache hands it to the next function that asks.
+
+    ## Example
+
+    ```python
+    losses = []
+
+
+    @jax.jit
+    def step(x):
+        loss = jnp.sum(x**2)
+        losses.append(loss)
+        return x - loss
+    ```
+
+    ## Use instead
+
+    ```python
+    @jax.jit
+    def step(x):
+        loss = jnp.sum(x**2)
+        return x - loss, loss
+    ```
+
+    ## When it cannot tell
+
+    Where it is not known whether the stored value is traced, the store stays open. State of Flax and Haiku modules is
+    theirs to handle.
+    """
+
+    name = "tracer-leak"
+    family = "jit"
+    summary = "A traced value is stored outside of the traced code, where it means nothing."
+    needs = ("tracing",)
+
+    valid = (
+        Example(
+            """
+import functools
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+@functools.lru_cache
+def table(n):
+    return np.arange(n) / n
+
+@jax.jit
+def step(x):
+    parts = []
+    parts.append(x * table(x.shape[0]))
+    parts.append(x + 1)
+    return jnp.stack(parts)
+""",
+            "a list of its own, and a cache of NumPy arrays",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+losses = []
+
+@jax.jit
+def step(x):
+    loss = jnp.sum(x**2)
+    losses.append(loss)  #!
+    return x - loss
+""",
+            "a list from outside",
+        ),
+        Example(
+            """
+import functools
+import jax
+import jax.numpy as jnp
+
+@functools.lru_cache
+def table(n):
+    return jnp.arange(n) / n
+
+@jax.jit
+def step(x):
+    return x * table(x.shape[0])  #!
+""",
+            "a cache of tracers",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List everything that traced code stores outside of itself."""
+        found = tracing(facts)
+        stores = (_judge(store) for store in outer_stores(found))
+        yield from strongest([*stores, *_cached(found)])
+
+
+def _judge(store: Store) -> Obligation:
+    rule, span = TracerLeak.name, store.visit.op.span
+    if store.fact.kind is Kind.UNKNOWN or store.tracer.name == "abstract":
+        return Obligation(rule, span, Verdict.UNKNOWN, f"whether what {store.target} gets is traced is not known")
+    if store.fact.kind is not Kind.TRACED:
+        return Obligation(rule, span, Verdict.PROVED, f"what {store.target} gets is a Python value")
+    message = f"a value that {transform(store.fact.by)} traces is stored in {store.target}"
+    return _leak(span, store.fact, message, "return the value instead of storing it")
+
+
+def _cached(found: TracingFacts) -> Iterator[Obligation]:
+    for visit in found.of("cached"):
+        for fact in visit.facts.values():
+            function = visit.op.text("function")
+            if fact.traced_array:
+                message = f"`{function}` caches an array that {transform(fact.by)} traces"
+                yield _leak(visit.op.span, fact, message, "compute it with NumPy, or drop the cache")
+            elif fact.kind is not Kind.TRACED:
+                yield Obligation(
+                    TracerLeak.name, visit.op.span, Verdict.PROVED, f"what `{function}` caches is not traced"
+                )
+
+
+def _leak(span: Span, fact: Trace, message: str, suggestion: str) -> Obligation:
+    return Obligation(
+        TracerLeak.name,
+        span,
+        Verdict.VIOLATED,
+        message=message,
+        current=f"{because(fact)}; outside of it the value raises `UnexpectedTracerError`",
+        expected="values leave traced code as results",
+        steps=steps_of(fact),
+        suggestion=suggestion,
+    )

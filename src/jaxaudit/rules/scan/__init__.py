@@ -1,0 +1,1 @@
+"""Rules about `scan` and the other loops of JAX."""

@@ -1,0 +1,132 @@
+"""The rule `impure-body`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Kind
+from jaxaudit.ir import Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.jit.side_effect_in_traced_code import LOOPS
+from jaxaudit.rules.jit.stores import Store, outer_stores
+from jaxaudit.rules.jit.words import tracing, transform
+from jaxaudit.rules.merge import strongest
+
+
+class ImpureBody(Rule):
+    """The body of a loop of JAX counts or collects outside of the carry.
+
+    ## What it does
+
+    Looks at the bodies of `scan`, `fori_loop`, `while_loop`, `lax.map` and `associative_scan` for counters that are
+    counted up and lists that are added to, and that live outside of the body.
+
+    ## Why is this bad?
+
+    The body is traced once, however many steps the loop takes: the counter ends at one.
+
+    ## Example
+
+    ```python
+    def body(state, x):
+        stats.steps += 1
+        return state + x, None
+
+
+    jax.lax.scan(body, 0.0, xs)
+    ```
+
+    ## Use instead
+
+    ```python
+    def body(carry, x):
+        state, steps = carry
+        return (state + x, steps + 1), None
+
+
+    jax.lax.scan(body, (0.0, 0), xs)
+    ```
+
+    ## When it cannot tell
+
+    A plain assignment gives the same result however often it runs, so it is fine. Storing a traced value is left to
+    `tracer-leak`.
+    """
+
+    name = "impure-body"
+    family = "scan"
+    summary = "The body of a JAX loop changes outside state, which happens once for all steps."
+    needs = ("tracing",)
+
+    valid = (
+        Example(
+            """
+import jax
+
+def run(xs):
+    def body(carry, x):
+        state, steps = carry
+        steps += 1
+        return (state + x, steps), None
+
+    return jax.lax.scan(body, (0.0, 0), xs)
+""",
+            "the counter is carried",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+
+def run(xs):
+    steps = 0
+
+    def body(state, x):
+        nonlocal steps
+        steps += 1  #!
+        return state + x, None
+
+    return jax.lax.scan(body, 0.0, xs), steps
+""",
+            "a counter outside",
+        ),
+        Example(
+            """
+import jax
+
+def run(x):
+    seen = []
+
+    def body(i, state):
+        seen.append("step")  #!
+        return state * 2
+
+    return jax.lax.fori_loop(0, 10, body, x), seen
+""",
+            "a list outside",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every change of outside state in the body of a loop."""
+        yield from strongest(_judge(store) for store in outer_stores(tracing(facts)) if store.tracer.name in LOOPS)
+
+
+def _judge(store: Store) -> Obligation:
+    rule, span = ImpureBody.name, store.visit.op.span
+    if store.fact.kind is Kind.TRACED:
+        return Obligation(rule, span, Verdict.UNKNOWN, "a traced value is stored; `tracer-leak` judges it")
+    if not store.grows:
+        return Obligation(rule, span, Verdict.PROVED, f"{store.target} gets the same value in every step")
+    return Obligation(
+        rule,
+        span,
+        Verdict.VIOLATED,
+        message=f"{store.target} changes once for all steps of {transform(store.tracer)}",
+        current="the body is traced once, so this change happens once, not once a step",
+        expected="what changes from step to step is part of the carry",
+        steps=(Step(store.tracer.span, "the loop is here"),),
+        suggestion="carry it, or compute it after the loop",
+    )
