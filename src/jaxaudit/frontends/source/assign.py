@@ -38,17 +38,20 @@ def augmented(it: Interpreter, node: ast.AugAssign) -> Exit:
     """Interpret `a += value`."""
     target, span = node.target, it.span(node)
     if isinstance(target, ast.Name):
-        current = look_up(it, target.id, span)
+        with it.unnoted():
+            current = look_up(it, target.id, span)
         value = _in_place(it, node.op, current, it.evaluate(node.value), span)
         bind_name(it, target.id, value, span, augmented=True)
     elif isinstance(target, ast.Attribute):
         base = it.evaluate(target.value)
-        current = attributes.read(it, base, target.attr, span)
+        with it.unnoted():
+            current = attributes.read(it, base, target.attr, span)
         value = _in_place(it, node.op, current, it.evaluate(node.value), span)
         attributes.write(it, base, target.attr, value, span, augmented=True)
     elif isinstance(target, ast.Subscript):
         base, index = it.evaluate(target.value), it.evaluate(target.slice)
-        current = subscripts.read(it, base, index, span)
+        with it.unnoted():
+            current = subscripts.read(it, base, index, span)
         value = apply_binary(it, node.op, current, it.evaluate(node.value), span)
         subscripts.write(it, base, index, value, span, augmented=True)
     return Exit.FALL

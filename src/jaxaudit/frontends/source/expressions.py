@@ -85,8 +85,8 @@ def _global(it: Interpreter, identifier: str, span: Span) -> Abstract:
         value = it.emit("py.global", span, attrs={"name": f"{module.name}.{identifier}"}).result
         value.name = identifier
         reads[identifier] = Leaf(value, found.cls if isinstance(found, Leaf) else "")
-        if it.compiled and identifier in module.changing:
-            it.note_read("global", module.name, identifier, span, reads[identifier])
+    if it.compiled and identifier in module.changing:
+        it.note_read("global", module.name, identifier, span, reads[identifier])
     return reads[identifier]
 
 

@@ -154,6 +154,15 @@ class Interpreter:
             if compiles:
                 self.compiled.pop()
 
+    @contextmanager
+    def unnoted(self) -> Iterator[None]:
+        """Read state for the sake of changing it alone: `count += 1` uses no old value but its own."""
+        compiled, self.compiled = self.compiled, []
+        try:
+            yield
+        finally:
+            self.compiled = compiled
+
     def note_read(self, kind: str, owner: int | str, name: object, span: Span, value: Abstract) -> None:
         """Write down that compiled code reads state which lives outside of it."""
         arguments = {"value": value.value} if isinstance(value, Leaf) else {}

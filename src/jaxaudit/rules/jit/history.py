@@ -1,0 +1,147 @@
+"""The order in which compiled functions are called and the state they read is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from jaxaudit.ir import Op, Program, Region
+
+State = tuple[str, object, object]
+"""What is read or changed: its kind, whose it is, its name."""
+
+_COMPILED = frozenset(("jit", "pmap", "shard_map"))
+_LOOPS = frozenset(("py.loop", "py.while"))
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One reading of outside state by compiled code."""
+
+    op: Op
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a compiled function, with what it reads from outside."""
+
+    op: Op
+    at: int
+    end: int
+    loops: tuple[Op, ...]
+    reads: tuple[Read, ...]
+
+    @property
+    def function(self) -> str:
+        """The name of the function, for people."""
+        return self.op.text("function") or "the function"
+
+    @property
+    def made(self) -> int:
+        """When the function was made."""
+        made = self.op.attrs.get("made")
+        return made if isinstance(made, int) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One change of state."""
+
+    op: Op
+    at: int
+    loops: tuple[Op, ...]
+
+
+@dataclass(slots=True)
+class Root:
+    """All calls and changes of one root, in program order."""
+
+    calls: list[Call] = field(default_factory=list)
+    writes: dict[State, list[Write]] = field(default_factory=dict)
+
+    def is_late(self, call: Call, write: Write) -> bool:
+        """Tell whether a change comes between two calls of the function, which is not made anew in between."""
+        if call.at < write.at < call.end:
+            # A plain assignment inside is seen by what follows it; a counter is frozen with the rest.
+            return bool(write.op.attrs.get("augmented"))
+        for loop in write.loops:
+            if loop in call.loops and call.made <= _entered(loop):
+                return True
+        if write.at < call.at:
+            return False
+        return any(other.at > write.at and self.is_same(call, other) for other in self.calls)
+
+    def is_same(self, call: Call, other: Call) -> bool:
+        """Tell whether two calls run one compiled function."""
+        where = call.op.regions[0].span
+        return other.made == call.made and other.function == call.function and other.op.regions[0].span == where
+
+
+def _entered(loop: Op) -> int:
+    mark = loop.attrs.get("entered")
+    return mark[0] if isinstance(mark, tuple) else 0
+
+
+def histories(program: Program) -> Iterator[Root]:
+    """Read the history of every root that calls compiled functions which read outside state."""
+    for root in program.roots:
+        reader = _Reader()
+        reader.region(root.region, ())
+        if any(call.reads for call in reader.history.calls):
+            yield reader.history
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.history = Root()
+        self._at = 0
+        self._seen: set[int] = set()
+        self._reads: list[list[Read]] = []
+
+    def region(self, region: Region, loops: tuple[Op, ...]) -> None:
+        if region.shared:
+            if id(region) in self._seen:
+                return
+            self._seen.add(id(region))
+        for op in region.ops:
+            self._at += 1
+            if op.name in _COMPILED:
+                self._call(op, loops)
+            elif op.name == "py.read":
+                self._note_read(op)
+            elif (state := _changed(op)) is not None:
+                self.history.writes.setdefault(state, []).append(Write(op, self._at, loops))
+            else:
+                for inner in op.regions:
+                    self.region(inner, (*loops, op) if op.name in _LOOPS else loops)
+
+    def _call(self, op: Op, loops: tuple[Op, ...]) -> None:
+        at = self._at
+        self._reads.append([])
+        for inner in op.regions:
+            self.region(inner, loops)
+        reads = self._reads.pop()
+        self._at += 1
+        self.history.calls.append(Call(op, at, self._at, loops, tuple(reads)))
+        if self._reads:
+            self._reads[-1].extend(reads)
+
+    def _note_read(self, op: Op) -> None:
+        if self._reads:
+            state = (op.text("kind"), op.attrs.get("owner"), op.attrs.get("name"))
+            self._reads[-1].append(Read(op, state))
+
+
+def _changed(op: Op) -> State | None:
+    match op.name:
+        case "py.store_global":
+            return "global", op.attrs.get("owner"), op.attrs.get("name")
+        case "py.store_nonlocal" | "py.rebind":
+            return "closure", op.attrs.get("owner"), op.attrs.get("name")
+        case "py.store_attr" if "object" in op.attrs:
+            return "attr", op.attrs["object"], op.attrs.get("name")
+        case "py.set_item" if "object" in op.attrs:
+            return "item", op.attrs["object"], op.arguments.get("index")
+        case _:
+            return None

@@ -1,0 +1,207 @@
+"""The rule `stale-captured-state`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.ir import Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.jit.history import Call, Read, Root, Write, histories
+from jaxaudit.rules.merge import strongest
+
+_SHOWN = {"global": "the global", "closure": "the variable", "attr": "the attribute", "item": "the entry"}
+
+
+class StaleCapturedState(Rule):
+    """Compiled code reads state that changes after it was compiled.
+
+    ## What it does
+
+    Looks at globals, variables of enclosing functions, attributes and dict entries that a function under `jit` reads,
+    and at who changes them between two calls of that function.
+
+    ## Why is this bad?
+
+    `jit` reads the state once, while it traces, and compiles it in as a constant. Later changes have no effect, and
+    nothing tells.
+
+    ## Example
+
+    ```python
+    lr = 0.1
+
+    @jax.jit
+    def step(w, g):
+        return w - lr * g
+
+    for _ in range(100):
+        w = step(w, g)
+        lr = lr * 0.9
+    ```
+
+    ## Use instead
+
+    ```python
+    @jax.jit
+    def step(w, g, lr):
+        return w - lr * g
+
+    for _ in range(100):
+        w = step(w, g, lr)
+        lr = lr * 0.9
+    ```
+
+    ## When it cannot tell
+
+    State that is set before the first call is fine; so is a function that is made anew after each change. Changes
+    that no call of the compiled function follows are not judged.
+    """
+
+    name = "stale-captured-state"
+    family = "jit"
+    summary = "Compiled code keeps the first value of state that changes later."
+    needs = ()
+
+    valid = (
+        Example(
+            """
+import jax
+
+def train(w, g, config):
+    config = {"lr": 0.1, "decay": 0.9}
+
+    @jax.jit
+    def step(w, g, lr):
+        return w - lr * g * config["decay"]
+
+    for _ in range(100):
+        w = step(w, g, config["lr"])
+        config["lr"] = config["lr"] * 0.9
+    return w
+""",
+            "what changes is an argument",
+        ),
+        Example(
+            """
+import jax
+
+def sweep(w, g):
+    config = {"lr": 0.1}
+    for lr in (0.1, 0.2):
+        config["lr"] = lr
+
+        @jax.jit
+        def step(w, g):
+            return w - config["lr"] * g
+
+        w = step(w, g)
+    return w
+""",
+            "a new function after each change",
+        ),
+        Example(
+            """
+import jax
+
+traces = 0
+
+@jax.jit
+def step(w):
+    global traces
+    traces += 1
+    return w * 2
+""",
+            "a counter that nothing is computed from",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+
+def train(w, g):
+    config = {"lr": 0.1}
+
+    @jax.jit
+    def step(w, g):
+        return w - config["lr"] * g  #!
+
+    for _ in range(100):
+        w = step(w, g)
+        config["lr"] = config["lr"] * 0.9
+    return w
+""",
+            "an entry that the loop changes",
+        ),
+        Example(
+            """
+import jax
+
+count = 0
+
+@jax.jit
+def step(w):
+    global count
+    w = w * 0.9**count  #!
+    count += 1
+    return w
+""",
+            "a global that the function itself counts up",
+        ),
+        Example(
+            """
+import jax
+
+def train(w):
+    scale = 1.0
+
+    @jax.jit
+    def step(w):
+        return w * scale  #!
+
+    w = step(w)
+    scale = 0.5
+    return step(w)
+""",
+            "a variable that changes between two calls",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List everything that compiled code reads from outside and that somebody changes."""
+        found = [one for history in histories(program) for one in _judged(history)]
+        yield from strongest(found)
+
+
+def _judged(history: Root) -> Iterator[Obligation]:
+    for call in history.calls:
+        for read in call.reads:
+            writes = history.writes.get(read.state, [])
+            late = next((write for write in writes if history.is_late(call, write)), None)
+            if late is not None:
+                yield _violation(call, read, late)
+            elif writes:
+                reason = f"{_name(read)} does not change between two calls of `{call.function}` that can be seen"
+                yield Obligation(StaleCapturedState.name, read.op.span, Verdict.PROVED, reason)
+
+
+def _name(read: Read) -> str:
+    kind, _, name = read.state
+    return f"{_SHOWN[kind]} `{name}`"
+
+
+def _violation(call: Call, read: Read, late: Write) -> Obligation:
+    return Obligation(
+        StaleCapturedState.name,
+        read.op.span,
+        Verdict.VIOLATED,
+        message=f"{_name(read)} changes later, but `{call.function}` keeps what it was when `jit` traced it",
+        current=f"`{call.function}` is compiled with the first value of {_name(read)}; the change has no effect",
+        expected="what changes between calls is an argument",
+        steps=(
+            Step(call.op.span, f"`{call.function}` is compiled at its first call"),
+            Step(late.op.span, f"{_name(read)} changes here"),
+        ),
+        suggestion=f"give it to `{call.function}` as an argument",
+    )
