@@ -157,7 +157,8 @@ class Interpreter:
     @contextmanager
     def unnoted(self) -> Iterator[None]:
         """Read state for the sake of changing it alone: `count += 1` uses no old value but its own."""
-        compiled, self.compiled = self.compiled, []
+        compiled = self.compiled
+        self.compiled = []
         try:
             yield
         finally:

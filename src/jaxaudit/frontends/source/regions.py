@@ -58,7 +58,7 @@ def parametrise(it: Interpreter, values: Seq[Abstract]) -> Parametrised:
     return Parametrised(inside, tuple(params), tuple(params.values()))
 
 
-def flattened(it: Interpreter, values: Seq[Abstract]) -> Parametrised:
+def flattened(it: Interpreter, values: Seq[Abstract], *, copy: bool = True) -> Parametrised:
     """Replace every leaf by a parameter as a transformation does: containers are copied, each leaf counts."""
     entered = (it.builder.newest, it.heap.newest)
     # Whatever opens inside is younger than this, even where there are no parameters.
@@ -71,7 +71,7 @@ def flattened(it: Interpreter, values: Seq[Abstract]) -> Parametrised:
         params.append(it.builder.value(leaf.value.span, leaf.value.name))
         return Leaf(params[-1], leaf.cls)
 
-    inside = tuple([replace_leaves(it, value, param, copy=True) for value in values])
+    inside = tuple([replace_leaves(it, value, param, copy=copy) for value in values])
     return Parametrised(inside, tuple(operands), tuple(params), entered)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.arguments import Arguments, known_items
-from jaxaudit.frontends.source.regions import Parametrised, flattened, leaves_in_order, lifted
+from jaxaudit.frontends.source.regions import Entered, Parametrised, flattened, lifted
 from jaxaudit.frontends.source.structure import kind_of
 from jaxaudit.frontends.source.values import (
     Abstract,
@@ -124,7 +124,7 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     statics = statics_of(it, callee)
     names = signature_of(callee.function).names
     lifts = callee.spelling in _STAGES_NUMBERS
-    values: list[Abstract] = []
+    parts: list[Parametrised] = []
     static: list[bool | None] = []
     told: list[tuple[str, str, bool | None]] = []
     entered = (it.builder.newest, it.heap.newest)
@@ -133,12 +133,19 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
         name, fixed = _role(given, at, names, statics)
         # Nobody calls it: an argument with a default may never be given, and then the default is not traced.
         fixed = None if name in optional and fixed is False else fixed
-        values.append(lifted(it, value, span) if lifts and fixed is False else value)
-        static += [fixed] * len(leaves_in_order(it, values[-1], copy=True))
+        inner = lifted(it, value, span) if lifts and fixed is False else value
+        # A static argument is the very object that the caller holds.
+        parts.append(flattened(it, [inner], copy=fixed is not True))
+        static += [fixed] * len(parts[-1].params)
         told.append((name, kind_of_argument(it, value), fixed))
-    inputs = flattened(it, values)
-    marked = Parametrised(inputs.values, inputs.operands, inputs.params, entered)
-    return Staged(marked, {"static": tuple(static), "given": tuple(told), "misfits": statics.misfits})
+    inputs = _joined(parts, entered)
+    return Staged(inputs, {"static": tuple(static), "given": tuple(told), "misfits": statics.misfits})
+
+
+def _joined(parts: Seq[Parametrised], entered: Entered) -> Parametrised:
+    values = tuple(value for part in parts for value in part.values)
+    operands = tuple(value for part in parts for value in part.operands)
+    return Parametrised(values, operands, tuple(value for part in parts for value in part.params), entered)
 
 
 def _optional(it: Interpreter, function: Abstract) -> frozenset[str]:

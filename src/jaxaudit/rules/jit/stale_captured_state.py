@@ -31,9 +31,11 @@ class StaleCapturedState(Rule):
     ```python
     lr = 0.1
 
+
     @jax.jit
     def step(w, g):
         return w - lr * g
+
 
     for _ in range(100):
         w = step(w, g)
@@ -46,6 +48,7 @@ class StaleCapturedState(Rule):
     @jax.jit
     def step(w, g, lr):
         return w - lr * g
+
 
     for _ in range(100):
         w = step(w, g, lr)
