@@ -10,6 +10,7 @@ from jaxaudit.frontends.jaxpr import compat, variables
 from jaxaudit.frontends.jaxpr.handlers import HANDLERS
 from jaxaudit.frontends.jaxpr.keys import lower_random
 from jaxaudit.frontends.jaxpr.markers import MARKER
+from jaxaudit.frontends.jaxpr.nesting import Nesting
 from jaxaudit.frontends.jaxpr.passages import lower_segment
 from jaxaudit.frontends.jaxpr.primitives import ROWS, UNMODELLED, Equation
 from jaxaudit.frontends.jaxpr.records import Record
@@ -58,7 +59,9 @@ class Body:
         self.sites = [surroundings.site(one, outer.span, outer.inlined) for one in jaxpr.eqns]
         self._index(jaxpr)
         self.runs = runs(jaxpr.eqns, self.sites, self.last_use)
-        stacks = [self.sites[run.start].around.keys for run in self.runs]
+        nesting = Nesting(compat.function_of(self.jaxpr), self.writer.records)
+        inside = not outer.inlined
+        stacks = [nesting.stack(run, self.sites[run.start]) if inside else () for run in self.runs]
         self.lower(arrange(stacks, self.writer.records.by_uid))
         return [self.read(out) for out in jaxpr.outvars]
 
@@ -84,6 +87,10 @@ class Body:
     def read(self, atom: Any) -> Argument:
         """Give what a variable or literal is in the program."""
         return constant(atom) if compat.is_literal(atom) else self.env[atom]
+
+    def env_value(self, atom: Any) -> Argument:
+        """Give what a variable is, and nothing for a literal."""
+        return None if compat.is_literal(atom) else self.env.get(atom)
 
     def value(self, atom: Any, span: Span) -> Value:
         """Give what a variable or literal is, as a value."""
@@ -141,7 +148,7 @@ class Body:
         elif name in HANDLERS:
             HANDLERS[name](self, equation, site)
         elif name in ROWS:
-            self._by_table(equation, site, self.names(position))
+            self.by_table(equation, site, self.names(position))
         else:
             self._unknown(equation, site)
 
@@ -156,7 +163,8 @@ class Body:
         name = variables.name_at(site.span)
         return (name,) if name else ()
 
-    def _by_table(self, equation: Any, site: Site, names: Sequence[str]) -> None:
+    def by_table(self, equation: Any, site: Site, names: Sequence[str]) -> None:
+        """Lower an equation by the row of its primitive."""
         row = ROWS[equation.primitive.name]
         plain = self.plain(equation)
         attrs: dict[str, object] = {"function": row.known_as(plain)} if row.function else {}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.jaxpr import calls, control
-from jaxaudit.frontends.jaxpr.rows import lower_unstack
+from jaxaudit.frontends.jaxpr.rows import lower_dynamic_slice, lower_unstack
 from jaxaudit.frontends.jaxpr.sites import Site
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ HANDLERS: Mapping[str, Handler] = {
     "custom_vjp_call": calls.custom_vjp,
     "custom_vjp_call_jaxpr": calls.custom_vjp,
     "custom_vmap_call": calls.inlined,
+    "dynamic_slice": lower_dynamic_slice,
     "jit": calls.jit,
     "pjit": calls.jit,
     "remat2": calls.checkpoint,

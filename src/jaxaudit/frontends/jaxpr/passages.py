@@ -10,63 +10,81 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.jaxpr import compat
+from jaxaudit.frontends.jaxpr.branches import lower_branches
 from jaxaudit.frontends.jaxpr.markers import MARKER, is_tangent, mapped_axis, shifted
+from jaxaudit.frontends.jaxpr.nesting import Call
 from jaxaudit.frontends.jaxpr.primitives.base import plain
+from jaxaudit.frontends.jaxpr.records import Record
 from jaxaudit.frontends.jaxpr.segments import Segment
-from jaxaudit.frontends.jaxpr.sites import SEGMENTS, Site
+from jaxaudit.frontends.jaxpr.sites import BRANCHES, SEGMENTS, Site
+from jaxaudit.frontends.jaxpr.usercalls import left_behind, lower_call, lower_reading
 from jaxaudit.ir import Value
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.jaxpr.equations import Body
 
+_UNMARKED = ("checkpoint", "custom_jvp", "custom_vjp")
 _EQUATION_OF = {"checkpoint": ("remat2", "checkpoint"), "custom_jvp": ("custom_jvp_call",)}
 _EQUATION_OF["custom_vjp"] = ("custom_vjp_call", "custom_vjp_call_jaxpr")
 """Where nothing is differentiated these keep an equation, which says all there is to say."""
 
 
 def lower_segment(body: Body, segment: Segment) -> None:
-    """Lower one passage through a transformation."""
-    if _keeps_equation(body, segment):
+    """Lower one passage through a transformation or a function."""
+    if isinstance(segment.key, Call):
+        lower_call(body, segment, segment.key)
+    elif segment.record is not None and segment.record.kind in BRANCHES:
+        lower_branches(body, segment, segment.record)
+    elif segment.record is None or _keeps_equation(body, segment, segment.record):
         body.lower(segment.items)
-        return
-    writer, record = body.writer, segment.record
+    elif segment.record.kind in _UNMARKED:
+        record = segment.record
+        attrs = {"function": record.function, "spelling": f"jax.{record.kind}", "call": record.uid}
+        lower_reading(body, segment, SEGMENTS[record.kind], record.function, record.span, record.span, attrs)
+    else:
+        _lower_passage(body, segment, segment.record)
+
+
+def _lower_passage(body: Body, segment: Segment, record: Record) -> None:
+    writer = body.writer
     start, stop = body.runs[segment.first].start, body.runs[segment.last].stop
     site = Site(record.span, True, (), None, body.sites[start].around)
-    entries = [one for one in _marks(body, segment) if _enters(one, record.kind) and _known(body, _source(body, one))]
+    marks = [one for one in _marks(body, segment, record) if _enters(one, record.kind)]
+    entries = [one for one in marks if _known(body, _source(body, one))]
     operands = [body.value(_source(body, one), record.span) for one in entries]
-    params = [_parameter(body, one, segment) for one in entries]
+    params = [_parameter(body, one, record) for one in entries]
     with writer.builder.nested("function", record.function, record.span, params) as region:
         handed_in = dict(zip((one.outvars[0] for one in entries), params, strict=True))
         body.env.update(handed_in)
         _lower_inside(body, segment, set(handed_in))
-        given = {one.outvars[0] for one in _marks(body, segment) if one.params["side"] == "post"}
-        left = [out for out in _left(body, start, stop, given) if out not in handed_in]
+        given = {one.outvars[0] for one in _marks(body, segment, record) if _is_given(one)}
+        left = [out for out in left_behind(body, start, stop, given) if out not in handed_in]
         inner = [body.value(out, record.span) for out in left]
     writer.builder.close(region, tuple(inner))
     results = [writer.like(value, record.span) for value in inner]
-    attrs = _attributes(body, segment, entries, left)
+    attrs = _attributes(body, segment, record, entries, left)
     writer.hold(SEGMENTS[record.kind], site, operands, attrs, results, (region,))
     body.bind(left, results)
     # What goes in and is read again further on (a backward pass does that) is what was outside all along.
     body.bind(list(handed_in), operands)
 
 
-def _keeps_equation(body: Body, segment: Segment) -> bool:
-    names = _EQUATION_OF.get(segment.record.kind, ())
+def _keeps_equation(body: Body, segment: Segment, record: Record) -> bool:
+    names = _EQUATION_OF.get(record.kind, ())
     return any(
         not isinstance(item, Segment) and body.equations[body.runs[item].start].primitive.name in names
         for item in segment.items
     )
 
 
-def _marks(body: Body, segment: Segment) -> Iterator[Any]:
+def _marks(body: Body, segment: Segment, record: Record) -> Iterator[Any]:
     """Give the markers of a segment's own call, in order of sides and leaves."""
     found = [
         equation
         for item in segment.items
         if not isinstance(item, Segment)
         for equation in body.equations[body.runs[item].start : body.runs[item].stop]
-        if equation.primitive.name == MARKER and equation.params["uid"] == segment.record.uid
+        if equation.primitive.name == MARKER and equation.params["uid"] == record.uid
     ]
     yield from sorted(found, key=lambda one: (is_tangent(one.params["trail"]), one.params["leaf"]))
 
@@ -93,8 +111,7 @@ def _known(body: Body, atom: Any) -> bool:
     return compat.is_literal(atom) or atom in body.env
 
 
-def _parameter(body: Body, mark: Any, segment: Segment) -> Value:
-    record = segment.record
+def _parameter(body: Body, mark: Any, record: Record) -> Value:
     given = body.read(_source(body, mark))
     leaf = record.leaves.get((mark.params["side"], mark.params["leaf"]))
     name = given.name if isinstance(given, Value) and given.name else (leaf.path if leaf is not None else "")
@@ -115,25 +132,14 @@ def _is_known(equation: Any, known: set[Any]) -> bool:
     return equation.primitive.name == MARKER and equation.outvars[0] in known
 
 
-def _left(body: Body, start: int, stop: int, given: set[Any]) -> list[Any]:
-    """Give the variables made in a stretch of equations that are read after it, or handed to the caller for nothing."""
-    return [
-        out
-        for equation in body.equations[start:stop]
-        for out in equation.outvars
-        if (body.last_use.get(out, -1) >= stop or out in given) and out in body.env
-    ]
-
-
-def _attributes(body: Body, segment: Segment, entries: list[Any], left: list[Any]) -> dict[str, object]:
-    record = segment.record
+def _attributes(body: Body, segment: Segment, record: Record, entries: list[Any], left: list[Any]) -> dict[str, object]:
     attrs: dict[str, object] = {
         "function": record.function,
         "spelling": f"jax.{record.kind}",
         "options": {name: plain(value) for name, value in record.options.items()},
         "call": record.uid,
     }
-    posts = {one.outvars[0]: one for one in _marks(body, segment) if one.params["side"] == "post"}
+    posts = {one.outvars[0]: one for one in _marks(body, segment, record) if _is_given(one)}
     if record.kind == "vmap":
         trails = [one.params["trail"] for one in entries]
         attrs["in_axes"] = tuple(trail[0][1] if trail and trail[0][0] == "v" else None for trail in trails)
@@ -147,6 +153,11 @@ def _attributes(body: Body, segment: Segment, entries: list[Any], left: list[Any
         attrs["gradients"] = tuple(i for i, out in enumerate(left) if _is_gradient(posts.get(out), record.kind))
     attrs["paths"] = tuple(_path(record.leaves.get(("in", one.params["leaf"]))) for one in entries)
     return attrs
+
+
+def _is_given(mark: Any) -> bool:
+    """Tell whether a marker is on what the transformation gives its caller."""
+    return mark.params["side"] == "post" and not is_tangent(mark.params["trail"])
 
 
 def _path(leaf: Any) -> str:

@@ -62,7 +62,8 @@ def _dynamic_index(body: Body, taken: Any, dropped: tuple[int, ...]) -> Argument
     parts: list[Argument] = []
     for axis, (size, whole) in enumerate(zip(numbers(taken.params["slice_sizes"]), kind.shape, strict=True)):
         if axis in dropped and size != whole:
-            parts.append(body.read(origin(body, taken.invars[1 + axis])))
+            start = body.read(origin(body, taken.invars[1 + axis]))
+            parts.append(_clamped(start, size, whole) if isinstance(start, int) else start)
         elif axis in dropped:
             parts.append(0)
         elif size == whole:
@@ -91,4 +92,42 @@ def _counts_from_end(body: Body, select: Any) -> bool:
     test, shift = (None if compat.is_literal(atom) else body.made.get(atom) for atom in (which, moved))
     if test is None or shift is None or test.primitive.name != "lt" or shift.primitive.name != "add":
         return False
-    return test.invars[0] is index and shift.invars[0] is index
+    return all(
+        _are_same(_unconverted(body, one), _unconverted(body, index)) for one in (test.invars[0], shift.invars[0])
+    )
+
+
+def _unconverted(body: Body, atom: Any) -> Any:
+    while not compat.is_literal(atom) and atom in body.made:
+        maker = body.made[atom]
+        if maker.primitive.name != "convert_element_type":
+            break
+        atom = maker.invars[0]
+    return atom
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    if compat.is_literal(one) and compat.is_literal(other):
+        return bool(one.val == other.val)
+    return one is other
+
+
+def lower_dynamic_slice(body: Body, equation: Any, site: Site) -> None:
+    """Lower a slice whose position is traced; when that turns out to be constant it is a plain slice."""
+    starts = [body.read(origin(body, atom)) for atom in equation.invars[1:]]
+    plain = body.plain(equation)
+    sizes = numbers(equation.params["slice_sizes"])
+    if not all(isinstance(start, int) for start in starts):
+        body.by_table(equation, site, ())
+        return
+    parts: list[Argument] = []
+    for start, size, whole in zip(starts, sizes, plain.shape(), strict=True):
+        first = _clamped(start, size, whole)
+        parts.append(WHOLE if size == whole else {"start": first, "stop": first + size, "step": 1})
+    arguments: dict[str, Argument] = {"base": plain.inputs[0], "index": python_index(parts)}
+    body.bind(equation.outvars, body.writer.emit("py.item", site, arguments, {}, equation.outvars))
+
+
+def _clamped(start: Argument, size: int, whole: int) -> int:
+    first = start if isinstance(start, int) else 0
+    return max(0, min(first + whole if first < 0 else first, whole - size))

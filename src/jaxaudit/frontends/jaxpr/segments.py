@@ -1,4 +1,4 @@
-"""Puts the flat equations of a jaxpr into the transformations they were made under.
+"""Puts the flat equations of a jaxpr into the functions and transformations they were made under.
 
 Equations that one call made stand next to each other. The two halves of a gradient belong to one segment, and so does
 what stands between them; any other transformation that is left and entered again becomes two segments.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from jaxaudit.frontends.jaxpr.nesting import Step
 from jaxaudit.frontends.jaxpr.records import Record
 from jaxaudit.frontends.jaxpr.sites import Key
 
@@ -18,10 +19,11 @@ _WHOLE = ("grad", "value_and_grad", "jacrev", "hessian", "jacfwd")
 
 @dataclass(slots=True)
 class Segment:
-    """One passage through a transformation: a run of items, some of which are segments themselves."""
+    """One passage through a transformation or a function: a run of items, some of which are segments themselves."""
 
-    key: Key
-    record: Record
+    key: Step
+    record: Record | None
+    """The call of a transformation; None for a plain function."""
     items: list[int | Segment] = field(default_factory=list)
 
     @property
@@ -37,7 +39,7 @@ class Segment:
         return item if isinstance(item, int) else item.last
 
 
-def arrange(stacks: Sequence[tuple[Key, ...]], records: Mapping[int, Record]) -> list[int | Segment]:
+def arrange(stacks: Sequence[tuple[Step, ...]], records: Mapping[int, Record]) -> list[int | Segment]:
     """Nest positions by the transformations around them."""
     last = {key: position for position, stack in enumerate(stacks) for key in stack}
     top: list[int | Segment] = []
@@ -45,20 +47,24 @@ def arrange(stacks: Sequence[tuple[Key, ...]], records: Mapping[int, Record]) ->
     for position, stack in enumerate(stacks):
         del opened[_kept(opened, stack, position, last) :]
         for key in stack[len(opened) :]:
-            segment = Segment(key, records[key.uid])
+            segment = Segment(key, records[key.uid] if isinstance(key, Key) else None)
             (opened[-1].items if opened else top).append(segment)
             opened.append(segment)
         (opened[-1].items if opened else top).append(position)
     return top
 
 
-def _kept(opened: Sequence[Segment], stack: Sequence[Key], position: int, last: Mapping[Key, int]) -> int:
+def _kept(opened: Sequence[Segment], stack: Sequence[Step], position: int, last: Mapping[Step, int]) -> int:
     """Say how many of the open segments go on."""
     kept = 0
     while kept < min(len(opened), len(stack)) and opened[kept].key == stack[kept]:
         kept += 1
     if kept < len(stack):
         return kept
-    while kept < len(opened) and opened[kept].record.kind in _WHOLE and last[opened[kept].key] > position:
+    while kept < len(opened) and _is_whole(opened[kept]) and last[opened[kept].key] > position:
         kept += 1
     return kept
+
+
+def _is_whole(segment: Segment) -> bool:
+    return segment.record is not None and segment.record.kind in _WHOLE

@@ -29,6 +29,10 @@ SEGMENTS = {
 """The op of each kind of record whose equations stand among others, in no equation of their own."""
 
 
+BRANCHES = ("cond", "switch")
+"""Kinds of records whose equations are branches, in an equation or beside each other."""
+
+
 class Key(NamedTuple):
     """One passage through a transformation: a call, and whether its forward or backward half."""
 
@@ -97,7 +101,7 @@ class Surroundings:
             record = self.records.in_scope(name) if is_scope else None
             if record is None:
                 (scope if is_scope else under).append(name)
-            elif record.kind in SEGMENTS:
+            elif record.kind in SEGMENTS or record.kind in BRANCHES:
                 keys.setdefault(record.uid, Key(record.uid, tuple(under)))
                 control = None
             else:
