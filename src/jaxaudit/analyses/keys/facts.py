@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.keys.meet import Users
 from jaxaudit.analyses.keys.overlap import way
-from jaxaudit.analyses.keys.terms import Term, Terms
+from jaxaudit.analyses.keys.terms import Term, Terms, splits_behind
 from jaxaudit.analyses.keys.turns import Turn, Turns, Verdict
 from jaxaudit.analyses.keys.uses import Collector, Scope
 from jaxaudit.analyses.paths import Places
@@ -19,6 +19,8 @@ from jaxaudit.ir.ops import LOOPS, MAPPED
 
 if TYPE_CHECKING:
     from jaxaudit.analyses.solve import Solution
+
+_STORES = ("py.store_attr", "py.set_item", "py.append", "py.store_global", "py.store_nonlocal")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,15 @@ class KeyFacts:
     def users(self) -> Users:
         """Who reads which value; indexed only when something was found."""
         return Users(self.program)
+
+    @cached_property
+    def fruitful(self) -> frozenset[Op]:
+        """The splits whose keys are used, stored or given back to a caller that is not known."""
+        given = [use.term for scope in self.scopes for use in scope.uses]
+        given += [self.term(value) for root in self.program.roots for value in root.region.results]
+        stores = (op for op in self.program.walk() if op.name in _STORES)
+        given += [self.term(value) for op in stores for value in op.operands]
+        return frozenset(splits_behind(given))
 
     @cached_property
     def loops(self) -> tuple[tuple[Scope, tuple[Verdict, ...]], ...]:

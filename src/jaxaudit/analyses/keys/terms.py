@@ -278,6 +278,27 @@ def root(term: Term) -> Term:
     return term
 
 
+def splits_behind(terms: Iterable[Term]) -> set[Op]:
+    """Give the split ops in the history of some terms."""
+    seen: set[Term] = set()
+    found: set[Op] = set()
+    pending = list(terms)
+    while pending:
+        term = pending.pop()
+        if term in seen:
+            continue
+        seen.add(term)
+        match term:
+            case Split(parent, tag, _):
+                found.add(tag[-1])
+                pending.append(parent)
+            case Row(parent) | Part(parent) | Each(parent) | View(parent) | Repeat(parent) | Fold(parent):
+                pending.append(parent)
+            case Stack(items) | AnyOf(items) | Choice(_, items):
+                pending.extend(item for item in items if item is not None)
+    return found
+
+
 def is_single(term: Term) -> bool:
     """Tell whether a term is one key for sure, not an array of keys."""
     return isinstance(term, Seed | Fold) or (isinstance(term, Row) and isinstance(term.base, Split))

@@ -7,7 +7,7 @@ in a callee count at the call as one use of each key, because what happens among
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from jaxaudit.analyses.domain import Read
@@ -18,7 +18,7 @@ from jaxaudit.analyses.keys.terms import AnyOf, Choice, Number, Term, Terms, alt
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.ops import BODIES, DEFERRED
+from jaxaudit.ir.ops import BODIES, BRANCHES, DEFERRED
 
 
 class How(Enum):
@@ -119,11 +119,12 @@ class Collector:
                     yield Use(item, how, op, op, value, None, certain, assume)
 
     def _nested(self, op: Op) -> Iterator[Use]:
-        for region in op.regions:
+        for number, region in enumerate(op.regions):
             uses = self.scope(region, op)
             if uses and op.name != "abstract":
                 rename = Rename(self.terms, self.places, op, region, outside_of(self.terms, op, region, self.read))
-                yield from self._exported(op, region, uses, rename)
+                exported = self._exported(op, region, uses, rename)
+                yield from (_taken(use, op, number) for use in exported) if op.name in BRANCHES else exported
 
     def _exported(self, op: Op, region: Region, uses: tuple[Use, ...], rename: Rename) -> Iterator[Use]:
         returned = {way(self.read(value))[0] for value in region.results} if op.name in BODIES else set()
@@ -142,6 +143,11 @@ class Collector:
         for term in alternatives(self.terms, seen):
             for item, certain, assume in _ways(term):
                 yield Use(item, how, op, spot, use.value, use, certain and use.certain, (*use.assume, *assume))
+
+
+def _taken(use: Use, op: Op, region: int) -> Use:
+    """Note that a use only happens in one branch of its op."""
+    return replace(use, assume=(*use.assume, (op, region)))
 
 
 def _strongest(uses: tuple[Use, ...]) -> Iterable[Use]:

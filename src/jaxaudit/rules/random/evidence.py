@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.explain import callee_of
-from jaxaudit.analyses.keys import KeyFacts, Use
+from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.conflicts import Conflict
 from jaxaudit.analyses.keys.terms import Term, root
 from jaxaudit.ir import Op, Program
@@ -25,7 +25,9 @@ _SHARING = re.compile(r"(?<![-\w])(same|shared?|sharing|common|identical|re-?us(
 _RANDOM = re.compile(
     r"\b(keys?|rngs?|prng|seeds?|noise|random\w*|draws?|samples?|numbers|masks?|init\w*)\b", re.IGNORECASE
 )
-_NAME = re.compile(r"(^|_)(shared?|common|same|fixed|const(ant)?|crn|static|frozen)(_|$)", re.IGNORECASE)
+_NAME = re.compile(
+    r"(^|_)(shared?|common|same|fixed|const(ant)?|crn|static|frozen|dummy|placeholder|example)(_|$)", re.IGNORECASE
+)
 _TEST_FILE = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 _SAMPLES = re.compile(r"sampl|draw|noise|generat|random", re.IGNORECASE)
 _EVALUATES = re.compile(r"eval|score|bench|compar|validat|measure|test|plot|report|time", re.IGNORECASE)
@@ -52,6 +54,8 @@ class Evidence:
         first, second = conflict.first.spot, conflict.second.spot
         if _same_start(first, second):
             return "both calls are the same, so that both start alike, it seems"
+        if self._fruitless(conflict.first):
+            return f"nothing is drawn from the keys that `{callee_of(first)}` splits off"
         if _aligned(first) and _aligned(second):
             return "permuting two arrays with one key keeps them aligned"
         if first is not second and self.keys.users.are_equated(first, second):
@@ -59,6 +63,10 @@ class Evidence:
         if _same_callee(first, second) and self._paired(first, second):
             return f"both results of `{callee_of(first)}` are compared, which looks like common random numbers"
         return self.said(conflict.second, (first.span, second.span))
+
+    def _fruitless(self, use: Use) -> bool:
+        """A callee splits the key for its own ends, and its caller drops what it gives."""
+        return use.inner is not None and use.origin.how is How.SPLIT and use.origin.site not in self.keys.fruitful
 
     def _paired(self, first: Op, second: Op) -> bool:
         """Comparing two samples of one key is a mistake; comparing what was computed with them may be meant."""
