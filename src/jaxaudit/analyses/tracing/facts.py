@@ -38,6 +38,10 @@ class Trace:
     """True for a number that differs from turn to turn of a Python loop."""
     varies: bool = False
     """True for an array whose shape differs from turn to turn."""
+    axis: bool = False
+    """True for the length of an axis of a traced array, or a shape that holds it."""
+    length: bool = False
+    """True for the length of one of many things, which need not be alike."""
     by: Op | None = field(default=None, compare=False)
     """The transformation that traces it."""
     way: str = field(default="", compare=False)
@@ -73,6 +77,8 @@ def join(first: Trace, second: Trace) -> Trace:
         "again": first.again or second.again,
         "turn": first.turn or second.turn,
         "varies": first.varies or second.varies,
+        "axis": first.axis and second.axis,
+        "length": first.length or second.length,
     }
     for one, other in ((first, second), (second, first)):
         if one.kind is Kind.TRACED and (one.again or other.kind is Kind.TRACED):

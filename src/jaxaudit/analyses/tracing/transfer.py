@@ -45,7 +45,8 @@ def _together(facts: Sequence[Trace]) -> Trace:
         return replace(facts[0], what="", mask=False, again=False)
     if kinds <= {Kind.STATIC, Kind.CONCRETE}:
         varies = any(fact.varies for fact in facts)
-        return Trace(Kind.STATIC if kinds == {Kind.STATIC} else Kind.CONCRETE, varies=varies)
+        turn = any(fact.turn for fact in facts)
+        return Trace(Kind.STATIC if kinds == {Kind.STATIC} else Kind.CONCRETE, varies=varies, turn=turn)
     return UNKNOWN
 
 
@@ -101,7 +102,6 @@ class TransferTable:
     def _made(self, operands: Sequence[Trace], what: str = "array", *, mask: bool = False) -> Trace:
         """Give what a JAX function makes here: staged code traces everything."""
         traced = next((one for one in operands if one.kind is Kind.TRACED and not one.made), None)
-        varies = any(one.varies or one.turn for one in operands)
         if traced is not None:
             return Trace(Kind.TRACED, what, mask=mask, by=traced.by, way=traced.way)
         stage = self.context.stage
@@ -109,8 +109,8 @@ class TransferTable:
             known = all(one.kind is Kind.STATIC or one.made for one in operands)
             return Trace(Kind.TRACED, what, mask=mask, made=known, by=stage, way="made")
         if any(one.kind is Kind.UNKNOWN for one in operands):
-            return Trace(Kind.UNKNOWN, what, mask=mask, varies=varies)
-        return Trace(Kind.CONCRETE, what, mask=mask, varies=varies)
+            return Trace(Kind.UNKNOWN, what, mask=mask)
+        return Trace(Kind.CONCRETE, what, mask=mask)
 
     def _array(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
@@ -121,8 +121,7 @@ class TransferTable:
         if not is_jax(function):
             return self._method(op, operands, mask)
         what = "" if gives_several(op.name, function) else "array"
-        made = self._made(operands, what, mask=mask)
-        return made if op.name == "array.create" else replace(made, varies=any(one.varies for one in operands))
+        return replace(self._made(operands, what, mask=mask), varies=_varies(op, operands, read))
 
     def _operated(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
         """Give what a Python operator makes: its operands decide whose operator it is."""
@@ -130,7 +129,8 @@ class TransferTable:
             return self._made(operands, mask=mask)
         if all(one.kind is Kind.STATIC for one in operands):
             number = all(one.what == "number" for one in operands)
-            return Trace(Kind.STATIC, "number" if number else "", turn=any(one.turn for one in operands))
+            turn, axis = any(one.turn for one in operands), any(one.axis for one in operands)
+            return Trace(Kind.STATIC, "number" if number else "", turn=turn, axis=axis)
         if any(one.what == "array" for one in operands):
             made = self._made(operands, mask=mask)
             return replace(made, varies=any(one.varies for one in operands))
@@ -159,7 +159,7 @@ class TransferTable:
         if base.kind is Kind.TRACED:
             return replace(base, again=False)
         if base.what in ("shape", "list"):
-            return replace(NUMBER, turn=base.turn or index.turn)
+            return replace(NUMBER, turn=base.turn, axis=base.axis and op.arguments.get("index") == 0)
         if base.what == "array":
             varies = base.varies or (index.turn and _has_slice(op.arguments.get("index")))
             return replace(self._made([base, index], mask=base.mask), varies=varies)
@@ -182,7 +182,7 @@ class TransferTable:
         if base.what in ("shape", "list"):
             return replace(NUMBER, turn=True)
         if base.what == "array":
-            return self._made([base])
+            return replace(self._made([base]), varies=base.varies)
         return base if base.what == "numpy" or base.kind is Kind.STATIC else replace(base, what="")
 
     def _container(self, op: Op, read: Read[Trace]) -> Trace:
@@ -201,8 +201,7 @@ class TransferTable:
 
     def _numpy(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
-        varies = any(one.varies or one.turn for one in operands)
-        return replace(NUMPY, mask=_makes_mask(op, operands), varies=varies)
+        return replace(NUMPY, mask=_makes_mask(op, operands), varies=_varies(op, operands, read))
 
     def _library(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
@@ -219,6 +218,9 @@ class TransferTable:
     def _computed(self, function: str, operands: list[Trace]) -> Trace:
         if function == "builtins.abs" and operands:
             return replace(operands[0], again=False)
+        if function == "builtins.max" and len(operands) == 1 and operands[0].length:
+            # The longest of many: who asks for it expects lengths to differ, and so will the next batch's.
+            return replace(NUMBER, turn=True)
         if all(one.kind is Kind.STATIC for one in operands):
             return replace(NUMBER, turn=any(one.turn for one in operands))
         return UNKNOWN
@@ -260,8 +262,22 @@ def _shape(op: Op, read: Read[Trace]) -> Trace:
     function = op.text("function").rpartition(".")[2]
     if function == "shape":
         base = fact_of(op.arguments.get("a"), read)
-        return Trace(Kind.STATIC, "shape", turn=base.varies)
-    return NUMBER if function in ("len", "ndim", "size", "nbytes", "itemsize") else STATIC
+        return Trace(Kind.STATIC, "shape", turn=base.varies, axis=base.kind is Kind.TRACED)
+    if function == "len":
+        base = fact_of(op.arguments.get("a"), read)
+        return replace(NUMBER, turn=base.varies, axis=base.traced_array, length=base.kind is not Kind.TRACED)
+    return NUMBER if function in ("ndim", "size", "nbytes", "itemsize") else STATIC
+
+
+_SIZES = ("shape", "N", "M", "num", "stop", "repeats", "reps")
+
+
+def _varies(op: Op, operands: Sequence[Trace], read: Read[Trace]) -> bool:
+    """Tell whether an array's shape differs from turn to turn: it is sized so, or one of its parts is."""
+    if any(one.varies for one in operands):
+        return op.name not in ("array.reduce",)
+    makes = op.name in ("array.create", "array.numpy")
+    return makes and any(fact_of(op.arguments.get(role), read).turn for role in _SIZES)
 
 
 def _makes_mask(op: Op, operands: Sequence[Trace]) -> bool:

@@ -262,8 +262,8 @@ def awaited(it: Interpreter, node: ast.Await) -> Abstract:
 
 def yielded(it: Interpreter, node: ast.Yield | ast.YieldFrom) -> Abstract:
     """Evaluate what is yielded; what the consumer sends back is not known."""
-    if node.value is not None:
-        it.evaluate(node.value)
+    value = NONE if node.value is None else it.evaluate(node.value)
+    it.frame.yields.append(value if isinstance(node, ast.Yield) else it.unknown("another generator", it.span(node)))
     return it.unknown("what a generator is sent is not known", it.span(node))
 
 

@@ -36,6 +36,7 @@ class Frame:
     env: Env = field(default_factory=dict)
     function: FunctionValue | None = None
     returns: list[Abstract] = field(default_factory=list)
+    yields: list[Abstract] = field(default_factory=list)
     loops: list[LoopExits] = field(default_factory=list)
     global_names: frozenset[str] = frozenset()
     nonlocal_names: frozenset[str] = frozenset()

@@ -15,7 +15,7 @@ from jaxaudit.frontends.source.frames import Frame, declarations, rebound_captur
 from jaxaudit.frontends.source.regions import Parametrised, is_closed, leaves_in_order, parametrise, with_leaves
 from jaxaudit.frontends.source.signatures import closed, signature
 from jaxaudit.frontends.source.structure import leaves
-from jaxaudit.frontends.source.values import NONE, Abstract, DictBox, FunctionValue, Leaf, ListBox, Ref
+from jaxaudit.frontends.source.values import NONE, Abstract, DictBox, FunctionValue, Leaf, ListBox, Ref, Sequence
 from jaxaudit.ir import Exit, Region
 from jaxaudit.spans import Span, span_of
 
@@ -97,8 +97,6 @@ def call_function(it: Interpreter, function: FunctionValue, given: Arguments, sp
 
 def unfollowable(it: Interpreter, function: FunctionValue) -> str:
     """Say why a call cannot be followed into a function; empty when it can."""
-    if function.kind == "generator":
-        return "generators are not followed"
     if function.node in it.active:
         return "recursive calls are not followed"
     return it.exhausted()
@@ -244,12 +242,21 @@ def _body(it: Interpreter, function: FunctionValue, frame: Frame) -> Abstract:
     if isinstance(node, ast.Lambda):
         return it.evaluate(node.body)
     leaving = it.execute(node.body)
+    if function.kind == "generator":
+        return _generated(it, frame, it.span(node.body[-1]))
     returns = frame.returns
     if leaving is Exit.FALL and not (returns and _ends_by_raise(node)):
         returns = [*returns, NONE] if returns else [NONE]
     if not returns:
         return it.unknown("the function never returns", it.span(node.body[-1]))
     return join(it, returns, "return", it.span(node.body[-1]))
+
+
+def _generated(it: Interpreter, frame: Frame, span: Span) -> Abstract:
+    """Give what a generator yields: a sequence whose items all look like any of them."""
+    if not frame.yields:
+        return it.unknown("the generator never yields", span)
+    return Sequence(join(it, frame.yields, "yield", span), lazy=True)
 
 
 def _ends_by_raise(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

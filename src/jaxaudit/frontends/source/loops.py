@@ -117,7 +117,7 @@ class Loop:
         self.havoc: set[int] = set()
         self.before: Env = dict(it.frame.env)
         self.reads = it.reads()
-        self.returned = len(it.frame.returns)
+        self.returned, self.yielded = len(it.frame.returns), len(it.frame.yields)
 
     def run(self, turn: Callable[[Leaf], Exit], collect: Callable[[], list[Value]] | None = None) -> int:
         """Interpret the loop, leave the state after it, and say how many `break`s it has.
@@ -142,6 +142,7 @@ class Loop:
         # What an abandoned attempt read or returned was made in a region that is thrown away.
         it.restore(self.reads)
         del it.frame.returns[self.returned :]
+        del it.frame.yields[self.yielded :]
         entered = (it.builder.newest, it.heap.newest)
         index = it.builder.value(self.span, "")
         head = _Head(it, self.span)

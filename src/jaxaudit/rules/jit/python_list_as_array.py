@@ -1,0 +1,117 @@
+"""The rule `python-list-as-array`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Kind, Visit
+from jaxaudit.ir import Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.jit.words import named, tracing
+from jaxaudit.rules.merge import strongest
+
+_FUNCTIONS = ("jax.numpy.array", "jax.numpy.asarray")
+
+
+class PythonListAsArray(Rule):
+    """A growing list of Python numbers is turned into a JAX array in every turn of a loop.
+
+    ## What it does
+
+    Looks at `jnp.array(values)` and `jnp.asarray(values)` in loops, where `values` is a list of numbers that the
+    program fills item by item.
+
+    ## Why is this bad?
+
+    `jnp.array` walks a list element by element, and for nested lists makes one small array of each, which is slower
+    than NumPy by orders of magnitude.
+
+    ## Example
+
+    ```python
+    for reading in stream:
+        window.append(reading)
+        score = model(jnp.array(window))
+    ```
+
+    ## Use instead
+
+    ```python
+    for reading in stream:
+        window.append(reading)
+        score = model(np.array(window, np.float32))
+    ```
+
+    ## When it cannot tell
+
+    Short literals, lists of arrays and conversions outside of loops are fine.
+    """
+
+    name = "python-list-as-array"
+    family = "jit"
+    summary = "A long list of Python numbers is turned into a JAX array again and again."
+    needs = ("tracing",)
+
+    valid = (
+        Example(
+            """
+import jax.numpy as jnp
+import numpy as np
+
+def run(n):
+    values = []
+    for i in range(n):
+        values.append(i * 0.5)
+        print(np.array(values).mean(), jnp.array([1.0, 2.0]))
+    return jnp.array(values)
+""",
+            "through NumPy, or once",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax.numpy as jnp
+
+def run(n):
+    values = []
+    for i in range(n):
+        values.append(i * 0.5)
+        print(jnp.array(values).mean())  #!
+""",
+            "in every turn",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every conversion of a list of numbers in a loop."""
+        yield from strongest(one for visit in tracing(facts).of("array.create") for one in _judge(visit))
+
+
+def _judge(visit: Visit) -> Iterator[Obligation]:
+    op, loop = visit.op, visit.loop
+    values = op.arguments.get("object", op.arguments.get("a"))
+    if op.text("function") not in _FUNCTIONS or visit.tracer is not None or not isinstance(values, Value):
+        return
+    fact = visit.of(values)
+    if fact.what in ("array", "numpy"):
+        yield Obligation(PythonListAsArray.name, op.span, Verdict.PROVED, f"{named(values)} is an array already")
+    elif loop is not None and loop.attrs.get("kind") != "comprehension" and _long(visit):
+        yield Obligation(
+            PythonListAsArray.name,
+            op.span,
+            Verdict.VIOLATED,
+            severity=Severity.PERFORMANCE,
+            message="a list of Python numbers becomes a JAX array in every turn, element by element",
+            current="`jnp.array` walks the list one element at a time",
+            expected="NumPy converts the list, JAX takes the NumPy array",
+            steps=(Step(loop.span, "the loop is here"),),
+            suggestion="use `np.array(values)` (with a dtype) and hand that to JAX",
+        )
+
+
+def _long(visit: Visit) -> bool:
+    values = visit.op.arguments.get("object", visit.op.arguments.get("a"))
+    fact = visit.of(values)
+    return fact.kind is Kind.STATIC and fact.what == "list"

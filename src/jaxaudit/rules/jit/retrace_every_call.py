@@ -1,0 +1,178 @@
+"""The rule `retrace-every-call`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Visit
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.jit.words import named, tracing
+from jaxaudit.rules.merge import strongest
+
+_FEW = 8
+"""Compiling once for each of so few turns is what people who sweep over settings mean."""
+
+
+class RetraceEveryCall(Rule):
+    """A function is compiled again in every turn of a loop.
+
+    ## What it does
+
+    Looks at compiled functions that a Python loop calls: is the function made anew in each turn (a lambda, a nested
+    function, a `partial`), does a static argument differ from turn to turn, does the shape of an argument?
+
+    ## Why is this bad?
+
+    JAX keeps what it compiled by the function object, the static arguments and the shapes of the others. If one of
+    them is new in every turn, every turn traces and compiles again, which takes far longer than running.
+
+    ## Example
+
+    ```python
+    for batch in batches:
+        loss = jax.jit(lambda x: jnp.mean(x**2))(batch)
+    ```
+
+    ## Use instead
+
+    ```python
+    loss_fn = jax.jit(lambda x: jnp.mean(x**2))
+    for batch in batches:
+        loss = loss_fn(batch)
+    ```
+
+    ## When it cannot tell
+
+    Loops of at most eight turns are not judged. A shape is taken to differ only where the code sizes it by the loop's
+    own counter or by the longest item of each batch.
+    """
+
+    name = "retrace-every-call"
+    family = "jit"
+    summary = "A function is compiled again in every turn of a loop."
+    needs = ("tracing",)
+
+    valid = (
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+def double(x):
+    return x * 2
+
+def run(xs):
+    step = jax.jit(lambda x: x + 1)
+    total = jnp.zeros(())
+    for i in range(100):
+        total = total + step(xs[i]) + jax.jit(double)(xs[i : i + 1])[0]
+    return total
+""",
+            "made once; one shape",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+
+def run(xs):
+    total = 0.0
+    for x in xs:
+        total = total + jax.jit(lambda y: y * 2)(x)  #!
+    return total
+""",
+            "a new function in every turn",
+        ),
+        Example(
+            """
+import functools
+import jax
+
+@functools.partial(jax.jit, static_argnums=1)
+def shift(x, step):
+    return x + step
+
+def run(x):
+    for step in range(1000):
+        x = shift(x, step)  #!
+    return x
+""",
+            "a static argument that counts",
+        ),
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+@jax.jit
+def total(x):
+    return x.sum()
+
+def run(x):
+    x = jnp.abs(x)
+    return [total(x[:n]) for n in range(1, 100)]  #!
+""",
+            "a shape that grows",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every call of a compiled function in a loop of plain Python."""
+        yield from strongest(_judge(visit) for visit in tracing(facts).of("jit", "pmap") if _repeats(visit))
+
+
+def _repeats(visit: Visit) -> bool:
+    trips = None if visit.loop is None else visit.loop.attrs.get("trips")
+    return visit.loop is not None and visit.tracer is None and not (isinstance(trips, int) and trips <= _FEW)
+
+
+def _judge(visit: Visit) -> Obligation:
+    op, loop = visit.op, visit.loop
+    assert loop is not None
+    entered = _entered(loop)
+    function = op.text("function").replace("<lambda>", "lambda") or "the function"
+    made = op.attrs.get("made")
+    if isinstance(made, int) and made > entered:
+        text = f"`{function}` is made anew in every turn, so `jit` compiles it every time"
+        return _violation(op, loop, text, "make the function once, before the loop")
+    for value, static in zip(op.operands, _statics(op), strict=False):
+        fact = visit.of(value)
+        if static is True and fact.turn and value.id > entered:
+            text = f"the static argument {named(value, '')} differs in every turn, so `{function}` is compiled again"
+            return _violation(op, loop, text.replace("  ", " "), "leave the argument traced, or scan over it")
+        if static is False and fact.varies and value.id > entered:
+            return _violation(op, loop, _shape_text(value, function), "pad to a fixed size")
+    reason = f"`{function}` is one function, and no argument is known to change its shape"
+    return Obligation(RetraceEveryCall.name, op.span, Verdict.PROVED, reason)
+
+
+def _shape_text(value: Value, function: str) -> str:
+    name = named(value, "an argument")
+    return f"the shape of {name} differs from turn to turn, so `{function}` is compiled again and again"
+
+
+def _entered(loop: Op) -> int:
+    mark = loop.attrs.get("entered")
+    return mark[0] if isinstance(mark, tuple) else 0
+
+
+def _statics(op: Op) -> tuple[object, ...]:
+    statics = op.attrs.get("static")
+    return statics if isinstance(statics, tuple) else ()
+
+
+def _violation(op: Op, loop: Op, message: str, suggestion: str) -> Obligation:
+    return Obligation(
+        RetraceEveryCall.name,
+        op.span,
+        Verdict.VIOLATED,
+        severity=Severity.PERFORMANCE,
+        message=message,
+        current="every turn traces and compiles",
+        expected="one compilation for all turns",
+        steps=(Step(loop.span, "the loop is here"),),
+        suggestion=suggestion,
+    )

@@ -1,0 +1,160 @@
+"""The rule `static-argument-misuse`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Kind, Trace, Visit
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.jit.words import named, tracing
+from jaxaudit.rules.merge import strongest
+
+_UNHASHABLE = frozenset(("list", "dict", "set"))
+
+
+class StaticArgumentMisuse(Rule):
+    """A static argument cannot be hashed, or names no parameter.
+
+    ## What it does
+
+    Looks at `static_argnums` and `static_argnames`: do they fit the function's parameters, and is what the calls give
+    for them hashable?
+
+    ## Why is this bad?
+
+    JAX keeps compiled code by the hash of the static arguments. Lists, dicts, sets and arrays have none, so the call
+    raises `ValueError`; a number or name that fits no parameter does so too.
+
+    ## Example
+
+    ```python
+    @functools.partial(jax.jit, static_argnames=("sizes",))
+    def split(x, sizes):
+        return [x[:n] for n in sizes]
+
+
+    split(x, [1, 2, 3])
+    ```
+
+    ## Use instead
+
+    ```python
+    split(x, (1, 2, 3))
+    ```
+
+    ## When it cannot tell
+
+    Objects of classes that define their own hash, and options that are not literals, are not judged.
+    """
+
+    name = "static-argument-misuse"
+    family = "jit"
+    summary = "A static argument is unhashable, or its number or name fits no parameter."
+    needs = ("tracing",)
+
+    valid = (
+        Example(
+            """
+import functools
+import jax
+
+@functools.partial(jax.jit, static_argnums=(1, 2), static_argnames="mode")
+def split(x, sizes, dim, *, mode):
+    return [x[:n] for n in sizes]
+
+def main(x):
+    return split(x, (1, 2, 3), x.shape[0], mode="full")
+""",
+            "a tuple, a number, text",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import functools
+import jax
+
+@functools.partial(jax.jit, static_argnames=("sizes",))
+def split(x, sizes):
+    return [x[:n] for n in sizes]
+
+def main(x):
+    return split(x, [1, 2, 3])  #!
+""",
+            "a list",
+        ),
+        Example(
+            """
+import functools
+import jax
+import jax.numpy as jnp
+
+@functools.partial(jax.jit, static_argnums=1)
+def shift(x, offset):
+    return x + offset
+
+def main(x):
+    return shift(x, jnp.ones(3))  #!
+""",
+            "an array",
+        ),
+        Example(
+            """
+import jax
+
+def scale(x, factor):
+    return x * factor
+
+fast = jax.jit(scale, static_argnames=("facter",))
+
+def main(x):
+    return fast(x, 2.0)  #!
+""",
+            "a name that no parameter has",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every static argument of every call."""
+        yield from strongest(one for visit in tracing(facts).of("jit", "pmap") for one in _judge(visit))
+
+
+def _judge(visit: Visit) -> Iterator[Obligation]:
+    op = visit.op
+    misfits = op.attrs.get("misfits")
+    for misfit in misfits if isinstance(misfits, tuple) else ():
+        text = f"`{misfit}` is declared static, but `{op.text('function')}` has no such parameter"
+        yield _violation(op, text, "name one of the function's parameters")
+    given = op.attrs.get("given")
+    for name, kind, static in given if isinstance(given, tuple) else ():
+        if static is True and kind in _UNHASHABLE:
+            yield _violation(op, f"`{name}` is static, but a {kind} cannot be hashed", "give a tuple")
+        elif static is True:
+            yield Obligation(StaticArgumentMisuse.name, op.span, Verdict.PROVED, "the static arguments can be hashed")
+    statics = op.attrs.get("static")
+    for value, static in zip(op.operands, statics if isinstance(statics, tuple) else (), strict=False):
+        if static is True and (what := _array(visit.of(value))):
+            name = named(value, "this argument")
+            yield _violation(op, f"{name} is static, but {what} cannot be hashed", "leave the argument traced")
+
+
+def _array(fact: Trace) -> str:
+    if fact.traced_array:
+        return "a traced array"
+    if fact.kind is Kind.CONCRETE and fact.what in ("array", "numpy"):
+        return "a JAX array" if fact.what == "array" else "a NumPy array"
+    return ""
+
+
+def _violation(op: Op, message: str, suggestion: str) -> Obligation:
+    return Obligation(
+        StaticArgumentMisuse.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=message,
+        current="the call raises `ValueError`",
+        expected="static arguments are hashable and fit the parameters",
+        suggestion=suggestion,
+    )

@@ -1,0 +1,1 @@
+"""Rules about numbers: precision, ranges and indices."""

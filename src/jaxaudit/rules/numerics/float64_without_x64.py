@@ -1,0 +1,175 @@
+"""The rule `float64-without-x64`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.ir import Op, Program, Root
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.merge import strongest
+
+_SWITCH = "jax_enable_x64"
+_WIDE = frozenset(f"jax.numpy.{name}" for name in ("float64", "int64", "uint64", "complex128", "double"))
+_WHOLE_NUMBERS = frozenset("arange indices tri eye identity diag_indices tril_indices triu_indices ix_".split())
+
+
+class Float64WithoutX64(Rule):
+    """Double precision is asked for, but arrays are made in single precision.
+
+    ## What it does
+
+    Looks for arrays that are made before `jax_enable_x64` is switched on, and for 64-bit dtypes in programs that never
+    switch it on.
+
+    ## Why is this bad?
+
+    JAX makes 32-bit arrays until the switch is on. Arrays made before stay single precision and spoil every result
+    that uses them; without the switch a 64-bit dtype is silently cut to 32 bits.
+
+    ## Example
+
+    ```python
+    GRID = jnp.linspace(0.0, 1.0, 100)
+
+
+    def main():
+        jax.config.update("jax_enable_x64", True)
+        solve(GRID)
+    ```
+
+    ## Use instead
+
+    ```python
+    jax.config.update("jax_enable_x64", True)
+    GRID = jnp.linspace(0.0, 1.0, 100)
+    ```
+
+    ## When it cannot tell
+
+    A program that never switches may be started with `JAX_ENABLE_X64=1`, so a 64-bit dtype alone is a warning.
+    """
+
+    name = "float64-without-x64"
+    family = "numerics"
+    summary = "Arrays are made in single precision where double precision is meant."
+
+    valid = (
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+jax.config.update("jax_enable_x64", True)
+GRID = jnp.linspace(0.0, 1.0, 100, dtype=jnp.float64)
+
+def main():
+    return GRID.sum()
+
+main()
+""",
+            "switched on first",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+GRID = jnp.linspace(0.0, 1.0, 100)  #!
+
+def main():
+    jax.config.update("jax_enable_x64", True)
+    return GRID.sum()
+
+main()
+""",
+            "made before the switch",
+        ),
+        Example(
+            """
+import jax.numpy as jnp
+
+def weights(n):
+    return jnp.zeros(n, dtype=jnp.float64)  #?
+""",
+            "never switched on",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List arrays made before the switch, and 64-bit dtypes without it."""
+        switches = [op for op in program.walk() if _switches(op)]
+        found = [one for root in program.roots for one in _early(root)]
+        if not switches:
+            found += [_unswitched(op) for op in program.walk() if _asks_wide(op)]
+        yield from strongest(found)
+
+
+def _switches(op: Op) -> bool:
+    return any(argument == _SWITCH for argument in op.arguments.values()) or op.text("function").endswith("enable_x64")
+
+
+def _early(root: Root) -> Iterator[Obligation]:
+    """Judge the floating-point arrays a module makes at its top level, if it switches later."""
+    made: list[Op] = []
+    top = set(root.region.ops)
+    for op in root.region.walk():
+        if _switches(op) and op.arguments.get("val", True) is True:
+            yield from (_late(one, op) for one in made)
+            return
+        if op.name == "array.create" and op in top and _floating(op):
+            made.append(op)
+
+
+def _floating(op: Op) -> bool:
+    """Tell whether an array is made of Python floats, or of the default floating type."""
+    function = op.text("function")
+    if not function.startswith("jax.numpy.") or "dtype" in op.arguments:
+        return False
+    if function.rpartition(".")[2] in ("array", "asarray"):
+        return any(_has_float(argument) for argument in op.arguments.values())
+    last = function.rpartition(".")[2]
+    return last not in _WHOLE_NUMBERS or any(isinstance(one, float) for one in op.arguments.values())
+
+
+def _has_float(argument: object) -> bool:
+    if isinstance(argument, tuple):
+        return any(_has_float(item) for item in argument)
+    return isinstance(argument, float)
+
+
+def _late(made: Op, switch: Op) -> Obligation:
+    name = f"`{made.result.name}`" if made.result.name else "this array"
+    return Obligation(
+        Float64WithoutX64.name,
+        made.span,
+        Verdict.VIOLATED,
+        message=f"{name} is made in float32, since double precision is switched on only afterwards",
+        current=f"{name} keeps single precision, and every result that uses it has no more",
+        expected="`jax_enable_x64` is switched on before the first array is made",
+        steps=(Step(switch.span, "double precision is switched on here"),),
+        suggestion='put `jax.config.update("jax_enable_x64", True)` right after the imports',
+    )
+
+
+def _asks_wide(op: Op) -> bool:
+    if op.name == "array.convert" and op.text("function") in _WIDE:
+        return True
+    jax_made = op.text("function").startswith("jax.") or op.text("function") == "astype"
+    return jax_made and op.name != "array.numpy" and str(op.arguments.get("dtype")) in _WIDE
+
+
+def _unswitched(op: Op) -> Obligation:
+    return Obligation(
+        Float64WithoutX64.name,
+        op.span,
+        Verdict.UNKNOWN,
+        "whether the program is started with JAX_ENABLE_X64=1 is not known",
+        severity=Severity.WARNING,
+        message="a 64-bit dtype is cut to 32 bits, since nothing here switches `jax_enable_x64` on",
+        current="the array has 32 bits, and JAX only warns",
+        expected="`jax_enable_x64` is switched on, or a 32-bit dtype is asked for",
+        suggestion='call `jax.config.update("jax_enable_x64", True)` first',
+    )

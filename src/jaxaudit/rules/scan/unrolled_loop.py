@@ -1,0 +1,165 @@
+"""The rule `unrolled-loop`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.builder import values_in
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.jit.words import tracing, transform
+from jaxaudit.rules.merge import strongest
+
+_MANY = 64
+"""Turns from which on a copy of the body for each is a matter of minutes of compilation."""
+
+
+class UnrolledLoop(Rule):
+    """A Python loop over the length of a traced array is unrolled into the compiled program.
+
+    ## What it does
+
+    Looks at `for` loops in code that `jit` and its kin stage, which carry traced values from turn to turn and run over
+    the leading axis of a traced array, or sixty-four times and more.
+
+    ## Why is this bad?
+
+    Python runs the loop while JAX traces, so the program holds one copy of the body for each turn. Compile time grows
+    with the length of the data, and every new length compiles again.
+
+    ## Example
+
+    ```python
+    @jax.jit
+    def total(xs):
+        state = xs[0]
+        for t in range(1, xs.shape[0]):
+            state = 0.9 * state + xs[t]
+        return state
+    ```
+
+    ## Use instead
+
+    ```python
+    @jax.jit
+    def total(xs):
+        step = lambda state, x: (0.9 * state + x, None)
+        return jax.lax.scan(step, xs[0], xs[1:])[0]
+    ```
+
+    ## When it cannot tell
+
+    Loops over lists of layers, over short constant ranges and over axes other than the first are taken to be meant.
+    """
+
+    name = "unrolled-loop"
+    family = "scan"
+    summary = "A long Python loop is unrolled into the compiled program."
+    needs = ("tracing",)
+
+    valid = (
+        Example(
+            """
+import jax
+
+@jax.jit
+def forward(layers, x):
+    for w in (0.1, 0.2, 0.3):
+        x = x * w
+    for _ in range(4):
+        x = x + 1
+    return x
+""",
+            "few turns",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+import jax
+
+@jax.jit
+def total(xs):
+    state = xs[0]
+    for t in range(1, xs.shape[0]):  #!
+        state = 0.9 * state + xs[t]
+    return state
+""",
+            "over the leading axis",
+        ),
+        Example(
+            """
+import jax
+
+@jax.jit
+def settle(x):
+    for _ in range(1000):  #!
+        x = 0.9 * x
+    return x
+""",
+            "a thousand copies",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every Python loop in staged code that carries traced values."""
+        found = tracing(facts)
+        carrying = {visit.op for visit in found.of("py.loop") if visit.stage is not None and _carries(visit)}
+        yield from strongest(one for loop in _elements(found) for one in _judge(loop, carrying))
+
+
+def _carries(visit: Visit) -> bool:
+    return visit.op.attrs.get("kind") == "for" and any(fact.kind is Kind.TRACED for fact in visit.facts.values())
+
+
+def _elements(found: TracingFacts) -> Iterator[Visit]:
+    for visit in found.of("py.element"):
+        if visit.stage is not None and visit.stack and visit.stack[-1].name == "py.loop":
+            yield visit
+
+
+def _judge(visit: Visit, carrying: set[Op]) -> Iterator[Obligation]:
+    loop, stage = visit.stack[-1], visit.stage
+    if loop not in carrying or stage is None:
+        return
+    trips = loop.attrs.get("trips")
+    if isinstance(trips, int):
+        if trips < _MANY:
+            reason = f"the loop runs {trips} times, and its body is copied as often"
+            yield Obligation(UnrolledLoop.name, visit.op.span, Verdict.PROVED, reason)
+        else:
+            yield _violation(visit.op, stage, f"{trips} turns")
+    elif _over_leading_axis(visit, loop):
+        yield _violation(visit.op, stage, "one for each item of the leading axis")
+
+
+def _over_leading_axis(visit: Visit, loop: Op) -> bool:
+    iterable = visit.op.arguments.get("iterable")
+    if isinstance(iterable, Mapping):
+        bounds = [visit.of(bound) for bound in iterable.values()]
+        return any(bound.axis for bound in bounds) and _indexes(loop, visit.op.result)
+    return visit.of(iterable).traced_array
+
+
+def _indexes(loop: Op, counter: Value) -> bool:
+    """Tell whether the loop's body takes items by its counter."""
+    for op in loop.regions[0].walk():
+        if op.name == "py.item" and counter in set(values_in(op.arguments.get("index"))):
+            return True
+    return False
+
+
+def _violation(op: Op, stage: Op, count: str) -> Obligation:
+    return Obligation(
+        UnrolledLoop.name,
+        op.span,
+        Verdict.VIOLATED,
+        severity=Severity.PERFORMANCE,
+        message=f"this loop is unrolled under {transform(stage)}: {count}",
+        current="the compiled program holds a copy of the body for every turn; compile time grows with the data",
+        expected="one copy of the body, run as often as needed",
+        steps=(Step(stage.span, f"{transform(stage)} traces it from here"),),
+        suggestion="use `jax.lax.scan` or `jax.lax.fori_loop`",
+    )
