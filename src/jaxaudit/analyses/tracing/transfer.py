@@ -275,7 +275,7 @@ _SIZES = ("shape", "N", "M", "num", "stop", "repeats", "reps")
 def _varies(op: Op, operands: Sequence[Trace], read: Read[Trace]) -> bool:
     """Tell whether an array's shape differs from turn to turn: it is sized so, or one of its parts is."""
     if any(one.varies for one in operands):
-        return op.name not in ("array.reduce",)
+        return op.name != "array.reduce"
     makes = op.name in ("array.create", "array.numpy")
     return makes and any(fact_of(op.arguments.get(role), read).turn for role in _SIZES)
 
