@@ -31,6 +31,8 @@ class Flow:
     readers: dict[Value, list[Op]]
     leaving: dict[Value, list[Region]]
     """The regions that a value is a result of."""
+    callers: dict[int, list[Op]]
+    """The calls of each body that several share, by the body's identity."""
     _at: dict[tuple[int, Span], list[Op]]
 
     def maker(self, value: Value) -> Op | None:
@@ -91,6 +93,7 @@ def flow_of(program: Program) -> Flow:
     """Index a program, once for all rules that ask."""
     readers: defaultdict[Value, list[Op]] = defaultdict(list)
     leaving: defaultdict[Value, list[Region]] = defaultdict(list)
+    callers: defaultdict[int, list[Op]] = defaultdict(list)
     at: defaultdict[tuple[int, Span], list[Op]] = defaultdict(list)
     places = Places.of(program)
     for op in program.walk():
@@ -98,9 +101,11 @@ def flow_of(program: Program) -> Flow:
         for value in op.operands:
             readers[value].append(op)
         for region in op.regions:
+            if places.holder.get(id(region)) is None:
+                callers[id(region)].append(op)
             for value in region.results:
                 leaving[value].append(region)
     for root in program.roots:
         for value in root.region.results:
             leaving[value].append(root.region)
-    return Flow(program, places, dict(readers), dict(leaving), dict(at))
+    return Flow(program, places, dict(readers), dict(leaving), dict(callers), dict(at))

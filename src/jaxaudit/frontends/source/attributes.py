@@ -209,6 +209,8 @@ def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Spa
         it.heap[base] = ObjectBox(box.cls, {**box.attrs, name: value}, box.value)
         arguments = {"value": argument(it, value, span)}
     else:
+        if isinstance(base, Record):
+            attrs.update(record=base.cls.name, direct=not any(isinstance(one, ClassValue) for one in base.cls.bases))
         whole = materialise(it, base, span)
         arguments = {"object": whole, "value": argument(it, value, span)}
         it.loaded.pop((whole, name), None)

@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source import trees
 from jaxaudit.frontends.source.api.lookup import canonical
 from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.decorators import decorator_name
@@ -57,9 +58,11 @@ def define(it: Interpreter, node: ast.ClassDef) -> Exit:
     outer, it.frame = it.frame, frame
     it.execute(node.body)
     it.frame = outer
-    kind, frozen = _kind(it, node, bases)
+    decorators = tuple(decorator_name(it, it.evaluate(one), one) for one in node.decorator_list)
+    kind, frozen = _kind(node, bases, decorators)
     fields = _fields(node, bases)
-    cls = ClassValue(node, node.name, frame, bases, frame.env, kind, fields, _defaults(frame, bases, fields), frozen)
+    defaults = _defaults(frame, bases, fields)
+    cls = ClassValue(node, node.name, frame, bases, frame.env, kind, fields, defaults, frozen, decorators)
     for name, member in list(frame.env.items()):
         frame.env[name] = _owned(it, member, cls)
     it.classes.append(cls)
@@ -82,11 +85,10 @@ def _canonical(base: Abstract) -> Abstract:
     return Library(canonical(base.name)) if isinstance(base, Library) else base
 
 
-def _kind(it: Interpreter, node: ast.ClassDef, bases: tuple[Abstract, ...]) -> tuple[str, bool]:
+def _kind(node: ast.ClassDef, bases: tuple[Abstract, ...], decorators: tuple[str, ...]) -> tuple[str, bool]:
     names = {base.name for base in bases if isinstance(base, Library)}
     inherited = next((base for base in bases if isinstance(base, ClassValue) and base.kind != "plain"), None)
-    for decorator in node.decorator_list:
-        name = decorator_name(it, it.evaluate(decorator), decorator)
+    for name, decorator in zip(decorators, node.decorator_list, strict=True):
         if name in _GENERATED_INIT or name.endswith((".dataclass", ".pytree_dataclass")):
             return "dataclass", name in _FROZEN or _says_frozen(decorator)
     if names & _NAMED_TUPLES:
@@ -132,6 +134,7 @@ def construct(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) ->
     if isinstance(init, FunctionValue):
         made = it.heap.new(ObjectBox(cls, {}))
         it.call(BoundMethod(init, made), given, span)
+        trees.note_static(it, cls, made, span)
         return made
     if cls.kind == "dataclass" and not unknown_rest:
         return _construct_dataclass(it, cls, given, span)
@@ -155,6 +158,7 @@ def _construct_dataclass(it: Interpreter, cls: ClassValue, given: Arguments, spa
     post = find_in_class(cls, "__post_init__")
     if isinstance(post, FunctionValue):
         it.call(BoundMethod(post, made), Arguments(), span)
+    trees.note_static(it, cls, made, span)
     return made
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source import tree_calls
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.regions import aligned, flattened, leaves_in_order, lifted, with_leaves
 from jaxaudit.frontends.source.staging import kind_of_argument
 from jaxaudit.frontends.source.structure import argument, materialise, merge
 from jaxaudit.frontends.source.transforms import call_inside, name_of, run_body
+from jaxaudit.frontends.source.trees import trees_of
 from jaxaudit.frontends.source.values import NONE, Abstract, Const, Leaf, TupleValue
 from jaxaudit.ir import Region, Value
+from jaxaudit.ir.trees import Border
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -44,6 +47,7 @@ def scan(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     it.builder.close(region, (*out, *per_step))
     attrs = _loop_attrs(it, function, len(carry.params), options, span)
     attrs |= {"entered": carry.entered, "xs": kind_of_argument(it, xs)}
+    attrs["border"] = Border(trees_of(it, (init, xs)))
     made = tuple(it.builder.value(span, value.name) for value in (*carry.params, *per_step))
     it.emit("scan", span, attrs=attrs, operands=(*carry.operands, *items.operands), results=made, regions=(region,))
     final = with_leaves(it, init, made[: len(carry.params)], copy=True)
@@ -87,6 +91,7 @@ def fori(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     it.builder.close(region, out)
     trips = _trips(lower, upper)
     attrs = {**_loop_attrs(it, function, len(carry.params), {}, span), "trips": trips, "entered": carry.entered}
+    attrs["border"] = Border(trees_of(it, (init,)))
     made = tuple(it.builder.value(span, value.name) for value in carry.params)
     it.emit("fori", span, attrs=attrs, operands=(*bounds, *carry.operands), results=made, regions=(region,))
     return with_leaves(it, init, made, copy=True)
@@ -116,6 +121,7 @@ def while_(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         out = _carried(it, carry.values[0], inner, span)
     it.builder.close(region, out)
     attrs = {**_loop_attrs(it, body, len(carry.params), {}, span), "entered": tested.entered}
+    attrs["border"] = Border(trees_of(it, (init,)))
     made = tuple(it.builder.value(span, value.name) for value in carry.params)
     it.emit("while", span, attrs=attrs, operands=carry.operands, results=made, regions=(test_region, region))
     return with_leaves(it, init, made, copy=True)
@@ -213,25 +219,6 @@ def _runs(op: str, skip: int = 1) -> Handler:
     return handler
 
 
-def tree_map(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
-    """Interpret `jax.tree.map(f, tree, *rest)`: the function sees one leaf of each tree."""
-    if len(given.positional) < 2 or given.star is not None:
-        return None
-    function, *trees = given.positional
-    wholes = Arguments(tuple(Leaf(materialise(it, tree, span)) for tree in trees))
-    inputs = flattened(it, wholes.all())
-    attrs = {"function": name_of(function), "in_axes": (0,) * len(inputs.operands)}
-    first = trees[0]
-    shape: list[Leaf] = []
-
-    def fresh() -> list[Leaf]:
-        shape.extend(Leaf(it.builder.value(span)) for _ in leaves_in_order(it, first, copy=True))
-        return shape
-
-    run_body(it, "tree.map", function, wholes, inputs, attrs, span, fresh)
-    return with_leaves(it, first, [leaf.value for leaf in shape], copy=True)
-
-
 def vjp(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     """Interpret `jax.vjp(f, *primals)` and `jax.linearize`: the outputs and a function nothing more is known of."""
     made = _runs("vjp")(it, Arguments(given.positional, {}, given.star), span)
@@ -273,7 +260,8 @@ def _spellings() -> dict[str, Handler]:
         "equinox.filter_eval_shape": _runs("abstract"),
         "flax.nnx.eval_shape": _runs("abstract"),
         "haiku.eval_shape": _runs("abstract"),
-        "jax.tree.map": tree_map,
+        "jax.tree.map": tree_calls.tree_map,
+        "jax.tree.map_with_path": tree_calls.tree_map_with_path,
         "jax.vjp": vjp,
         "equinox.filter_vjp": vjp,
         "flax.nnx.vjp": vjp,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source import calls, control_flow, python_calls, transforms
@@ -10,8 +11,10 @@ from jaxaudit.frontends.source.api.rows import Row
 from jaxaudit.frontends.source.api.unmodelled import UNMODELLED
 from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.structure import argument, leaves
+from jaxaudit.frontends.source.trees import trees_of
 from jaxaudit.frontends.source.values import Abstract, Leaf, Library, TupleValue
 from jaxaudit.ir import Argument, Value
+from jaxaudit.ir.trees import Border
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -52,12 +55,15 @@ def row_of(name: str) -> Row | None:
 
 def emit_row(it: Interpreter, row: Row, name: str, given: Arguments, span: Span) -> Abstract:
     """Emit the op of a table row."""
-    return _emit(it, row, name, bind_row(it, row, given, span), span)
+    attrs = {"border": Border(trees_of(it, given.positional))} if row.op == "tree.other" else {}
+    return _emit(it, row, name, bind_row(it, row, given, span), span, attrs)
 
 
-def _emit(it: Interpreter, row: Row, name: str, arguments: dict[str, Argument], span: Span) -> Abstract:
+def _emit(
+    it: Interpreter, row: Row, name: str, arguments: dict[str, Argument], span: Span, more: Mapping[str, object] = {}
+) -> Abstract:
     keyless = row.op == "key.draw" and arguments.get("key") is None and "**" not in arguments
-    op = it.emit("py.call_library" if keyless else row.op, span, arguments, {"function": name, **row.attrs})
+    op = it.emit("py.call_library" if keyless else row.op, span, arguments, {"function": name, **row.attrs, **more})
     return _result(it, op.result, row, span)
 
 

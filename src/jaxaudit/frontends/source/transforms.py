@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source import functions
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.regions import Parametrised, flattened, leaves_in_order, with_leaves
-from jaxaudit.frontends.source.staging import stage
+from jaxaudit.frontends.source.staging import signature_of, stage
 from jaxaudit.frontends.source.structure import argument
+from jaxaudit.frontends.source.trees import trees_of
 from jaxaudit.frontends.source.values import (
     Abstract,
     BoundMethod,
@@ -26,6 +27,7 @@ from jaxaudit.frontends.source.values import (
     TupleValue,
 )
 from jaxaudit.ir import Argument
+from jaxaudit.ir.trees import Border
 from jaxaudit.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ def wrap(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
         return PartialValue(Library(name), (), dict(given.keywords))
     options = {key: value for key, value in given.keywords.items() if key not in ("fun", "f", "target")}
     options.update(zip(wrapper.params, given.positional[1:], strict=False))
-    made = Transformed(wrapper.op, function, options, name, it.builder.newest)
+    made = Transformed(wrapper.op, function, options, name, it.builder.newest, span)
     if isinstance(function, ClassValue):
         # A lifted class is still that class to whoever makes instances of it.
         return function
@@ -120,16 +122,29 @@ def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     if callee.transform == "grad":
         return _apply_grad(it, callee, given, span)
     staged = stage(it, callee, given, span)
-    attrs = {**attributes(it, callee, span), **staged.attrs}
+    attrs = {**attributes(it, callee, given, span), **staged.attrs}
     result, _ = run_body(it, callee.transform, callee.function, given, staged.inputs, attrs, span)
     return result
 
 
-def attributes(it: Interpreter, callee: Transformed, span: Span) -> dict[str, object]:
-    """Give the attributes of a transformation's op: which function, under which spelling, with which options."""
+def attributes(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> dict[str, object]:
+    """Give the attributes of a transformation's op: the function, its spelling and options, and what crosses."""
     options: dict[str, Argument] = {name: argument(it, value, span) for name, value in callee.options.items()}
-    made = _made(callee.function)
-    return {"function": name_of(callee.function), "spelling": callee.spelling, "options": options, "made": made}
+    return {
+        "function": name_of(callee.function),
+        "spelling": callee.spelling,
+        "options": options,
+        "made": _made(callee.function),
+        "wrapped": callee.span,
+        "border": border(it, callee.function, given),
+    }
+
+
+def border(it: Interpreter, function: Abstract, given: Arguments) -> Border:
+    """Describe what crosses into a function: the trees of its arguments and the names of its parameters."""
+    open_ended = given.star is not None or given.stars is not None
+    trees = trees_of(it, [*given.positional, *given.keywords.values()])
+    return Border(trees, signature_of(function).names, tuple(given.keywords), open_ended)
 
 
 def _made(function: Abstract) -> int:
@@ -200,7 +215,7 @@ def _apply_mapped(it: Interpreter, callee: Transformed, given: Arguments, span: 
     in_axes = callee.options.get(option, Const(0))
     axes = [axis for position, value in enumerate(given.positional) for axis in _axes(it, in_axes, value, position)]
     axes += [0] * (len(inputs.operands) - len(axes))
-    attrs = {**attributes(it, callee, span), "in_axes": tuple(axes[: len(inputs.operands)])}
+    attrs = {**attributes(it, callee, given, span), "in_axes": tuple(axes[: len(inputs.operands)])}
     result, _ = run_body(it, callee.transform, callee.function, given, inputs, attrs, span)
     return result
 
@@ -249,7 +264,7 @@ def _apply_grad(it: Interpreter, callee: Transformed, given: Arguments, span: Sp
             made.extend(leaves)
         return made
 
-    attrs = {**attributes(it, callee, span), "value": callee.spelling in _GIVES_VALUE}
+    attrs = {**attributes(it, callee, given, span), "value": callee.spelling in _GIVES_VALUE}
     value, _ = run_body(it, "grad", callee.function, given, inputs, attrs, span, fresh)
     gradient = TupleValue(tuple(gradients)) if several or not gradients else gradients[0]
     return _grad_result(it, callee, value, gradient, span)

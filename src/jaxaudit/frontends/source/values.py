@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union
 
 from jaxaudit.ir import Value
+from jaxaudit.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.frames import Frame
@@ -113,6 +114,8 @@ class ClassValue:
     defaults: Mapping[str, Abstract] = field(default_factory=dict)
     frozen: bool = False
     """True when attributes cannot be set after construction."""
+    decorators: tuple[str, ...] = ()
+    """The qualified names of its decorators, empty for one that is not known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,6 +171,8 @@ class Transformed:
     """The qualified name that made it, `equinox.filter_jit`."""
     made: int = 0
     """The youngest value when it was made."""
+    span: Span = NOWHERE
+    """Where it was made."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,106 @@
+"""Where a value comes from: back through calls, borders and loops to the op that really made it.
+
+A body that several calls share has one origin for each caller. A *context* says, for such bodies, which call is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from jaxaudit.analyses.keys.holders import carried
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.ops import BODIES, LOOPS
+
+Context = Mapping[int, Op]
+"""For the identity of a shared region, the call that is meant."""
+
+_STEPS = 64
+_CONTEXTS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The value that another one is, and how far that holds."""
+
+    value: Value
+    op: Op | None
+    """What made it; None for a parameter nothing is known of."""
+    first_turn: bool = False
+    """True when it is so in the first turn of a loop, and perhaps not later."""
+    stacked: tuple[Op, ...] = ()
+    """The scans whose steps were stacked on the way, nearest first."""
+
+
+def origin(flow: Flow, value: Value, context: Context) -> Origin:
+    """Follow a value back as far as it is the same value, or all its versions in the steps of a scan."""
+    calls = dict(context)
+    first_turn, stacked = False, list[Op]()
+    for _ in range(_STEPS):
+        op = flow.maker(value)
+        if op is None:
+            before = _before(flow, value, calls)
+            if before is None:
+                break
+            value, looped = before
+            first_turn |= looped
+        else:
+            inside = _inside(op, value)
+            if inside is None:
+                break
+            if op.name == "scan":
+                stacked.append(op)
+            for region in op.regions:
+                calls[id(region)] = op
+            value = inside
+    return Origin(value, flow.maker(value), first_turn, tuple(stacked))
+
+
+def _before(flow: Flow, value: Value, calls: dict[int, Op]) -> tuple[Value, bool] | None:
+    """Give what a parameter stands for outside, and whether that holds in the first turn only."""
+    region = flow.places.owner.get(value)
+    if region is None:
+        return None
+    op = flow.places.holder.get(id(region)) or calls.get(id(region))
+    if op is None:
+        return None
+    if op.name in BODIES and len(region.params) == len(op.operands):
+        return op.operands[region.params.index(value)], False
+    if op.name in LOOPS:
+        return next(((start, True) for param, start, _ in carried(op, region) if param is value), None)
+    return None
+
+
+def _inside(op: Op, value: Value) -> Value | None:
+    """Give the value inside a call or a scan that a result of it is, or is made of step by step."""
+    position = op.results.index(value)
+    region = op.regions[0] if op.regions else None
+    if region is None or position >= len(region.results):
+        return None
+    if op.name in BODIES:
+        return region.results[position]
+    count = op.attrs.get("carry")
+    return region.results[position] if op.name == "scan" and isinstance(count, int) and position >= count else None
+
+
+def contexts(flow: Flow, op: Op) -> Iterator[Context]:
+    """Give every way in which control reaches an op through bodies that calls share, within reason."""
+    pending: list[tuple[Region, dict[int, Op]]] = [(flow.places.region_of[op], {})]
+    given = 0
+    while pending and given < _CONTEXTS:
+        region, calls = pending.pop()
+        top = _top(flow, region)
+        callers = flow.callers.get(id(top), ())
+        if not callers or id(top) in calls:
+            given += 1
+            yield calls
+            continue
+        pending.extend((flow.places.region_of[caller], {**calls, id(top): caller}) for caller in callers)
+
+
+def _top(flow: Flow, region: Region) -> Region:
+    outermost = region
+    for outer, _ in flow.places.up(region):
+        outermost = outer
+    return outermost

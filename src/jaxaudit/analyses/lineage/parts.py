@@ -1,0 +1,35 @@
+"""Whether one value is a named part of another: `variables["params"]` of `variables`."""
+
+from __future__ import annotations
+
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.lineage.origins import Context, origin
+from jaxaudit.ir import Op, Value
+
+_DEEPEST = 4
+
+
+def part_of(flow: Flow, part: Value, whole: Value, context: Context) -> str:
+    """Give the key under which one value lies in another, or an empty text.
+
+    Only keys that are texts count: a row of an array is found by a number.
+    """
+    outer = origin(flow, whole, context).value
+    keys = ""
+    for _ in range(_DEEPEST):
+        made = origin(flow, part, context).op
+        base, index = _taken(made)
+        if base is None:
+            return ""
+        keys = f"[{index!r}]{keys}"
+        if origin(flow, base, context).value is outer:
+            return keys
+        part = base
+    return ""
+
+
+def _taken(op: Op | None) -> tuple[Value | None, str]:
+    if op is None or op.name != "py.item":
+        return None, ""
+    base, index = op.arguments.get("base"), op.arguments.get("index")
+    return (base, index) if isinstance(base, Value) and isinstance(index, str) else (None, "")

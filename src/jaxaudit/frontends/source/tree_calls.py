@@ -1,0 +1,55 @@
+"""Functions that map over the leaves of trees."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.arguments import Arguments
+from jaxaudit.frontends.source.regions import flattened, leaves_in_order, with_leaves
+from jaxaudit.frontends.source.structure import materialise
+from jaxaudit.frontends.source.transforms import name_of, run_body
+from jaxaudit.frontends.source.trees import trees_of
+from jaxaudit.frontends.source.values import Abstract, FunctionValue, Leaf
+from jaxaudit.ir.trees import Border
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpreter import Interpreter
+
+
+def tree_map(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Interpret `jax.tree.map(f, tree, *rest)`: the function sees one leaf of each tree."""
+    return _mapped(it, given, span, ())
+
+
+def tree_map_with_path(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Interpret `jax.tree.map_with_path(f, tree, *rest)`: the function also sees the path of the leaves."""
+    if len(given.positional) < 2 or given.star is not None:
+        return None
+    return _mapped(it, given, span, (it.unknown("the path of a leaf", span, "path"),))
+
+
+def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, ...]) -> Abstract | None:
+    if len(given.positional) < 2 or given.star is not None:
+        return None
+    function, *trees = given.positional
+    wholes = Arguments((*before, *(Leaf(materialise(it, tree, span)) for tree in trees)))
+    inputs = flattened(it, wholes.all())
+    attrs: dict[str, object] = {
+        "function": name_of(function),
+        "in_axes": (0,) * len(inputs.operands),
+        "border": Border(trees_of(it, trees)),
+        "is_leaf": "is_leaf" in given.keywords or given.stars is not None,
+        "inline": isinstance(function, FunctionValue) and isinstance(function.node, ast.Lambda),
+        "paths": len(before),
+    }
+    first = trees[0]
+    shape: list[Leaf] = []
+
+    def fresh() -> list[Leaf]:
+        shape.extend(Leaf(it.builder.value(span)) for _ in leaves_in_order(it, first, copy=True))
+        return shape
+
+    run_body(it, "tree.map", function, wholes, inputs, attrs, span, fresh)
+    return with_leaves(it, first, [leaf.value for leaf in shape], copy=True)

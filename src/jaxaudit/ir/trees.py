@@ -1,0 +1,72 @@
+"""The shape of a tree of containers, as a front end saw it where values cross a border or are mapped over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxaudit.ir.types import Value
+from jaxaudit.spans import NOWHERE, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """One node. Kinds that hold others: `tuple`, `list`, `dict`, `namedtuple`, `object`, `sequence` (unknown length).
+
+    An object that the audited code did not make (`self` of a method nobody visibly calls) has the kind `outside`.
+    Kinds that hold nothing: `none`, `number`, `text`, `callable`, `value` (anything at all, seen as one value) and
+    `other`.
+    """
+
+    kind: str
+    name: str = ""
+    """The class of an object, a named tuple or a library's object."""
+    keys: tuple[str, ...] = ()
+    """The names of the children, where they have some."""
+    children: tuple[Tree, ...] = ()
+    value: Value | None = None
+    """The value itself, for the kind `value`."""
+    registered: str = ""
+    """For objects: `yes` when JAX can take them apart, `no` when it cannot, else why that is not known."""
+    where: Span = NOWHERE
+    """For objects: the place of their class."""
+
+    def __str__(self) -> str:
+        inner = ", ".join(map(str, self.children))
+        keyed = ", ".join(f"{key}: {child}" for key, child in zip(self.keys, self.children, strict=False))
+        return f"{self.name or self.kind}({keyed or inner})" if self.children else self.name or self.kind
+
+    def child(self, key: str) -> Tree | None:
+        """Give the child of a name."""
+        return self.children[self.keys.index(key)] if key in self.keys else None
+
+
+CONTAINERS = frozenset(("tuple", "list", "dict", "namedtuple"))
+"""The kinds that JAX takes apart without being told how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Border:
+    """What crosses into a transformed function."""
+
+    trees: tuple[Tree, ...]
+    """The positional arguments, then the keyword arguments."""
+    params: tuple[str, ...] = ()
+    """The names of the positional parameters, where they are known."""
+    keywords: tuple[str, ...] = ()
+    """The names of the keyword arguments."""
+    open_ended: bool = False
+    """True when further arguments come by an unknown `*` or `**`."""
+
+    def __str__(self) -> str:
+        return "(" + ", ".join(map(str, self.trees)) + ")"
+
+    @property
+    def positional(self) -> tuple[Tree, ...]:
+        """The positional arguments alone."""
+        return self.trees[: len(self.trees) - len(self.keywords)]
+
+    def name(self, position: int) -> str:
+        """Name an argument for people."""
+        if position >= len(self.positional):
+            return self.keywords[position - len(self.positional)]
+        return self.params[position] if position < len(self.params) else ""

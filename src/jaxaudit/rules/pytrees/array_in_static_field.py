@@ -1,0 +1,101 @@
+"""The rule `array-in-static-field`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.kinds import is_array
+from jaxaudit.analyses.lineage.origins import contexts
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.pytrees.words import unknown
+from jaxaudit.spans import Span
+
+
+class ArrayInStaticField(Rule):
+    """An array is kept in the part of an object that JAX takes for structure.
+
+    ## What it does
+
+    Finds fields that are auxiliary data of a pytree (the second thing that `tree_flatten` gives, `meta_fields`,
+    `field(pytree_node=False)`, `field(static=True)`) and that are given arrays where the object is made.
+
+    ## Why is this bad?
+
+    Structure is compared with `==` and hashed. Arrays can do neither: `jit` raises, and so does `tree.map` over two
+    such objects. Where it happens to pass, the array is invisible to gradients, `vmap` and devices, and each new one
+    compiles the function again.
+
+    ## Example
+
+    ```python
+    def tree_flatten(self):
+        return (self.weight,), (self.mean,)
+    ```
+
+    ## Use instead
+
+    ```python
+    def tree_flatten(self):
+        return (self.weight, self.mean), ()
+    ```
+
+    ## When it cannot tell
+
+    When what the field is given cannot be followed to the function that made it.
+    """
+
+    name = "array-in-static-field"
+    family = "pytrees"
+    summary = "A field that is structure, not data, holds an array."
+
+    valid = (
+        Example(
+            "import jax.numpy as jnp\nfrom flax import struct\n\n@struct.dataclass\nclass Net:\n    w: object\n"
+            "    size: int = struct.field(pytree_node=False)\n\ndef make(n):\n    return Net(jnp.zeros(n), n)\n",
+            "a size",
+        ),
+    )
+    invalid = (
+        Example(
+            "import jax.numpy as jnp\nfrom flax import struct\n\n@struct.dataclass\nclass Net:\n    w: object\n"
+            "    mean: object = struct.field(pytree_node=False)  #!\n\ndef make(n):\n"
+            "    return Net(jnp.zeros(n), jnp.ones(n))\n",
+            "declared static",
+        ),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\n@jax.tree_util.register_pytree_node_class\nclass Net:\n"
+            "    def __init__(self, w, mean):\n        self.w, self.mean = w, mean\n\n    def tree_flatten(self):\n"
+            "        return (self.w,), (self.mean,)  #!\n\n    @classmethod\n"
+            "    def tree_unflatten(cls, aux, children):\n        return cls(*children, *aux)\n\n"
+            "def make(x):\n    return Net(x, jnp.mean(x, axis=0))\n",
+            "in the auxiliary data",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every static field that is given a value."""
+        flow = flow_of(program)
+        yield from strongest(_judge(op, flow) for op in program.walk() if op.name == "tree.static")
+
+
+def _judge(note: Op, flow: Flow) -> Obligation:
+    where, values = note.attrs.get("where"), note.attrs.get("values")
+    name, field = note.text("class"), note.text("field")
+    span = where if isinstance(where, Span) else note.span
+    held = [value for value in values if isinstance(value, Value)] if isinstance(values, tuple) else []
+    if not any(is_array(flow, value, context) for context in contexts(flow, note) for value in held):
+        return unknown(ArrayInStaticField.name, span, f"what `{field}` of `{name}` is given is not known")
+    return Obligation(
+        ArrayInStaticField.name,
+        span,
+        Verdict.VIOLATED,
+        message=f"`{field}` of `{name}` is structure to JAX, but holds an array",
+        current="arrays in the structure cannot be compared or hashed: `jit` and `tree.map` over two of them raise",
+        expected=f"`{field}` is a leaf, like the other arrays of `{name}`",
+        steps=(Step(note.span, f"a `{name}` is made here with an array in `{field}`"),),
+        suggestion=f"make `{field}` a child (data field) of the pytree",
+    )

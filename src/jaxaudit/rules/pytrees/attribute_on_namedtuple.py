@@ -1,0 +1,105 @@
+"""The rule `attribute-on-namedtuple`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.pytrees.words import border_of, nodes
+
+
+class AttributeOnNamedtuple(Rule):
+    """An attribute is set on an instance of a named tuple.
+
+    ## What it does
+
+    Finds assignments to attributes of named tuples. On a `NamedTuple` itself they raise. On a subclass of one they
+    work, until the tuple is taken apart and put together again.
+
+    ## Why is this bad?
+
+    `_replace`, `jax.tree.map`, `jit`, `scan` and everything else that rebuilds the tuple makes it from its fields
+    alone. The attribute is gone, or the value of the class comes back, and nothing is raised.
+
+    ## Example
+
+    ```python
+    class State(Fields):
+        limit = 200
+
+
+    state = State(x, t)
+    state.limit = 15
+    ```
+
+    ## Use instead
+
+    ```python
+    class State(NamedTuple):
+        x: jax.Array
+        t: jax.Array
+        limit: int = 200
+    ```
+
+    ## When it cannot tell
+
+    When no instance of the class is ever rebuilt in the code that was read, it is a warning.
+    """
+
+    name = "attribute-on-namedtuple"
+    family = "pytrees"
+    summary = "An attribute set on a named tuple is lost whenever the tuple is rebuilt."
+
+    valid = (
+        Example(
+            "from typing import NamedTuple\n\nclass S(NamedTuple):\n    x: int\n\ndef f():\n"
+            "    s = S(1)\n    return s._replace(x=2)\n",
+            "replaced",
+        ),
+    )
+    invalid = (
+        Example(
+            "from typing import NamedTuple\n\nclass S(NamedTuple):\n    x: int\n\ndef f():\n    s = S(1)\n"
+            "    s.x = 2  #!\n    return s\n",
+            "raises",
+        ),
+        Example(
+            "from typing import NamedTuple\n\nclass F(NamedTuple):\n    x: int\n\nclass S(F):\n    n = 5\n\n"
+            "def f():\n    s = S(1)\n    s.n = 9  #!\n    return s._replace(x=2)\n",
+            "lost",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every attribute that is set on a named tuple."""
+        rebuilt: set[str] = set()
+        for op in program.walk():
+            border = border_of(op)
+            if op.name == "py.replace":
+                rebuilt.add(op.text("class"))
+            elif border is not None:
+                rebuilt.update(node.name for tree in border.trees for node in nodes(tree) if node.kind == "namedtuple")
+        yield from strongest(
+            _judge(op, rebuilt) for op in program.walk() if op.name == "py.store_attr" and "record" in op.attrs
+        )
+
+
+def _judge(op: Op, rebuilt: set[str]) -> Obligation:
+    cls, name = op.text("record"), op.text("name")
+    raises = bool(op.attrs.get("direct"))
+    return Obligation(
+        AttributeOnNamedtuple.name,
+        op.span,
+        Verdict.VIOLATED,
+        severity=Severity.ERROR if raises or cls in rebuilt else Severity.WARNING,
+        message=f"`{name}` is set on the named tuple `{cls}`"
+        + (", which raises AttributeError" if raises else " and lost when it is rebuilt"),
+        current="setting an attribute of a named tuple raises"
+        if raises
+        else f"`_replace` and every transformation rebuild `{cls}` from its fields, without `{name}`",
+        expected=f"`{name}` is a field of `{cls}`",
+        suggestion=f"make `{name}` a field, and give it to the constructor or to `_replace`",
+    )

@@ -1,0 +1,40 @@
+"""Lists of leaves that are put back into a tree: whether each item was made of leaves in one place."""
+
+from __future__ import annotations
+
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.ir import Op, Value
+from jaxaudit.spans import Span
+
+_GIVES_LEAVES = frozenset(("jax.tree.leaves",))
+
+
+def mixed_leaves(flow: Flow, leaves: Value) -> Span | None:
+    """Give the place where each item of a list of leaves is made of all leaves of one tree; None when not so."""
+    items = _comprehension(flow, leaves)
+    made = None if items is None else flow.maker(items.regions[0].results[0])
+    if items is None or made is None:
+        return None
+    for value in made.operands:
+        element = flow.maker(value)
+        if element is not None and element.name == "py.element" and flow.places.region_of[element] is items.regions[0]:
+            lists = element.arguments.get("iterable")
+            source = _comprehension(flow, lists) if isinstance(lists, Value) else None
+            if source is not None and _each_gives_leaves(flow, source):
+                return source.span
+    return None
+
+
+def _comprehension(flow: Flow, value: Value) -> Op | None:
+    """Give the comprehension that a list comes from."""
+    op = flow.maker(value)
+    if op is not None and op.name == "py.container" and len(op.operands) == 1:
+        op = flow.maker(op.operands[0])
+    if op is None or op.attrs.get("kind") != "comprehension" or len(op.regions[0].results) != 1:
+        return None
+    return op
+
+
+def _each_gives_leaves(flow: Flow, loop: Op) -> bool:
+    made = flow.maker(loop.regions[0].results[0])
+    return made is not None and made.text("function") in _GIVES_LEAVES

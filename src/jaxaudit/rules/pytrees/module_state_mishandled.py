@@ -1,0 +1,150 @@
+"""The rule `module-state-mishandled`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.trees import Tree
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.pytrees.words import border_of, nodes, proved, traced
+
+_PLAIN = frozenset(("jax.jit", "jax.grad", "jax.value_and_grad", "jax.checkpoint"))
+_HOLDS_FUNCTION = frozenset(("equinox.nn.MLP", "equinox.nn.Lambda"))
+"""Modules with a function among their leaves."""
+
+
+class ModuleStateMishandled(Rule):
+    """A module is given to a transformation that cannot take it, or its new state is dropped.
+
+    ## What it does
+
+    Finds modules whose leaves include functions (an `equinox.nn.MLP` keeps its activation as one) where they cross
+    into plain `jax.jit` or `jax.grad`. Finds calls of `apply(..., mutable=...)` whose updated state is never read.
+
+    ## Why is this bad?
+
+    Plain transformations accept arrays only, and a function as a leaf raises `TypeError`. State that is dropped is
+    silent: running averages of batch norm never move.
+
+    ## Example
+
+    ```python
+    @jax.jit
+    def step(model, x): ...
+    ```
+
+    ## Use instead
+
+    ```python
+    @eqx.filter_jit
+    def step(model, x): ...
+    ```
+
+    ## When it cannot tell
+
+    Dropping the state may be meant in an evaluation, so that is a warning.
+    """
+
+    name = "module-state-mishandled"
+    family = "pytrees"
+    summary = "A module crosses a plain transformation, or its updated state is dropped."
+
+    valid = (
+        Example(
+            "import equinox as eqx\nimport jax\n\ndef f(key, x):\n    model = eqx.nn.MLP(2, 2, 8, 1, key=key)\n"
+            "    return eqx.filter_jit(lambda m, x: m(x))(model, x)\n",
+            "filtered",
+        ),
+        Example(
+            "import equinox as eqx\nimport jax\n\ndef f(key, x):\n    model = eqx.nn.Linear(2, 2, key=key)\n"
+            "    return jax.jit(lambda m, x: m(x))(model, x)\n",
+            "arrays only",
+        ),
+    )
+    invalid = (
+        Example(
+            "import equinox as eqx\nimport jax\n\ndef f(key, x):\n    model = eqx.nn.MLP(2, 2, 8, 1, key=key)\n"
+            "    return jax.jit(lambda m, x: m(x))(model, x)  #!\n",
+            "plain jit",
+        ),
+        Example(
+            "import equinox as eqx\nimport jax\n\nclass Net(eqx.Module):\n    w: jax.Array\n    act: object\n\n"
+            "def f(x, w):\n    return jax.jit(lambda m, x: m.act(m.w @ x))(Net(w, jax.nn.relu), x)  #!\n",
+            "a function in a field",
+        ),
+        Example(
+            "import flax.linen as nn\n\nclass Net(nn.Module):\n    @nn.compact\n    def __call__(self, x):\n"
+            "        return nn.BatchNorm(use_running_average=False)(x)\n\ndef f(variables, x):\n"
+            "    y, state = Net().apply(variables, x, mutable=['batch_stats'])  #?\n    return y\n",
+            "state dropped",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every module that crosses a border, and every new state that nobody reads."""
+        flow = flow_of(program)
+        yield from strongest(one for op in program.walk() for one in _judge(op, flow))
+
+
+def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
+    if op.text("spelling") in _PLAIN:
+        border = border_of(op)
+        for name, tree in () if border is None else traced(op, border):
+            yield from (_crossing(op, name, node) for node in nodes(tree) if _is_module(node))
+    elif op.name == "py.unread" and not op.text("name").startswith("_"):
+        state = _updated_state(op, flow)
+        if state is not None:
+            yield _dropped(op, state)
+
+
+def _is_module(node: Tree) -> bool:
+    return node.name.startswith("equinox.nn.") or (node.kind == "object" and node.registered == "yes")
+
+
+def _crossing(op: Op, name: str, node: Tree) -> Obligation:
+    field = next((key for key, child in zip(node.keys, node.children, strict=False) if child.kind == "callable"), "")
+    if node.name not in _HOLDS_FUNCTION and not field:
+        return proved(ModuleStateMishandled.name, op.span, f"no function is known among the leaves of `{name}`")
+    plain = op.text("spelling")
+    held = f"its field `{field}`" if field else "its activation"
+    return Obligation(
+        ModuleStateMishandled.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"`{name}` has a function among its leaves, which `{plain}` cannot take",
+        current=f"{held} is a function and a leaf of `{node.name}`; `{plain}` raises TypeError",
+        expected="only arrays cross, and the rest is static",
+        steps=(Step(op.span, f"the module crosses into `{plain}` here"),),
+        suggestion=f"use `equinox.filter_{plain.rpartition('.')[2]}`, or declare the field static",
+    )
+
+
+def _updated_state(note: Op, flow: Flow) -> Op | None:
+    values = note.attrs.get("values")
+    value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
+    part = flow.maker(value) if isinstance(value, Value) else None
+    base = None if part is None or part.name != "py.unpack" else part.arguments.get("base")
+    made = flow.maker(base) if isinstance(base, Value) else None
+    if part is None or made is None or len(part.results) != 2 or part.results[1] is not value:
+        return None
+    applies = made.text("function").endswith(("Module.apply", ".apply")) and bool(made.arguments.get("mutable"))
+    return made if applies else None
+
+
+def _dropped(note: Op, made: Op) -> Obligation:
+    name = note.text("name")
+    return Obligation(
+        ModuleStateMishandled.name,
+        note.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING,
+        message=f"`{name}`, the updated state of the module, is never read",
+        current="`apply` computes new state, and the next call starts from the old one",
+        expected="the updated collections go into the next call, or `mutable` is not asked for",
+        steps=(Step(made.span, "the state is updated here"),),
+        suggestion=f"carry `{name}` on, or leave out `mutable=`",
+    )

@@ -1,0 +1,155 @@
+"""The rule `tree-structure-mismatch`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.kinds import is_array
+from jaxaudit.analyses.lineage.origins import Context, contexts, origin
+from jaxaudit.analyses.lineage.parts import part_of
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.trees import CONTAINERS, Tree
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.pytrees.leaf_lists import mixed_leaves
+from jaxaudit.rules.pytrees.words import border_of, describe, difference, proved, unknown
+
+
+class TreeStructureMismatch(Rule):
+    """Trees of different structure are put together leaf by leaf.
+
+    ## What it does
+
+    Compares the trees that `jax.tree.map` is given, wherever their containers are known, or where one of them is an
+    entry of the other. For `jax.tree.unflatten` it checks that each leaf comes from the leaves in the same place, not
+    from all leaves of one tree.
+
+    ## Why is this bad?
+
+    `tree.map` raises when structures differ. A list of leaves in another order than the structure expects raises
+    nothing: every array lands in the wrong place.
+
+    ## Example
+
+    ```python
+    target = network.init(key, x)
+    online = target["params"]
+    jax.tree.map(lambda t, o: 0.99 * t + 0.01 * o, target, online)
+    ```
+
+    ## Use instead
+
+    ```python
+    target = online = network.init(key, x)["params"]
+    ```
+
+    ## When it cannot tell
+
+    When a tree comes from outside, or `is_leaf` changes what counts as a leaf.
+    """
+
+    name = "tree-structure-mismatch"
+    family = "pytrees"
+    summary = "Trees with different structures are mapped or rebuilt together."
+
+    valid = (
+        Example("import jax\n\ndef f(x):\n    return jax.tree.map(lambda a, b: a + b, {'a': x}, {'a': 1})\n", "alike"),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\ndef stack(trees):\n    d = jax.tree.structure(trees[0])\n"
+            "    leaves = [jax.tree.leaves(t) for t in trees]\n"
+            "    return jax.tree.unflatten(d, [jnp.stack(g) for g in zip(*leaves)])\n",
+            "stacked across trees",
+        ),
+    )
+    invalid = (
+        Example(
+            "import jax\n\ndef f(x):\n    return jax.tree.map(lambda a, b: a + b, {'a': x}, {'b': 1})  #!\n",
+            "other keys",
+        ),
+        Example(
+            "import jax\n\ndef f(net, key, x):\n    variables = net.init(key, x)\n"
+            "    return jax.tree.map(lambda a, b: a + b, variables, variables['params'])  #!\n",
+            "an entry of the other",
+        ),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\ndef stack(trees):\n    d = jax.tree.structure(trees[0])\n"
+            "    leaves = [jax.tree.leaves(t) for t in trees]\n"
+            "    return jax.tree.unflatten(d, [jnp.stack(g) for g in leaves])  #!\n",
+            "stacked inside each tree",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every place where trees meet."""
+        flow = flow_of(program)
+        yield from strongest(_all(program, flow))
+
+
+def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
+    for op in program.walk():
+        if op.name == "tree.map":
+            yield from _mapped(op, flow)
+        elif op.text("function") == "jax.tree.unflatten":
+            yield _rebuilt(op, flow)
+
+
+def _mapped(op: Op, flow: Flow) -> Iterator[Obligation]:
+    border = border_of(op)
+    trees = () if border is None else border.trees
+    for other in trees[1:]:
+        first = trees[0]
+        found = difference(first, other)
+        if found:
+            yield _differ(op, f"the trees differ: {found}", ())
+        elif op.attrs.get("is_leaf"):
+            yield unknown(TreeStructureMismatch.name, op.span, "`is_leaf` changes what counts as a leaf")
+        else:
+            yield from (_met(op, first, other, flow, context) for context in contexts(flow, op))
+
+
+def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obligation:
+    if first.kind in CONTAINERS and other.kind in CONTAINERS:
+        return proved(TreeStructureMismatch.name, op.span, f"both trees are {describe(first)} of the same structure")
+    if first.kind in CONTAINERS and other.value is not None and is_array(flow, other.value, context):
+        return _differ(op, f"the first tree is {describe(first)} and another is one array", ())
+    if first.value is None or other.value is None:
+        return unknown(TreeStructureMismatch.name, op.span, "the structures of the trees are not known")
+    for whole, part in ((first.value, other.value), (other.value, first.value)):
+        keys = part_of(flow, part, whole, context)
+        if keys:
+            made = origin(flow, part, context).op
+            steps = () if made is None else (Step(made.span, f"this tree is the entry {keys} of the other"),)
+            return _differ(op, f"one tree is the entry `{keys}` of the other, so they differ in structure", steps)
+    if origin(flow, first.value, context).value is origin(flow, other.value, context).value:
+        return proved(TreeStructureMismatch.name, op.span, "it is the same tree twice")
+    return unknown(TreeStructureMismatch.name, op.span, "the structures of the trees are not known")
+
+
+def _rebuilt(op: Op, flow: Flow) -> Obligation:
+    leaves = op.arguments.get("leaves")
+    mixed = mixed_leaves(flow, leaves) if isinstance(leaves, Value) else None
+    if mixed is None:
+        return unknown(TreeStructureMismatch.name, op.span, "the order of the leaves is not known")
+    return _differ(
+        op,
+        "each new leaf is made of all leaves of one tree, not of one leaf of all trees",
+        (Step(mixed, "each item here is the list of all leaves of one tree"),),
+    )
+
+
+def _differ(op: Op, message: str, steps: tuple[Step, ...]) -> Obligation:
+    rebuilds = op.name != "tree.map"
+    return Obligation(
+        TreeStructureMismatch.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=message,
+        current="the leaves land in the wrong places" if rebuilds else "`tree.map` raises when structures differ",
+        expected="leaves in the order of the structure" if rebuilds else "all trees have the structure of the first",
+        steps=steps,
+        suggestion="group the leaves across trees with `zip(*leaves)`, or use `jax.tree.map(lambda *xs: ..., *trees)`"
+        if rebuilds
+        else "take the same part of both trees",
+    )

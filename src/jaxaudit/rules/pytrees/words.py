@@ -1,0 +1,89 @@
+"""What the rules about trees share: reading borders, comparing structures, and making obligations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.ir import Op
+from jaxaudit.ir.trees import CONTAINERS, Border, Tree
+from jaxaudit.rules.base import Obligation, Verdict
+from jaxaudit.spans import Span
+
+_WORDS = {"tuple": "a tuple", "list": "a list", "dict": "a dict", "none": "None", "number": "a number"}
+
+
+def border_of(op: Op) -> Border | None:
+    """Give what crosses into an op, where that is known."""
+    border = op.attrs.get("border")
+    return border if isinstance(border, Border) else None
+
+
+def traced(op: Op, border: Border) -> Iterator[tuple[str, Tree]]:
+    """Give the arguments that are traced, by name: those declared static are left out."""
+    options = op.attrs.get("options")
+    options = options if isinstance(options, Mapping) else {}
+    numbers, names = _chosen(options.get("static_argnums")), _chosen(options.get("static_argnames"))
+    if numbers is None or names is None:
+        return
+    for position, tree in enumerate(border.trees):
+        name = border.name(position)
+        if position in numbers or position - len(border.params) in numbers or name in names:
+            continue
+        yield name or f"argument {position + 1}", tree
+
+
+def _chosen(option: object) -> set[object] | None:
+    """Give the positions or names in an option; None when they are not known."""
+    if option is None:
+        return set()
+    items = option if isinstance(option, tuple) else (option,)
+    return set(items) if all(isinstance(item, int | str) for item in items) else None
+
+
+def nodes(tree: Tree) -> Iterator[Tree]:
+    """Give a tree and everything in it that JAX would take apart."""
+    yield tree
+    if tree.kind in CONTAINERS or tree.registered == "yes":
+        for child in tree.children:
+            yield from nodes(child)
+
+
+def difference(first: Tree, second: Tree, path: str = "") -> str:
+    """Say where the second tree cannot be mapped along the first; empty where that is not sure."""
+    if first.kind not in (*CONTAINERS, "none"):
+        return ""
+    if second.kind in ("value", "other", "object", "outside", "sequence", "callable", "text"):
+        return ""
+    if first.kind != second.kind or first.name != second.name:
+        return f"{_place(path)} is {describe(first)} in one and {describe(second)} in the other"
+    if first.kind == "dict" and set(first.keys) != set(second.keys):
+        odd = sorted(set(first.keys) ^ set(second.keys))
+        return f"{_place(path)} has the key {odd[0]!r} in one of them only"
+    if len(first.children) != len(second.children):
+        return f"{_place(path)} has {len(first.children)} items in one and {len(second.children)} in the other"
+    for at, child in enumerate(first.children):
+        key = first.keys[at] if at < len(first.keys) else str(at)
+        other = second.child(key) if first.kind == "dict" else second.children[at]
+        found = "" if other is None else difference(child, other, f"{path}[{key}]")
+        if found:
+            return found
+    return ""
+
+
+def _place(path: str) -> str:
+    return f"`{path}`" if path else "the top"
+
+
+def describe(tree: Tree) -> str:
+    """Name the kind of a tree for people."""
+    return f"a `{tree.name}`" if tree.name else _WORDS.get(tree.kind, "a leaf")
+
+
+def proved(rule: str, span: Span, reason: str) -> Obligation:
+    """Make an obligation that holds."""
+    return Obligation(rule, span, Verdict.PROVED, reason)
+
+
+def unknown(rule: str, span: Span, reason: str) -> Obligation:
+    """Make an obligation that is left open."""
+    return Obligation(rule, span, Verdict.UNKNOWN, reason)

@@ -1,0 +1,1 @@
+"""Rules about what is mapped over which axis."""

@@ -1,0 +1,133 @@
+"""The rule `in-axes-structure-mismatch`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.ir import Op, Program
+from jaxaudit.ir.trees import Border, Tree
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.pytrees.words import border_of, proved, unknown
+from jaxaudit.spans import Span
+
+_SPELLINGS = frozenset(("jax.vmap", "jax.pmap", "haiku.vmap"))
+
+
+class InAxesStructureMismatch(Rule):
+    """The axes given to `vmap` do not fit the arguments it is called with.
+
+    ## What it does
+
+    Compares `in_axes` with the positional arguments of each call of the mapped function: one entry for each argument,
+    and for an argument that is a dict or a tuple, an entry with the same keys or as many items.
+
+    ## Why is this bad?
+
+    `vmap` raises when it is called, or already when it is made: a bare dict is not a tuple of entries. Keyword
+    arguments are always mapped over their first axis and have no entry.
+
+    ## Example
+
+    ```python
+    jax.vmap(trace, in_axes={"origin": 0, "centre": None})(scene)
+    ```
+
+    ## Use instead
+
+    ```python
+    jax.vmap(trace, in_axes=({"origin": 0, "centre": None},))(scene)
+    ```
+
+    ## When it cannot tell
+
+    When `in_axes` is computed, or arguments come by `*`.
+    """
+
+    name = "in-axes-structure-mismatch"
+    family = "vmap"
+    summary = "`in_axes` has another structure than the arguments."
+
+    valid = (
+        Example("import jax\n\ndef f(d, x):\n    return jax.vmap(lambda d, x: x, in_axes=(None, 0))(d, x)\n", "fits"),
+        Example(
+            "import jax\n\ndef f(x, y):\n    d = {'a': x, 'b': y}\n"
+            "    return jax.vmap(lambda d: d['a'], in_axes=({'a': 0, 'b': None},))(d)\n",
+            "a dict in a tuple",
+        ),
+    )
+    invalid = (
+        Example(
+            "import jax\n\ndef f(x, y):\n    d = {'a': x, 'b': y}\n"
+            "    return jax.vmap(lambda d: d['a'], in_axes={'a': 0, 'b': None})(d)  #!\n",
+            "a bare dict",
+        ),
+        Example(
+            "import jax\n\ndef f(x, y):\n    return jax.vmap(lambda x, y: x + y, in_axes=(0,))(x, y)  #!\n",
+            "too few entries",
+        ),
+        Example(
+            "import jax\n\ndef f(x, y):\n"
+            "    return jax.vmap(lambda d: d['a'], in_axes=({'a': 0, 'c': None},))({'a': x, 'b': y})  #!\n",
+            "other keys",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every call of a mapped function whose axes are given."""
+        yield from strongest(one for op in program.walk() for one in _judge(op))
+
+
+def _judge(op: Op) -> Iterator[Obligation]:
+    border, options = border_of(op), op.attrs.get("options")
+    if op.text("spelling") not in _SPELLINGS or border is None or not isinstance(options, Mapping):
+        return
+    if "in_axes" not in options:
+        return
+    axes, wrapped = options["in_axes"], op.attrs.get("wrapped")
+    span = wrapped if isinstance(wrapped, Span) and wrapped.line else op.span
+    trouble = _trouble(axes, border)
+    if trouble:
+        yield _mismatch(op, span, trouble)
+    elif border.open_ended or not (axes is None or isinstance(axes, (int, tuple))):
+        yield unknown(InAxesStructureMismatch.name, span, "the axes or the arguments are not known")
+    else:
+        yield proved(InAxesStructureMismatch.name, span, f"`in_axes` fits the arguments on line {op.span.line}")
+
+
+def _trouble(axes: object, border: Border) -> str:
+    if isinstance(axes, Mapping):
+        return "`in_axes` is a dict; it must be a number or a tuple with one entry for each argument"
+    if not isinstance(axes, tuple) or border.open_ended:
+        return ""
+    count = len(border.positional)
+    if len(axes) != count:
+        return f"`in_axes` has {len(axes)} entries for {count} positional argument{'s' * (count != 1)}"
+    found = (
+        _misfit(axis, tree, border.name(at)) for at, (axis, tree) in enumerate(zip(axes, border.trees, strict=False))
+    )
+    return next((text for text in found if text), "")
+
+
+def _misfit(axis: object, tree: Tree, name: str) -> str:
+    where = f" of `{name}`" if name else ""
+    if isinstance(axis, Mapping) and tree.kind == "dict" and set(axis) != set(tree.keys):
+        odd = sorted(set(axis) ^ set(tree.keys))
+        return f"the entry{where} and the argument differ in the key {odd[0]!r}"
+    if isinstance(axis, tuple) and tree.kind in ("tuple", "list") and len(axis) != len(tree.children):
+        return f"the entry{where} has {len(axis)} items for {len(tree.children)}"
+    return ""
+
+
+def _mismatch(op: Op, span: Span, trouble: str) -> Obligation:
+    return Obligation(
+        InAxesStructureMismatch.name,
+        span,
+        Verdict.VIOLATED,
+        message=trouble,
+        current=f"{trouble}; this raises",
+        expected="one entry for each positional argument, each a number, None, or a tree like the argument",
+        steps=(Step(op.span, "the mapped function is called here"),),
+        suggestion="write a tuple with one entry for each positional argument: `in_axes=(..., ...)`",
+    )
