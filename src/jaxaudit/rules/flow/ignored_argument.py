@@ -11,6 +11,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow.words import is_test, proved
 from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.pytrees.words import is_called
 
 _OURS = frozenset(("jit", "vmap", "pmap", "grad", "checkpoint"))
 """Ops whose function may have any parameters: those of a scan's body, say, are prescribed."""
@@ -87,7 +88,7 @@ def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
     for op in program.walk():
         if op.name == "py.unread" and op.attrs.get("kind") == "parameter":
             holder = flow.holder(op)
-            if holder is not None and holder.name in _OURS and _counts(op):
+            if holder is not None and holder.name in _OURS and is_called(holder) and _counts(op):
                 yield _ignored(op, holder)
         elif op.name in _OURS and op.regions:
             region = op.regions[0]

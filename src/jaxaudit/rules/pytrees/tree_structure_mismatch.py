@@ -101,10 +101,10 @@ def _mapped(op: Op, flow: Flow) -> Iterator[Obligation]:
     for other in trees[1:]:
         first = trees[0]
         found = difference(first, other)
-        if found:
-            yield _differ(op, f"the trees differ: {found}", ())
-        elif op.attrs.get("is_leaf"):
+        if op.attrs.get("is_leaf"):
             yield unknown(TreeStructureMismatch.name, op.span, "`is_leaf` changes what counts as a leaf")
+        elif found:
+            yield _differ(op, f"the trees differ: {found}", ())
         else:
             yield from (_met(op, first, other, flow, context) for context in contexts(flow, op))
 

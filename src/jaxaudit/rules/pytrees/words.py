@@ -18,6 +18,11 @@ def border_of(op: Op) -> Border | None:
     return border if isinstance(border, Border) else None
 
 
+def is_called(op: Op) -> bool:
+    """Tell whether a transformed function is called in the code: what nobody calls is entered where it is defined."""
+    return op.span != op.regions[0].span
+
+
 def traced(op: Op, border: Border) -> Iterator[tuple[str, Tree]]:
     """Give the arguments that are traced, by name: those declared static are left out."""
     options = op.attrs.get("options")

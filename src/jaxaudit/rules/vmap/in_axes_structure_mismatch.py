@@ -9,7 +9,7 @@ from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Border, Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.merge import strongest
-from jaxaudit.rules.pytrees.words import border_of, proved, unknown
+from jaxaudit.rules.pytrees.words import border_of, is_called, proved, unknown
 from jaxaudit.spans import Span
 
 _SPELLINGS = frozenset(("jax.vmap", "jax.pmap", "haiku.vmap"))
@@ -83,7 +83,7 @@ def _judge(op: Op) -> Iterator[Obligation]:
     border, options = border_of(op), op.attrs.get("options")
     if op.text("spelling") not in _SPELLINGS or border is None or not isinstance(options, Mapping):
         return
-    if "in_axes" not in options:
+    if "in_axes" not in options or not is_called(op):
         return
     axes, wrapped = options["in_axes"], op.attrs.get("wrapped")
     span = wrapped if isinstance(wrapped, Span) and wrapped.line else op.span
