@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from yardsticks.key_reuse_table import TABLE, render
-from yardsticks.programs import Program, answer, audited, expected, misplaced, programs
+from yardsticks.programs import Program, answer, audit_source, audited, expected, misplaced, programs, without_comments
+
+from jaxaudit.reports.model import Report
 
 KEY_REUSE = programs("key_reuse")
 IDIOMS = programs("idioms")
@@ -16,6 +18,10 @@ ALL = [*KEY_REUSE, *IDIOMS, *MISTAKES]
 
 def by_name(found: list[Program]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("program", found, ids=[program.name for program in found])
+
+
+def places(report: Report) -> list[tuple[str, int]]:
+    return [(finding.rule, finding.line) for finding in report.issues]
 
 
 @by_name(KEY_REUSE)
@@ -31,6 +37,14 @@ def test_key_reuse_case(program: Program) -> None:
         assert said != "error"
     else:
         assert said == row["jaxaudit"], [one.reason for one in report.unknown]
+
+
+@by_name(KEY_REUSE)
+def test_older_keys_get_the_same_answer(program: Program) -> None:
+    older = without_comments(program.path).replace("random.key(", "random.PRNGKey(")
+    report = audit_source(older)
+    assert places(report) == places(audited(program.path))
+    assert answer(report) == answer(audited(program.path))
 
 
 @by_name(IDIOMS)

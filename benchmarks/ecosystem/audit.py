@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 QUOTED = re.compile(r"`[^`]*`")
+NUMBERED = re.compile(r" on line \d+|\b(row -?\d+|part) of ")
 COUNTS = ("files", "lines", "functions", "entered", "obligations", "proved", "violated", "unknown")
 
 
@@ -47,9 +48,9 @@ class Audit:
     crashes: list[str] = field(default_factory=list)
 
 
-def audit_package(package: str, directory: Path, command: str = "jaxaudit") -> Audit:
+def audit_package(package: str, directory: Path, select: str) -> Audit:
     """Run `jaxaudit check` on a package from the directory that holds it."""
-    program = Path(sys.executable).with_name(command)
+    program = Path(sys.executable).with_name("jaxaudit")
     start = time.perf_counter()
     done = subprocess.run(
         [program, "check", package, "--format", "json"],
@@ -90,8 +91,8 @@ def read_error(package: str, directory: Path, issue: dict[str, Any]) -> Error:
 
 
 def general(reason: str) -> str:
-    """Leave the names out of a reason, so that equal reasons count as one."""
-    return QUOTED.sub("`...`", reason)
+    """Leave names and lines out of a reason, so that equal reasons count as one."""
+    return NUMBERED.sub("", QUOTED.sub("`...`", reason))
 
 
 def version_of(directory: Path) -> str:

@@ -1,6 +1,7 @@
 """Audit the installed sources of well-known JAX packages, and tell how that went.
 
-    python benchmarks/ecosystem/run.py [PACKAGE...] [--site-packages DIR] [--raw DIR] [--check-judgements]
+    python benchmarks/ecosystem/run.py [PACKAGE...] [--site-packages DIR] [--select RULES] [--raw DIR] [--write]
+                                       [--check-judgements]
 
 Each package is audited by a `jaxaudit check` of its own. Prints a table; `--raw` also writes every error and the
 reasons for `unknown` as JSON. `judgements.toml` holds our verdict on each error, keyed by package, path, rule and the
@@ -22,6 +23,8 @@ from pathlib import Path
 from audit import Audit, audit_package, version_of
 from judgements import Judgement, read_judgements, unjudged
 
+README = Path(__file__).with_name("README.md")
+RESULTS = "## Results"
 PACKAGES = ("flax", "optax", "equinox", "distrax", "rlax", "gymnax", "brax", "blackjax", "numpyro")
 HEADINGS = (
     "package", "files", "lines", "functions", "entered", "obligations", "proved", "violated", "unknown", "coverage",
@@ -72,10 +75,10 @@ def parse_all(directory: Path) -> tuple[int, float]:
     return sum(text.count(b"\n") for text in texts), time.perf_counter() - start
 
 
-def measure(name: str, directory: Path, judged: list[Judgement]) -> Result:
+def measure(name: str, directory: Path, select: str, judged: list[Judgement]) -> Result:
     """Audit one package."""
     lines, seconds = parse_all(directory)
-    audit = audit_package(name, directory)
+    audit = audit_package(name, directory, select)
     by_key = {one.key: one.verdict for one in judged}
     verdicts = Counter(by_key.get(error.key, "unjudged") for error in audit.errors)
     return Result(audit, version_of(directory), lines, seconds, verdicts)
@@ -87,12 +90,29 @@ def table(results: list[Result]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
+def summary(results: list[Result]) -> str:
+    """Say in a sentence how many of the errors are true."""
+    verdicts: Counter[str] = Counter()
+    for result in results:
+        verdicts.update(result.verdicts)
+    counts = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
+    return f"{verdicts.total()} errors: {counts or 'none'}."
+
+
 def reasons(results: list[Result], count: int) -> str:
     """List the most frequent reasons for `unknown`, names in them left out."""
     total: Counter[str] = Counter()
     for result in results:
         total.update(result.audit.reasons)
-    return "\n".join(f"{number:6}  {reason}" for reason, number in total.most_common(count))
+    lines = [f"| {number} | {reason} |" for reason, number in total.most_common(count)]
+    return "\n".join(["| times | reason for `unknown` |", "| --- | --- |", *lines])
+
+
+def write_readme(results: list[Result], count: int) -> None:
+    """Put the results into README.md, after the line that announces them."""
+    text = README.read_text(encoding="utf-8").partition(RESULTS)[0]
+    parts = [text + RESULTS, table(results), summary(results), reasons(results, count)]
+    README.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
 def write_raw(results: list[Result], directory: Path) -> None:
@@ -114,15 +134,14 @@ def write_raw(results: list[Result], directory: Path) -> None:
 def parse_arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("packages", nargs="*", default=PACKAGES, help="which packages (default: all nine)")
-    parser.add_argument(
-        "--site-packages", type=Path, help="where they are (default: where this interpreter finds them)"
-    )
-    parser.add_argument("--raw", type=Path, help="write every error and every reason into this directory")
-    parser.add_argument("--reasons", type=int, default=10, help="how many reasons for unknown to list")
-    parser.add_argument(
-        "--check-judgements", action="store_true", help="list errors without a judgement; exit 1 if any"
-    )
+    add = parser.add_argument
+    add("packages", nargs="*", default=PACKAGES, help="which packages (default: all nine)")
+    add("--site-packages", type=Path, help="where they are (default: where this interpreter finds them)")
+    add("--select", default="", help="rules or families to run, as for `jaxaudit check` (default: all)")
+    add("--raw", type=Path, help="write every error and every reason into this directory")
+    add("--reasons", type=int, default=10, help="how many reasons for unknown to list")
+    add("--write", action="store_true", help="put the results into README.md")
+    add("--check-judgements", action="store_true", help="list errors without a judgement; exit 1 if any")
     return parser.parse_args()
 
 
@@ -136,9 +155,10 @@ def main() -> int:
         if directory is None:
             print(f"{name} is not installed", file=sys.stderr)
             continue
-        results.append(measure(name, directory, judged))
-    print(table(results))
-    print(f"\nmost frequent reasons for unknown:\n{reasons(results, options.reasons)}")
+        results.append(measure(name, directory, options.select, judged))
+    print(table(results), summary(results), reasons(results, options.reasons), sep="\n\n")
+    if options.write:
+        write_readme(results, options.reasons)
     if options.raw:
         write_raw(results, options.raw)
     for result in results:

@@ -78,12 +78,17 @@ def without_comments(path: Path) -> str:
     return "\n".join(["", *(MARK.sub("", line).rstrip() for line in lines)]) + "\n"
 
 
-@cache
-def audited(path: Path) -> Report:
-    """Audit one program for the random rules; a fault of the tool itself fails the caller."""
-    outcome = audit_text("program.py", without_comments(path).encode(), Config(select=(FAMILY,)))
+def audit_source(source: str) -> Report:
+    """Audit some source for the random rules; a fault of the tool itself fails the caller."""
+    outcome = audit_text("program.py", source.encode(), Config(select=(FAMILY,)))
     assert not outcome.faults, outcome.faults
     return outcome.report
+
+
+@cache
+def audited(path: Path) -> Report:
+    """Audit one program for the random rules."""
+    return audit_source(without_comments(path))
 
 
 def misplaced(program: Program, report: Report) -> list[str]:
