@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
 
+from jaxaudit.analyses.labels import Labels
+
 _MOST_TERMS = 12
 """Longer polynomials are given up: nobody writes such a size on purpose."""
 
@@ -40,9 +42,13 @@ Terms = tuple[tuple[Monomial, int], ...]
 
 @dataclass(frozen=True)
 class Dim:
-    """A polynomial in normal form; `terms` is None for a size nothing is known of."""
+    """A polynomial in normal form; `terms` is None for a size nothing is known of.
+
+    Labels say what the axis of this size is. They go with the dim wherever it is moved and are lost in arithmetic.
+    """
 
     terms: Terms | None
+    labels: Labels = frozenset()
 
     @cached_property
     def constant(self) -> int | None:
@@ -65,6 +71,16 @@ class Dim:
                 yield atom
                 for part in atom.parts or ():
                     yield from part.atoms()
+
+    def labelled(self, labels: Labels) -> Dim:
+        """Give the same size with further labels; an axis of size one is nobody's in particular."""
+        if not labels or labels <= self.labels or self.constant in (-1, 0, 1):
+            return self
+        return Dim(self.terms, self.labels | labels)
+
+    def plain(self) -> Dim:
+        """Give the same size without labels."""
+        return Dim(self.terms) if self.labels else self
 
     def __add__(self, other: Dim) -> Dim:
         return _combine(self, other, 1)
@@ -120,6 +136,13 @@ def differ(first: Dim, second: Dim) -> bool:
         return False
     monomial, _ = gap[0]
     return all(atom.kind == "size" for atom in monomial)
+
+
+def either(first: Dim, second: Dim) -> Dim:
+    """Give what two paths leave: the size they agree on, with the labels that both give it."""
+    if first == second:
+        return first
+    return Dim(first.terms, first.labels & second.labels) if same(first, second) else UNKNOWN
 
 
 def product(dims: Iterable[Dim]) -> Dim:

@@ -57,6 +57,27 @@ class Exit(Enum):
     """To the next turn of the enclosing loop."""
 
 
+class Size(int):
+    """An integer constant that goes by a name: `NUM_ENVS = 8`, `{"num_steps": 64}`, `def f(width=16)`.
+
+    It is the integer in every respect. Two sizes of one `scope` (a module, a dict, a parameter list) with different
+    names are two things to the author, whatever their values.
+    """
+
+    name: str
+    scope: str
+
+    def __new__(cls, number: int, name: str, scope: str) -> Size:
+        """Make a size."""
+        made = super().__new__(cls, number)
+        made.name = name
+        made.scope = scope
+        return made
+
+    def __repr__(self) -> str:
+        return int.__repr__(self)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Op:
     """One step: takes operands, makes results, and may hold regions. Its name is a row of `ir.ops.VOCABULARY`."""

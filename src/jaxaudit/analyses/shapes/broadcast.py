@@ -39,7 +39,9 @@ def _pair(first: Dims, second: Dims) -> tuple[Dims, Fit]:
 
 def meet(left: Dim, right: Dim) -> tuple[Dim, Fit]:
     """Broadcast two sizes."""
-    if same(left, right) or right == ONE:
+    if same(left, right):
+        return left.labelled(right.labels), Fit.FITS
+    if right == ONE:
         return left, Fit.FITS
     if left == ONE:
         return right, Fit.FITS

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant, variable
+from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant, either, variable
 from jaxaudit.ir import ArrayType, Value
 
 Dims = tuple[Dim, ...]
@@ -35,6 +35,8 @@ class ShapeFact:
     """A name for an object nothing is known of; equal symbols are one object."""
     born: int = 0
     """Where the symbol came into being."""
+    parts: tuple[ShapeFact, ...] | None = None
+    """The leaves of a container that is seen as one value, in order."""
     layer: tuple[str, tuple[Dim, ...] | None] | None = None
     """A layer of a neural network library: its class, and the sizes it gives its output."""
 
@@ -93,18 +95,16 @@ def join(first: ShapeFact, second: ShapeFact) -> ShapeFact:
         return first
     if first.items is not None and second.items is not None and len(first.items) == len(second.items):
         return sequence(tuple(join(a, b) for a, b in zip(first.items, second.items, strict=True)))
+    if first.parts is not None and second.parts is not None and len(first.parts) == len(second.parts):
+        return ShapeFact(parts=tuple(join(a, b) for a, b in zip(first.parts, second.parts, strict=True)))
     if first.dims is None or second.dims is None or len(first.dims) != len(second.dims):
         return NOTHING
     alike = first.dtype == second.dtype and first.weak == second.weak
     number = None
     if first.number is not None and second.number is not None:
-        number = _either(first.number, second.number)
-    dims = tuple(_either(a, b) for a, b in zip(first.dims, second.dims, strict=True))
+        number = either(first.number, second.number)
+    dims = tuple(either(a, b) for a, b in zip(first.dims, second.dims, strict=True))
     return ShapeFact(dims, first.dtype if alike else None, first.weak and alike, number)
-
-
-def _either(first: Dim, second: Dim) -> Dim:
-    return first if first == second else UNKNOWN
 
 
 def named(fact: ShapeFact, value: Value) -> ShapeFact:
@@ -122,7 +122,7 @@ def _named(fact: ShapeFact, name: str, tag: str, born: int) -> ShapeFact:
     if fact.items is not None:
         items = (_named(item, f"{name}[{i}]", tag, born) for i, item in enumerate(fact.items))
         return replace(fact, items=tuple(items))
-    if fact.symbol or fact.layer is not None or fact.each is not None:
+    if fact.symbol or fact.layer is not None or fact.each is not None or fact.parts is not None:
         return fact
     return ShapeFact(symbol=f"{name}{tag}", born=born)
 
@@ -144,7 +144,7 @@ def atoms_of(fact: ShapeFact) -> Iterator[Atom]:
     """Give every variable a fact speaks of, symbols included."""
     for dim in (*(fact.dims or ()), *((fact.number,) if fact.number is not None else ())):
         yield from dim.atoms()
-    for item in (*(fact.items or ()), *((fact.each,) if fact.each is not None else ())):
+    for item in (*(fact.items or ()), *(fact.parts or ()), *((fact.each,) if fact.each is not None else ())):
         yield from atoms_of(item)
     if fact.symbol:
         yield Atom(fact.symbol, None, "number", fact.born)
@@ -163,6 +163,8 @@ def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
         return replace(fact, dims=tuple(map(kept, fact.dims)), number=number)
     if fact.items is not None:
         return sequence(tuple(forget(item, stays) for item in fact.items))
+    if fact.parts is not None:
+        return ShapeFact(parts=tuple(forget(part, stays) for part in fact.parts))
     return replace(fact, each=forget(fact.each, stays)) if fact.each is not None else NOTHING
 
 

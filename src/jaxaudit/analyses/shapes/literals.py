@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from jaxaudit.analyses.dims import UNKNOWN, constant, same
+from jaxaudit.analyses.labels import size_labels
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number, integer, sequence
 from jaxaudit.ir import Argument, Value
 
@@ -16,7 +17,7 @@ def literal(argument: Argument, read: Callable[[Value], ShapeFact]) -> ShapeFact
     if isinstance(argument, bool):
         return array((), "bool")
     if isinstance(argument, int):
-        return integer(constant(argument))
+        return integer(constant(argument).labelled(size_labels(argument)))
     if isinstance(argument, float):
         return array((), "float32", weak=True)
     if isinstance(argument, complex):

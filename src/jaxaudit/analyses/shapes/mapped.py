@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim
 from jaxaudit.analyses.domain import Read
+from jaxaudit.analyses.labels import made_by
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.analyses.shapes.transfer.look import Look
@@ -65,7 +66,7 @@ def axes_of(op: Op) -> tuple[object, ...]:
 
 def leave(op: Op, look: Look) -> Sequence[ShapeFact]:
     """Put the mapped axis on each result, where `out_axes` wants it."""
-    size = mapped_size(op, look.read)
+    size = mapped_size(op, look.read).labelled(made_by("vmap", op))
     results = op.regions[0].results
     out = _out_axes(op, len(results))
     facts = [look.read(value) for value in results]
@@ -88,11 +89,14 @@ def _out_axes(op: Op, count: int) -> Sequence[Argument]:
 
 def mapped_size(op: Op, read: Read[ShapeFact]) -> Dim:
     """Give the size of the mapped axis."""
+    found: Dim | None = None
     for value, axis in zip(op.operands, axes_of(op), strict=True):
         fact = read(value)
         place = place_of(axis, fact.rank) if isinstance(axis, int) else None
         if fact.dims is not None and place is not None:
-            return fact.dims[place]
+            found = fact.dims[place] if found is None else found.labelled(fact.dims[place].labels)
+    if found is not None:
+        return found
     options = op.attrs.get("options")
     given = options.get("axis_size") if isinstance(options, Mapping) else None
     number = None if given is None else as_number(literal(given, read))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim
 from jaxaudit.analyses.domain import Read
+from jaxaudit.analyses.labels import made_by
 from jaxaudit.analyses.shapes import mapped
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, atoms_of, forget, join
 from jaxaudit.analyses.shapes.literals import literal
@@ -76,7 +77,7 @@ def _scanned(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
 def _after_scan(op: Op, look: Look) -> Facts:
     count = carry_count(op)
     region = op.regions[0]
-    length = scan_length(op, look.read)
+    length = scan_length(op, look.read).labelled(made_by("scan", op))
     ys = [mapped.with_axis(look.read(value), 0, length) for value in region.results[count:]]
     return [*_after_carry(region.params[:count], region, look), *ys]
 
@@ -89,10 +90,9 @@ def carry_count(op: Op) -> int:
 
 def scan_length(op: Op, read: Read[ShapeFact]) -> Dim:
     """Give how many turns a scan takes, from its inputs or from `length`."""
-    for value in op.operands[carry_count(op) :]:
-        dims = read(value).dims
-        if dims:
-            return dims[0]
+    sizes = [dims[0] for value in op.operands[carry_count(op) :] if (dims := read(value).dims)]
+    if sizes:
+        return sizes[0].labelled(frozenset().union(*(size.labels for size in sizes)))
     given = stated_length(op, read)
     return UNKNOWN if given is None else given
 
@@ -183,6 +183,25 @@ def _elements(op: Op, look: Look) -> Facts:
     return [look.read(value) for value in op.operands]
 
 
+_ELEMENTWISE = ("array.map", "array.select", "array.convert", "grad.stop", "py.return", "py.const")
+
+
+def _after_leaves(op: Op, look: Look) -> Facts:
+    """A function that works elementwise on every leaf of a tree keeps the shape of each."""
+    count = len(op.regions[0].results)
+    made = [NOTHING] * count
+    parts = look.read(op.operands[0]).parts if op.operands else None
+    if parts is None or len(parts) != len(op.results) - count or not _is_elementwise(op.regions[0]):
+        return made
+    return [*made, *(ShapeFact(part.dims) for part in parts)]
+
+
+def _is_elementwise(region: Region) -> bool:
+    return bool(region.params) and all(
+        step.name in _ELEMENTWISE or step.text("function").endswith("_like") for step in region.ops
+    )
+
+
 Enter = Callable[[Op, Region, Read[ShapeFact], int], Facts]
 Leave = Callable[[Op, Look], Facts]
 
@@ -210,5 +229,6 @@ _LEAVE: Mapping[str, Leave] = {
     "pmap": mapped.leave,
     "map": mapped.leave_map,
     "associative_scan": _elements,
+    "tree.map": _after_leaves,
     **dict.fromkeys(_PYTHON_LOOPS, _after_turns),
 }

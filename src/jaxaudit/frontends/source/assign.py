@@ -9,7 +9,7 @@ from jaxaudit.frontends.source import attributes, bindings, subscripts
 from jaxaudit.frontends.source.arguments import known_items
 from jaxaudit.frontends.source.expressions import apply_binary, look_up
 from jaxaudit.frontends.source.structure import argument, materialise, rebuild
-from jaxaudit.frontends.source.values import Abstract, Const, Leaf, ListBox, Ref, Sequence, named
+from jaxaudit.frontends.source.values import Abstract, Const, Leaf, ListBox, Ref, Sequence, named, sized
 from jaxaudit.ir import Exit
 from jaxaudit.spans import Span
 
@@ -84,8 +84,8 @@ def assign(it: Interpreter, target: ast.expr, value: Abstract, span: Span) -> No
 
 def bind_name(it: Interpreter, identifier: str, value: Abstract, span: Span, *, augmented: bool = False) -> None:
     """Bind a value to a variable of the open frame, or to the one that `global` or `nonlocal` names."""
-    named(value, identifier)
     frame = it.frame
+    value = sized(named(value, identifier), identifier, frame.place)
     if identifier in frame.global_names:
         attrs: dict[str, object] = {"name": identifier, "owner": frame.module.name, "augmented": augmented}
         it.emit("py.store_global", span, {"value": argument(it, value, span)}, attrs, results=0)

@@ -47,6 +47,12 @@ class Frame:
     captured: frozenset[str] = frozenset()
     """Variables that inner functions read and that are bound more than once."""
 
+    @property
+    def place(self) -> str:
+        """A name for this scope that no other has."""
+        line = "" if self.function is None else self.function.node.lineno
+        return f"{self.module.path}:{self.name}:{line}"
+
     def enclosing(self) -> Frame | None:
         """Give the next scope that names are looked up in (class bodies are not)."""
         scope = self.parent

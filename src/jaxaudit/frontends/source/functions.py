@@ -15,7 +15,17 @@ from jaxaudit.frontends.source.frames import Frame, declarations, rebound_captur
 from jaxaudit.frontends.source.regions import Parametrised, is_closed, leaves_in_order, parametrise, with_leaves
 from jaxaudit.frontends.source.signatures import closed, signature
 from jaxaudit.frontends.source.structure import leaves
-from jaxaudit.frontends.source.values import NONE, Abstract, DictBox, FunctionValue, Leaf, ListBox, Ref, Sequence
+from jaxaudit.frontends.source.values import (
+    NONE,
+    Abstract,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    ListBox,
+    Ref,
+    Sequence,
+    sized,
+)
 from jaxaudit.ir import Exit, Region
 from jaxaudit.spans import Span, span_of
 
@@ -221,7 +231,8 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
     outer, it.frame = it.frame, frame
     it.active.append(node)
     try:
-        frame.env.update(_named(bind(it, node.args, function.defaults, given, node)))
+        bound = _named(bind(it, node.args, function.defaults, given, node))
+        frame.env.update((name, sized(value, name, frame.place)) for name, value in bound.items())
         bindings.note_parameters(it, function, frame.env)
         return _body(it, function, frame)
     finally:

@@ -11,7 +11,7 @@ from jaxaudit.frontends.source.elements import element, trip_count
 from jaxaudit.frontends.source.folding import truth
 from jaxaudit.frontends.source.loops import Loop, assigned_names
 from jaxaudit.frontends.source.structure import leaves, materialise, rebuild
-from jaxaudit.frontends.source.values import Abstract, Const, DictBox, Leaf, ListBox, Ref, Sequence, TupleValue
+from jaxaudit.frontends.source.values import Abstract, Const, DictBox, Leaf, ListBox, Ref, Sequence, TupleValue, sized
 from jaxaudit.ir import Exit, Value
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def dict_(it: Interpreter, node: ast.Dict) -> Abstract:
             continue
         key = it.evaluate(key_node)
         if isinstance(key, Const) and isinstance(key.value, str | int | float | bytes | bool | None):
-            entries[key.value] = value
+            entries[key.value] = sized(value, str(key.value), f"{it.frame.place}:{node.lineno}:dict")
         else:
             others.extend((*leaves(it, key), *leaves(it, value)))
     rest = None

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.source.assign import assign
 from jaxaudit.frontends.source.branches import join
 from jaxaudit.frontends.source.elements import element, trip_count
 from jaxaudit.frontends.source.folding import truth
 from jaxaudit.frontends.source.frames import Env, LoopExits
-from jaxaudit.frontends.source.structure import kind_of, materialise, same
+from jaxaudit.frontends.source.structure import kind_of, materialise, rebuild, same
 from jaxaudit.frontends.source.values import (
     Abstract,
     Box,
     Const,
+    DictBox,
     Leaf,
+    ListBox,
     ObjectBox,
     OpaqueBox,
     Record,
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpreter import Interpreter
 
 _ATTEMPTS = 4
+_MOST_PARTS = 64
+"""A container with more parts than this is carried as one value."""
 
 
 def for_(it: Interpreter, node: ast.For | ast.AsyncFor) -> Exit:
@@ -115,6 +119,7 @@ class Loop:
         self.it, self.op, self.span, self.names, self.attrs = it, op, span, names, attrs
         self.opaque: dict[str, int] = {}
         self.havoc: set[int] = set()
+        self.split: dict[int, tuple[str, Box]] = {}
         self.before: Env = dict(it.frame.env)
         self.reads = it.reads()
         self.returned, self.yielded = len(it.frame.returns), len(it.frame.yields)
@@ -146,7 +151,8 @@ class Loop:
         entered = (it.builder.newest, it.heap.newest)
         index = it.builder.value(self.span, "")
         head = _Head(it, self.span)
-        heads = {name: head.of(self.before[name], self.opaque.get(name, 0)) for name in self._carried()}
+        heads = {name: head.carried(name, self.before[name], self.opaque.get(name, 0)) for name in self._carried()}
+        self.split = head.split
         it.heap.begin()
         boxes = {id_: head.box(Ref(id_)) for id_ in sorted(self.havoc)}
         for id_, box in boxes.items():
@@ -159,8 +165,9 @@ class Loop:
             attempt.entered = entered
             self._end_turn(attempt, leaving)
             attempt.extra = [] if collect is None else collect()
-        changed = it.heap.undo()
-        attempt.unstable_boxes = set(changed) - self.havoc
+        changed = set(it.heap.undo())
+        attempt.unstable_names |= {name for id_, (name, _) in self.split.items() if id_ in changed}
+        attempt.unstable_boxes = changed - self.havoc - self.split.keys()
         return attempt
 
     def _carried(self) -> list[str]:
@@ -190,7 +197,15 @@ class Loop:
             return self._match_all(head.items, end.items, nexts)
         if isinstance(head, Record) and isinstance(end, Record) and head.cls is end.cls:
             return self._match_all(head.items, end.items, nexts)
+        if isinstance(head, Ref) and head.id in self.split:
+            return self._match_parts(parts_of(self.split[head.id][1]), end, nexts)
         return same(head, end)
+
+    def _match_parts(self, heads: Mapping[Any, Abstract] | None, end: Abstract, nexts: list[Value]) -> bool:
+        ends = parts_of(self.it.heap[end]) if isinstance(end, Ref) else None
+        if heads is None or ends is None or list(heads) != list(ends):
+            return False
+        return self._match_all(heads.values(), ends.values(), nexts)
 
     def _match_all(self, heads: Iterable[Abstract], ends: Iterable[Abstract], nexts: list[Value]) -> bool:
         # Every part is matched even after one failed, so that each leaf of the head gets its value.
@@ -220,7 +235,7 @@ class Loop:
             regions=(attempt.region,),
         )
         outside = dict(zip(attempt.params, after, strict=True))
-        env = {**it.frame.env, **{name: _renamed(head, outside) for name, head in attempt.heads.items()}}
+        env = {**it.frame.env, **{name: self._after(head, outside) for name, head in attempt.heads.items()}}
         for name in self._carried():
             late = [exit_env[name] for exit_env in attempt.exits.breaks if name in exit_env]
             if late:
@@ -228,6 +243,39 @@ class Loop:
         it.frame.env = env
         for id_, box in attempt.boxes.items():
             it.heap[Ref(id_)] = _renamed_box(box, outside)
+
+    def _after(self, head: Abstract, outside: dict[Value, Value]) -> Abstract:
+        """Give what a variable holds after the loop; a container that was carried in parts is made anew."""
+        renewed = _renamed(head, outside)
+        return rebuild(renewed, lambda leaf: _as_leaf(leaf, outside), self.it) if self._is_split(head) else renewed
+
+    def _is_split(self, head: Abstract) -> bool:
+        if isinstance(head, TupleValue | Record):
+            return any(self._is_split(item) for item in head.items)
+        return isinstance(head, Ref) and head.id in self.split
+
+
+def parts_of(box: Box) -> Mapping[Any, Abstract] | None:
+    """Give the parts of a container that a loop can carry one by one; None where it cannot."""
+    match box:
+        case DictBox(entries=entries, rest=None):
+            return {(type(box), key): part for key, part in entries.items()}
+        case ListBox(items=items, kind="list"):
+            return {(type(box), at): part for at, part in enumerate(items)}
+        case ObjectBox(cls=cls, attrs=attrs, value=None):
+            return {(id(cls), name): part for name, part in attrs.items()}
+    return None
+
+
+def _with_parts(box: Box, parts: list[Abstract]) -> Box:
+    match box:
+        case DictBox(entries=entries):
+            return DictBox(dict(zip(entries, parts, strict=True)))
+        case ListBox(kind=kind):
+            return ListBox(tuple(parts), kind)
+        case ObjectBox(cls=cls, attrs=attrs):
+            return ObjectBox(cls, dict(zip(attrs, parts, strict=True)))
+    return box
 
 
 class _Head:
@@ -237,6 +285,12 @@ class _Head:
         self.it, self.span = it, span
         self.initial: list[Value] = []
         self.params: list[Value] = []
+        self.split: dict[int, tuple[str, Box]] = {}
+        """The containers that are carried in parts, with the variable that holds each."""
+
+    def carried(self, name: str, value: Abstract, opacity: int) -> Abstract:
+        """Give the head of a variable: exact, then in parts, then with opaque parts, at last as one leaf."""
+        return self.of(value, opacity, name)
 
     def leaf(self, value: Abstract) -> Leaf:
         initial = materialise(self.it, value, self.span)
@@ -244,15 +298,28 @@ class _Head:
         self.params.append(self.it.builder.value(initial.span, initial.name))
         return Leaf(self.params[-1], value.cls if isinstance(value, Leaf) else "")
 
-    def of(self, value: Abstract, opacity: int) -> Abstract:
-        """Give the head of one value: exact at first, then with all but tuples opaque, at last as one leaf."""
-        if opacity > 1 or isinstance(value, Leaf | Const):
+    def of(self, value: Abstract, opacity: int, name: str = "") -> Abstract:
+        """Give the head of one value: exact at first, then in parts, then with opaque parts, at last as one leaf."""
+        if opacity > 2 or isinstance(value, Leaf | Const):
             return self.leaf(value)
         if isinstance(value, TupleValue):
-            return TupleValue(tuple([self.of(item, opacity) for item in value.items]))
+            return TupleValue(tuple([self.of(item, opacity, name) for item in value.items]))
         if isinstance(value, Record):
-            return Record(value.cls, tuple([self.of(item, opacity) for item in value.items]))
+            return Record(value.cls, tuple([self.of(item, opacity, name) for item in value.items]))
+        if opacity == 1 and name and isinstance(value, Ref):
+            return self.in_parts(value, name)
         return self.leaf(value) if opacity else value
+
+    def in_parts(self, ref: Ref, name: str) -> Abstract:
+        """Give a container of which every part that may change is a parameter of its own."""
+        box = self.it.heap[ref]
+        parts = parts_of(box)
+        if parts is None or not 0 < len(parts) <= _MOST_PARTS:
+            return self.leaf(ref)
+        made = _with_parts(box, [self.of(part, 1, name) for part in parts.values()])
+        new = self.it.heap.new(made)
+        self.split[new.id] = (name, made)
+        return new
 
     def box(self, ref: Ref) -> Box:
         box = self.it.heap[ref]
@@ -270,6 +337,10 @@ def _renamed(value: Abstract, names: dict[Value, Value]) -> Abstract:
     if isinstance(value, Record):
         return Record(value.cls, tuple([_renamed(item, names) for item in value.items]))
     return value
+
+
+def _as_leaf(leaf: Leaf, names: dict[Value, Value]) -> Leaf:
+    return Leaf(names.get(leaf.value, leaf.value), leaf.cls)
 
 
 def _renamed_box(box: Box, names: dict[Value, Value]) -> Box:

@@ -23,6 +23,7 @@ from jaxaudit.frontends.source.values import (
     Transformed,
     TupleValue,
 )
+from jaxaudit.ir import Size
 
 
 def _never(ref: Ref) -> bool:
@@ -37,6 +38,8 @@ def signature(value: Abstract, box: Callable[[Ref], bool] = _never) -> Hashable 
     match value:
         case Leaf(cls=cls):
             return ("leaf", cls)
+        case Const(value=Size() as size):
+            return ("constant", "int", repr(size), size.name, size.scope)
         case Const(value=constant):
             return ("constant", type(constant).__name__, repr(constant))
         case Library(name=name):

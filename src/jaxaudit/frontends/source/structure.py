@@ -27,7 +27,7 @@ from jaxaudit.frontends.source.values import (
     Transformed,
     TupleValue,
 )
-from jaxaudit.ir import Argument, Symbol, Value
+from jaxaudit.ir import Argument, Size, Symbol, Value
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def same(left: Abstract, right: Abstract) -> bool:
     if type(left) is not type(right):
         return False
     if isinstance(left, Const) and isinstance(right, Const):
-        return type(left.value) is type(right.value) and left.value == right.value
+        return _kind(left.value) is _kind(right.value) and left.value == right.value
     if isinstance(left, Leaf) and isinstance(right, Leaf):
         return left.value is right.value
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):
@@ -259,3 +259,7 @@ def same(left: Abstract, right: Abstract) -> bool:
     if isinstance(left, FunctionValue) and isinstance(right, FunctionValue):
         return left.node is right.node and left.frame is right.frame
     return left == right
+
+
+def _kind(constant: object) -> type:
+    return int if isinstance(constant, Size) else type(constant)

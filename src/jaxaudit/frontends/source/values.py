@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union
 
-from jaxaudit.ir import Value
+from jaxaudit.ir import Size, Value
 from jaxaudit.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
@@ -225,6 +225,13 @@ Abstract = Union[  # noqa: UP007 - a string-free alias of classes defined above
 ]
 
 NONE = Const(None)
+
+
+def sized(value: Abstract, name: str, scope: str) -> Abstract:
+    """Give an integer constant the first name it goes by; zero and one say nothing about sizes."""
+    if isinstance(value, Const) and type(value.value) is int and value.value > 1:
+        return Const(Size(value.value, name, scope))
+    return value
 
 
 def named(value: Abstract, name: str) -> Abstract:

@@ -49,7 +49,7 @@ def _arange(look: Look) -> ShapeFact:
         start, stop = ShapeFact(), start
     first = constant(0) if start == ShapeFact() else as_number(start)
     last = as_number(stop)
-    size = UNKNOWN if first is None or last is None else last - first
+    size = UNKNOWN if first is None or last is None else last if first == constant(0) else last - first
     if size.constant is not None and size.constant < 0:
         size = constant(0)
     whole = all(fact.number is not None for fact in (start, stop) if fact != ShapeFact())

@@ -133,8 +133,10 @@ def sliced(size: Dim, part: Mapping[str, Argument], look: Look) -> Dim:
     if step not in (None, 1, -1):
         return _stepped(size, part)
     start, stop = part.get("start"), part.get("stop")
+    if start is None and stop is None:
+        return size
     if step == -1:
-        return size if start is None and stop is None else UNKNOWN
+        return UNKNOWN
     first, last = _bound(start, ZERO, size, look), _bound(stop, size, size, look)
     if first is None or last is None:
         return UNKNOWN

@@ -172,7 +172,7 @@ def _container(look: Look) -> ShapeFact:
     operands = look.op.operands
     if look.op.text("kind") == "sequence" and len(operands) == 1:
         return ShapeFact(each=look.read(operands[0]))
-    return NOTHING
+    return ShapeFact(parts=tuple(look.read(value) for value in operands)) if operands else NOTHING
 
 
 def _shape(look: Look) -> ShapeFact:

@@ -1,0 +1,61 @@
+"""Labels: what is known of an axis besides its size.
+
+A label is soft evidence. One axis may have several (`NUM_ENVS` where it was made, `batch` where it was annotated), and
+two axes that meet share theirs from then on. Only labels of one scope can contradict each other: whoever writes
+`STEPS = 16` and `CHANNELS = 16` side by side means two things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from jaxaudit.ir import Op, Size
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """One thing that is known of an axis."""
+
+    kind: str
+    """`size`: its size was given by a constant of this name; `declared`: somebody wrote that this is its name; `vmap`
+    or `scan`: this op made it by collecting what its body gave in every turn."""
+    name: str = ""
+    scope: str = ""
+    op: Op | None = None
+
+
+Labels: TypeAlias = frozenset[Label]
+
+
+def size_labels(number: object) -> Labels:
+    """Give the label of a named constant; none for other numbers."""
+    return frozenset((Label("size", number.name, number.scope),)) if isinstance(number, Size) else frozenset()
+
+
+def made_by(kind: str, op: Op) -> Labels:
+    """Give the label of an axis that an op made."""
+    return frozenset((Label(kind, op=op),))
+
+
+def named(labels: Labels) -> Iterator[Label]:
+    """Give the labels that are names."""
+    return (label for label in labels if label.kind in ("size", "declared"))
+
+
+def related(first: Labels, second: Labels) -> bool:
+    """Tell whether two axes share a name, whoever gave it."""
+    return not _names(first).isdisjoint(_names(second))
+
+
+def _names(labels: Labels) -> set[str]:
+    return {label.name.lower() for label in named(labels)}
+
+
+def contradiction(first: Labels, second: Labels) -> tuple[Label, Label] | None:
+    """Give two names of one scope by which two axes are different things; None where nothing says so."""
+    if related(first, second):
+        return None
+    pairs = ((a, b) for a in named(first) for b in named(second) if (a.kind, a.scope) == (b.kind, b.scope))
+    return min(pairs, key=lambda pair: (pair[0].name, pair[1].name), default=None)
