@@ -1,0 +1,133 @@
+"""The rule `axis-conflict`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Context, Shapes
+from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.merge import strongest
+
+_DEEDS = {
+    "array.map": "cannot be broadcast together",
+    "array.select": "cannot be broadcast together",
+    "array.dot": "cannot be multiplied",
+    "array.join": "cannot be joined",
+}
+
+
+class AxisConflict(Rule):
+    """Arrays meet whose sizes cannot go together.
+
+    ## What it does
+
+    Compares the sizes of the axes that meet wherever arrays are combined: arithmetic, matrix products, `einsum`,
+    `concatenate` and `stack`, `reshape`, reductions over an axis that is not there. Sizes may be symbols:
+    `x[1:] + x` is a conflict for every `x`.
+
+    ## Why is this bad?
+
+    JAX raises `TypeError` or `ValueError`, but only once this line is traced: perhaps after an hour of compiling, or
+    in the branch that nobody has run yet.
+
+    ## Example
+
+    ```python
+    jnp.ones((8, 3)) @ jnp.ones((8, 4))
+    ```
+
+    ## Use instead
+
+    ```python
+    jnp.ones((8, 3)).T @ jnp.ones((8, 4))
+    ```
+
+    ## When it cannot tell
+
+    When a rank or size is not known, or when two unknown sizes meet.
+    """
+
+    name = "axis-conflict"
+    family = "axes"
+    summary = "Arrays meet whose sizes cannot go together, which raises an error."
+    needs = ("shapes",)
+
+    valid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def f(x):
+                rows, columns = x.shape
+                return x + jnp.zeros((rows, columns)), x @ jnp.ones((columns, 3)), x.reshape(rows * columns)
+            """,
+            "symbolic sizes",
+        ),
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def f(x, y):
+                return x[1:] - x[:-1], jnp.concatenate([x, y]), x.reshape(-1, 3)
+            """,
+            "nothing known to clash",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def f():
+                x = jnp.ones((8, 3))
+                y = x + jnp.ones((4, 3))  #!
+                z = x @ jnp.ones((8, 4))  #!
+                return y, z, jnp.stack([x, x.T]), x.reshape(5, 5), x.sum(axis=2)  #!
+            """,
+            "known sizes",
+        ),
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def f(x):
+                rows, columns = x.shape
+                return x[1:] + x  #!
+            """,
+            "whatever the size",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every op in which sizes meet."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        yield from strongest(one for op in program.walk() for one in _judge(op, shapes.contexts(op)))
+
+
+def _judge(op: Op, contexts: Sequence[Context]) -> Iterator[Obligation]:
+    met = [context for context in contexts if context.fit is not None]
+    clash = next((context for context in met if context.fit is Fit.CLASHES), None)
+    if clash is not None:
+        yield _conflict(op, clash)
+    elif met and all(context.fit is Fit.FITS for context in met):
+        yield Obligation(AxisConflict.name, op.span, Verdict.PROVED, "the sizes that meet here are equal or 1")
+    elif met:
+        yield Obligation(AxisConflict.name, op.span, Verdict.UNKNOWN, "not all sizes that meet here are known")
+
+
+def _conflict(op: Op, context: Context) -> Obligation:
+    deed = _DEEDS.get(op.name)
+    message = f"{context.clash} {deed}" if deed and " axes" not in context.clash else context.clash
+    return Obligation(
+        AxisConflict.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=message,
+        current="JAX raises an error as soon as this line is traced",
+        expected="the sizes that meet are equal, or one of them is 1",
+        suggestion="check which axis is which: a transpose, an index `[:, None]` or another size may be missing",
+    )

@@ -1,0 +1,105 @@
+"""The rule `bare-squeeze`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.dims import ONE, differ
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Context, Shapes
+from jaxaudit.analyses.shapes.broadcast import shape_text
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Edit, Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.spans import Span
+
+
+class BareSqueeze(Rule):
+    """An array is squeezed without saying which axis.
+
+    ## What it does
+
+    Finds `squeeze()` without an axis where an axis that is meant to stay may have size 1.
+
+    ## Why is this bad?
+
+    `squeeze()` drops every axis of size 1, also the batch axis of a batch that happens to hold one example, or the
+    only environment of a small test. The result then has another rank, and what follows fails or silently broadcasts.
+
+    ## Example
+
+    ```python
+    values = jnp.squeeze(critic(obs))  # (batch, 1), and () for a batch of one
+    ```
+
+    ## Use instead
+
+    ```python
+    values = jnp.squeeze(critic(obs), axis=-1)
+    ```
+
+    ## When it cannot tell
+
+    When nothing is known of the array's shape.
+    """
+
+    name = "bare-squeeze"
+    family = "axes"
+    summary = "`squeeze()` without an axis also drops a batch axis that happens to have size 1."
+    needs = ("shapes",)
+
+    valid = (
+        Example("import jax.numpy as jnp\n\ndef f(x):\n    return jnp.squeeze(x, axis=-1)\n", "an axis is named"),
+        Example("import jax.numpy as jnp\n\ndef f():\n    return jnp.ones((8, 1)).squeeze()\n", "all sizes are known"),
+    )
+    invalid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def f(x):
+                batch, features = x.shape
+                return (x @ jnp.ones((features, 1))).squeeze()  #?
+            """,
+            "the batch may hold one example",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every `squeeze` without an axis."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        bare = (op for op in program.walk() if op.name == "array.squeeze" and _is_bare(op))
+        yield from strongest(_judge(op, context) for op in bare for context in shapes.contexts(op) or (None,))
+
+
+def _is_bare(op: Op) -> bool:
+    return not {"axis", "dimensions", "*", "**"} & set(op.arguments) and "dimensions" not in op.attrs
+
+
+def _judge(op: Op, context: Context | None) -> Obligation:
+    fact = None if context is None else context.of(next(iter(op.arguments.values()), None))
+    if fact is None or fact.dims is None:
+        return Obligation(BareSqueeze.name, op.span, Verdict.UNKNOWN, "nothing is known of the array's shape")
+    if all(dim.constant is not None or differ(dim, ONE) for dim in fact.dims):
+        reason = f"the shape is {shape_text(fact.dims)} here, so it is clear which axes go"
+        return Obligation(BareSqueeze.name, op.span, Verdict.PROVED, reason)
+    last = fact.dims[-1] == ONE
+    return Obligation(
+        BareSqueeze.name,
+        op.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING,
+        message=f"`squeeze()` of {shape_text(fact.dims)} drops every axis that happens to have size 1",
+        current="the rank of the result depends on the sizes: a batch of one loses its axis",
+        expected="only the axis that is meant goes",
+        suggestion="name the axis: `squeeze(axis=-1)`" if last else "name the axis",
+        edits=_edit(op) if last else (),
+    )
+
+
+def _edit(op: Op) -> tuple[Edit, ...]:
+    """Name the axis before the closing parenthesis."""
+    path, _, _, line, column = op.span
+    text = ", axis=-1" if op.text("function").startswith("jax.") else "axis=-1"
+    return (Edit(Span(path, line, column - 1, line, column - 1), text),)

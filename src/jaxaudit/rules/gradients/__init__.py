@@ -1,0 +1,1 @@
+"""Rules about derivatives: what may be differentiated, and what reaches the parameters."""

@@ -1,0 +1,129 @@
+"""The rule `non-scalar-grad`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Context, Shapes
+from jaxaudit.analyses.shapes.broadcast import shape_text
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.merge import strongest
+
+
+class NonScalarGrad(Rule):
+    """The gradient is taken of a function that gives an array.
+
+    ## What it does
+
+    Looks at the shape of what a function gives whose gradient is taken with `grad` or `value_and_grad`.
+
+    ## Why is this bad?
+
+    The gradient is defined for one number. For a loss with one value an example JAX raises `TypeError`; a missing
+    `mean` is the usual cause.
+
+    ## Example
+
+    ```python
+    def loss(w, x, y):
+        return (x @ w - y) ** 2  # (batch,)
+
+
+    jax.grad(loss)(w, x, y)
+    ```
+
+    ## Use instead
+
+    ```python
+    def loss(w, x, y):
+        return jnp.mean((x @ w - y) ** 2)
+    ```
+
+    ## When it cannot tell
+
+    When the shape of the result is not known.
+    """
+
+    name = "non-scalar-grad"
+    family = "gradients"
+    summary = "`grad` is taken of a function that gives an array instead of one number."
+    needs = ("shapes",)
+
+    valid = (
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def loss(w):
+                return jnp.mean(jnp.ones((8, 3)) @ w)
+
+            def step():
+                return jax.grad(loss)(jnp.ones(3))
+            """,
+            "a mean",
+        ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def loss(w):
+                errors = jnp.ones((8, 3)) @ w
+                return errors.sum(), errors
+
+            def step():
+                return jax.value_and_grad(loss, has_aux=True)(jnp.ones(3))
+            """,
+            "arrays beside the loss",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def loss(w):
+                return jnp.ones((8, 3)) @ w
+
+            def step():
+                return jax.grad(loss)(jnp.ones(3))  #!
+            """,
+            "one value an example",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every gradient."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        for op in program.walk():
+            if op.name == "grad" and (loss := _loss(op)) is not None:
+                yield from strongest(_judge(op, loss, context) for context in shapes.contexts(op) or (None,))
+
+
+def _loss(op: Op) -> Value | None:
+    """Give what is differentiated: the only result, or the first where there are others beside it."""
+    results = op.regions[0].results
+    options = op.attrs.get("options")
+    beside = isinstance(options, Mapping) and options.get("has_aux") is True
+    return results[0] if results and (beside or len(results) == 1) else None
+
+
+def _judge(op: Op, loss: Value, context: Context | None) -> Obligation:
+    dims = None if context is None else context.of(loss).dims
+    name = op.text("function").rpartition(".")[2] or "the function"
+    if dims is None:
+        return Obligation(NonScalarGrad.name, op.span, Verdict.UNKNOWN, f"the shape of what `{name}` gives is unknown")
+    if not dims:
+        return Obligation(NonScalarGrad.name, op.span, Verdict.PROVED, f"`{name}` gives one number")
+    return Obligation(
+        NonScalarGrad.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"the gradient is taken of `{name}`, which gives an array of shape {shape_text(dims)}",
+        current="JAX raises TypeError: gradients are defined for functions that give one number",
+        expected="the function gives one number, such as the mean over the batch",
+        steps=(Step(loss.span, f"this has shape {shape_text(dims)}"),),
+        suggestion="reduce the result with `jnp.mean(...)`, or use `jax.jacrev` if every entry's gradient is meant",
+    )

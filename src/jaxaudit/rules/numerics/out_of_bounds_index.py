@@ -1,0 +1,146 @@
+"""The rule `out-of-bounds-index`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.dims import Dim
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Context, Shapes
+from jaxaudit.analyses.shapes.facts import ShapeFact, shown
+from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.ir import Argument, Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.merge import strongest
+
+_READS = ("py.item", "array.at", "array.scatter")
+
+
+class OutOfBoundsIndex(Rule):
+    """An index lies beyond the end of an array.
+
+    ## What it does
+
+    Compares indices that are numbers with the size of the axis they index: constants, and sizes such as `x.shape[0]`
+    with something added.
+
+    ## Why is this bad?
+
+    JAX raises nothing for it. Reading gives the last element instead, and an update is silently dropped.
+
+    ## Example
+
+    ```python
+    last = x[x.shape[0]]
+    ```
+
+    ## Use instead
+
+    ```python
+    last = x[x.shape[0] - 1]
+    ```
+
+    ## When it cannot tell
+
+    When the size of the axis is not known, or the index is computed from data.
+    """
+
+    name = "out-of-bounds-index"
+    family = "numerics"
+    summary = "An index lies beyond the end of an axis; JAX silently takes the last element or drops the update."
+    needs = ("shapes",)
+
+    valid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def f(x):
+                rows = x.shape[0]
+                y = jnp.zeros((rows, 3))
+                return y[rows - 1], y[-1, 2], y[:, :5]
+            """,
+            "within the array",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def f(x):
+                y = jnp.zeros((5, 3))
+                return y[5], y[0, -4]  #!
+            """,
+            "beyond the end",
+        ),
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def f(x):
+                rows, columns = x.shape
+                return x.at[rows].set(0.0)  #!
+            """,
+            "one too far",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every index that is a number."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        for op in program.walk():
+            if op.name in _READS:
+                yield from strongest(one for context in shapes.contexts(op) for one in _judge(op, context))
+
+
+def _judge(op: Op, context: Context) -> Iterator[Obligation]:
+    base, index = context.of(op.arguments.get("base")), op.arguments.get("index")
+    for size, number in _pairs(base, index, context):
+        fit = _within(number, size)
+        if fit is Fit.CLASHES:
+            yield _beyond(op, number, size)
+        elif fit is Fit.FITS:
+            reason = f"index {shown(number)} lies within an axis of size {shown(size)}"
+            yield Obligation(OutOfBoundsIndex.name, op.span, Verdict.PROVED, reason)
+
+
+def _pairs(base: ShapeFact, index: Argument, context: Context) -> Iterator[tuple[Dim, Dim]]:
+    """Pair the axes of an array with the numbers that index them, up to the first part that takes several axes."""
+    if base.dims is None or base.number is not None:
+        return
+    axis = 0
+    for part in index if isinstance(index, tuple) else (index,):
+        if part is None:
+            continue
+        whole = isinstance(part, Mapping)
+        fact = context.of(part)
+        if part == "..." or axis >= len(base.dims) or not (whole or fact.dims == ()):
+            return
+        if not whole and fact.number is not None:
+            yield base.dims[axis], fact.number
+        axis += 1
+
+
+def _within(number: Dim, size: Dim) -> Fit:
+    over = (number - size).constant
+    if over is not None and over >= 0:
+        return Fit.CLASHES
+    if number.constant is not None and number.constant < 0:
+        under = (size + number).constant
+        return Fit.OPEN if under is None else Fit.FITS if under >= 0 else Fit.CLASHES
+    return Fit.FITS if over is not None else Fit.OPEN
+
+
+def _beyond(op: Op, number: Dim, size: Dim) -> Obligation:
+    update = op.name != "py.item"
+    return Obligation(
+        OutOfBoundsIndex.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"index {shown(number)} lies outside an axis of size {shown(size)}",
+        current="JAX silently drops this update" if update else "JAX raises nothing and gives the element at the end",
+        expected=f"an index from 0 to {shown(size)} - 1" if size.constant is None else f"an index below {shown(size)}",
+        suggestion="the last element has index -1",
+    )

@@ -1,0 +1,130 @@
+"""The rule `branch-type-mismatch`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Context, Shapes
+from jaxaudit.analyses.shapes.compare import Match, compare
+from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.merge import strongest
+
+
+class BranchTypeMismatch(Rule):
+    """The branches of a `cond` or `switch` give different types.
+
+    ## What it does
+
+    Compares the shapes and dtypes that the branches of `lax.cond` and `lax.switch` give, leaf by leaf.
+
+    ## Why is this bad?
+
+    Which branch runs is decided on the device, so the result must have one type whichever it is. JAX raises
+    `TypeError` while tracing, even if the other branch would never run.
+
+    ## Example
+
+    ```python
+    jax.lax.cond(done, lambda x: jnp.zeros(3), lambda x: x[None], x)
+    ```
+
+    ## Use instead
+
+    ```python
+    jax.lax.cond(done, lambda x: jnp.zeros_like(x), lambda x: x, x)
+    ```
+
+    ## When it cannot tell
+
+    When the type of a result is not known in one of the branches.
+    """
+
+    name = "branch-type-mismatch"
+    family = "scan"
+    summary = "The branches of a `cond` or `switch` give different shapes or dtypes."
+    needs = ("shapes",)
+
+    valid = (
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def pick(flag):
+                x = jnp.ones((4, 3))
+                return jax.lax.cond(flag, lambda x: jnp.zeros_like(x), lambda x: 2 * x, x)
+            """,
+            "alike",
+        ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def pick(flag):
+                return jax.lax.cond(flag, lambda x: x, lambda x: 0.0, jnp.float32(1))
+            """,
+            "a Python number takes on the other dtype",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def pick(flag):
+                x = jnp.ones((4, 3))
+                return jax.lax.cond(flag, lambda x: x.sum(0), lambda x: x.sum(1), x)  #!
+            """,
+            "other shapes",
+        ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def pick(i):
+                branches = [lambda x: x, lambda x: x.astype(jnp.int32)]
+                return jax.lax.switch(i, branches, jnp.ones(3))  #!
+            """,
+            "other dtypes",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every `cond` and `switch`."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        yield from strongest(
+            _judge(op, context) for op in program.walk() if op.name == "cond" for context in shapes.contexts(op)
+        )
+
+
+def _judge(op: Op, context: Context) -> Obligation:
+    open_leaf = False
+    for column in zip(*(region.results for region in op.regions), strict=False):
+        first = context.of(column[0])
+        for other in column[1:]:
+            match = compare(first, context.of(other), yielding=True)
+            if match.fit is Fit.CLASHES:
+                steps = (Step(column[0].span, "this is one branch's result"), Step(other.span, "and this the other's"))
+                return _mismatch(op, column[0].name or other.name, match, steps)
+            open_leaf = open_leaf or match.fit is Fit.OPEN
+    if open_leaf:
+        reason = "the types that the branches give are not all known"
+        return Obligation(BranchTypeMismatch.name, op.span, Verdict.UNKNOWN, reason)
+    return Obligation(BranchTypeMismatch.name, op.span, Verdict.PROVED, "all branches give the same shapes and dtypes")
+
+
+def _mismatch(op: Op, name: str, match: Match, steps: tuple[Step, ...]) -> Obligation:
+    what = f"`{name}`" if name else "the result"
+    return Obligation(
+        BranchTypeMismatch.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"{what} is {match.first} in one branch and {match.second} in another",
+        current="JAX refuses this: all branches must give the same types",
+        expected=f"every branch gives {match.first}",
+        steps=steps,
+        suggestion="bring both results to one shape and dtype, with `reshape`, `broadcast_to` or `astype`",
+    )

@@ -1,0 +1,116 @@
+"""The rule `initial-carry-mismatch`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.ir import Program
+from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.scan.carries import Carried, carried, finding
+
+
+class InitialCarryMismatch(Rule):
+    """A loop is started with a carry of another type than its body makes.
+
+    ## What it does
+
+    Looks at the leaves of a carry that the body makes anew, without reading the old value, and compares them with what
+    the loop is started with.
+
+    ## Why is this bad?
+
+    What the body makes is right by its own account, so the initial value is what has to change: a scalar where the body
+    gives a matrix, a state without the batch axis. JAX raises `TypeError` at the call of the loop.
+
+    ## Example
+
+    ```python
+    def body(state, x):
+        return jnp.outer(x, x), None  # (3, 3)
+
+
+    jax.lax.scan(body, jnp.zeros(3), xs)  # started with (3,)
+    ```
+
+    ## Use instead
+
+    ```python
+    jax.lax.scan(body, jnp.zeros((3, 3)), xs)
+    ```
+
+    ## When it cannot tell
+
+    When the shape or dtype of the leaf is not known on one side. A leaf that the body makes from its old value is the
+    matter of `carry-type-changes`.
+    """
+
+    name = "initial-carry-mismatch"
+    family = "scan"
+    summary = "A loop starts with a carry of another shape or dtype than its body makes."
+    needs = ("shapes",)
+
+    valid = (
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def run():
+                return jax.lax.scan(lambda last, x: (x, last), jnp.zeros(3), jnp.ones((10, 3)))
+            """,
+            "the same type",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def run():
+                return jax.lax.scan(lambda last, x: (x, last), jnp.zeros(4), jnp.ones((10, 3)))  #!
+            """,
+            "another size",
+        ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def run(matrix):
+                def body(state):
+                    i, v, quotient = state
+                    w = jnp.ones((8, 8)) @ v
+                    return i + 1, w, v.T @ w
+
+                init = (0, jnp.ones((8, 1)), jnp.array(0.0))
+                return jax.lax.while_loop(lambda state: state[0] < 5, body, init)  #!
+            """,
+            "a scalar where the body makes a matrix",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every loop whose body makes part of its carry anew."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        yield from strongest(one for _, leaves in carried(program, shapes) for one in _judge(leaves))
+
+
+def _judge(leaves: Sequence[Carried]) -> Iterator[Obligation]:
+    for leaf in leaves:
+        if leaf.match.fit is Fit.CLASHES and not leaf.kept:
+            yield _mismatch(leaf)
+            return
+
+
+def _mismatch(leaf: Carried) -> Obligation:
+    before, after = leaf.match.first, leaf.match.second
+    return finding(
+        InitialCarryMismatch.name,
+        leaf,
+        f"{leaf.name} starts as {before} but the body makes {after}",
+        f"the loop starts with {leaf.name} as {after}",
+        f"start with {after}, or make the body give {before} back",
+    )
