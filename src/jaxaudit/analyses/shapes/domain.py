@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.analyses.dims import UNKNOWN
 from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.shapes import facts, regions
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, exact, named
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, exact, is_named, named
 from jaxaudit.analyses.shapes.ranks import unpacked_ranks
 from jaxaudit.analyses.shapes.result import Context, Shapes
 from jaxaudit.analyses.shapes.transfer.look import Look
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _MOST_CONTEXTS = 16
 
+_NOTED = frozenset({"scan", "fori", "while", "cond", "grad", "vmap", "pmap"})
+"""Ops with regions whose inside rules compare with their outside."""
+
 
 class ShapesDomain:
     """Shapes and dtypes, by context."""
@@ -36,6 +39,7 @@ class ShapesDomain:
         self.types = program.types
         self.ranks = unpacked_ranks(program)
         self.seen: dict[Op, list[Context]] = {}
+        self._own: dict[Value, ShapeFact] = {}
         self._table = {name: self._wrap(transfer) for name, transfer in TABLE.items()}
 
     @property
@@ -44,7 +48,13 @@ class ShapesDomain:
         return self._table
 
     def unknown(self, value: Value) -> ShapeFact:
-        """Give the exact type where JAX told it, the rank where the code takes the shape apart, else nothing."""
+        """Give the exact type where JAX told it, the rank where the code takes the shape apart, else an identity."""
+        fact = self._own.get(value)
+        if fact is None:
+            fact = self._own[value] = named(self._first(value), value)
+        return fact
+
+    def _first(self, value: Value) -> ShapeFact:
         if value in self.types:
             return exact(self.types[value])
         rank = self.ranks.get(value)
@@ -66,10 +76,11 @@ class ShapesDomain:
     def leave(self, op: Op, read: Read[ShapeFact]) -> Sequence[ShapeFact | None]:
         """Give the facts of an op's results once its regions are solved."""
         look = Look(op, self._naming(read))
-        made = regions.leave(op, look)
-        results = [self._told(value, fact) for value, fact in zip(op.results, made, strict=False)]
-        inner = [value for region in op.regions for value in (*region.params, *region.results)]
-        self._note(look, results, inner)
+        results = self._results(op, regions.leave(op, look))
+        if op.name in _NOTED:
+            for value in (*op.operands, *(one for region in op.regions for one in (*region.params, *region.results))):
+                look.read(value)
+            self._note(look, results)
         return results
 
     def finish(self, program: Program, solution: Solution[ShapeFact]) -> Shapes:
@@ -77,34 +88,45 @@ class ShapesDomain:
         return Shapes({**solution.facts, **{value: exact(known) for value, known in self.types.items()}}, self.seen)
 
     def _bound(self, param: Value, fact: ShapeFact) -> ShapeFact:
-        if fact.is_array or fact.items is not None or fact.each is not None:
-            return self._told(param, fact)
-        return self.unknown(param) if param in self.types or param in self.ranks else fact
+        if param in self.types or (param in self.ranks and not _is_told(fact)):
+            return self.unknown(param)
+        return fact
 
     def _naming(self, read: Read[ShapeFact]) -> Read[ShapeFact]:
-        return lambda value: named(read(value), value)
+        def name(value: Value) -> ShapeFact:
+            fact = read(value)
+            return fact if is_named(fact) else named(fact, value)
 
-    def _told(self, value: Value, fact: ShapeFact | None) -> ShapeFact:
-        if value in self.types:
-            return exact(self.types[value])
-        return NOTHING if fact is None else fact
+        return name
+
+    def _results(self, op: Op, made: Sequence[ShapeFact | None]) -> Sequence[ShapeFact | None]:
+        if self.types:
+            return [self.unknown(value) if value in self.types else fact for value, fact in _paired(op.results, made)]
+        return [None if fact is NOTHING else fact for fact in made]
 
     def _wrap(self, transfer: Inner) -> Transfer[ShapeFact]:
         def run(op: Op, read: Read[ShapeFact]) -> Sequence[ShapeFact | None]:
             look = Look(op, self._naming(read))
-            results = [self._told(value, fact) for value, fact in zip(op.results, transfer(op, look), strict=False)]
-            self._note(look, results, ())
+            results = self._results(op, transfer(op, look))
+            self._note(look, results)
             return results
 
         return run
 
-    def _note(self, look: Look, results: Sequence[ShapeFact], inner: Sequence[Value]) -> None:
+    def _note(self, look: Look, results: Sequence[ShapeFact | None]) -> None:
         """Keep what an op met, where anything is known of it."""
         op = look.op
-        met = {value: look.read(value) for value in (*op.operands, *inner)}
-        if look.fit is None and not any(fact.is_array for fact in met.values()):
+        if look.fit is None and not any(fact.dims is not None for fact in look.met.values()):
             return
         contexts = self.seen.setdefault(op, [])
         if len(contexts) < _MOST_CONTEXTS:
-            met.update(zip(op.results, results, strict=False))
-            contexts.append(Context(op, met, look.fit, look.clash))
+            known = {value: fact for value, fact in zip(op.results, results, strict=False) if fact is not None}
+            contexts.append(Context(op, {**look.met, **known}, look.fit, look.clash))
+
+
+def _is_told(fact: ShapeFact) -> bool:
+    return fact.dims is not None or fact.items is not None or fact.each is not None
+
+
+def _paired(values: Sequence[Value], made: Sequence[ShapeFact | None]) -> list[tuple[Value, ShapeFact | None]]:
+    return [(value, made[i] if i < len(made) else None) for i, value in enumerate(values)]

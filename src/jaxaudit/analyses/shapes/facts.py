@@ -112,18 +112,28 @@ def named(fact: ShapeFact, value: Value) -> ShapeFact:
     return _named(fact, value.name or "_", f"#{value.id}", value.id)
 
 
-def _named(fact: ShapeFact, name: str, tag: str, born: int) -> ShapeFact:
+def is_named(fact: ShapeFact) -> bool:
+    """Tell whether nothing in a fact still needs a name."""
     if fact.dims is not None:
-        if all(dim.terms is not None for dim in fact.dims) and (fact.number is None or fact.number.known):
-            return fact
+        for dim in fact.dims:
+            if dim.terms is None:
+                return False
+        return fact.number is None or fact.number.terms is not None
+    if fact.items is not None:
+        return all(is_named(item) for item in fact.items)
+    return bool(fact.symbol) or fact.layer is not None or fact.each is not None or fact.parts is not None
+
+
+def _named(fact: ShapeFact, name: str, tag: str, born: int) -> ShapeFact:
+    if is_named(fact):
+        return fact
+    if fact.dims is not None:
         dims = tuple(_own(dim, f"{name}.shape[{i}]{tag}", "size", born) for i, dim in enumerate(fact.dims))
         number = None if fact.number is None else _own(fact.number, f"{name}{tag}", "number", born)
         return replace(fact, dims=dims, number=number)
     if fact.items is not None:
         items = (_named(item, f"{name}[{i}]", tag, born) for i, item in enumerate(fact.items))
         return replace(fact, items=tuple(items))
-    if fact.symbol or fact.layer is not None or fact.each is not None or fact.parts is not None:
-        return fact
     return ShapeFact(symbol=f"{name}{tag}", born=born)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact
 from jaxaudit.analyses.shapes.literals import literal
@@ -18,9 +18,18 @@ class Look:
     """One op in one context."""
 
     op: Op
-    read: Callable[[Value], ShapeFact]
+    source: Callable[[Value], ShapeFact]
+    met: dict[Value, ShapeFact] = field(default_factory=dict)
+    """Every value that was read, with its fact."""
     fit: Fit | None = None
     clash: str = ""
+
+    def read(self, value: Value) -> ShapeFact:
+        """Give the fact of a value."""
+        fact = self.met.get(value)
+        if fact is None:
+            fact = self.met[value] = self.source(value)
+        return fact
 
     @property
     def function(self) -> str:
