@@ -13,8 +13,8 @@ from jaxaudit.analyses.domain import Domain, Facts
 from jaxaudit.analyses.keys import KeysDomain
 from jaxaudit.analyses.shapes import ShapesDomain
 from jaxaudit.analyses.tracing import TracingDomain
-from jaxaudit.ir import Op, Program, Region, Value
-from jaxaudit.ir.ops import LOOPS
+from jaxaudit.ir import Exit, Op, Program, Region, Value
+from jaxaudit.ir.ops import BRANCHES, LOOPS
 
 Fact = TypeVar("Fact")
 
@@ -32,6 +32,10 @@ WIDEN_AFTER = 3
 
 MAX_CONTEXTS = 6
 """A shared body that was solved for so many different operands is solved once more for unknown ones, and no more."""
+
+
+def _falling(op: Op) -> list[int]:
+    return [position for position, region in enumerate(op.regions) if region.exit is Exit.FALL]
 
 
 def solve(program: Program, needs: Collection[str]) -> Facts:
@@ -92,16 +96,33 @@ class _Solver(Generic[Fact]):
     def run(self, region: Region, params: Sequence[Fact]) -> None:
         self.write(region.params, params)
         table = self.domain.table
-        for op in region.ops:
+        for position, op in enumerate(region.ops):
             if op.regions:
                 self.enter(op)
                 self.write(op.results, self.domain.leave(op, self.read))
+                if op.name in BRANCHES and self.taken(op) not in (None, *_falling(op)):
+                    self.drop(region.ops[position + 1 :])
+                    return
             elif (transfer := table.get(op.name)) is not None:
                 self.write(op.results, transfer(op, self.read))
 
+    def taken(self, op: Op) -> int | None:
+        """Give the only branch that runs in this context, where the domain can tell."""
+        ask = getattr(self.domain, "taken", None)
+        return None if ask is None else ask(op, self.read)
+
+    def drop(self, ops: Sequence[Op]) -> None:
+        """Forget what ops that do not run in this context made in another."""
+        for op in ops:
+            for value in op.results:
+                self.current.pop(value, None)
+
     def enter(self, op: Op) -> None:
-        for region in op.regions:
-            if self.domain.by_summary:
+        only = self.taken(op) if op.name in BRANCHES else None
+        for position, region in enumerate(op.regions):
+            if only is not None and position != only:
+                self.drop(region.ops)
+            elif self.domain.by_summary:
                 self.summarise(op, region)
             elif op.name in LOOPS:
                 self.repeat(op, region)

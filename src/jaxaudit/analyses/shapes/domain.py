@@ -83,6 +83,10 @@ class ShapesDomain:
             self._note(look, results)
         return results
 
+    def taken(self, op: Op, read: Read[ShapeFact]) -> int | None:
+        """Tell which branch of an `if` runs, where its condition is decided by sizes."""
+        return regions.taken(op, read)
+
     def finish(self, program: Program, solution: Solution[ShapeFact]) -> Shapes:
         """Give rules the facts of all values and the contexts of all ops."""
         return Shapes({**solution.facts, **{value: exact(known) for value, known in self.types.items()}}, self.seen)

@@ -71,6 +71,11 @@ def integer(number: Dim) -> ShapeFact:
     return ShapeFact((), "int32", True, number)
 
 
+def truth(holds: bool) -> ShapeFact:
+    """Give the fact of a Python truth value that is known."""
+    return ShapeFact((), "bool", False, constant(int(holds)))
+
+
 def sequence(items: tuple[ShapeFact, ...]) -> ShapeFact:
     """Give the fact of a tuple or list."""
     return ShapeFact(items=items)

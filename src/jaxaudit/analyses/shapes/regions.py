@@ -143,8 +143,19 @@ def _chosen(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
     return [traced(read(value)) for value in op.operands[1:]]
 
 
+def taken(op: Op, read: Read[ShapeFact]) -> int | None:
+    """Give the position of the branch of an `if` that runs; None where either may."""
+    if op.name != "py.branch" or not op.operands or [region.label for region in op.regions] != ["then", "else"]:
+        return None
+    condition = read(op.operands[0])
+    truth = condition.number.constant if condition.dtype == "bool" and condition.number is not None else None
+    return None if truth is None else 0 if truth else 1
+
+
 def _joined(op: Op, look: Look) -> Facts:
-    ways = [region.results for region in op.regions if region.exit is Exit.FALL]
+    only = taken(op, look.read)
+    regions = op.regions if only is None else op.regions[only : only + 1]
+    ways = [region.results for region in regions if region.exit is Exit.FALL]
     if not ways:
         return ()
     made = [look.read(value) for value in ways[0]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 
-from jaxaudit.analyses.dims import UNKNOWN, Dim, constant, variable
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number, integer, join, sequence
+from jaxaudit.analyses.dims import UNKNOWN, Dim, constant, differ, variable
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number, integer, join, sequence, truth
 from jaxaudit.analyses.shapes.literals import array_dims, is_slice, literal
 from jaxaudit.analyses.shapes.mapped import without_axis
 from jaxaudit.analyses.shapes.transfer.index import index_array
@@ -36,7 +36,38 @@ def arithmetic(look: Look, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
     return _integers(function, x, y)
 
 
+_QUESTIONS: Mapping[str, Callable[[int], bool]] = {
+    "equal": lambda gap: gap == 0,
+    "not_equal": lambda gap: gap != 0,
+    "less": lambda gap: gap < 0,
+    "less_equal": lambda gap: gap <= 0,
+    "greater": lambda gap: gap > 0,
+    "greater_equal": lambda gap: gap >= 0,
+}
+
+
+def _asked(function: str, x: Dim, y: Dim) -> ShapeFact | None:
+    gap = (x - y).constant
+    if gap is not None:
+        return truth(_QUESTIONS[function](gap))
+    return truth(function == "not_equal") if function in ("equal", "not_equal") and differ(x, y) else None
+
+
+def _operator(look: Look) -> ShapeFact:
+    """Give `not`, `and` and `or` of truth values that are known."""
+    given = [look.read(value) for value in look.op.operands]
+    known = [fact.number.constant for fact in given if fact.dtype == "bool" and fact.number is not None]
+    if len(known) != len(given) or not known or None in known:
+        return NOTHING
+    values = [bool(value) for value in known]
+    results = {"not": not values[0], "and": all(values), "or": any(values)}
+    operator_name = look.op.text("operator")
+    return truth(results[operator_name]) if operator_name in results else NOTHING
+
+
 def _integers(function: str, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
+    if function in _QUESTIONS and x.number is not None and y.number is not None:
+        return _asked(function, x.number, y.number)
     if function not in _ARITHMETIC or (x.number is None and y.number is None):
         return None
     if (x.number is None and not x.symbol) or (y.number is None and not y.symbol):
@@ -230,5 +261,6 @@ TABLE: Mapping[str, Transfer] = {
     "py.join": single(_joined),
     "py.container": single(_container),
     "py.to_python": single(_to_python),
+    "py.operator": single(_operator),
     "array.shape": single(_shape),
 }
