@@ -107,7 +107,8 @@ _OTHERS: Mapping[str, Single] = {
 }
 
 
-def _draw(look: Look) -> ShapeFact:
+def draw(look: Look) -> ShapeFact:
+    """Give what a function of `jax.random` draws."""
     if not look.op.text("function").startswith("jax.random.") or look.has("*", "**"):
         return NOTHING
     function = look.function
@@ -131,5 +132,4 @@ def _dtype(look: Look, function: str) -> str | None:
 TABLE: Mapping[str, Transfer] = {
     "key.seed": single(_seed),
     "key.split": single(_split),
-    "key.draw": single(_draw),
 }

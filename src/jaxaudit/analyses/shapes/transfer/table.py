@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jaxaudit.analyses.shapes.transfer import create, dot, index, keys, layout, maps, python, reduce
+from jaxaudit.analyses.shapes.transfer import create, dot, index, keys, layout, library, maps, python, reduce
 from jaxaudit.analyses.shapes.transfer.look import Transfer
 
 TABLE: Mapping[str, Transfer] = {
@@ -16,4 +16,5 @@ TABLE: Mapping[str, Transfer] = {
     **index.TABLE,
     **dot.TABLE,
     **keys.TABLE,
+    **library.TABLE,
 }

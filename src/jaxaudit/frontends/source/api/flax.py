@@ -50,6 +50,29 @@ _MODULE = merge(
     rows(_LINEN, "key.draw", "Initialised.__call__: rngs *args", key="rngs", folds=True),
 )
 
+# Layers that tell their sizes when they are made.
+_LAYER_CLASSES = merge(
+    rows(
+        _LINEN,
+        "py.call_library",
+        """
+        Dense: features use_bias dtype param_dtype precision kernel_init bias_init
+        Embed: num_embeddings features dtype param_dtype embedding_init
+        Conv: features kernel_size strides padding
+        """,
+        result=ITSELF,
+    ),
+    rows(
+        "flax.nnx",
+        "py.call_library",
+        """
+        Linear: in_features out_features
+        Embed: num_embeddings features
+        """,
+        result=ITSELF,
+    ),
+)
+
 _LAYERS = merge(
     rows(
         _LINEN,
@@ -232,5 +255,5 @@ _TRAINING = merge(
     ),
 )
 
-ROWS = merge(_MODULE, _LAYERS, _STREAMS, _STREAM_DRAWS, _NNX_LAYERS, _TRAINING)
+ROWS = merge(_MODULE, _LAYER_CLASSES, _LAYERS, _STREAMS, _STREAM_DRAWS, _NNX_LAYERS, _TRAINING)
 """The functions, layers and module methods of flax that call no function of the user."""

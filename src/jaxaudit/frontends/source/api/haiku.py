@@ -69,6 +69,8 @@ _INITIALIZERS = rows(
 )
 
 _LAYERS = merge(
+    # Layers that tell their sizes when they are made.
+    rows(_NAME, "py.call_library", "Linear: output_size with_bias\nEmbed: vocab_size embed_dim", result=ITSELF),
     rows(
         _NAME,
         "py.call_library",
