@@ -33,6 +33,12 @@ class Config:
     """Rules and families to leave out in the files of a pattern."""
     strict: bool = False
     """Warnings and unknowns fail the audit too."""
+    targets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Argument specs of functions to trace, by target and parameter."""
+
+    def target_specs(self, target: str) -> Mapping[str, str]:
+        """Give the specs of a target, which may be named in full or by its function alone."""
+        return self.targets.get(target) or self.targets.get(target.rpartition(":")[2], {})
 
     def runs(self, rule: str, family: str) -> bool:
         """Tell whether a rule is wanted: its own name beats its family's, and `ignore` beats `select`."""
@@ -53,7 +59,7 @@ class Config:
         return replace(self, select=select or self.select, ignore=(*self.ignore, *ignore), strict=self.strict or strict)
 
 
-KEYS = ("select", "ignore", "exclude", "per-file-ignores", "strict")
+KEYS = ("select", "ignore", "exclude", "per-file-ignores", "strict", "targets")
 
 
 def find_config(start: Path) -> Config:
@@ -80,6 +86,7 @@ def parse_config(table: Mapping[str, object], file: Path) -> Config:
         exclude=_names(table.get("exclude", []), "exclude", file),
         per_file_ignores=_per_file(table.get("per-file-ignores", {}), file),
         strict=_flag(table.get("strict", False), "strict", file),
+        targets=_targets(table.get("targets", {}), file),
     )
 
 
@@ -118,6 +125,24 @@ def _per_file(value: object, file: Path) -> tuple[tuple[str, tuple[str, ...]], .
             f"{file}: `per-file-ignores` in [tool.jaxaudit] must be a table from pattern to rules, not {_kind(value)}"
         )
     return tuple((str(pattern), _names(rules, f"per-file-ignores.{pattern}", file)) for pattern, rules in value.items())
+
+
+def _targets(value: object, file: Path) -> dict[str, dict[str, str]]:
+    if not isinstance(value, dict):
+        raise UsageError(
+            f"{file}: `targets` in [tool.jaxaudit] must be a table from target to specs, not {_kind(value)}"
+        )
+    return {str(target): _specs(specs, str(target), file) for target, specs in value.items()}
+
+
+def _specs(value: object, target: str, file: Path) -> dict[str, str]:
+    where = f"`targets.{target}` in [tool.jaxaudit]"
+    if not isinstance(value, dict):
+        raise UsageError(f"{file}: {where} must be a table from parameter to spec, not {_kind(value)}")
+    for name, spec in value.items():
+        if not isinstance(spec, str):
+            raise UsageError(f"{file}: `{name}` of {where} must be a string, not {_kind(spec)}")
+    return {str(name): str(spec) for name, spec in value.items()}
 
 
 def _flag(value: object, key: str, file: Path) -> bool:

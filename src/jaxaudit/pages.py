@@ -1,4 +1,4 @@
-"""The documentation of every rule: its own docstring, and pages for what is said about files and comments.
+"""The documentation of every rule: its own docstring, and pages for what is said about files, comments and runs.
 
 The latter are no rules, since they look at no program, but their names behave like rules everywhere.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 
+from jaxaudit.observed_pages import PAGE, RULES
 from jaxaudit.rules.base import Rule
 from jaxaudit.rules.registry import all_rules
 
@@ -62,10 +63,14 @@ A rule that was not run (`--select`, `--ignore`) is not judged.""",
 )
 
 
+OBSERVED = tuple(Page(rule.name, rule.family, rule.summary, PAGE.format(summary=rule.summary)) for rule in RULES)
+"""Rules that a run can show broken; those with a module of their own have a better page there."""
+
+
 def all_pages() -> tuple[Page, ...]:
     """Give the page of every rule, by family and name."""
-    pages = (*(page_of(rule) for rule in all_rules()), *BUILTIN)
-    return tuple(sorted(pages, key=lambda page: (page.family, page.name)))
+    pages = {page.name: page for page in (*OBSERVED, *BUILTIN, *(page_of(rule) for rule in all_rules()))}
+    return tuple(sorted(pages.values(), key=lambda page: (page.family, page.name)))
 
 
 def page_of(rule: type[Rule]) -> Page:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
@@ -22,16 +22,27 @@ from jaxaudit.discover import Loader, decode_file, exclusion, find_files, loader
 from jaxaudit.frontends.base import Problem, Reach, Reading, SourceFile
 from jaxaudit.frontends.source.read import read_source
 from jaxaudit.ir import Program
-from jaxaudit.pages import BUILTIN
+from jaxaudit.pages import BUILTIN, OBSERVED
 from jaxaudit.reports.build import build_report
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.model import Report
+from jaxaudit.reports.notes import Notes
 from jaxaudit.rules.base import Obligation, Rule
 from jaxaudit.rules.registry import all_rules
 from jaxaudit.spans import SourceText
 from jaxaudit.suppress import apply_suppressions
 
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the other front end saw of the same program, when it was traced or run."""
+
+    program: Program
+    notes: Notes
+    conclude: Callable[[Sequence[str], Sources], Iterable[Obligation]] = lambda files, sources: ()
+    """Gives what the run itself shows: exceptions, functions that are compiled again and again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +67,8 @@ def audit_text(name: str, data: bytes, config: Config, *, force_exclude: bool = 
     return audit([] if spared else [decode_file(shown_name(name), data)], config)
 
 
-def audit(results: Sequence[SourceFile | Problem], config: Config) -> Outcome:
-    """Audit files that were read already, whether or not they could be."""
+def audit(results: Sequence[SourceFile | Problem], config: Config, seen: Seen | None = None) -> Outcome:
+    """Audit files that were read already, whether or not they could be, with what was seen of them elsewhere."""
     check_names(config)
     files = [one for one in results if isinstance(one, SourceFile)]
     load = loader(files)
@@ -67,15 +78,22 @@ def audit(results: Sequence[SourceFile | Problem], config: Config) -> Outcome:
     faults: list[str] = []
 
     reading = _guard(partial(read_source, files, load), _NOTHING_READ, "reading the source", faults)
-    obligations = _obligations(reading.program, wanted, faults)
+    obligations = list(_obligations(reading.program, wanted, faults))
+    if seen is not None:
+        obligations += _obligations(seen.program, wanted, faults)
+        told = _guard(
+            lambda: list(seen.conclude([one.path for one in results], sources)), [], "the observation", faults
+        )
+        obligations += (replace(one, front_end="run") for one in told)
     problems = (*(one for one in results if isinstance(one, Problem)), *reading.problems)
     report = build_report(
         [one for one in obligations if runs(one.span.path, one.rule)],
         [one for one in problems if runs(one.path, "unreadable-file")],
         reading,
         [one.path for one in results],
-        {rule.name: rule.family for rule in wanted},
+        known_families() if seen else {rule.name: rule.family for rule in wanted},
         sources,
+        seen.notes if seen else None,
     )
     report = apply_suppressions(report, files, known_families(), runs, sources)
     return Outcome(report, reading.program, sources, tuple(faults))
@@ -83,7 +101,7 @@ def audit(results: Sequence[SourceFile | Problem], config: Config) -> Outcome:
 
 def known_families() -> dict[str, str]:
     """Give the family of every rule, those about files and comments included."""
-    return {rule.name: rule.family for rule in (*all_rules(), *BUILTIN)}
+    return {rule.name: rule.family for rule in (*OBSERVED, *BUILTIN, *all_rules())}
 
 
 def check_names(config: Config) -> None:
@@ -100,7 +118,8 @@ def _obligations(program: Program, rules: Sequence[type[Rule]], faults: list[str
     facts = _guard(partial(solve, program, needs), None, "the analysis", faults)
     if facts is not None:
         for rule in rules:
-            yield from _guard(lambda rule=rule: list(rule().check(program, facts)), [], f"rule {rule.name}", faults)
+            found = _guard(lambda rule=rule: list(rule().check(program, facts)), [], f"rule {rule.name}", faults)
+            yield from (replace(one, front_end=program.front_end) for one in found)
 
 
 def _guard(work: Callable[[], Result], otherwise: Result, stage: str, faults: list[str]) -> Result:
@@ -120,7 +139,7 @@ def _guard(work: Callable[[], Result], otherwise: Result, stage: str, faults: li
 def _runs(config: Config) -> Callable[[str, str], bool]:
     """Give the test whether a rule speaks about a path, after `select`, `ignore` and `per-file-ignores`."""
     families = known_families()
-    builtin = {page.name for page in BUILTIN}
+    builtin = {*(page.name for page in BUILTIN), "script-failed"}
     patterns = [(GitIgnoreSpec.from_lines([pattern]), frozenset(names)) for pattern, names in config.per_file_ignores]
 
     @cache

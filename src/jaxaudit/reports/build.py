@@ -6,11 +6,13 @@ when any context leaves it open, and proved only when all of them prove it.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from jaxaudit.frontends.base import Problem, Reading
+from jaxaudit.reports.boundaries import boundaries
+from jaxaudit.reports.flow import data_flow
 from jaxaudit.reports.identity import Sources, with_ids
 from jaxaudit.reports.model import (
     SCHEMA_VERSION,
@@ -27,11 +29,14 @@ from jaxaudit.reports.model import (
     Verified,
     WhyStep,
 )
+from jaxaudit.reports.notes import Notes
+from jaxaudit.reports.stack import stack
 from jaxaudit.rules.base import Edit, Obligation, Severity, Verdict
 from jaxaudit.spans import Span
 from jaxaudit.version import VERSION
 
-NOT_AVAILABLE = ("data_flow", "transformation_stack", "boundaries")
+NOT_AVAILABLE = ("data_flow", "boundaries")
+"""Sections that need exact shapes, and so a trace or a run."""
 
 _VERDICTS = (Verdict.PROVED, Verdict.UNKNOWN, Verdict.VIOLATED)
 _SEVERITIES = (Severity.WARNING, Severity.PERFORMANCE, Severity.ERROR)
@@ -44,18 +49,24 @@ def build_report(
     audited: Sequence[str],
     families: Mapping[str, str],
     sources: Sources,
+    notes: Notes | None = None,
 ) -> Report:
     """Build the report on the audited paths."""
     paths = frozenset(audited)
-    merged = merge(one for one in obligations if one.span.path in paths)
+    merged = combine(merge(one for one in obligations if one.span.path in paths))
     front_end = reading.program.front_end
-    findings = [finding_of(one, families[one.rule], front_end, sources) for one in merged if _speaks(one)]
+    findings = [
+        finding_of(one, families[one.rule], one.front_end or front_end, sources) for one in merged if _speaks(one)
+    ]
     findings += [unreadable(one, front_end) for one in problems if one.path in paths]
     findings = list(with_ids(sorted(findings, key=order), sources))
     return Report(
         schema_version=SCHEMA_VERSION,
         tool=Tool("jaxaudit", VERSION),
-        targets=tuple(Target(path, front_end) for path in sorted(audited)),
+        targets=(*(Target(path, front_end) for path in sorted(audited)), *(notes.targets if notes else ())),
+        data_flow=data_flow(notes.program) if notes else (),
+        transformation_stack=tuple(stack(reading.program, notes, paths)),
+        boundaries=boundaries(notes.program) if notes else (),
         issues=tuple(one for one in findings if one.severity != "warning"),
         warnings=tuple(one for one in findings if one.severity == "warning"),
         verified=tuple(
@@ -68,18 +79,64 @@ def build_report(
             for one in merged
             if one.verdict is Verdict.UNKNOWN
         ),
-        coverage=coverage_of(merged, reading, families),
-        not_available=NOT_AVAILABLE,
+        coverage=coverage_of(merged, reading, families, notes),
+        not_available=() if notes else NOT_AVAILABLE,
     )
 
 
 def merge(obligations: Iterable[Obligation]) -> list[Obligation]:
     """Keep one obligation for each rule and place, the worst of all contexts, in the order of the files."""
-    worst: dict[tuple[str, Span], Obligation] = {}
+    worst: dict[tuple[str, Span, str], Obligation] = {}
     for one in obligations:
-        known = worst.get((one.rule, one.span))
-        worst[one.rule, one.span] = one if known is None else _worse(known, one)
+        key = (one.rule, one.span, one.front_end)
+        known = worst.get(key)
+        worst[key] = one if known is None else _worse(known, one)
     return sorted(worst.values(), key=lambda one: (one.span, one.rule))
+
+
+def combine(merged: Sequence[Obligation]) -> list[Obligation]:
+    """Join what several front ends say about one place: violated wins, then proved, then unknown.
+
+    Within a front end an open context keeps a place open; between them, the one that could tell is believed.
+    """
+    if len({one.front_end for one in merged}) < 2:
+        return list(merged)
+    places: dict[tuple[str, str, int], list[Obligation]] = defaultdict(list)
+    for one in merged:
+        places[one.rule, one.span.path, one.span.line].append(one)
+    joined = [one for group in places.values() for one in _joined(group)]
+    return sorted(joined, key=lambda one: (one.span, one.rule))
+
+
+def _joined(group: Sequence[Obligation]) -> Sequence[Obligation]:
+    """Join the obligations of one rule on one line; front ends do not always agree on columns."""
+    by_span: dict[Span, Obligation] = {}
+    for one in group:
+        known = by_span.get(one.span)
+        by_span[one.span] = one if known is None else _surer(known, one)
+    if len({one.front_end for one in group}) < 2:
+        return list(by_span.values())
+    violated = [one for one in group if one.verdict is Verdict.VIOLATED]
+    if violated:
+        best = max(violated, key=lambda one: (_badness(one), _DETAIL.get(one.front_end, 0)))
+        same = [one for one in by_span.values() if one.front_end == best.front_end and one.verdict is Verdict.VIOLATED]
+        return same or [best]
+    return (
+        [max(group, key=_sureness)] if len(by_span) == len({one.front_end for one in group}) else list(by_span.values())
+    )
+
+
+def _surer(one: Obligation, other: Obligation) -> Obligation:
+    return other if _sureness(other) > _sureness(one) else one
+
+
+def _sureness(one: Obligation) -> tuple[int, int]:
+    order = (Verdict.UNKNOWN, Verdict.PROVED, Verdict.VIOLATED)
+    return order.index(one.verdict), _DETAIL.get(one.front_end, 0)
+
+
+_DETAIL = {"source": 1, "jaxpr": 2}
+"""Whose words to prefer between equal verdicts: exact shapes say most, the bare exception least."""
 
 
 def finding_of(one: Obligation, family: str, front_end: str, sources: Sources) -> Finding:
@@ -124,8 +181,10 @@ def unreadable(problem: Problem, front_end: str) -> Finding:
     )
 
 
-def coverage_of(merged: Sequence[Obligation], reading: Reading, families: Mapping[str, str]) -> Coverage:
-    """Count the obligations by verdict, in all and by family, and take over the reach of the front end."""
+def coverage_of(
+    merged: Sequence[Obligation], reading: Reading, families: Mapping[str, str], notes: Notes | None = None
+) -> Coverage:
+    """Count the obligations by verdict, in all and by family, and take over the reach of the front ends."""
     reach = reading.reach
     total = _tally(merged)
     return Coverage(
@@ -135,14 +194,23 @@ def coverage_of(merged: Sequence[Obligation], reading: Reading, families: Mappin
         unknown=total.unknown,
         by_family={
             family: _tally([one for one in merged if families[one.rule] == family])
-            for family in sorted(set(families.values()))
+            for family in sorted(_judged(merged, families, notes))
         },
         files=reach.files,
         lines=reach.lines,
         functions=reach.functions,
         entered=reach.entered,
-        skipped=tuple(SkippedFunction(one.path, one.line, one.function, one.reason) for one in reach.skipped),
+        skipped=(
+            *(SkippedFunction(one.path, one.line, one.function, one.reason) for one in reach.skipped),
+            *(notes.skipped if notes else ()),
+        ),
+        traced=len(notes.program.roots) if notes else 0,
     )
+
+
+def _judged(merged: Sequence[Obligation], families: Mapping[str, str], notes: Notes | None) -> set[str]:
+    """Give the families to count: all that were run, and of those only a run can show the ones it did."""
+    return {families[one.rule] for one in merged} if notes else set(families.values())
 
 
 def place(span: Span, sources: Sources) -> tuple[int, int, int, int]:

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 SCHEMA_VERSION = 1
-
-Row = Mapping[str, Any]
-"""A row of a section that this version does not fill yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +26,89 @@ class Target:
 
     path: str
     front_end: str
+    name: str = ""
+    """The function, where a single one was traced."""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """How often a function was traced while it was observed, and why again."""
+
+    count: int = 1
+    causes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Transformation:
+    """One transformation of the stack: rows come in order, each below the one it is nested in."""
+
+    id: int
+    parent: int | None
+    depth: int
+    root: str
+    """The outermost function that it is part of."""
+    transform: str
+    function: str
+    """The function that is transformed."""
+    path: str
+    line: int
+    front_end: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    traces: Traces | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """One value that crosses the border of a transformation."""
+
+    name: str
+    outside: str
+    inside: str
+    how: str
+    """`whole`, `mapped over axis 0`, `carried`, `scanned over axis 0`, `shared`, ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """What goes into a transformation and what comes out of it."""
+
+    root: str
+    transform: str
+    function: str
+    path: str
+    line: int
+    entries: tuple[Crossing, ...] = ()
+    exits: tuple[Crossing, ...] = ()
+    mapped: tuple[str, ...] = ()
+    """The `vmap`s around it, whose axes the shapes still have."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowValue:
+    """One value on its way: what people call it, and its exact type where it is known."""
+
+    name: str
+    type: str = ""
+    uses: int = 0
+    """How many steps read it; 0 means that it is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowStep:
+    """One step of the data flow; `count` equal steps of one line and function are folded into one."""
+
+    root: str
+    function: str
+    """The function or transformation around it."""
+    depth: int
+    path: str
+    line: int
+    op: str
+    what: str
+    takes: tuple[str, ...] = ()
+    makes: tuple[FlowValue, ...] = ()
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +221,8 @@ class Coverage:
     functions: int = 0
     entered: int = 0
     skipped: tuple[SkippedFunction, ...] = ()
+    traced: int = 0
+    """Functions whose exact programs were read from JAX."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +232,9 @@ class Report:
     schema_version: int
     tool: Tool
     targets: tuple[Target, ...] = ()
-    data_flow: tuple[Row, ...] = ()
-    transformation_stack: tuple[Row, ...] = ()
-    boundaries: tuple[Row, ...] = ()
+    data_flow: tuple[FlowStep, ...] = ()
+    transformation_stack: tuple[Transformation, ...] = ()
+    boundaries: tuple[Boundary, ...] = ()
     issues: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
     verified: tuple[Verified, ...] = ()

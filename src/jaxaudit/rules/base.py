@@ -70,6 +70,8 @@ class Obligation:
     steps: tuple[Step, ...] = ()
     suggestion: str = ""
     edits: tuple[Edit, ...] = ()
+    front_end: str = ""
+    """Which front end saw it; the session fills it in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The command line: `check`, `explain`, `rules`.
+"""The command line: `check`, `trace`, `run`, `explain`, `rules`.
 
 Exit codes: 0 clean, 1 issues found (with --strict also warnings and unknowns), 2 bad usage or an internal error. Only
 click is imported up front, so that `--version` and `--help` answer at once.
@@ -6,69 +6,19 @@ click is imported up front, so that `--version` and `--help` answer at once.
 
 from __future__ import annotations
 
-import io
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import wraps
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ParamSpec, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from jaxaudit.config import Config, UsageError, find_config, nearest
+from jaxaudit.surfaces.observe import run, trace
+from jaxaudit.surfaces.options import check_format, finish, refusing, report_options, take_report_options
 from jaxaudit.version import VERSION
 
 if TYPE_CHECKING:
-    from jaxaudit.reports.model import Report
     from jaxaudit.session import Outcome
-
-FORMATS = ("text", "json")
-LATER_FORMATS = ("markdown", "sarif", "github", "html")
-
-Params = ParamSpec("Params")
-
-
-class Refusal(click.ClickException):
-    """A request that cannot be carried out, told in one sentence."""
-
-    exit_code = 2
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        """Write the sentence to standard error."""
-        click.echo(f"jaxaudit: {self.message}", file=file, err=True)
-
-
-def refusing(command: Callable[Params, None]) -> Callable[Params, None]:
-    """Turn a `UsageError` of a command into a sentence and exit code 2."""
-
-    @wraps(command)
-    def wrapped(*args: Params.args, **kwargs: Params.kwargs) -> None:
-        try:
-            command(*args, **kwargs)
-        except UsageError as error:
-            raise Refusal(str(error)) from error
-
-    return wrapped
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What `check` was asked for."""
-
-    paths: tuple[str, ...]
-    format: str
-    output: Path | None
-    select: tuple[str, ...]
-    ignore: tuple[str, ...]
-    strict: bool
-    exit_zero: bool
-    quiet: bool
-    verbose: bool
-    show_ir: bool
-    stdin_filename: str | None
-    force_exclude: bool
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -77,33 +27,32 @@ def cli() -> None:
     """Audit JAX programs: what JAX demands of them, and what their own code relies on."""
 
 
+cli.add_command(run)
+cli.add_command(trace)
+
+
 @cli.command()
 @click.argument("paths", nargs=-1)
-@click.option("--format", default="text", metavar="FORMAT", help="How to report: text (default) or json.")
-@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report to a file.")
-@click.option(
-    "--select", multiple=True, metavar="RULES", help="Run only these rules or families (by comma, or repeated)."
-)
-@click.option("--ignore", multiple=True, metavar="RULES", help="Leave out these rules or families.")
-@click.option("--strict", is_flag=True, help="Warnings and unknowns fail the audit too.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even when issues are found.")
-@click.option("--quiet", "-q", is_flag=True, help="Print only the issues, one line each.")
-@click.option("--verbose", "-v", is_flag=True, help="Print all sections, with what is verified and what is open.")
-@click.option("--show-ir", is_flag=True, help="Print the program as the rules see it, instead of the report.")
+@report_options
 @click.option("--stdin-filename", metavar="NAME", help="Audit standard input (PATHS is -) as the content of this file.")
 @click.option("--force-exclude", is_flag=True, help="Apply `exclude` even to files that are named.")
 @click.pass_context
 @refusing
-def check(context: click.Context, /, **given: Any) -> None:
+def check(
+    context: click.Context,
+    /,
+    *,
+    paths: tuple[str, ...],
+    stdin_filename: str | None,
+    force_exclude: bool,
+    **given: Any,
+) -> None:
     """Audit Python files (PATHS: files or directories; the current one by default) without running them."""
-    options = Options(**given)
-    _check_format(options.format)
-    config = _config(options)
-    outcome = _audit(options, config)
-    _answer(outcome, options)
-    for fault in outcome.faults:
-        click.echo(f"jaxaudit: {fault}", err=True)
-    context.exit(2 if outcome.faults else int(not options.exit_zero and fails(outcome.report, strict=config.strict)))
+    options = take_report_options(given)
+    check_format(options.format)
+    config = options.config(_config(paths, stdin_filename))
+    outcome = _audit(paths, stdin_filename, config, force_exclude=force_exclude)
+    finish(context, outcome, options, strict=config.strict)
 
 
 @cli.command()
@@ -147,77 +96,25 @@ def main() -> None:
         sys.exit(2)
 
 
-def fails(report: Report, *, strict: bool) -> bool:
-    """Tell whether a report makes the audit fail."""
-    return bool(report.issues or (strict and (report.warnings or report.unknown)))
-
-
-def _check_format(name: str) -> None:
-    if name in LATER_FORMATS:
-        raise UsageError(f"the format `{name}` is not available in this version; use text or json")
-    if name not in FORMATS:
-        raise UsageError(f"there is no format `{name}`{nearest(name, FORMATS) or '; use text or json'}")
-
-
-def _config(options: Options) -> Config:
+def _config(paths: tuple[str, ...], stdin_filename: str | None) -> Config:
     from jaxaudit.discover import common_directory
 
-    stdin = "-" in options.paths
-    if stdin and len(options.paths) > 1:
+    stdin = "-" in paths
+    if stdin and len(paths) > 1:
         raise UsageError("standard input (`-`) cannot be audited together with other paths")
-    if options.stdin_filename and not stdin:
+    if stdin_filename and not stdin:
         raise UsageError("--stdin-filename needs `-` as the only path")
-    config = find_config(common_directory([options.stdin_filename or "."] if stdin else options.paths))
-    return config.with_options(_split(options.select), _split(options.ignore), strict=options.strict)
+    return find_config(common_directory([stdin_filename or "."] if stdin else paths))
 
 
-def _audit(options: Options, config: Config) -> Outcome:
+def _audit(paths: tuple[str, ...], stdin_filename: str | None, config: Config, *, force_exclude: bool) -> Outcome:
     from jaxaudit.session import audit_paths, audit_text
 
-    if "-" in options.paths:
-        name = options.stdin_filename or "stdin.py"
-        return audit_text(name, sys.stdin.buffer.read(), config, force_exclude=options.force_exclude)
-    paths = options.paths or (".",)
-    outcome = audit_paths(paths, config, force_exclude=options.force_exclude)
+    if "-" in paths:
+        name = stdin_filename or "stdin.py"
+        return audit_text(name, sys.stdin.buffer.read(), config, force_exclude=force_exclude)
+    paths = paths or (".",)
+    outcome = audit_paths(paths, config, force_exclude=force_exclude)
     if not outcome.report.targets:
         click.echo(f"jaxaudit: no Python files to audit in {', '.join(paths)}", err=True)
     return outcome
-
-
-def _answer(outcome: Outcome, options: Options) -> None:
-    """Write what was asked for to the file that was asked for, else to standard output."""
-    if options.output is None:
-        _render(outcome, options, _stdout(options.format))
-        return
-    try:
-        with options.output.open("w", encoding="utf-8") as stream:
-            _render(outcome, options, stream)
-    except OSError as error:
-        raise UsageError(f"cannot write {options.output}: {error.strerror or error}") from error
-
-
-def _stdout(format_name: str) -> TextIO:
-    """Give standard output: JSON is UTF-8 always, and text shows what the terminal cannot as escapes."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        encoding = "utf-8" if format_name == "json" else sys.stdout.encoding
-        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
-    return sys.stdout
-
-
-def _render(outcome: Outcome, options: Options, out: TextIO) -> None:
-    if options.show_ir:
-        from jaxaudit.ir.show import show_program
-
-        out.write(show_program(outcome.program) + "\n")
-    elif options.format == "json":
-        from jaxaudit.reports.json import render_json
-
-        out.write(render_json(outcome.report))
-    else:
-        from jaxaudit.reports.text import render_text
-
-        render_text(outcome.report, outcome.sources, out, verbose=options.verbose, quiet=options.quiet)
-
-
-def _split(values: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())

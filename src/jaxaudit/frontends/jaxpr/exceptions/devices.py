@@ -1,0 +1,163 @@
+"""Exceptions about devices: meshes, specs, collectives, donated buffers."""
+
+from __future__ import annotations
+
+import re
+
+from jaxaudit.frontends.jaxpr.exceptions.locate import spec_call
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line
+
+
+def _unbound(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "unbound-axis-name",
+        f"a collective names the axis `{match[1]}`, which nothing around it binds",
+        current="tracing stops with an exception",
+        expected="the name is that of the `vmap`, `pmap` or `shard_map` around the collective",
+        suggestion=f"use the name the transformation has, or give it `axis_name='{match[1]}'`",
+    )
+
+
+def _indivisible(facts: Facts, match: re.Match[str]) -> Explanation:
+    spec, axis, parts, size, shape = match.groups()
+    if "pmap" in " ".join(facts.inner):
+        return Explanation(
+            "device-axis-missing",
+            f"`pmap` splits axis {axis} of an array of shape {shape} over {parts} devices",
+            current=f"the call stops with an exception: that axis has size {size}",
+            expected=f"the leading axis of every mapped argument is the device axis, of size {parts}",
+            suggestion="reshape to `(n_devices, per_device, ...)`, in this order",
+        )
+    return Explanation(
+        "spec-does-not-fit",
+        f"the sharding P{spec} splits axis {axis} of size {size} into {parts} equal parts",
+        current=f"the call stops with an exception: {parts} does not divide {size} (shape {shape})",
+        expected=f"the sharded axis has a size that {parts} divides, which is most often the batch",
+        suggestion="name the mesh axis at the position of the batch axis, or pad the axis",
+        span=spec_call(facts, spec),
+        steps=((facts.span, "an array of that shape gets this sharding here"),) if facts.span else (),
+    )
+
+
+def _divisible(facts: Facts, match: re.Match[str]) -> Explanation:
+    axis, parts, size = match.groups()
+    return Explanation(
+        "spec-does-not-fit",
+        f"a sharding splits axis {axis} of size {size} into {parts} equal parts",
+        current=f"the call stops with an exception: {parts} does not divide {size}",
+        expected="the sharded axis has a size that the number of devices divides",
+        suggestion="name the mesh axis at the position of the batch axis, or pad the axis",
+    )
+
+
+def _no_axis(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "spec-does-not-fit",
+        f"a PartitionSpec names the axis `{match[1]}`, but the mesh has {match[2]}",
+        current="making the sharding stops with an exception",
+        expected="specs use the names of the mesh",
+        suggestion="use a name of the mesh, or add the axis to the mesh",
+    )
+
+
+def _spec_rank(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "spec-does-not-fit",
+        "a PartitionSpec has more entries than the array has axes, or sizes that do not divide",
+        current=first_line(facts.message, 200),
+        expected="one entry at most for each axis of the array",
+        suggestion="shorten the spec to the rank of the array",
+    )
+
+
+def _replication(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "missing-cross-device-reduction",
+        "`out_specs` says the output is the same on every device, but each device computes its own",
+        current="tracing stops with an exception: nothing in the body makes the shards agree",
+        expected="the shards are reduced, or the output is declared sharded",
+        suggestion="reduce with `lax.pmean` or `lax.psum` over the mesh axis, or name the axis in `out_specs`",
+    )
+
+
+def _explicit(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "explicit-sharding-conflict",
+        "the shardings of the operands do not say how the result is to be sharded",
+        current=first_line(facts.message, 220),
+        expected="operands whose shardings agree, or an explicit choice",
+        suggestion="say it with `out_sharding=` (indexing: `x.at[i].get(out_sharding=...)`), or `reshard` one",
+    )
+
+
+def _devices(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "mixed-devices",
+        "arrays that live on different devices meet in one operation",
+        current=first_line(match[1], 200),
+        expected="all operands are on the same devices",
+        suggestion="move them to one device with `jax.device_put` first, or keep them sharded over one mesh",
+    )
+
+
+def _deleted(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "used-after-donation",
+        f"an array that was donated to a compiled function is used again ({match[1].rstrip('.')})",
+        current="the use stops with an exception: the buffer was given away with `donate_argnums`",
+        expected="after the call only the result is used",
+        suggestion="use the new array that the function gave back, or do not donate this argument",
+    )
+
+
+def _logical(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "device-axis-missing",
+        f"`pmap` needs {match[1]} devices, one for each element of the leading axis, but there are {match[2]}",
+        current="the call stops with an exception",
+        expected="the leading axis of every mapped argument is the device axis",
+        suggestion="reshape to `(n_devices, per_device, ...)`, or run with more devices (`--devices`)",
+    )
+
+
+def _pmap_squeeze(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "device-axis-missing",
+        "`pmap` is given a leading axis that is not the number of devices: a multiple of it "
+        f"(each device got a block of shape {match[1]} for its 1)",
+        current="the call stops with an exception whose text is about squeezing",
+        expected="the leading axis of every mapped argument has one element a device",
+        suggestion="reshape to `(n_devices, per_device, ...)`",
+    )
+
+
+def _pmap_size(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "device-axis-missing",
+        "`pmap` maps axes of different sizes",
+        current=first_line(facts.message, 200),
+        expected="the leading axis of every mapped argument is the device axis",
+        suggestion="give every argument the device axis, or `in_axes=None` for those that are shared",
+    )
+
+
+ROWS = (
+    Row(r"[Uu]nbound axis name: (\w+)", _unbound, ("NameError",)),
+    Row(
+        r"spec=P(?:artitionSpec)?(\(.*?\)), memory_kind.*?array axis (\d+) is partitioned (\d+) times, "
+        r"but the dimension size is (\d+) \(full shape: (\([^)]*\))",
+        _indivisible,
+    ),
+    Row(r"global size of its dimension (\d+) should be divisible by (\d+), but it is equal to (\d+)", _divisible),
+    Row(r"Resource axis: (\w+) of .*? is not found in mesh: (\([^)]*\))", _no_axis, ("ValueError",)),
+    Row(r"shard_map applied to the function .*?(?:in_specs|out_specs) which .*(?:rank|divi)", _spec_rank),
+    Row(r"which require replication which can't be statically inferred", _replication, ("ValueError",)),
+    Row(r"", _explicit, ("ShardingTypeError",)),
+    Row(r"Received incompatible devices for jitted computation\. (.*)", _devices, ("ValueError",)),
+    Row(r"(?:Array|Buffer) has been deleted(?: with shape=)?(.*)", _deleted, ("RuntimeError",)),
+    Row(r"requires (\d+) (?:logical devices|replicas), but only (\d+)", _logical),
+    Row(r"pmap got inconsistent sizes", _pmap_size, ("ValueError",)),
+)
+
+PMAP_ROWS = (Row(r"cannot select an axis to squeeze out.*got shape=(\([^)]*\))", _pmap_squeeze, ("ValueError",)),)
+"""Rows that hold only inside `pmap`."""

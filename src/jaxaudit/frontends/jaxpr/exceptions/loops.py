@@ -1,0 +1,135 @@
+"""Exceptions of `scan`, `while_loop`, `fori_loop`, `cond` and `switch`."""
+
+from __future__ import annotations
+
+import re
+
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line
+
+_LEAF = re.compile(
+    r"input carry(?: component)? (\S+) has type (\S+) but the corresponding output carry component has type "
+    r"([^\s,]+(?:\[[^\]]*\])?),? so the (\w+(?: types)?)"
+)
+_BRANCH = re.compile(
+    r"output(?: component)? ?(\S*) ?of (\S+(?: \d+)?) has type (\S+\]?) but .*? of (\S+) has type (\S+\]?)"
+)
+
+
+def _carry(facts: Facts, match: re.Match[str]) -> Explanation:
+    leaves = _LEAF.findall(facts.message)
+    loop = match[1]
+    if not leaves:
+        return _structure(facts, loop)
+    name, before, after, what = leaves[0]
+    more = f" and {len(leaves) - 1} more leaves" if len(leaves) > 1 else ""
+    return Explanation(
+        "carry-type-changes",
+        f"the body of `{loop}` turns carry `{name}` from {before} into {after}",
+        current="tracing stops with an exception: a carry keeps its type in every turn",
+        expected=f"`{name}`{more} leaves the body as {before}, or starts as {after}",
+        suggestion=_cure(name, before, after, what),
+    )
+
+
+def _cure(name: str, before: str, after: str, what: str) -> str:
+    if _dims(before) == _dims(after):
+        return f"start `{name}` with the dtype it ends with ({after}), or cast it in the body with `.astype`"
+    start, end = _dims(before), _dims(after)
+    if len(end) > len(start):
+        gained = [size for size in end if size not in start] or list(end[: len(end) - len(start)])
+        sizes = ", ".join(map(str, gained))
+        return (
+            f"`{name}` gains an axis (size {sizes}): either its initial value lacks that axis, or something in the "
+            "body broadcasts against an array with one axis too many, such as (n, 1) against (n,)"
+        )
+    return f"give the initial `{name}` the shape {end}, or keep the shape {start} in the body"
+
+
+def _dims(text: str) -> tuple[int, ...]:
+    inside = re.search(r"\[([\d,]*)\]", text)
+    return tuple(int(size) for size in inside[1].split(",") if size) if inside else ()
+
+
+def _structure(facts: Facts, loop: str) -> Explanation:
+    told = next((line for line in facts.message.splitlines() if "carry" in line and " is " in line), "")
+    return Explanation(
+        "carry-type-changes",
+        f"the body of `{loop}` gives a carry of another structure than it takes",
+        current=first_line(told) or first_line(facts.message),
+        expected="the same tuples, dicts and leaves go in and come out in every turn",
+        suggestion="return the carry with all its parts, in the same containers",
+    )
+
+
+def _pair(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "carry-type-changes",
+        "the body of `scan` does not give a pair of carry and output",
+        current=f"tracing stops with an exception: it gives {first_line(match[1])}",
+        expected="`return carry, output`, with None where there is no output",
+        suggestion="return `(carry, None)`",
+    )
+
+
+def _branches(facts: Facts, match: re.Match[str]) -> Explanation:
+    found = _BRANCH.search(facts.message)
+    told = f"one gives {found[3].rstrip(',')}, another {found[5].rstrip(',')}" if found else "their outputs differ"
+    return Explanation(
+        "branch-type-mismatch",
+        f"the branches of `{match[1] or 'cond'}` do not give the same types: {told}",
+        current="tracing stops with an exception: either branch must fit what follows",
+        expected="the same structure, shapes and dtypes from every branch",
+        suggestion="make the branches agree, for example with `.astype` or `jnp.zeros_like`",
+    )
+
+
+def _lengths(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "scan-length-mismatch",
+        f"the arrays that `scan` runs over have different lengths: {match[1].rstrip('.')}",
+        current="the call stops with an exception: all of them are read one element a turn",
+        expected="one length along the first axis of every leaf of xs",
+        suggestion="cut or stack them to one length; what does not vary belongs into the closure or the carry",
+    )
+
+
+def _length(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "scan-length-mismatch",
+        f"`scan` is told to run {match[1]} turns over arrays of length {match[2]}",
+        current="the call stops with an exception",
+        expected="`length` equals the first axis of xs, or is left out",
+        suggestion="leave `length` out, or correct the first axis of xs",
+    )
+
+
+def _scalar(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "carry-xs-confusion",
+        f"`scan` is to run over a value without an axis ({first_line(match[1], 60)})",
+        current="the call stops with an exception: a scalar has no elements to read in turn",
+        expected="xs holds arrays whose first axis is scanned",
+        suggestion="put it into the carry or the closure; give `xs=None, length=n` when nothing is scanned",
+    )
+
+
+def _reverse(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "reverse-through-while-loop",
+        "a gradient is taken through `while_loop`, or `fori_loop` with bounds that are traced",
+        current="differentiation stops with an exception: the number of turns to go back is not known",
+        expected="a loop with a fixed number of turns, or no gradient through it",
+        suggestion="use `lax.scan` (with a mask for early exit), or `fori_loop` with Python integers as bounds",
+    )
+
+
+ROWS = (
+    Row(r"(\w+) body function carry input and carry output must have", _carry, ("TypeError",)),
+    Row(r"(body_fun) output and input must have", _carry, ("TypeError",)),
+    Row(r"scan body output must be a pair, got (.*)", _pair, ("TypeError",)),
+    Row(r"(cond|switch) branches must have|(?:true_fun and false_fun) output must have", _branches, ("TypeError",)),
+    Row(r"scan got values with different leading axis sizes: (.*)", _lengths, ("ValueError",)),
+    Row(r"scan got `length` argument of (\d+) which disagrees with leading axis sizes \[([^\]]*)\]", _length),
+    Row(r"scan got value with no leading axis to scan over: (.*)", _scalar, ("ValueError",)),
+    Row(r"Reverse-mode differentiation does not work for lax\.while_loop", _reverse, ("ValueError",)),
+)

@@ -1,0 +1,188 @@
+"""Exceptions about trees, shapes and numbers."""
+
+from __future__ import annotations
+
+import re
+
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line
+
+
+def _tree(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "tree-structure-mismatch",
+        f"the trees that are walked together have different structures{_tree_difference(facts.message)}",
+        current="the call stops with an exception: leaves are paired by their place in the tree",
+        expected="the same containers with the same keys in every tree",
+        suggestion="give trees of one structure: for example `variables['params']` for both, or neither",
+    )
+
+
+def _tree_difference(message: str) -> str:
+    keys = re.search(r"symmetric difference on key sets is\s+(.*)", message)
+    if keys:
+        return ": the keys " + ", ".join(f"`{key}`" for key in keys[1].split()[:6]) + " are not in all of them"
+    kinds = re.findall(r"<class '([^']+)'>", message)
+    if len(kinds) >= 2 and kinds[0] != kinds[1]:
+        return f": a {kinds[0]} where another has a {kinds[1]}"
+    return ""
+
+
+def _aux_array(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "array-in-static-field",
+        "an array is part of the static data (aux) of a pytree class, where JAX compares it with `==`",
+        current="comparing two trees stops with an exception: the truth of an array is ambiguous",
+        expected="arrays are children of the class, and aux holds what can be hashed and compared",
+        suggestion="move the array from aux to the children in the flatten function",
+    )
+
+
+def _module_state(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "module-state-mishandled",
+        f"the module is given other variables than it needs: {first_line(facts.message.split(' (http')[0], 120)}",
+        current="the call stops with an exception",
+        expected="every parameter and collection that the module made in `init`, in the same structure",
+        suggestion="pass what `init` gave (`{'params': params, ...}`), for a module of the same configuration",
+    )
+
+
+def _broadcast(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "axis-conflict",
+        f"`{match[1]}` joins arrays of shapes {match[2].rstrip('.')}, which do not fit",
+        current="the operation stops with an exception: sizes must be equal, or one of them 1",
+        expected="each pair of axes, counted from the last, means the same thing",
+        suggestion="insert an axis with `[:, None]`, or transpose, so that equal axes meet",
+    )
+
+
+def _contract(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "axis-conflict",
+        f"a product sums over axes of different sizes: {match[1]} and {match[2]}",
+        current="the operation stops with an exception",
+        expected="the last axis of the left operand is the contracted axis of the right one",
+        suggestion="transpose one operand, or correct the layer's input size",
+    )
+
+
+def _reshape(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "axis-conflict",
+        f"an array of shape {match[1]} ({match[2]} elements) is reshaped to {match[3]}, which has another size",
+        current="the reshape stops with an exception",
+        expected="the sizes multiply to the same number",
+        suggestion="compute the sizes from `.shape`, or use -1 for one of them",
+    )
+
+
+def _join(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "axis-conflict",
+        f"arrays are joined that differ in {match[1]}: {match[2].rstrip('.')}",
+        current="the operation stops with an exception",
+        expected="equal shapes, except along the axis that is joined",
+        suggestion="keep the axes of every part: `squeeze(-1)` instead of `squeeze()`, `x[None]` for a single element",
+    )
+
+
+def _squeeze(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "axis-conflict",
+        f"an axis of another size than 1 is squeezed away: shape {match[1]}, axes {match[2]}",
+        current="the squeeze stops with an exception",
+        expected="the axis has size 1",
+        suggestion="select an element (`x[..., 0]`), reduce the axis, or name another one",
+    )
+
+
+def _einsum(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "axis-conflict",
+        f"einsum's axis `{match[1]}` has size {match[3]} in operand {match[2]}, and {match[4]} before",
+        current="the operation stops with an exception",
+        expected="one letter stands for one size",
+        suggestion="use another letter, or transpose the operand",
+    )
+
+
+def _unpack(facts: Facts, match: re.Match[str]) -> Explanation:
+    if "split" not in facts.line:
+        return failed(facts, match)
+    return Explanation(
+        "too-few-subkeys",
+        f"{match[1]} names are bound to {match[2]} subkeys",
+        current="unpacking stops with an exception: `split(key)` gives two keys unless told how many",
+        expected=f"{match[1]} subkeys",
+        suggestion=f"`jax.random.split(key, {match[1]})`",
+    )
+
+
+def _nan(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "unsafe-domain",
+        f"`{match[2]}` gives {match[1]}, and `jax_debug_nans` makes that an exception",
+        current="the value leaves the domain of the function here",
+        expected="the argument stays in the domain",
+        suggestion="guard the argument before the function: `jnp.log(jnp.maximum(x, eps))`",
+    )
+
+
+def _overflow(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "integer-overflow",
+        f"the Python integer {match[1] or match[2]} does not fit into int32",
+        current="the operation stops with an exception: without x64, JAX's integers have 32 bits",
+        expected="integers below 2**31, or 64-bit integers switched on",
+        suggestion="use a float, a smaller number, or `jax.config.update('jax_enable_x64', True)` at the start",
+    )
+
+
+def failed(facts: Facts, match: re.Match[str]) -> Explanation:
+    """Explain an exception that no row knows: only what it is and where."""
+    name = facts.failure.type.rpartition(".")[2]
+    told = first_line(facts.message)
+    return Explanation(
+        "script-failed",
+        f"the program stops here with {name}" + (f": {told}" if told else ""),
+        current="what would have run after this line was not observed",
+    )
+
+
+TREE_TESTS = (Row(r"The truth value of an array with more than one element is ambiguous", _aux_array, ("ValueError",)),)
+"""Rows that hold only inside JAX's functions on trees."""
+
+ROWS = (
+    Row(r"pytree structure error|(?:Dict key|Tuple arity|List arity|Custom node type|Node type) mismatch", _tree),
+    Row(r"Expected (?:dict|list|tuple|None|\w+), got ", _tree, ("ValueError",)),
+    Row(
+        r"",
+        _module_state,
+        (
+            "ScopeCollectionNotFound",
+            "ScopeParamNotFoundError",
+            "ScopeVariableNotFoundError",
+            "ScopeParamShapeError",
+            "ApplyScopeInvalidVariablesStructureError",
+            "ApplyScopeInvalidVariablesTypeError",
+            "ModifyScopeVariableError",
+        ),
+    ),
+    Row(r"(\w+) got incompatible shapes for broadcasting: (.*)", _broadcast),
+    Row(r"(Incompatible shapes) for broadcasting: (?:shapes=)?(.*)", _broadcast),
+    Row(r"dot_general requires contracting dimensions to have the same shape, got (\(.*?\)) and (\(.*?\))", _contract),
+    Row(r"cannot reshape array of shape (\(.*?\)) \(size (\d+)\) into shape (\(.*?\))", _reshape),
+    Row(r"Cannot concatenate arrays with different (numbers of dimensions): got (.*)", _join),
+    Row(r"Cannot concatenate arrays with shapes that differ in (dimensions) other than .* for shapes (.*)", _join),
+    Row(r"All input arrays must have the same (shape)(.*)", _join, ("ValueError",)),
+    Row(r"cannot select an axis to squeeze out.*got shape=(\(.*?\)) and dimensions=(\(.*?\))", _squeeze),
+    Row(r"Size of label '(\w)' for operand (\d+) \((\d+)\) does not match previous terms \((\d+)\)", _einsum),
+    Row(r"not enough values to unpack \(expected (\d+), got (\d+)\)", _unpack, ("ValueError",)),
+    Row(r"invalid value \((\w+)\) encountered in (\S+)", _nan, ("FloatingPointError",)),
+    Row(
+        r"Got <class 'int'> with value (-?\d+)|Python int(?:eger)? (-?\d+) (?:too large|out of bounds)",
+        _overflow,
+        ("OverflowError",),
+    ),
+)

@@ -1,0 +1,274 @@
+"""Watches a real run: which functions are transformed, with what they are first called, and why they are traced again.
+
+The function inside `jax.jit` is wrapped, never the compiled function itself: its Python body runs only when JAX traces
+it, so a call that JAX has compiled before costs nothing. Programs are read from JAX's own tracing cache while the first
+call is being compiled, or after the script has ended; user code is never run a second time before that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from jaxaudit.frontends.jaxpr import arguments
+from jaxaudit.frontends.jaxpr.imports import the_jax
+from jaxaudit.frontends.jaxpr.places import caller
+from jaxaudit.frontends.jaxpr.protocol import Frame, Retrace
+from jaxaudit.frontends.jaxpr.script import StopScript
+from jaxaudit.frontends.jaxpr.seen import Site, function_code, function_name, made_for_user
+
+_LOWERED = "/jax/core/compile/jaxpr_to_mlir_module_duration"
+_MADE = ("vmap", "pmap", "grad", "value_and_grad", "jacfwd", "jacrev", "hessian", "shard_map")
+_CALLED = ("scan", "while_loop", "fori_loop", "cond", "switch", "map")
+_UNKNOWN_PLACE = Frame("", 0, 0, 0, 0, "", user=False)
+_MOST_KEPT = 100
+"""Signatures to remember for one site: enough to tell what changes, and no leak in a loop that never ends."""
+
+
+class _Miss(BaseException):
+    """JAX would run the user's function again."""
+
+
+class Observer:
+    """Holds what was seen; `install` starts to look, `captured` ends it."""
+
+    def __init__(self, steps: int = 0) -> None:
+        self.sites: dict[object, Site] = {}
+        self.retraces: list[Retrace] = []
+        self._steps = steps
+        self._local = threading.local()
+        self._replaying = False
+        self._pending: list[Site] = []
+
+    def install(self) -> None:
+        """Patch JAX; it must have been imported just now, before anything of the user's."""
+        jax = the_jax()
+        jax.jit = self._jit(jax.jit)
+        for name in _MADE:
+            if hasattr(jax, name):
+                setattr(jax, name, self._maker(name, getattr(jax, name)))
+        jax.jacobian = jax.jacrev
+        for name in _CALLED:
+            setattr(jax.lax, name, self._called(name, getattr(jax.lax, name)))
+        jax.monitoring.register_event_duration_secs_listener(self._event)
+
+    def captured(self) -> list[Site]:
+        """Read the programs that were not read on the way, and give every site that was called."""
+        for site in self.sites.values():
+            if site.closed is None and site.replay is not None:
+                self._read(site, again=True)
+        return [site for site in self.sites.values() if site.call is not None]
+
+    @property
+    def _depth(self) -> int:
+        return getattr(self._local, "depth", 0)
+
+    @contextlib.contextmanager
+    def _inside(self) -> Iterator[None]:
+        self._local.depth = self._depth + 1
+        try:
+            yield
+        finally:
+            self._local.depth -= 1
+
+    def _site(self, transform: str, fun: object) -> Site:
+        made = caller() or _UNKNOWN_PLACE
+        key = (transform, function_code(fun), made.path, made.line)
+        site = self.sites.get(key)
+        if site is None:
+            site = self.sites[key] = Site(function_name(fun), transform, made)
+        site.objects += 1
+        return site
+
+    def _jit(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def jit(*given: Any, **options: Any) -> Any:
+            if not given and "fun" not in options:
+                return functools.partial(jit, **options)
+            fun, *rest = given or (options.pop("fun"),)
+            if not callable(fun) or not made_for_user():
+                return original(fun, *rest, **options)
+            return self._jitted(original, fun, rest, options)
+
+        return jit
+
+    def _jitted(
+        self, original: Callable[..., Any], fun: Callable[..., Any], rest: Sequence[Any], options: Mapping[str, Any]
+    ) -> Any:
+        site = self._site("jit", fun)
+        first = [True]
+
+        def probe(*args: Any, **kwargs: Any) -> Any:
+            if self._replaying:
+                raise _Miss
+            outermost = not self._depth
+            with self._inside():
+                result = fun(*args, **kwargs)
+            if outermost:
+                self._traced(site, fun, args, kwargs, jitted, new=first[0])
+                first[0] = False
+            return result
+
+        jitted = original(_dressed(probe, fun), *rest, **options)
+        return Counted(jitted, self._steps) if self._steps else jitted
+
+    def _traced(
+        self, site: Site, fun: Any, args: Sequence[Any], kwargs: Mapping[str, Any], jitted: Any, *, new: bool
+    ) -> None:
+        """Note a trace: the first one to be read, each further one with its cause."""
+        with _quiet_errors():
+            seen = arguments.signature(fun, args, kwargs)
+            call = caller()
+            if site.signatures:
+                self._again(site, seen, call, new=new)
+            else:
+                args, kwargs = arguments.abstract((tuple(args), dict(kwargs)))
+                site.call = call or _UNKNOWN_PLACE
+                site.replay = lambda: jitted.trace(*args, **kwargs).jaxpr
+                self._pending.append(site)
+            if len(site.signatures) < _MOST_KEPT:
+                site.signatures.append(seen)
+
+    def _again(self, site: Site, seen: arguments.Signature, call: Frame | None, *, new: bool) -> None:
+        kind, detail = arguments.difference(site.signatures[-1], seen)
+        if new and kind == "context":
+            kind, detail = "new function", f"`{site.name}` is transformed anew, {site.objects} times so far"
+        self.retraces.append(Retrace(site.name, site.made.path, site.made.line, call, kind, detail))
+
+    def _event(self, event: str, duration: float, **details: Any) -> None:
+        """Read the programs of the functions that are being compiled, while their context still holds."""
+        if event != _LOWERED or self._depth or self._replaying:
+            return
+        while self._pending:
+            self._read(self._pending.pop(0), again=False)
+
+    def _read(self, site: Site, *, again: bool) -> None:
+        """Get the jaxpr of a site: from JAX's cache, or with `again` by tracing its function once more."""
+        assert site.replay is not None
+        self._replaying = not again
+        try:
+            with self._inside(), _muted() if again else contextlib.nullcontext():
+                site.closed = site.replay()
+        except _Miss:
+            pass
+        except Exception as error:  # noqa: BLE001
+            first = (str(error).splitlines() or [""])[0]
+            site.skipped = f"it could not be traced once more: {type(error).__name__}: {first}"[:300]
+        finally:
+            self._replaying = False
+
+    def _maker(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Watch a transformation that gives a function: `jax.vmap(f)`."""
+
+        @functools.wraps(original)
+        def make(*given: Any, **options: Any) -> Any:
+            if not given and not {"fun", "f"} & options.keys():
+                return functools.partial(make, **options)
+            fun = given[0] if given else options.get("fun", options.get("f"))
+            made = original(*given, **options)
+            if self._depth or not callable(made) or not made_for_user():
+                return made
+            site = self._site(name, fun)
+
+            def call(*args: Any, **kwargs: Any) -> Any:
+                return self._eager(site, made, fun, args, kwargs)
+
+            return _dressed(call, made)
+
+        return make
+
+    def _called(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Watch a transformation that runs at once: `jax.lax.scan(f, init, xs)`."""
+
+        @functools.wraps(original)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            if self._depth or not made_for_user():
+                return original(*args, **kwargs)
+            bodies = [one for one in (*args, *kwargs.values()) if callable(one)]
+            site = self._site(name, bodies[-1] if bodies else original)
+            return self._eager(site, original, original, args, kwargs)
+
+        return run
+
+    def _eager(
+        self, site: Site, made: Callable[..., Any], fun: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """Call a transformed function outside `jit`, and keep what its program can be read from later."""
+        if site.call is None and not self._depth and not self._replaying:
+            with _quiet_errors():
+                self._keep(site, made, fun, args, kwargs)
+        with self._inside():
+            return made(*args, **kwargs)
+
+    def _keep(self, site: Site, made: Callable[..., Any], fun: Any, args: Any, kwargs: Any) -> None:
+        jax = the_jax()
+        leaves = jax.tree_util.tree_leaves((args, kwargs))
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            return
+        types, rebuild = arguments.split_arrays((args, kwargs))
+        site.names = _leaf_names(fun, args, kwargs)
+
+        def again(*arrays: Any) -> Any:
+            given, named = rebuild(arrays)
+            return made(*given, **named)
+
+        site.call = caller() or _UNKNOWN_PLACE
+        site.replay = lambda: jax.make_jaxpr(again)(*types)
+
+
+class Counted:
+    """A compiled function that ends the script at its n-th call; all else is the compiled function's."""
+
+    def __init__(self, jitted: Any, steps: int) -> None:
+        self._jitted = jitted
+        self._left = steps
+        functools.update_wrapper(self, jitted)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it, unless it was called often enough."""
+        if self._left <= 0:
+            raise StopScript("steps")
+        self._left -= 1
+        return self._jitted(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._jitted, name)
+
+
+def _leaf_names(fun: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
+    jax = the_jax()
+    return tuple(
+        name + jax.tree_util.keystr(path)
+        for name, value in arguments.named(fun, args, kwargs).items()
+        for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]
+        if arguments.is_array(leaf)
+    )
+
+
+def _dressed(wrapper: Callable[..., Any], fun: Any) -> Callable[..., Any]:
+    """Make a wrapper look like the function inside it, as far as that has a name and a signature."""
+    had = [name for name in functools.WRAPPER_ASSIGNMENTS if hasattr(fun, name)]
+    return functools.wraps(fun, assigned=had, updated=("__dict__",) if hasattr(fun, "__dict__") else ())(wrapper)
+
+
+@contextlib.contextmanager
+def _quiet_errors() -> Iterator[None]:
+    """Keep a fault of ours from ending the user's script: what could not be noted is missing from the report."""
+    with contextlib.suppress(Exception):
+        yield
+
+
+@contextlib.contextmanager
+def _muted() -> Iterator[None]:
+    nowhere = io.StringIO()
+    with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

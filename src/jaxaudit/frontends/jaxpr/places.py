@@ -1,0 +1,76 @@
+"""Which code is the user's: stacks of frames with exact spans, and the files of the user's own modules.
+
+Code is the user's unless it lies in an installed package, in Python itself, or in jaxaudit.
+"""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import CodeType, FrameType, TracebackType
+
+from jaxaudit.frontends.jaxpr.protocol import Frame
+
+_OWN = Path(__file__).resolve().parents[2]
+_PYTHON = tuple(
+    Path(path).resolve() for name, path in sysconfig.get_paths().items() if name in ("stdlib", "platstdlib")
+)
+
+
+@cache
+def is_user_file(name: str) -> bool:
+    """Tell whether a file is the user's own code."""
+    if not name or name.startswith("<"):
+        return False
+    path = Path(name).resolve()
+    if {"site-packages", "dist-packages"}.intersection(path.parts) or path.is_relative_to(_OWN):
+        return False
+    return not any(path.is_relative_to(folder) for folder in _PYTHON)
+
+
+def user_files() -> tuple[str, ...]:
+    """Give the files of the user's modules that are loaded now."""
+    found = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return tuple(sorted({name for name in found if isinstance(name, str) and is_user_file(name)}))
+
+
+def traceback_frames(traceback: TracebackType | None) -> tuple[Frame, ...]:
+    """Give the frames of an exception, outermost first."""
+    frames: list[Frame] = []
+    while traceback is not None:
+        frames.append(_frame(traceback.tb_frame.f_code, traceback.tb_lasti, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    return tuple(frames)
+
+
+def caller() -> Frame | None:
+    """Give the innermost frame of the user's code that is running now."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_user_file(frame.f_code.co_filename):
+            return _frame(frame.f_code, frame.f_lasti, frame.f_lineno)
+        frame = frame.f_back
+    return None
+
+
+def _frame(code: CodeType, offset: int, line: int) -> Frame:
+    first, last, start, end = next(_positions(code, offset), (None, None, None, None))
+    return Frame(
+        code.co_filename,
+        first or line,
+        start or 0,
+        last or first or line,
+        end or start or 0,
+        code.co_qualname,
+        is_user_file(code.co_filename),
+    )
+
+
+def _positions(code: CodeType, offset: int) -> Iterator[tuple[int | None, int | None, int | None, int | None]]:
+    for index, place in enumerate(code.co_positions()):
+        if index == offset // 2:
+            yield place
+            return

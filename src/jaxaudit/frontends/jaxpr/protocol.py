@@ -1,0 +1,162 @@
+"""What the tracer in the user's environment is asked, and what it answers: plain JSON in two files.
+
+Both sides import this module, so it needs the standard library alone. A field that a side does not know is an error of
+ours, never of the user.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the child shall do."""
+
+    kind: str
+    """`run` (observe a script) or `trace` (a target with argument specs)."""
+    target: str
+    """The script, or the target as the user typed it."""
+    arguments: tuple[str, ...] = ()
+    """The script's own arguments."""
+    specs: Mapping[str, str] = field(default_factory=dict)
+    """Argument specs by parameter name or position."""
+    specs_file: str = ""
+    """A Python file that holds specs: a mapping `ARGS`, or functions that give arguments."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """Sizes of named axes that the user fixed."""
+    steps: int = 0
+    """Stop after this many calls of one compiled function; 0 never stops."""
+    timeout: float = 0.0
+    """Stop after this many seconds; 0 never stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One Python frame of a stack, outermost first in a list of them; columns are 0-based bytes."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    function: str
+    user: bool
+    """False for frames of JAX, of other libraries and of Python itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An exception that ended the script or the trace."""
+
+    type: str
+    """The qualified name, such as `jax.errors.TracerBoolConversionError`."""
+    bases: tuple[str, ...]
+    message: str
+    frames: tuple[Frame, ...]
+    origin: tuple[Frame, ...] = ()
+    """The stack of the operation that was being transformed, where JAX tells it apart from the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One outermost transformed function as it was first called."""
+
+    name: str
+    transform: str
+    """`jit`, `grad`, `vmap`, `scan`, ..."""
+    path: str
+    line: int
+    """Where it was transformed."""
+    call_path: str
+    call_line: int
+    calls_traced: int = 1
+    equations: int = 0
+    skipped: str = ""
+    """Why its program could not be read; empty when it could."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrace:
+    """One more trace of a function that had been traced before."""
+
+    name: str
+    path: str
+    line: int
+    """Where it was transformed."""
+    call: Frame | None
+    """The user's call that led to the trace."""
+    kind: str
+    """`shape`, `dtype`, `weak type`, `static value`, `tree structure`, `new function` or `context`."""
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the child has seen, up to the end or up to where it stopped."""
+
+    status: str = "done"
+    """`done`; `failed` (the user's code raised); `refused` (nothing could be done: `message` says why)."""
+    message: str = ""
+    exit_code: int = 0
+    stopped: str = ""
+    """Why observation ended early: `steps`, `timeout`, or empty."""
+    program: Mapping[str, Any] | None = None
+    """As `ir.serial` writes it."""
+    captures: tuple[Capture, ...] = ()
+    retraces: tuple[Retrace, ...] = ()
+    failure: Failure | None = None
+    files: tuple[str, ...] = ()
+    """The user's modules that were imported."""
+    axes: Mapping[str, int] = field(default_factory=dict)
+    """The size that stands for each named axis."""
+    arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The axis names of each argument leaf, where specs or annotations named them."""
+    jax_version: str = ""
+    faults: tuple[str, ...] = ()
+    """Errors of ours that cost a part of what could have been seen."""
+
+
+def write(path: Path, message: Request | Reply) -> None:
+    """Write a message; a half-written file is never seen, since it is renamed into place."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(asdict(message)), encoding="utf-8")
+    part.replace(path)
+
+
+def read_request(path: Path) -> Request:
+    """Read what to do."""
+    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    data["arguments"] = tuple(data["arguments"])
+    return Request(**data)
+
+
+def read_reply(path: Path) -> Reply:
+    """Read what was seen."""
+    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    data["captures"] = tuple(Capture(**row) for row in data["captures"])
+    data["retraces"] = tuple(_retrace(row) for row in data["retraces"])
+    data["failure"] = _failure(data["failure"]) if data["failure"] else None
+    data["files"] = tuple(data["files"])
+    data["faults"] = tuple(data["faults"])
+    data["arguments"] = {name: tuple(axes) for name, axes in data["arguments"].items()}
+    return Reply(**data)
+
+
+def _retrace(row: dict[str, Any]) -> Retrace:
+    row["call"] = Frame(**row["call"]) if row["call"] else None
+    return Retrace(**row)
+
+
+def _failure(row: dict[str, Any]) -> Failure:
+    return Failure(
+        row["type"],
+        tuple(row["bases"]),
+        row["message"],
+        tuple(Frame(**frame) for frame in row["frames"]),
+        tuple(Frame(**frame) for frame in row["origin"]),
+    )

@@ -1,0 +1,141 @@
+"""The child's side: does what a request asks, and writes a reply whatever happens in the user's code."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxaudit.frontends.jaxpr.imports import has_jax, when_jax_is_imported
+from jaxaudit.frontends.jaxpr.places import user_files
+from jaxaudit.frontends.jaxpr.protocol import Capture, Reply, Request, Retrace, read_request, write
+from jaxaudit.frontends.jaxpr.script import Ending, StopScript, run_script
+from jaxaudit.frontends.jaxpr.seen import Site
+from jaxaudit.ir import Program
+from jaxaudit.ir.serial import encode_program
+
+
+def serve(request_path: str, reply_path: str) -> int:
+    """Answer one request, and give the exit code of the script."""
+    request = read_request(Path(request_path))
+    reply = answer(request)
+    write(Path(reply_path), reply)
+    return reply.exit_code
+
+
+def answer(request: Request) -> Reply:
+    """Do what is asked."""
+    if not has_jax():
+        return Reply("refused", f"{sys.executable} has no jax; name the interpreter of your project with --python")
+    if request.kind == "run":
+        return observe(request)
+    from jaxaudit.frontends.jaxpr.targets import trace_target
+
+    return trace_target(request)
+
+
+def observe(request: Request) -> Reply:
+    """Run a script and tell what was seen of it."""
+    from jaxaudit.frontends.jaxpr.observe import Observer
+
+    observer = Observer(request.steps)
+    faults: list[str] = []
+    when_jax_is_imported(lambda: _begin(observer, faults))
+    _stop_after(request.timeout)
+    ending = run_script(request.target, request.arguments)
+    _stop_after(0)
+    return gather(observer.captured() if "jax" in sys.modules else [], ending, observer.retraces, faults)
+
+
+def gather(sites: Sequence[Site], ending: Ending, retraces: Sequence[Retrace], faults: Sequence[str] = ()) -> Reply:
+    """Put together what observation gave."""
+    program, captures = lower_sites(sites)
+    return Reply(
+        status="failed" if ending.failure else "done",
+        exit_code=ending.exit_code,
+        stopped=ending.stopped,
+        program=encode_program(program) if program.roots else None,
+        captures=tuple(captures),
+        retraces=tuple(retraces),
+        failure=ending.failure,
+        files=user_files(),
+        jax_version=_jax_version(),
+        faults=tuple(faults),
+    )
+
+
+def lower_sites(sites: Sequence[Site]) -> tuple[Program, list[Capture]]:
+    """Turn the jaxprs of all sites into one program; one that cannot be lowered is told and left out."""
+    if not sites:
+        return Program((), "jaxpr"), []
+    from jaxaudit.frontends.jaxpr.lower import Lowering
+
+    lowering = Lowering()
+    captures = [_lower(lowering, site) for site in sites]
+    try:
+        return lowering.program(), captures
+    except Exception as error:  # noqa: BLE001
+        return Program((), "jaxpr"), [_capture(site, f"internal error: {error}") for site in sites]
+
+
+def _begin(observer: Any, faults: list[str]) -> None:
+    """Start to look; a fault of ours must not end the user's script."""
+    try:
+        from jaxaudit.frontends.jaxpr.lower import install_markers
+
+        install_markers()
+        observer.install()
+    except Exception as error:  # noqa: BLE001
+        faults.append(f"internal error while starting to observe: {type(error).__name__}: {error}")
+
+
+def _lower(lowering: Any, site: Site) -> Capture:
+    if site.closed is None:
+        return _capture(site, site.skipped or "it was never traced to its end")
+    try:
+        lowering.add(site.closed, name=site.name, path=site.made.path, arg_names=_names(site))
+    except Exception as error:  # noqa: BLE001
+        return _capture(site, f"internal error: {type(error).__name__}: {error}")
+    return _capture(site, "")
+
+
+def _names(site: Site) -> tuple[str, ...]:
+    wanted = len(site.closed.jaxpr.invars)
+    if len(site.names) == wanted:
+        return site.names
+    known = getattr(site.closed.jaxpr.debug_info, "arg_names", None) or ()
+    return tuple(name or "" for name in known) if len(known) == wanted else ("",) * wanted
+
+
+def _capture(site: Site, skipped: str) -> Capture:
+    call = site.call or site.made
+    return Capture(
+        site.name,
+        site.transform,
+        site.made.path,
+        site.made.line,
+        call.path,
+        call.line,
+        max(len(site.signatures), 1),
+        len(site.closed.jaxpr.eqns) if site.closed is not None else 0,
+        skipped,
+    )
+
+
+def _stop_after(seconds: float) -> None:
+    """Have the script stopped after some seconds of real time; 0 takes the alarm back."""
+    if not hasattr(signal, "SIGALRM"):
+        return
+
+    def stop(number: int, frame: object) -> None:
+        raise StopScript("timeout")
+
+    signal.signal(signal.SIGALRM, stop if seconds else signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _jax_version() -> str:
+    module = sys.modules.get("jax")
+    return str(getattr(module, "__version__", ""))

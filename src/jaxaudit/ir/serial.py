@@ -1,0 +1,189 @@
+"""Programs as plain JSON, so that one process can trace and another can judge; nothing here runs what it reads.
+
+Values and regions are tables referred to by number, so nesting never deepens the document, a region that several ops
+share stays one region, and identity survives the journey. Constants keep their Python type (`1`, `1.0`, `True`, tuples,
+symbols); an attribute of any other type travels as its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jaxaudit.ir.types import ArrayType, Exit, Op, Program, Region, Root, Symbol, Value
+from jaxaudit.spans import Span
+
+Show = Callable[[str], str]
+"""Turns a path of the sender into the path that reports show."""
+
+
+def encode_program(program: Program) -> dict[str, Any]:
+    """Turn a program into JSON data."""
+    encoder = _Encoder(program.types)
+    roots = [[root.name, root.path, encoder.region(root.region)] for root in program.roots]
+    return {
+        "front_end": program.front_end,
+        "comments": {path: {str(n): text for n, text in lines.items()} for path, lines in program.comments.items()},
+        "values": encoder.values,
+        "regions": encoder.regions,
+        "paths": list(encoder.paths),
+        "roots": roots,
+    }
+
+
+def decode_program(data: Mapping[str, Any], show: Show = str) -> Program:
+    """Turn JSON data back into a program; paths become those that reports show."""
+    decoder = _Decoder(data, show)
+    return Program(
+        tuple(Root(name, show(path), decoder.region(number)) for name, path, number in data["roots"]),
+        data["front_end"],
+        {show(path): {int(n): text for n, text in lines.items()} for path, lines in data["comments"].items()},
+        decoder.types,
+    )
+
+
+class _Encoder:
+    def __init__(self, types: Mapping[Value, ArrayType]) -> None:
+        self.types = types
+        self.values: list[list[Any]] = []
+        self.regions: list[Any] = []
+        self.paths: dict[str, int] = {}
+        self._value_numbers: dict[Value, int] = {}
+        self._region_numbers: dict[int, int] = {}
+
+    def region(self, region: Region) -> int:
+        known = self._region_numbers.get(id(region))
+        if known is not None:
+            return known
+        number = self._region_numbers[id(region)] = len(self.regions)
+        self.regions.append(None)
+        self.regions[number] = {
+            "kind": region.kind,
+            "label": region.label,
+            "span": self.span(region.span),
+            "params": self.numbers(region.params),
+            "ops": [self.op(op) for op in region.ops],
+            "results": self.numbers(region.results),
+            "exit": region.exit.value,
+            "shared": region.shared,
+        }
+        return number
+
+    def op(self, op: Op) -> list[Any]:
+        return [
+            op.name,
+            self.numbers(op.operands),
+            self.numbers(op.results),
+            self.span(op.span),
+            {key: self.data(value) for key, value in op.arguments.items()},
+            {key: self.data(value) for key, value in op.attrs.items()},
+            [self.region(region) for region in op.regions],
+        ]
+
+    def numbers(self, values: tuple[Value, ...]) -> list[int]:
+        return [self.value(value) for value in values]
+
+    def value(self, value: Value) -> int:
+        known = self._value_numbers.get(value)
+        if known is not None:
+            return known
+        number = self._value_numbers[value] = len(self.values)
+        kind = self.types.get(value)
+        exact = [list(kind.shape), kind.dtype, kind.weak] if kind else None
+        self.values.append([value.id, self.span(value.span), value.name, exact])
+        return number
+
+    def span(self, span: Span) -> list[int]:
+        path = self.paths.setdefault(span.path, len(self.paths))
+        return [path, *span[1:]]
+
+    def data(self, item: object) -> Any:
+        match item:
+            case Value():
+                return {"v": self.value(item)}
+            case Symbol():
+                return {"s": str(item)}
+            case None | bool() | int() | float() | str():
+                return item
+            case bytes():
+                return {"b": item.hex()}
+            case complex():
+                return {"c": [item.real, item.imag]}
+            case tuple() | list():
+                return {"t": [self.data(part) for part in item]}
+            case Mapping():
+                return {"m": [[self.data(key), self.data(part)] for key, part in item.items()]}
+            case ArrayType():
+                return {"a": [list(item.shape), item.dtype, item.weak]}
+        return str(item)
+
+
+class _Decoder:
+    def __init__(self, data: Mapping[str, Any], show: Show) -> None:
+        self.paths = [show(path) for path in data["paths"]]
+        self.types: dict[Value, ArrayType] = {}
+        self.values = [self.value(row) for row in data["values"]]
+        self._rows = data["regions"]
+        self._regions: dict[int, Region] = {}
+
+    def value(self, row: list[Any]) -> Value:
+        number, span, name, exact = row
+        value = Value(number, self.span(span), name)
+        if exact is not None:
+            self.types[value] = _array_type(exact)
+        return value
+
+    def region(self, number: int) -> Region:
+        known = self._regions.get(number)
+        if known is not None:
+            return known
+        row = self._rows[number]
+        region = Region(row["kind"], row["label"], self.span(row["span"]), self.many(row["params"]))
+        self._regions[number] = region
+        region.ops.extend(self.op(op) for op in row["ops"])
+        region.results = self.many(row["results"])
+        region.exit = Exit(row["exit"])
+        region.shared = row["shared"]
+        return region
+
+    def op(self, row: list[Any]) -> Op:
+        name, operands, results, span, arguments, attrs, regions = row
+        return Op(
+            name,
+            self.many(operands),
+            self.many(results),
+            self.span(span),
+            {key: self.data(value) for key, value in arguments.items()},
+            {key: self.data(value) for key, value in attrs.items()},
+            tuple(self.region(region) for region in regions),
+        )
+
+    def many(self, numbers: list[int]) -> tuple[Value, ...]:
+        return tuple(self.values[number] for number in numbers)
+
+    def span(self, row: list[int]) -> Span:
+        return Span(self.paths[row[0]], *row[1:])
+
+    def data(self, item: Any) -> Any:
+        if not isinstance(item, dict):
+            return item
+        ((tag, inner),) = item.items()
+        match tag:
+            case "v":
+                return self.values[inner]
+            case "s":
+                return Symbol(inner)
+            case "b":
+                return bytes.fromhex(inner)
+            case "c":
+                return complex(*inner)
+            case "t":
+                return tuple(self.data(part) for part in inner)
+            case "m":
+                return {self.data(key): self.data(part) for key, part in inner}
+        return _array_type(inner)
+
+
+def _array_type(row: list[Any]) -> ArrayType:
+    shape, dtype, weak = row
+    return ArrayType(tuple(shape), dtype, weak)

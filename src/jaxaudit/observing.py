@@ -1,0 +1,132 @@
+"""Audits that run or trace the user's program: the tracer's reply joins what the source front end reads.
+
+The child process gives facts only; every judgement is made here, by the same rules as for source.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from jaxaudit.config import Config, UsageError
+from jaxaudit.discover import exclusion, read_file, shown_name
+from jaxaudit.frontends.jaxpr.protocol import Capture, Reply, Request
+from jaxaudit.frontends.jaxpr.worker import TracerError, ask
+from jaxaudit.ir import Program
+from jaxaudit.ir.serial import decode_program
+from jaxaudit.observed import observed_obligations
+from jaxaudit.reports.model import SkippedFunction, Target, Traces
+from jaxaudit.reports.notes import Notes, RootNote
+from jaxaudit.session import Outcome, Seen, audit
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How the tracer is started."""
+
+    python: str = ""
+    devices: int = 0
+    steps: int = 0
+    timeout: float = 0.0
+    stdout: IO[Any] | int | None = None
+    """Where the standard output of the user's program goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The outcome of an observed run."""
+
+    outcome: Outcome
+    exit_code: int
+    """The script's own."""
+    stopped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceTarget:
+    """What to trace, and with what."""
+
+    target: str
+    specs: Mapping[str, str] = field(default_factory=dict)
+    specs_file: str = ""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+
+def audit_run(script: str, arguments: Sequence[str], config: Config, setting: Setting) -> Run:
+    """Run a script and audit what was seen together with its source."""
+    if not Path(script).is_file():
+        raise UsageError(f"no such file: {script}")
+    request = Request("run", script, tuple(arguments), steps=setting.steps, timeout=setting.timeout)
+    reply = _ask(request, setting)
+    return Run(conclude(reply, [script], config), reply.exit_code, reply.stopped)
+
+
+def audit_trace(target: TraceTarget, config: Config, setting: Setting) -> Outcome:
+    """Trace a function abstractly and audit it together with the source of its file."""
+    request = Request(
+        "trace",
+        target.target,
+        specs=target.specs,
+        specs_file=target.specs_file,
+        sizes=target.sizes,
+        timeout=setting.timeout,
+    )
+    reply = _ask(request, setting)
+    return conclude(reply, [], config)
+
+
+def conclude(reply: Reply, first: Sequence[str], config: Config) -> Outcome:
+    """Audit the user's files that took part, with what the tracer saw of them."""
+    paths = list(dict.fromkeys([*first, *_project_files(reply.files, first, config)]))
+    results = [read_file(Path(path).absolute()) for path in paths]
+    outcome = audit(results, config, seen_by(reply))
+    return replace(outcome, faults=(*reply.faults, *outcome.faults))
+
+
+def seen_by(reply: Reply) -> Seen:
+    """Turn the reply of the tracer into what the session wants."""
+    program = decode_program(reply.program, shown_name) if reply.program else Program((), "jaxpr")
+    read = [one for one in reply.captures if not one.skipped]
+    causes: dict[tuple[str, str, int], list[str]] = defaultdict(list)
+    for one in reply.retraces:
+        causes[one.name, one.path, one.line].append(f"{one.kind}: {one.detail}")
+    notes = Notes(
+        program,
+        tuple(_root_note(one, causes) for one in read),
+        tuple(Target(shown_name(one.path), "jaxpr", one.name, one.line) for one in read),
+        tuple(
+            SkippedFunction(shown_name(one.path), one.line, one.name, one.skipped)
+            for one in reply.captures
+            if one.skipped
+        ),
+        reply.axes,
+    )
+    return Seen(program, notes, partial(observed_obligations, reply, shown=shown_name))
+
+
+def _ask(request: Request, setting: Setting) -> Reply:
+    try:
+        return ask(request, python=setting.python, devices=setting.devices, stdout=setting.stdout)
+    except TracerError as error:
+        raise UsageError(str(error)) from error
+
+
+def _root_note(one: Capture, causes: Mapping[tuple[str, str, int], list[str]]) -> RootNote:
+    again = causes.get((one.name, one.path, one.line), [])
+    outer = one.transform if one.transform == "jit" else ""
+    return RootNote(outer, shown_name(one.path), one.line, Traces(1 + len(again), tuple(again[:10])))
+
+
+def _project_files(files: Sequence[str], first: Sequence[str], config: Config) -> list[str]:
+    """Give the user's files that belong to the project: near the script, or below where we stand."""
+    roots = [Path.cwd().resolve(), *(Path(name).resolve().parent for name in first)]
+    excluded = exclusion(config)
+    return [
+        shown_name(name)
+        for name in files
+        if any(Path(name).resolve().is_relative_to(root) for root in roots) and not excluded(Path(name))
+    ]

@@ -1,0 +1,115 @@
+"""The transformation stack: which transformation stands in which, read off the nesting of regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from jaxaudit.ir import Op, Program, Region
+from jaxaudit.reports.model import Transformation
+from jaxaudit.reports.notes import Notes
+
+TRANSFORMS = frozenset(
+    "jit vmap pmap shard_map grad jvp vjp scan map fori while cond associative_scan checkpoint custom_jvp custom_vjp "
+    "transform".split()
+)
+_OPTIONS = (
+    "in_axes out_axes axis_name axis_size argnums has_aux static donated length trips reverse carry in_specs out_specs "
+    "mesh policy".split()
+)
+_MOST_OPS = 500_000
+"""Ops to walk before the rest is left out: a stack that long is not read by anybody."""
+
+
+class _Place(NamedTuple):
+    region: Region
+    parent: int | None
+    depth: int
+    root: str
+
+
+def stack(source: Program, notes: Notes | None, paths: frozenset[str]) -> Iterator[Transformation]:
+    """Give the stack of what was traced, then of what only the source shows, within the audited files."""
+    traced = list(_rows(notes.program, notes, 0)) if notes else []
+    yield from traced
+    known = {(row.path, row.line) for row in traced}
+    seen = [row for row in _rows(source, None, len(traced)) if row.path in paths]
+    yield from (row for row in seen if (row.path, row.line) not in known) if traced else seen
+
+
+def _rows(program: Program, notes: Notes | None, first: int) -> Iterator[Transformation]:
+    rows = _Rows(program.front_end, first)
+    for number, root in enumerate(program.roots):
+        parent, depth = None, 0
+        note = notes.roots[number] if notes and number < len(notes.roots) else None
+        if note is not None and note.transform:
+            row = rows.new(None, 0, root.name, note.transform, root.name, note.path, note.line)
+            yield replace(row, traces=note.traces)
+            parent, depth = row.id, 1
+        yield from rows.region(root.region, parent, depth, root.name)
+
+
+class _Rows:
+    def __init__(self, front_end: str, first: int) -> None:
+        self.front_end = front_end
+        self.next = first
+        self.left = _MOST_OPS
+        self.known: dict[tuple[object, ...], Transformation] = {}
+        self.visited: set[tuple[int, int | None]] = set()
+
+    def new(
+        self,
+        parent: int | None,
+        depth: int,
+        root: str,
+        transform: str,
+        function: str,
+        path: str,
+        line: int,
+        op: Op | None = None,
+    ) -> Transformation:
+        options = {name: _text(op.attrs[name]) for name in _OPTIONS if op and op.attrs.get(name) not in (None, (), {})}
+        row = Transformation(self.next, parent, depth, root, transform, function, path, line, self.front_end, options)
+        self.next += 1
+        return row
+
+    def region(self, region: Region, parent: int | None, depth: int, root: str) -> Iterator[Transformation]:
+        """Walk a region without recursion; a region that several calls share is walked once for each parent."""
+        waiting = [_Place(region, parent, depth, root)]
+        while waiting:
+            place = waiting.pop()
+            if (id(place.region), place.parent) in self.visited or self.left < 0:
+                continue
+            self.visited.add((id(place.region), place.parent))
+            inner: list[_Place] = []
+            for op in place.region.ops:
+                self.left -= 1
+                if not op.regions:
+                    continue
+                parent, depth = place.parent, place.depth
+                if op.name in TRANSFORMS:
+                    row, is_new = self._row(op, place)
+                    parent, depth = row.id, place.depth + 1
+                    if is_new:
+                        yield row
+                inner.extend(_Place(one, parent, depth, place.root) for one in op.regions)
+            waiting.extend(reversed(inner))
+
+    def _row(self, op: Op, place: _Place) -> tuple[Transformation, bool]:
+        function = op.text("function") or op.regions[-1].label
+        key = (place.parent, op.name, function, op.span)
+        known = self.known.get(key)
+        if known is not None:
+            return known, False
+        spelling = op.text("spelling").removeprefix("jax.")
+        row = self.new(
+            place.parent, place.depth, place.root, spelling or op.name, function, op.span.path, op.span.line, op
+        )
+        self.known[key] = row
+        return row, True
+
+
+def _text(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 120 else text[:117] + "..."

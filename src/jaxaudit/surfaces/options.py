@@ -1,0 +1,158 @@
+"""What the commands share: common options, the answer on the right stream, refusals in one sentence."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, ParamSpec, TextIO
+
+import click
+
+from jaxaudit.config import Config, UsageError, nearest
+
+if TYPE_CHECKING:
+    from jaxaudit.reports.model import Report
+    from jaxaudit.session import Outcome
+
+FORMATS = ("text", "json")
+LATER_FORMATS = ("markdown", "sarif", "github", "html")
+
+Params = ParamSpec("Params")
+Command = Callable[..., Any]
+
+
+class Refusal(click.ClickException):
+    """A request that cannot be carried out, told in one sentence."""
+
+    exit_code = 2
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Write the sentence to standard error."""
+        click.echo(f"jaxaudit: {self.message}", file=file, err=True)
+
+
+def refusing(command: Callable[Params, None]) -> Callable[Params, None]:
+    """Turn a `UsageError` of a command into a sentence and exit code 2."""
+
+    @wraps(command)
+    def wrapped(*args: Params.args, **kwargs: Params.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except UsageError as error:
+            raise Refusal(str(error)) from error
+
+    return wrapped
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """How to report, and what makes the audit fail."""
+
+    format: str
+    output: Path | None
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    strict: bool
+    exit_zero: bool
+    quiet: bool
+    verbose: bool
+    show_ir: bool
+
+    def config(self, found: Config) -> Config:
+        """Add what the command line says to a configuration."""
+        return found.with_options(_split(self.select), _split(self.ignore), strict=self.strict)
+
+
+def report_options(command: Command) -> Command:
+    """Add the options that every auditing command has."""
+    for option in reversed(_REPORT_OPTIONS):
+        command = option(command)
+    return command
+
+
+def take_report_options(given: dict[str, Any]) -> ReportOptions:
+    """Take the common options out of what click gives a command."""
+    return ReportOptions(**{name: given.pop(name) for name in ReportOptions.__slots__})
+
+
+_REPORT_OPTIONS = (
+    click.option("--format", default="text", metavar="FORMAT", help="How to report: text (default) or json."),
+    click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report to a file."),
+    click.option(
+        "--select", multiple=True, metavar="RULES", help="Run only these rules or families (by comma, or repeated)."
+    ),
+    click.option("--ignore", multiple=True, metavar="RULES", help="Leave out these rules or families."),
+    click.option("--strict", is_flag=True, help="Warnings and unknowns fail the audit too."),
+    click.option("--exit-zero", is_flag=True, help="Exit with 0 even when issues are found."),
+    click.option("--quiet", "-q", is_flag=True, help="Print only the issues, one line each."),
+    click.option("--verbose", "-v", is_flag=True, help="Print all sections, with what is verified and what is open."),
+    click.option("--show-ir", is_flag=True, help="Print the program as the rules see it, instead of the report."),
+)
+
+
+def check_format(name: str) -> None:
+    """Refuse a format that does not exist."""
+    if name in LATER_FORMATS:
+        raise UsageError(f"the format `{name}` is not available in this version; use text or json")
+    if name not in FORMATS:
+        raise UsageError(f"there is no format `{name}`{nearest(name, FORMATS) or '; use text or json'}")
+
+
+def finish(
+    context: click.Context, outcome: Outcome, options: ReportOptions, *, strict: bool, otherwise: int = 0
+) -> None:
+    """Write the report and leave: 2 for faults of ours, 1 for issues, else `otherwise`."""
+    answer(outcome, options)
+    for fault in outcome.faults:
+        click.echo(f"jaxaudit: {fault}", err=True)
+    if outcome.faults:
+        context.exit(2)
+    context.exit(1 if not options.exit_zero and fails(outcome.report, strict=strict) else otherwise)
+
+
+def fails(report: Report, *, strict: bool) -> bool:
+    """Tell whether a report makes the audit fail."""
+    return bool(report.issues or (strict and (report.warnings or report.unknown)))
+
+
+def answer(outcome: Outcome, options: ReportOptions) -> None:
+    """Write what was asked for to the file that was asked for, else to standard output."""
+    if options.output is None:
+        _render(outcome, options, _stdout(options.format))
+        return
+    try:
+        with options.output.open("w", encoding="utf-8") as stream:
+            _render(outcome, options, stream)
+    except OSError as error:
+        raise UsageError(f"cannot write {options.output}: {error.strerror or error}") from error
+
+
+def _stdout(format_name: str) -> TextIO:
+    """Give standard output: JSON is UTF-8 always, and text shows what the terminal cannot as escapes."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        encoding = "utf-8" if format_name == "json" else sys.stdout.encoding
+        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
+    return sys.stdout
+
+
+def _render(outcome: Outcome, options: ReportOptions, out: TextIO) -> None:
+    if options.show_ir:
+        from jaxaudit.ir.show import show_program
+
+        out.write(show_program(outcome.program) + "\n")
+    elif options.format == "json":
+        from jaxaudit.reports.json import render_json
+
+        out.write(render_json(outcome.report))
+    else:
+        from jaxaudit.reports.text import render_text
+
+        render_text(outcome.report, outcome.sources, out, verbose=options.verbose, quiet=options.quiet)
+
+
+def _split(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())

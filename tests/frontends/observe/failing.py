@@ -1,0 +1,139 @@
+"""Programs that JAX refuses, each with the rule that explains it; the line that is blamed ends in `#!`."""
+
+from typing import NamedTuple
+
+HEAD = """import functools
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+x = jnp.arange(12.0).reshape(3, 4)
+"""
+
+
+class Failing(NamedTuple):
+    rule: str
+    code: str
+    said: str
+    """A part of the message that must be there."""
+
+
+PROGRAMS = (
+    Failing(
+        "python-branch-on-traced",
+        "@jax.jit\ndef f(y):\n    if y.sum() > 0:  #!\n        return y\n    return -y\nf(x)",
+        "`if`",
+    ),
+    Failing("python-branch-on-traced", "jax.jit(lambda y: 1.0 if bool(y[0, 0] > 0) else 0.0)(x)  #!", "bool"),
+    Failing("numpy-on-traced", "@jax.jit\ndef f(y):\n    return np.sin(y)  #!\nf(x)", "NumPy"),
+    Failing("traced-shape-arithmetic", "@jax.jit\ndef f(n):\n    return sum(range(n))  #!\nf(3)", "integer"),
+    Failing("traced-shape-arithmetic", "@jax.jit\ndef f(y):\n    return int(jnp.ceil(2.5))  #!\nf(x)", "int"),
+    Failing("numpy-on-traced", "@jax.jit\ndef f(y):\n    return float(y[0, 0])  #!\nf(x)", "float"),
+    Failing("dynamic-shape", "@jax.jit\ndef f(y):\n    return y[y > 0].sum()  #!\nf(x)", "mask"),
+    Failing("dynamic-shape", "@jax.jit\ndef f(n):\n    return jnp.zeros(n)  #!\nf(3)", "shape"),
+    Failing("dynamic-shape", "@jax.jit\ndef f(y):\n    return jnp.nonzero(y)  #!\nf(x)", "values"),
+    Failing(
+        "tracer-leak",
+        "kept = []\n@jax.jit\ndef f(y):\n    kept.append(y * 2)  #!\n    return y\nf(x)\nkept[0] + 1",
+        "kept",
+    ),
+    Failing(
+        "tracer-leak",
+        "@functools.lru_cache  #!\ndef table(n):\n    return jnp.arange(n) * 2\njax.jit(lambda y: y + table(4))(x)\njax.jit(lambda y: y - table(4))(x)",
+        "cache",
+    ),
+    Failing("invalid-input-type", "@jax.jit\ndef f(y, mode):\n    return y\nf(x, 'mean')  #!", "`mode`"),
+    Failing("unregistered-class", "class State:\n    pass\n@jax.jit\ndef f(s):\n    return s\nf(State())  #!", "State"),
+    Failing("iterator-in-traced-code", "lax.scan(lambda c, v: (c + v, v), 0.0, zip(x, x))  #!", "zip"),
+    Failing(
+        "print-in-traced-code", "@jax.jit\ndef f(y):\n    print(f'{y.sum():.3f}')  #!\n    return y\nf(x)", "format"
+    ),
+    Failing("in-place-update", "x[0] = 1.0  #!", ".at["),
+    Failing("static-argument-misuse", "jax.jit(lambda y, n: y, static_argnums=1)(x, [1, 2])  #!", "hash"),
+    Failing("carry-type-changes", "lax.scan(lambda c, v: (c + v, v), jnp.zeros(()), x)  #!", "float32[4]"),
+    Failing("carry-type-changes", "lax.scan(lambda c, v: ((c[0],), v), (0.0, 1.0), x)  #!", "carry"),
+    Failing(
+        "carry-type-changes", "lax.while_loop(lambda c: c.sum() < 3, lambda c: c[None] + 1, x)  #!", "float32[1,3,4]"
+    ),
+    Failing("carry-type-changes", "lax.fori_loop(0, 3, lambda i, c: c[:, None], x)  #!", "float32[3,1,4]"),
+    Failing("carry-type-changes", "lax.scan(lambda c, v: c + 1, 0.0, x)  #!", "pair"),
+    Failing("branch-type-mismatch", "lax.cond(True, lambda y: y, lambda y: y[0], x)  #!", "branch"),
+    Failing("branch-type-mismatch", "lax.switch(1, [lambda y: y, lambda y: y.astype(int)], x)  #!", "branch"),
+    Failing("scan-length-mismatch", "lax.scan(lambda c, v: (c, v), 0.0, (x, x[:2]))  #!", "3"),
+    Failing("scan-length-mismatch", "lax.scan(lambda c, v: (c, v), 0.0, x, length=5)  #!", "5"),
+    Failing("carry-xs-confusion", "lax.scan(lambda c, v: (c, v), x, 1.0)  #!", "axis"),
+    Failing(
+        "reverse-through-while-loop",
+        "jax.grad(lambda y: lax.while_loop(lambda c: c < 9, lambda c: c * 2, y))(1.0)  #!",
+        "while_loop",
+    ),
+    Failing("in-axes-structure-mismatch", "jax.vmap(lambda d: d['a'], in_axes={'a': 0})({'a': x})  #!", "in_axes"),
+    Failing("in-axes-structure-mismatch", "jax.vmap(lambda a, b: a, in_axes=(0, 0, 0))(x, x)  #!", "in_axes"),
+    Failing("in-axes-structure-mismatch", "jax.vmap(lambda a: a, in_axes=None)(x)  #!", "None"),
+    Failing("wrong-axis-mapped", "jax.vmap(lambda a: a, in_axes=2)(x)  #!", "2"),
+    Failing("wrong-axis-mapped", "jax.vmap(lambda a, b: a)(x, x.T)  #!", "4"),
+    Failing("out-axes-assumption", "jax.vmap(lambda a: a, out_axes=None)(x)  #!", "out_axes"),
+    Failing("non-scalar-grad", "jax.grad(lambda y: y * 2)(x)  #!", "(3, 4)"),
+    Failing("aux-mishandled", "jax.grad(lambda y: (y.sum(), y))(x)  #!", "has_aux"),
+    Failing("aux-mishandled", "jax.grad(lambda y: y.sum(), has_aux=True)(x)  #!", "has_aux"),
+    Failing("wrong-argnums", "jax.grad(lambda n, y: n * y.sum())(3, x)  #!", "int32"),
+    Failing(
+        "wrong-custom-derivative",
+        "@jax.custom_vjp\ndef f(y, s):\n    return y * s\ndef fwd(y, s):\n    return y * s, (y, s)\ndef bwd(res, g):\n    y, s = res\n    return g * s, g * y  #!\nf.defvjp(fwd, bwd)\njax.grad(lambda s: f(x, s).sum())(jnp.ones(4))",
+        "float32[3,4]",
+    ),
+    Failing(
+        "wrong-custom-derivative",
+        "@jax.custom_vjp\ndef f(y, s):\n    return y * s\ndef fwd(y, s):\n    return y * s, (y, s)\ndef bwd(res, g):\n    return g  #!\nf.defvjp(fwd, bwd)\njax.grad(lambda s: f(x, s).sum())(jnp.ones(4))",
+        "one gradient",
+    ),
+    Failing("unbound-axis-name", "jax.vmap(lambda y: lax.psum(y, 'i'))(x)  #!", "`i`"),
+    Failing(
+        "spec-does-not-fit",
+        "mesh = Mesh(np.array(jax.devices()), ('data',))\ncols = NamedSharding(mesh, P(None, 'data'))  #!\njax.jit(lambda y: y * 2, out_shardings=cols)(jnp.ones((8, 3)))",
+        "3",
+    ),
+    Failing(
+        "spec-does-not-fit",
+        "mesh = Mesh(np.array(jax.devices()), ('data',))\nNamedSharding(mesh, P('model'))  #!",
+        "model",
+    ),
+    Failing(
+        "missing-cross-device-reduction",
+        "mesh = jax.make_mesh((2,), ('data',), axis_types=(jax.sharding.AxisType.Auto,))\njax.jit(jax.shard_map(lambda y: y.mean(), mesh=mesh, in_specs=P('data'), out_specs=P()))(jnp.ones((4, 2)))  #!",
+        "out_specs",
+    ),
+    Failing(
+        "explicit-sharding-conflict",
+        "mesh = jax.make_mesh((2,), ('d',), axis_types=(jax.sharding.AxisType.Explicit,))\nwith jax.set_mesh(mesh):\n    a = jax.device_put(jnp.ones((4, 4)), P('d', None))\n    b = jax.device_put(jnp.ones((4, 4)), P(None, 'd'))\n    a + b  #!",
+        "shard",
+    ),
+    Failing("mixed-devices", "a, b = (jax.device_put(x, d) for d in jax.devices()[:2])\na + b  #!", "devices"),
+    Failing("used-after-donation", "f = jax.jit(lambda y: y + 1, donate_argnums=0)\nf(x)\nx + 1  #!", "donate"),
+    Failing("device-axis-missing", "jax.pmap(lambda y: y)(jnp.ones((16, 2)))  #!", "n_devices"),
+    Failing("tree-structure-mismatch", "jax.tree.map(lambda a, b: a + b, {'w': x}, {'w': x, 'b': x})  #!", "b"),
+    Failing("tree-structure-mismatch", "jax.tree.map(lambda a, b: a, (x, x), [x, x])  #!", "list"),
+    Failing(
+        "array-in-static-field",
+        "class C:\n    def __init__(s, a):\n        s.a = a\njax.tree_util.register_pytree_node(C, lambda c: ((c.a,), (c.a,)), lambda aux, ch: C(*ch))\njax.tree.map(lambda a, b: a, C(x), C(x + 1))  #!",
+        "aux",
+    ),
+    Failing(
+        "module-state-mishandled",
+        "import flax.linen as nn\nm = nn.Dense(3)\nm.apply({'params': {}}, x)  #!",
+        "parameter",
+    ),
+    Failing("axis-conflict", "x + jnp.ones((3, 5))  #!", "(3, 5)"),
+    Failing("axis-conflict", "x @ x  #!", "3"),
+    Failing("axis-conflict", "x.reshape(5, 2)  #!", "12"),
+    Failing("axis-conflict", "jnp.concatenate([x, jnp.ones(4)])  #!", "dimensions"),
+    Failing("axis-conflict", "jnp.concatenate([x, jnp.ones((3, 5))])  #!", "(3, 5)"),
+    Failing("axis-conflict", "jnp.squeeze(x, axis=0)  #!", "squeeze"),
+    Failing("axis-conflict", "jnp.einsum('ij,jk->ik', x, x)  #!", "j"),
+    Failing("too-few-subkeys", "k = jax.random.key(0)\na, b, c = jax.random.split(k)  #!", "3"),
+    Failing("unsafe-domain", "with jax.debug_nans(True):\n    jnp.log(-x)  #!", "nan"),
+    Failing("integer-overflow", "x.astype(jnp.int32) + 3_000_000_000  #!", "int32"),
+    Failing("script-failed", "open('/nowhere/at/all')  #!", "FileNotFoundError"),
+    Failing("script-failed", "{}['missing']  #!", "KeyError"),
+)
