@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from jaxaudit.version import VERSION
 
 if TYPE_CHECKING:
     from jaxaudit.reports.model import Report
 
-__all__ = ["__version__", "check"]
+__all__ = ["__version__", "audit", "check"]
 
 __version__ = VERSION
 
@@ -23,3 +24,14 @@ def check(*paths: str, select: tuple[str, ...] = (), ignore: tuple[str, ...] = (
 
     config = find_config(common_directory(paths)).with_options(select, ignore, strict=False)
     return audit_paths(paths or (".",), config).report
+
+
+def audit(function: Callable[..., Any], *args: Any, axes: Mapping[str, str] | None = None, **kwargs: Any) -> Report:
+    """Trace one call of a function abstractly and audit it with the source of its file; needs jax.
+
+    `axes` names the axes of arguments, such as `{"obs": "batch time feat"}`. Nothing is computed; an exception that
+    tracing raises is an issue of the report.
+    """
+    from jaxaudit.observing import audit_call
+
+    return audit_call(function, args, kwargs, axes or {}).report

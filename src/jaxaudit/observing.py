@@ -6,13 +6,13 @@ The child process gives facts only; every judgement is made here, by the same ru
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from jaxaudit.config import Config, UsageError
+from jaxaudit.config import Config, UsageError, find_config
 from jaxaudit.discover import exclusion, read_file, shown_name
 from jaxaudit.frontends.jaxpr.protocol import Capture, Reply, Request
 from jaxaudit.frontends.jaxpr.worker import TracerError, ask
@@ -79,9 +79,22 @@ def audit_trace(target: TraceTarget, config: Config, setting: Setting) -> Outcom
     return conclude(reply, [], config)
 
 
+def audit_call(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], axes: Mapping[str, str]
+) -> Outcome:
+    """Trace one call in this process and audit it."""
+    from jaxaudit.frontends.jaxpr.inprocess import trace_call
+
+    try:
+        reply = trace_call(function, args, kwargs, axes)
+    except TracerError as error:
+        raise UsageError(str(error)) from error
+    return conclude(reply, reply.files, find_config(Path.cwd()))
+
+
 def conclude(reply: Reply, first: Sequence[str], config: Config) -> Outcome:
     """Audit the user's files that took part, with what the tracer saw of them."""
-    paths = list(dict.fromkeys([*first, *_project_files(reply.files, first, config)]))
+    paths = list(dict.fromkeys([*map(shown_name, first), *_project_files(reply.files, first, config)]))
     results = [read_file(Path(path).absolute()) for path in paths]
     outcome = audit(results, config, seen_by(reply))
     return replace(outcome, faults=(*reply.faults, *outcome.faults))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from rich.text import Text
 
 from jaxaudit.reports.model import Coverage, Finding, Report, SkippedFunction, Unknown, Verified
+from jaxaudit.reports.sections_flow import boundary_section, flow_section, stack_section
 from jaxaudit.reports.snippet import Look, clean
 
 Findings = Callable[[Sequence[Finding]], Iterator[Text]]
@@ -16,10 +17,13 @@ _SHOWN_PLACES = 3
 
 def all_sections(report: Report, findings: Findings, look: Look) -> Iterator[Text]:
     """Give everything the report holds, section by section."""
-    for title, key in _FLOW_SECTIONS:
+    for title, key, lines in _FLOW_SECTIONS:
         yield heading(title, look)
-        yield Text("  not available in this version" if key in report.not_available else "  none", "dim")
-        yield Text()
+        if getattr(report, key):
+            yield from lines(report, look)
+        else:
+            yield Text("  needs exact shapes: use `run` or `trace`" if key in report.not_available else "  none", "dim")
+            yield Text()
     yield heading("Issues Found", look)
     yield from findings(report.issues) if report.issues else _none()
     yield heading("Verified Correct", look)
@@ -35,9 +39,9 @@ def all_sections(report: Report, findings: Findings, look: Look) -> Iterator[Tex
 
 
 _FLOW_SECTIONS = (
-    ("End-to-End Data Flow", "data_flow"),
-    ("Transformation Stack", "transformation_stack"),
-    ("Shape Trace at Boundaries", "boundaries"),
+    ("End-to-End Data Flow", "data_flow", flow_section),
+    ("Transformation Stack", "transformation_stack", stack_section),
+    ("Shape Trace at Boundaries", "boundaries", boundary_section),
 )
 
 
@@ -67,7 +71,8 @@ def coverage_line(report: Report, *, verbose: bool = False) -> str:
     seen = report.coverage
     read = f"Read {_count(seen.files, 'file', 'files')} ({_count(seen.lines, 'line', 'lines')})"
     entered = f"entered {seen.entered:,} of {_count(seen.functions, 'function', 'functions')}"
-    parts = [f"{read}, {entered}", _decided(seen, verbose=verbose)]
+    traced = [f"saw {_count(seen.traced, 'traced function', 'traced functions')}"] if seen.traced else []
+    parts = [", ".join([read, entered, *traced]), _decided(seen, verbose=verbose)]
     if seen.suppressed:
         parts.append(f"{_count(seen.suppressed, 'finding', 'findings')} suppressed")
     return "; ".join(parts) + "."

@@ -33,9 +33,11 @@ def stack(source: Program, notes: Notes | None, paths: frozenset[str]) -> Iterat
     """Give the stack of what was traced, then of what only the source shows, within the audited files."""
     traced = list(_rows(notes.program, notes, 0)) if notes else []
     yield from traced
-    known = {(row.path, row.line) for row in traced}
-    seen = [row for row in _rows(source, None, len(traced)) if row.path in paths]
-    yield from (row for row in seen if (row.path, row.line) not in known) if traced else seen
+    places = {(row.path, row.line) for row in traced}
+    names = {(row.transform, row.function) for row in traced}
+    for row in _rows(source, None, len(traced)):
+        if row.path in paths and (row.path, row.line) not in places and (row.transform, row.function) not in names:
+            yield row
 
 
 def _rows(program: Program, notes: Notes | None, first: int) -> Iterator[Transformation]:
@@ -69,7 +71,7 @@ class _Rows:
         line: int,
         op: Op | None = None,
     ) -> Transformation:
-        options = {name: _text(op.attrs[name]) for name in _OPTIONS if op and op.attrs.get(name) not in (None, (), {})}
+        options = {name: _text(op.attrs[name]) for name in _OPTIONS if op and _tells(op.attrs.get(name))}
         row = Transformation(self.next, parent, depth, root, transform, function, path, line, self.front_end, options)
         self.next += 1
         return row
@@ -108,6 +110,12 @@ class _Rows:
         )
         self.known[key] = row
         return row, True
+
+
+def _tells(value: object) -> bool:
+    """Tell whether an option says more than its default."""
+    parts = value if isinstance(value, tuple) else (value,)
+    return any(one is not None and one is not False and one != {} for one in parts)
 
 
 def _text(value: object) -> str:

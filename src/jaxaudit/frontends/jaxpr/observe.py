@@ -17,7 +17,7 @@ from typing import Any
 
 from jaxaudit.frontends.jaxpr import arguments
 from jaxaudit.frontends.jaxpr.imports import the_jax
-from jaxaudit.frontends.jaxpr.places import caller
+from jaxaudit.frontends.jaxpr.places import call_at, caller
 from jaxaudit.frontends.jaxpr.protocol import Frame, Retrace
 from jaxaudit.frontends.jaxpr.script import StopScript
 from jaxaudit.frontends.jaxpr.seen import Site, function_code, function_name, made_for_user
@@ -217,8 +217,10 @@ class Observer:
             given, named = rebuild(arrays)
             return made(*given, **named)
 
-        site.call = caller() or _UNKNOWN_PLACE
-        site.replay = lambda: jax.make_jaxpr(again)(*types)
+        # JAX names the place of a function by what is wrapped innermost.
+        again.__wrapped__ = fun  # type: ignore[attr-defined]
+        place = site.call = caller() or _UNKNOWN_PLACE
+        site.replay = lambda: call_at(place, lambda: jax.make_jaxpr(again)(*types))
 
 
 class Counted:

@@ -146,6 +146,7 @@ def _attributes(body: Body, segment: Segment, record: Record, entries: list[Any]
         attrs["axis_name"] = plain(record.options.get("axis_name"))
         attrs["axis_size"] = next((trail[0][2] for trail in trails if trail and trail[0][0] == "v"), None)
         attrs["mapped_in"] = tuple(mapped_axis(trail) for trail in trails)
+        attrs["inside"] = tuple(_inner_shape(record.leaves.get(("in", one.params["leaf"]))) for one in entries)
         attrs["mapped_out"] = tuple(_mapped_out(record.out_axes, posts.get(out), out) for out in left)
         attrs["out_axes"] = tuple(record.out_axes) if record.out_axes is not None else None
     elif SEGMENTS[record.kind] == "grad":
@@ -158,6 +159,11 @@ def _attributes(body: Body, segment: Segment, record: Record, entries: list[Any]
 def _is_given(mark: Any) -> bool:
     """Tell whether a marker is on what the transformation gives its caller."""
     return mark.params["side"] == "post" and not is_tangent(mark.params["trail"])
+
+
+def _inner_shape(leaf: Any) -> tuple[int, ...] | None:
+    """Give the shape that the mapped function sees, without the axes of any `vmap`."""
+    return leaf.shape if leaf is not None else None
 
 
 def _path(leaf: Any) -> str:

@@ -5,12 +5,14 @@ Code is the user's unless it lies in an installed package, in Python itself, or 
 
 from __future__ import annotations
 
+import ast
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
+from typing import Any
 
 from jaxaudit.frontends.jaxpr.protocol import Frame
 
@@ -54,6 +56,18 @@ def caller() -> Frame | None:
             return _frame(frame.f_code, frame.f_lasti, frame.f_lineno)
         frame = frame.f_back
     return None
+
+
+def call_at(place: Frame, call: Callable[[], Any]) -> Any:
+    """Call a function as if the call stood at a place of the user's, so that whoever reads the stack finds it there."""
+    name = ast.Name("call", ast.Load(), lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
+    node = ast.Expression(ast.Call(name, [], []))
+    spot = {"lineno": max(place.line, 1), "col_offset": place.column}
+    spot |= {"end_lineno": max(place.end_line, place.line, 1), "end_col_offset": place.end_column}
+    for part in (node.body, name):
+        for field, value in spot.items():
+            setattr(part, field, value)
+    return eval(compile(node, place.path or "<call>", "eval"), {"call": call})  # noqa: S307
 
 
 def _frame(code: CodeType, offset: int, line: int) -> Frame:

@@ -1,0 +1,160 @@
+"""Makes the abstract arguments of a target from specs, annotations and defaults, and remembers what its axes mean."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from jaxaudit.frontends.jaxpr import specs as grammar
+from jaxaudit.frontends.jaxpr.annotations import annotated_specs
+from jaxaudit.frontends.jaxpr.arguments import is_array, struct
+from jaxaudit.frontends.jaxpr.imports import the_jax
+from jaxaudit.frontends.jaxpr.models import Target
+from jaxaudit.frontends.jaxpr.specs import ArraySpec, Constant, Expression, Spec, SpecError
+
+Traceable = tuple[Callable[..., Any], list[Any], list[str]]
+"""A function of arrays alone, their types, and their names."""
+
+
+class Inputs:
+    """The arguments of one target."""
+
+    def __init__(
+        self, target: Target, specs: Mapping[str, Spec], sizes: Mapping[str, int], names: Mapping[str, Any]
+    ) -> None:
+        self.target = target
+        self.specs = dict(specs)
+        self.names = names
+        known = annotated_specs(target.hints) if target.hints else {}
+        self.chosen = {**known, **self._by_name()}
+        self.sizes = grammar.choose_sizes(self.chosen.values(), sizes)
+        self.axes: dict[str, tuple[str, ...]] = {}
+
+    def abstract(self) -> Traceable:
+        """Give the target as a function of arrays alone."""
+        args, kwargs = self.target.given or self._made()
+        if self.target.init is not None:
+            args = (self._parameters(args, kwargs), *args)
+        if self.target.extra:
+            args = (*self.target.extra.values(), *args)
+        return self._flat(args, kwargs)
+
+    def _by_name(self) -> dict[str, Spec]:
+        """Replace positions by the names of parameters."""
+        names = list(self.target.signature.parameters) if self.target.signature else []
+        made: dict[str, Spec] = {}
+        for key, spec in self.specs.items():
+            named = names[int(key)] if key.isdigit() and int(key) < len(names) else key
+            takes_any = not names or any(
+                one.kind in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
+                for one in (self.target.signature.parameters.values() if self.target.signature else ())
+            )
+            if named not in names and not takes_any:
+                raise SpecError(f"`{self.target.name}` has no argument `{key}`; it takes {', '.join(names) or 'none'}")
+            made[named] = spec
+        return made
+
+    def _made(self) -> tuple[list[Any], dict[str, Any]]:
+        if self.target.signature is None:
+            return [self._value(name, self.chosen[name]) for name in sorted(self.chosen)], {}
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for name, parameter in self.target.signature.parameters.items():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            if name not in self.chosen:
+                if parameter.default is inspect.Parameter.empty:
+                    raise SpecError(self._missing(name))
+                continue
+            value = self._value(name, self.chosen[name])
+            if parameter.kind is parameter.KEYWORD_ONLY or len(args) < list(self.target.signature.parameters).index(
+                name
+            ):
+                kwargs[name] = value
+            else:
+                args.append(value)
+        return args, kwargs
+
+    def _missing(self, name: str) -> str:
+        return (
+            f"nothing tells the type of argument `{name}` of `{self.target.name}`: "
+            f"give it as --arg {name}='f32[batch=32,8]', in [tool.jaxaudit.targets], or as a jaxtyping annotation"
+        )
+
+    def _value(self, name: str, spec: Spec) -> Any:
+        """Turn a spec into a tree of types and constants."""
+        jax = the_jax()
+        match spec:
+            case ArraySpec():
+                return self._array(name, spec)
+            case Constant():
+                return spec.value
+            case Expression():
+                names = {"key": jax.random.key(0), **self.names}
+                return jax.eval_shape(lambda: eval(spec.code, names))  # noqa: S307
+            case dict():
+                return {key: self._value(f"{name}['{key}']", part) for key, part in spec.items()}
+            case tuple():
+                return tuple(self._value(f"{name}[{number}]", part) for number, part in enumerate(spec))
+        return [self._value(f"{name}[{number}]", part) for number, part in enumerate(spec)]
+
+    def _array(self, name: str, spec: ArraySpec) -> Any:
+        jax = the_jax()
+        shape = tuple(grammar.size_of(dim, self.sizes) for dim in spec.dims)
+        self.axes[name] = tuple(grammar.axis_name(dim) for dim in spec.dims)
+        if spec.dtype == grammar.KEY:
+            return jax.ShapeDtypeStruct(shape, jax.random.key(0).dtype)
+        if spec.dtype == grammar.RAW_KEY:
+            return jax.ShapeDtypeStruct((*shape, 2), "uint32")
+        return jax.ShapeDtypeStruct(shape, spec.dtype)
+
+    def _parameters(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Make the parameters of a model without computing them."""
+        init = self.target.init
+        assert init is not None
+        function, types, _ = self._flat((the_jax().random.key(0), *args), kwargs, init)
+        return the_jax().eval_shape(function, *types)
+
+    def _flat(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], function: Callable[..., Any] | None = None
+    ) -> Traceable:
+        """Give a function of the array leaves alone; everything else is closed over."""
+        jax = the_jax()
+        called = function or self.target.function
+        paths, structure = jax.tree_util.tree_flatten_with_path((tuple(args), dict(kwargs)))
+        leaves = [leaf for _, leaf in paths]
+        places = [number for number, leaf in enumerate(leaves) if is_array(leaf)]
+
+        def of_arrays(*arrays: Any) -> Any:
+            filled = list(leaves)
+            for place, array in zip(places, arrays, strict=True):
+                filled[place] = array
+            given, named = jax.tree_util.tree_unflatten(structure, filled)
+            return called(*given, **named)
+
+        if self.target.hints is not None:
+            # JAX names the place of a function by what is wrapped innermost.
+            of_arrays.__wrapped__ = self.target.hints  # type: ignore[attr-defined]
+        names = [self._leaf_name(paths[place][0]) for place in places]
+        return of_arrays, [_type(leaves[place]) for place in places], names
+
+    def _leaf_name(self, path: Sequence[Any]) -> str:
+        """Name a leaf by its parameter and its path inside it."""
+        jax = the_jax()
+        (_, *_), (first, *rest) = path[:1], path[1:]
+        index = getattr(first, "idx", None)
+        head = self._parameter_name(index) if index is not None else str(getattr(first, "key", first))
+        return head + jax.tree_util.keystr(tuple(rest))
+
+    def _parameter_name(self, index: int) -> str:
+        before = [*(["params"] if self.target.init is not None else []), *self.target.extra]
+        names = [*before, *(self.target.signature.parameters if self.target.signature else sorted(self.chosen))]
+        return names[index] if index < len(names) else str(index)
+
+
+def _type(leaf: Any) -> Any:
+    jax = the_jax()
+    if isinstance(leaf, jax.ShapeDtypeStruct):
+        return leaf
+    return struct(jax.numpy.asarray(leaf) if isinstance(leaf, float | complex) else leaf)

@@ -1,0 +1,127 @@
+"""Traces a target: finds the function, makes abstract arguments for it, and lowers what JAX saw.
+
+A target is `FILE:EXPRESSION` or `pkg.mod:EXPRESSION`. The expression is looked up in the module; a call in it is made
+with literal arguments (`make_train({'lr': 1e-3})`), and `key` stands for a random key. Nothing is computed on data.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from jaxaudit.frontends.jaxpr.failures import describe
+from jaxaudit.frontends.jaxpr.imports import the_jax
+from jaxaudit.frontends.jaxpr.inputs import Inputs
+from jaxaudit.frontends.jaxpr.models import callable_of
+from jaxaudit.frontends.jaxpr.places import call_at, user_files
+from jaxaudit.frontends.jaxpr.protocol import Capture, Frame, Reply, Request
+from jaxaudit.frontends.jaxpr.specs import Spec, SpecError, parse_spec
+from jaxaudit.ir.serial import encode_program
+
+
+def trace_target(request: Request) -> Reply:
+    """Answer a request to trace; an exception of the user's code comes back as facts, with all files it touched."""
+    from jaxaudit.frontends.jaxpr.lower import install_markers
+
+    path, expression = split_target(request.target)
+    install_markers()
+    try:
+        return _trace(request, path, expression)
+    except SpecError as error:
+        return Reply("refused", str(error))
+    except BaseException as error:  # noqa: BLE001
+        return Reply("failed", failure=describe(error), files=_files(path), jax_version=the_jax().__version__)
+
+
+def split_target(target: str) -> tuple[str, str]:
+    """Take a target apart into file or module, and expression."""
+    head, colon, expression = target.partition(".py:")
+    if colon:
+        return head + ".py", expression.strip()
+    module, colon, expression = target.partition(":")
+    if not colon or not expression.strip():
+        raise SpecError(f"`{target}` is no target; write FILE:FUNCTION or pkg.mod:function")
+    return module, expression.strip()
+
+
+def _trace(request: Request, path: str, expression: str) -> Reply:
+    from jaxaudit.frontends.jaxpr.lower import Lowering, traced
+
+    module = load_module(path)
+    found = callable_of(evaluate(expression, module), expression)
+    inputs = Inputs(found, {**_file_specs(request, expression), **_parsed(request.specs)}, request.sizes, vars(module))
+    function, types, names = inputs.abstract()
+    file = found.path or str(getattr(module, "__file__", path))
+    place = Frame(file, found.line, 0, found.line, 0, found.name, user=True)
+    closed = call_at(place, lambda: traced(function, types, {}))
+    lowering = Lowering()
+    lowering.add(closed, name=found.name, path=file, arg_names=names)
+    count = len(closed.jaxpr.eqns) if hasattr(closed, "jaxpr") else len(closed.eqns)
+    return Reply(
+        program=encode_program(lowering.program()),
+        captures=(Capture(found.name, "trace", file, found.line, file, found.line, equations=count),),
+        files=_files(file),
+        axes=inputs.sizes,
+        arguments=inputs.axes,
+        jax_version=the_jax().__version__,
+    )
+
+
+def load_module(path: str) -> ModuleType:
+    """Import the module of a target, as part of its package when it has one."""
+    file = Path(path)
+    if file.suffix != ".py":
+        sys.path.insert(0, str(Path.cwd()))
+        return importlib.import_module(path)
+    if not file.is_file():
+        raise SpecError(f"no such file: {path}")
+    folder, parts = file.resolve().parent, [file.stem]
+    while (folder / "__init__.py").exists():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    sys.path.insert(0, str(folder))
+    return importlib.import_module(".".join(parts))
+
+
+def evaluate(expression: str, module: ModuleType) -> Any:
+    """Evaluate a target's expression in its module."""
+    names = {"key": the_jax().random.key(0), **vars(module)}
+    first = expression.partition("(")[0].partition(".")[0].strip()
+    if first not in names:
+        raise SpecError(f"{module.__name__} has no `{first}`")
+    try:
+        code = compile(expression, "<target>", "eval")
+    except SyntaxError as error:
+        raise SpecError(f"`{expression}` is no Python expression: {error.msg}") from error
+    return eval(code, names)  # noqa: S307
+
+
+def _parsed(specs: Mapping[str, str]) -> dict[str, Spec]:
+    return {name: parse_spec(text) for name, text in specs.items()}
+
+
+def _file_specs(request: Request, expression: str) -> dict[str, Spec]:
+    """Read a Python file of specs: `ARGS` for all targets, or `TARGETS` with a table for each."""
+    if not request.specs_file:
+        return {}
+    module = load_module(request.specs_file)
+    tables = getattr(module, "TARGETS", {})
+    table = tables.get(request.target) or tables.get(expression) or getattr(module, "ARGS", None)
+    if table is None:
+        raise SpecError(f"{request.specs_file} has neither `ARGS` nor `TARGETS['{expression}']`")
+    return {name: parse_spec(text) if isinstance(text, str) else _given(text) for name, text in table.items()}
+
+
+def _given(value: Any) -> Spec:
+    from jaxaudit.frontends.jaxpr.specs import Constant
+
+    return Constant(value)
+
+
+def _files(path: str) -> tuple[str, ...]:
+    found = user_files()
+    return found if not path.endswith(".py") else tuple(dict.fromkeys([str(Path(path).absolute()), *found]))

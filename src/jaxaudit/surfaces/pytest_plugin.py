@@ -1,0 +1,66 @@
+"""`pytest --jaxaudit`: observes what the tests exercise and audits it at the end of the session.
+
+Every pytest run of everyone who installs jaxaudit loads this module, so without the flag it does nothing, and it
+imports nothing that costs time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
+
+_STATE = "_jaxaudit_session"
+_OUTCOME = "_jaxaudit_outcome"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the flag."""
+    group = parser.getgroup("jaxaudit", "audit of JAX programs")
+    group.addoption("--jaxaudit", action="store_true", help="audit the JAX functions that the tests exercise")
+
+
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Begin to look before the first test module is imported."""
+    if not early_config.known_args_namespace.jaxaudit:
+        return
+    from jaxaudit.frontends.jaxpr.inprocess import Session
+
+    session = Session()
+    session.start()
+    setattr(early_config, _STATE, session)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Audit what was seen; issues make a run fail that would have passed."""
+    observed = getattr(session.config, _STATE, None)
+    if observed is None:
+        return
+    from pathlib import Path
+
+    from jaxaudit.config import find_config
+    from jaxaudit.observing import conclude
+    from jaxaudit.surfaces.options import fails
+
+    reply = observed.stop()
+    config = find_config(Path(session.config.rootpath))
+    outcome = conclude(reply, [one.path for one in reply.captures if one.path], config)
+    setattr(session.config, _OUTCOME, outcome)
+    if exitstatus == 0 and fails(outcome.report, strict=config.strict):
+        session.exitstatus = 1
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print the report after the tests."""
+    outcome = getattr(config, _OUTCOME, None)
+    if outcome is None:
+        return
+    import io
+
+    from jaxaudit.reports.text import render_text
+
+    text = io.StringIO()
+    render_text(outcome.report, outcome.sources, text)
+    terminalreporter.section("jaxaudit")
+    terminalreporter.write_line(text.getvalue())
