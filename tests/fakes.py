@@ -49,6 +49,8 @@ def install(monkeypatch, *rules):
     monkeypatch.setattr(jaxaudit.session, "solve", lambda program, needs: object())
     monkeypatch.setattr(jaxaudit.session, "all_rules", lambda: every)
     monkeypatch.setattr(jaxaudit.pages, "all_rules", lambda: every)
+    monkeypatch.setattr(jaxaudit.pages, "OBSERVED", ())
+    monkeypatch.setattr(jaxaudit.session, "OBSERVED", ())
 
 
 def obligations(file: SourceFile) -> Iterator[Obligation]:

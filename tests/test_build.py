@@ -75,7 +75,7 @@ def test_what_goes_where():
     assert result.unknown == (Unknown("axis-conflict", "axes", "a.py", 6, "eh"),)
     assert result.coverage.by_family == {"axes": Tally(1, 0, 0, 1), "random": Tally(5, 2, 3, 0)}
     assert (result.coverage.obligations, result.coverage.unknown) == (6, 1)
-    assert result.not_available == ("data_flow", "transformation_stack", "boundaries")
+    assert result.not_available == ("data_flow", "boundaries")
 
 
 def test_only_audited_files_are_reported():

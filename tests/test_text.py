@@ -175,13 +175,13 @@ def test_all_sections():
         shown(report, verbose=True)
         == """\
 ── End-to-End Data Flow ────────────────────────────────────────────────────────
-  not available in this version
+  needs exact shapes: use `run` or `trace`
 
 ── Transformation Stack ────────────────────────────────────────────────────────
-  not available in this version
+  needs exact shapes: use `run` or `trace`
 
 ── Shape Trace at Boundaries ───────────────────────────────────────────────────
-  not available in this version
+  needs exact shapes: use `run` or `trace`
 
 ── Issues Found ────────────────────────────────────────────────────────────────
   none

@@ -134,6 +134,26 @@ PROGRAMS = (
     Failing("too-few-subkeys", "k = jax.random.key(0)\na, b, c = jax.random.split(k)  #!", "3"),
     Failing("unsafe-domain", "with jax.debug_nans(True):\n    jnp.log(-x)  #!", "nan"),
     Failing("integer-overflow", "x.astype(jnp.int32) + 3_000_000_000  #!", "int32"),
+    Failing(
+        "wrong-custom-derivative",
+        "@jax.custom_jvp\ndef f(y):\n    return y * 2\n@f.defjvp\ndef rule(primals, tangents):\n    return f(primals[0]), tangents[0].sum()\njax.jvp(f, (x,), (x,))  #!",
+        "tangent",
+    ),
+    Failing("in-axes-structure-mismatch", "jax.vmap(lambda d: d['a'], in_axes=({'b': 0},))({'a': x})  #!", "prefix"),
+    Failing("device-axis-missing", "jax.pmap(lambda a, b: a)(x[:2], x[:1])  #!", "pmap"),
+    Failing("axis-conflict", "jnp.stack([x, x[0]])  #!", "shape"),
+    Failing("axis-conflict", "jnp.broadcast_arrays(x, jnp.ones((3, 5)))  #!", "(3, 5)"),
+    Failing(
+        "spec-does-not-fit",
+        "mesh = jax.make_mesh((2,), ('data',), axis_types=(jax.sharding.AxisType.Auto,))\njax.shard_map(lambda y: y, mesh=mesh, in_specs=P('data'), out_specs=P('data'))(jnp.ones((3, 2)))  #!",
+        "spec",
+    ),
+    Failing(
+        "tree-structure-mismatch", "jax.tree_util.tree_unflatten(jax.tree.structure((x, x)), [x])  #!", "structure"
+    ),
+    Failing("invalid-input-type", "jnp.sin({'a': x})  #!", "dict"),
+    Failing("dynamic-shape", "jax.jit(lambda y: jnp.arange(y.sum()))(x)  #!", "shape"),
+    Failing("scan-length-mismatch", "jax.grad(lambda y: lax.map(lambda v: v, (y, y[:2]))[0].sum())(x)  #!", "lengths"),
     Failing("script-failed", "open('/nowhere/at/all')  #!", "FileNotFoundError"),
     Failing("script-failed", "{}['missing']  #!", "KeyError"),
 )

@@ -49,7 +49,7 @@ def callable_of(found: Any, expression: str) -> Target:
 def _built(found: tuple[Any, ...], expression: str) -> Target:
     """Take what a `build()` gives: function and arguments, and keyword arguments."""
     function, args, *rest = (*found, ()) if len(found) == 1 else found
-    if not isinstance(args, list | tuple):
+    if not isinstance(args, (list, tuple)):
         args = (args,)
     base = _function(function)
     kwargs = rest[0] if rest else {}

@@ -73,7 +73,7 @@ def array_specs(spec: Spec) -> Iterator[ArraySpec]:
     elif isinstance(spec, dict):
         for part in spec.values():
             yield from array_specs(part)
-    elif isinstance(spec, tuple | list):
+    elif not isinstance(spec, Constant | Expression):
         for part in spec:
             yield from array_specs(part)
 

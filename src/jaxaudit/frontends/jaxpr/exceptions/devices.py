@@ -64,10 +64,17 @@ def _spec_rank(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "spec-does-not-fit",
         "a PartitionSpec has more entries than the array has axes, or sizes that do not divide",
-        current=first_line(facts.message, 200),
+        current=_spec_told(facts.message),
         expected="one entry at most for each axis of the array",
         suggestion="shorten the spec to the rank of the array",
     )
+
+
+def _spec_told(message: str) -> str:
+    told = re.search(
+        r"where (\S+) is bound to .*?parameter '(\w+)'.*?array axis (\d+) \(of size (\d+)\)", message, re.DOTALL
+    )
+    return f"axis {told[3]} of `{told[2]}` has size {told[4]}" if told else first_line(message, 200)
 
 
 def _replication(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -150,7 +157,7 @@ ROWS = (
     ),
     Row(r"global size of its dimension (\d+) should be divisible by (\d+), but it is equal to (\d+)", _divisible),
     Row(r"Resource axis: (\w+) of .*? is not found in mesh: (\([^)]*\))", _no_axis, ("ValueError",)),
-    Row(r"shard_map applied to the function .*?(?:in_specs|out_specs) which .*(?:rank|divi)", _spec_rank),
+    Row(r"shard_map applied to the function .*?(?:evenly divisible|rank|length)", _spec_rank),
     Row(r"which require replication which can't be statically inferred", _replication, ("ValueError",)),
     Row(r"", _explicit, ("ShardingTypeError",)),
     Row(r"Received incompatible devices for jitted computation\. (.*)", _devices, ("ValueError",)),

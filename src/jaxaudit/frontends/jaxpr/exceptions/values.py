@@ -17,6 +17,16 @@ def _tree(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
+def _leaves(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        "tree-structure-mismatch",
+        f"a tree of {match[1]} leaves is put together from {match[2]}",
+        current="the call stops with an exception",
+        expected="as many leaves as the structure has",
+        suggestion="flatten and unflatten with the structure of the same tree; None is no leaf",
+    )
+
+
 def _tree_difference(message: str) -> str:
     keys = re.search(r"symmetric difference on key sets is\s+(.*)", message)
     if keys:
@@ -156,6 +166,7 @@ TREE_TESTS = (Row(r"The truth value of an array with more than one element is am
 ROWS = (
     Row(r"pytree structure error|(?:Dict key|Tuple arity|List arity|Custom node type|Node type) mismatch", _tree),
     Row(r"Expected (?:dict|list|tuple|None|\w+), got ", _tree, ("ValueError",)),
+    Row(r"Too (?:few|many) leaves for PyTreeDef; expected (\d+), got (\d+)", _leaves, ("ValueError",)),
     Row(
         r"",
         _module_state,
@@ -173,7 +184,7 @@ ROWS = (
     Row(r"(Incompatible shapes) for broadcasting: (?:shapes=)?(.*)", _broadcast),
     Row(r"dot_general requires contracting dimensions to have the same shape, got (\(.*?\)) and (\(.*?\))", _contract),
     Row(r"cannot reshape array of shape (\(.*?\)) \(size (\d+)\) into shape (\(.*?\))", _reshape),
-    Row(r"Cannot concatenate arrays with different (numbers of dimensions): got (.*)", _join),
+    Row(r"Cannot (?:concatenate|stack) arrays with different (numbers of dimensions): got (.*)", _join),
     Row(r"Cannot concatenate arrays with shapes that differ in (dimensions) other than .* for shapes (.*)", _join),
     Row(r"All input arrays must have the same (shape)(.*)", _join, ("ValueError",)),
     Row(r"cannot select an axis to squeeze out.*got shape=(\(.*?\)) and dimensions=(\(.*?\))", _squeeze),
