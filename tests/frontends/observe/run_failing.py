@@ -22,6 +22,6 @@ for number, program in enumerate(PROGRAMS):
     try:
         exec(compile(file.read_text(), str(file), "exec"), {"__name__": "__main__"})
         failure = None
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001
         failure = asdict(describe(error))
     print("FACTS " + json.dumps({"path": str(file), "failure": failure}))

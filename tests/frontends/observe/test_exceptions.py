@@ -58,7 +58,7 @@ def test_exceptions_are_explained_where_they_are_caused(failures, number):
     marked = [line for line, text in enumerate(Path(path).read_text().splitlines(), 1) if text.endswith("#!")]
     assert told.rule == program.rule
     assert (told.span or facts.span).line in marked
-    assert program.said in " ".join([told.message, told.current, told.expected, told.suggestion])
+    assert program.said in f"{told.message} {told.current} {told.expected} {told.suggestion}"
 
 
 def test_every_row_is_exercised(failures):
