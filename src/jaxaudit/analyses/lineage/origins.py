@@ -6,7 +6,7 @@ A body that several calls share has one origin for each caller. A *context* says
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage.index import Flow
@@ -31,13 +31,18 @@ class Origin:
     """True when it is so in the first turn of a loop, and perhaps not later."""
     stacked: tuple[Op, ...] = ()
     """The scans whose steps were stacked on the way, nearest first."""
+    context: Context = field(default_factory=dict)
+    """The calls that were entered on the way: what to follow the operands of `op` with."""
+    name: str = ""
+    """The name nearest to where it was made."""
 
 
 def origin(flow: Flow, value: Value, context: Context) -> Origin:
     """Follow a value back as far as it is the same value, or all its versions in the steps of a scan."""
     calls = dict(context)
-    first_turn, stacked = False, list[Op]()
+    first_turn, stacked, name = False, list[Op](), value.name
     for _ in range(_STEPS):
+        name = value.name or name
         op = flow.maker(value)
         if op is None:
             before = _before(flow, value, calls)
@@ -54,7 +59,7 @@ def origin(flow: Flow, value: Value, context: Context) -> Origin:
             for region in op.regions:
                 calls[id(region)] = op
             value = inside
-    return Origin(value, flow.maker(value), first_turn, tuple(stacked))
+    return Origin(value, flow.maker(value), first_turn, tuple(stacked), calls, value.name or name)
 
 
 def _before(flow: Flow, value: Value, calls: dict[int, Op]) -> tuple[Value, bool] | None:
@@ -97,6 +102,15 @@ def contexts(flow: Flow, op: Op) -> Iterator[Context]:
             yield calls
             continue
         pending.extend((flow.places.region_of[caller], {**calls, id(top): caller}) for caller in callers)
+
+
+def same(flow: Flow, first: Origin, second: Origin) -> bool:
+    """Tell whether two origins are one value: in a body that calls share, only if the same call is meant."""
+    if first.value is not second.value:
+        return False
+    region = flow.places.region_of_value(first.value)
+    top = None if region is None else id(_top(flow, region))
+    return top not in flow.callers or first.context.get(top) is second.context.get(top)
 
 
 def _top(flow: Flow, region: Region) -> Region:

@@ -1,0 +1,135 @@
+"""The rule `meaning-mismatch`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.origins import Origin, contexts
+from jaxaudit.analyses.lineage.recompute import Parting, compare
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.flow.words import proved
+from jaxaudit.rules.merge import strongest
+from jaxaudit.spans import Span
+
+_MEETS = frozenset(("subtract", "divide", "jax.numpy.subtract", "jax.numpy.divide", "true_divide"))
+
+_ROLLOUT = """import jax
+import jax.numpy as jnp
+
+def score(w, x, a):
+    return jnp.tanh(x @ w) * a
+
+def whiten(x):
+    return (x - 5.0) / 20.0
+
+def rollout(w, state, key):
+    def step(state, key):
+        obs = state * 2.0
+        seen = whiten(obs)
+        a = jax.random.normal(key, (3,))
+        return state + a, (STORED, a, score(w, seen, a))
+    return jax.lax.scan(step, state, jax.random.split(key, 9))
+
+def train(w, state, key):
+    _, (x, a, old) = rollout(w, state, key)
+    return jnp.exp(score(w, x, a) - old).mean()MARK
+"""
+
+
+class MeaningMismatch(Rule):
+    """A value is stored in one form and computed again from another.
+
+    ## What it does
+
+    Finds places where something is computed a second time and set against its stored value: a difference or a ratio
+    of `f(params, x, a)` with the `f` that was stored in each step of a scan. Both computations must start from the
+    same stored values. If one began with a normalised observation, a squashed action or another form of what was
+    stored, they part.
+
+    ## Why is this bad?
+
+    The ratio of a policy to its old self must be one before the first update. If the rollout acts on normalised
+    observations and stores the raw ones, it never is, and nothing is raised.
+
+    ## Example
+
+    ```python
+    logp = log_prob(params, whiten(obs), action)
+    return state, Transition(obs, action, logp)
+    ```
+
+    ## Use instead
+
+    ```python
+    obs = whiten(obs)
+    logp = log_prob(params, obs, action)
+    return state, Transition(obs, action, logp)
+    ```
+
+    ## When it cannot tell
+
+    When either computation goes through code that is not followed, nothing is said.
+    """
+
+    name = "meaning-mismatch"
+    family = "flow"
+    summary = "Something is computed again from another form of its inputs than when it was stored."
+
+    valid = (Example(_ROLLOUT.replace("STORED", "seen").replace("MARK", ""), "the same form"),)
+    invalid = (Example(_ROLLOUT.replace("STORED", "obs").replace("MARK", "  #!"), "raw values are stored"),)
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every difference and ratio with a stored value that is computed again."""
+        flow = flow_of(program)
+        yield from strongest(one for op in program.walk() if _meets(op) for one in _judge(op, flow))
+
+
+def _meets(op: Op) -> bool:
+    return op.name == "array.map" and len(op.operands) == 2 and op.text("function") in _MEETS
+
+
+def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
+    first, second = op.operands
+    for context in contexts(flow, op):
+        for stored, again in ((second, first), (first, second)):
+            found = compare(flow, stored, again, context)
+            if found is None or not found.shared:
+                continue
+            if not found.partings:
+                yield proved(MeaningMismatch.name, op.span, "both are computed from the very values that were stored")
+            elif len(found.partings) == 1 and _related(found.partings[0], flow):
+                yield _part(op, found.partings[0])
+
+
+def _related(parting: Parting, flow: Flow) -> bool:
+    """Tell whether one of the two values is a form of the other, made in the same step."""
+    then, now = parting.then.value, parting.now.value
+    return then in flow.reached((now,)) or now in flow.reached((then,))
+
+
+def _part(op: Op, parting: Parting) -> Obligation:
+    then, now = _named(parting.then, "another form of it"), _named(parting.now, "the stored value")
+    return Obligation(
+        MeaningMismatch.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"this was first computed from {then}, but is computed again from {now}",
+        current=f"{now} is what was stored, while the stored result was computed from {then}",
+        expected="both computations start from the same values",
+        steps=(
+            Step(_place(parting.then), f"when it was stored, {then} was used"),
+            Step(_place(parting.now), f"what was stored is {now}"),
+        ),
+        suggestion=f"store {then}, or apply the same function to {now} before it is used again",
+    )
+
+
+def _named(origin: Origin, otherwise: str) -> str:
+    return f"`{origin.name}`" if origin.name else otherwise
+
+
+def _place(origin: Origin) -> Span:
+    return origin.value.span if origin.op is None else origin.op.span
