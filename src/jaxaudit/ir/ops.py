@@ -64,6 +64,7 @@ _ROWS = (
     OpSpec("py.replace", "a copy of a record with some fields changed; attrs: class, method, fields, values (of the old one)"),
     OpSpec("py.passed", "positional arguments named like parameters; attrs: function, written, params, values"),
     OpSpec("tree.static", "an object keeps values in a field that is structure; attrs: class, field, values, where"),
+    OpSpec("tree.class", "a class says how it is taken apart; attrs: class, handed, params, stored, given"),
     # transformations
     OpSpec("jit", "a compiled call; attrs: static, donated, options", regions="body"),
     OpSpec("vmap", "map over an axis; attrs: in_axes (a leaf each), out_axes, axis_name, axis_size", regions="mapped"),

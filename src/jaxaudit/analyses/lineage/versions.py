@@ -45,6 +45,11 @@ class Version:
     """True when the op is an update by its nature; False when a function of the audited code hands it back changed."""
 
 
+def is_optimizer_step(op: Op) -> bool:
+    """Tell whether an op is the `update` of an optimizer, which gives updates and a new state."""
+    return op.text("function") in _PARTS
+
+
 def is_update(op: Op) -> bool:
     """Tell whether an op makes a newer version of a value by its nature."""
     function = op.text("function")
@@ -60,8 +65,9 @@ def versions(flow: Flow, value: Value, depth: int = _DEPTH) -> Version | None:
         return _from(op, "base")
     if op.name == "py.unpack":
         return _part(flow, op, op.results.index(value))
-    if op.name == "py.item" and isinstance(index := op.arguments.get("index"), int):
-        return _part(flow, op, index)
+    if op.name == "py.item":
+        index = op.arguments.get("index")
+        return _collection(flow, op, index) if isinstance(index, str) else _part(flow, op, index)
     if op.name == "tree.map" and op.operands and _blends(flow, op):
         return Version(frozenset((op.operands[0],)), op, plain=False)
     if op.text("function") in _UPDATES:
@@ -90,9 +96,24 @@ def _scaled(flow: Flow, value: Value, leaf: Value) -> bool:
     return made is not None and made.name == "array.map" and leaf in made.operands
 
 
-def _part(flow: Flow, op: Op, position: int) -> Version | None:
+def _collection(flow: Flow, op: Op, key: str) -> Version | None:
+    """Follow `updates["batch_stats"]` to the collection that a module's `apply` was given."""
+    part = _maker_of_base(flow, op)
+    made = None if part is None else _maker_of_base(flow, part)
+    if part is None or made is None or part.name not in ("py.unpack", "py.item") or not made.arguments.get("mutable"):
+        return None
+    given = made.arguments.get("variables")
+    old = given.get(key) if isinstance(given, Mapping) else None
+    return Version(frozenset((old,)), made, plain=True) if isinstance(old, Value) else None
+
+
+def _maker_of_base(flow: Flow, op: Op) -> Op | None:
     base = op.arguments.get("base")
-    made = flow.maker(base) if isinstance(base, Value) else None
+    return flow.maker(base) if isinstance(base, Value) else None
+
+
+def _part(flow: Flow, op: Op, position: object) -> Version | None:
+    made = _maker_of_base(flow, op)
     known = None if made is None else _PARTS.get(made.text("function"))
     return None if known is None or made is None or known[0] != position else _from(made, known[1])
 

@@ -66,6 +66,7 @@ def define(it: Interpreter, node: ast.ClassDef) -> Exit:
     for name, member in list(frame.env.items()):
         frame.env[name] = _owned(it, member, cls)
     it.classes.append(cls)
+    trees.note_class(it, cls)
     it.frame.env[node.name] = cls
     return Exit.FALL
 

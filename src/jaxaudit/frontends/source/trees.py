@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.registration import registration, static_fields
+from jaxaudit.frontends.source.round_trips import round_trip
 from jaxaudit.frontends.source.structure import leaves
 from jaxaudit.frontends.source.values import (
     Abstract,
@@ -120,3 +121,17 @@ def note_static(it: Interpreter, cls: ClassValue, made: Abstract, span: Span) ->
         if values:
             attrs = {"class": cls.name, "field": name, "values": values, "where": where}
             it.emit("tree.static", span, attrs=attrs, results=0)
+
+
+def note_class(it: Interpreter, cls: ClassValue) -> None:
+    """Note how a class is taken apart and put together again, where it says so in a plain way."""
+    found = None if cls.node is None else round_trip(cls.node, cls.frame.module.tree)
+    if found is not None:
+        attrs = {
+            "class": cls.name,
+            "handed": found.handed,
+            "params": found.params,
+            "stored": found.stored,
+            "given": found.given,
+        }
+        it.emit("tree.class", it.span(found.where), attrs=attrs, results=0)

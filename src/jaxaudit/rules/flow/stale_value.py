@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.keys.holders import carried
-from jaxaudit.analyses.lineage import Flow, Version, flow_of, versions
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.analyses.lineage import Flow, flow_of, versions
+from jaxaudit.ir import Op, Program
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.flow.losses import Loss, find_loss, is_sure
 from jaxaudit.rules.flow.words import called, is_test, proved
 from jaxaudit.rules.merge import strongest
-from jaxaudit.spans import Span
 
 
 class StaleValue(Rule):
@@ -48,7 +47,8 @@ class StaleValue(Rule):
     ## When it cannot tell
 
     A function may be called for one of its results alone. Then it is a warning, unless each turn of a loop depends on
-    the one before. Names that begin with an underscore say that the value is not wanted.
+    the one before. Names that begin with an underscore say that the value is not wanted; only the state of an
+    optimizer that needs one is missed all the same.
     """
 
     name = "stale-value"
@@ -76,6 +76,13 @@ class StaleValue(Rule):
         ),
         Example("def f(x, v):\n    y = x.at[0].set(v)  #!\n    return x\n", "the old one is returned"),
         Example(
+            "import optax\n\ndef train(params, batches, grad):\n    tx = optax.adam(1e-3)\n"
+            "    state = tx.init(params)\n    for batch in batches:\n"
+            "        updates, _ = tx.update(grad(params, batch), state)  #!\n"
+            "        params = optax.apply_updates(params, updates)\n    return params\n",
+            "an optimizer that never moves on",
+        ),
+        Example(
             "import optax\n\ntx = optax.adam(1e-3)\n\ndef update(params, state, grads):\n"
             "    updates, new_state = tx.update(grads, state)  #!\n"
             "    return optax.apply_updates(params, updates), state\n",
@@ -94,66 +101,25 @@ class StaleValue(Rule):
         yield from strongest(one for op in program.walk() for one in _judge(op, flow))
 
 
-@dataclass(frozen=True, slots=True)
-class _Loss:
-    """An unread version, the variable with the old one, and the read that still sees it."""
-
-    note: Op
-    made: Op
-    plain: bool
-    variable: str
-    leaves: tuple[Value, ...]
-    read: Span
-    next_turn: bool
-
-
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
     if op.name == "py.unread" and op.attrs.get("kind") == "variable":
-        loss = _lost(op, flow)
+        loss = find_loss(op, flow)
         if loss is not None:
             yield _told(loss, flow)
     elif op.name in LOOPS and op.regions:
         yield from _carried_on(op, flow)
 
 
-def _lost(note: Op, flow: Flow) -> _Loss | None:
-    name, span = note.text("name"), note.attrs.get("made")
-    if name.startswith("_") or not isinstance(span, Span):
-        return None
-    stale, values = note.attrs.get("stale"), note.attrs.get("values")
-    if not isinstance(stale, Mapping) or not isinstance(values, tuple):
-        return None
-    found = _version(note, span, values, flow)
-    for variable, (leaves, read, next_turn) in stale.items():
-        if found is not None and leaves and found.old >= set(leaves):
-            return _Loss(note, found.op, found.plain, variable, leaves, read, next_turn)
-    return None
-
-
-def _version(note: Op, span: Span, values: tuple[Value, ...], flow: Flow) -> Version | None:
-    made = flow.made_at(span, note)
-    if made is not None and made.name == "py.replace":
-        old = made.attrs.get("values")
-        return Version(frozenset(old), made, plain=True) if isinstance(old, tuple) and old else None
-    found = [versions(flow, value) for value in values]
-    known = [one for one in found if one is not None]
-    # A container is a newer version only if every part of it is.
-    if not known or len(known) < len(found):
-        return None
-    old = frozenset(value for one in known for value in one.old)
-    return Version(old, known[0].op, all(one.plain for one in known))
-
-
-def _told(loss: _Loss, flow: Flow) -> Obligation:
+def _told(loss: Loss, flow: Flow) -> Obligation:
     name, maker = loss.note.text("name"), called(loss.made)
     when = "in the next turn" if loss.next_turn else f"on line {loss.read.line}"
-    sure = _is_sure(loss, flow) and not is_test(loss.note.span)
+    sure = is_sure(loss, flow) and not is_test(loss.note.span)
     return Obligation(
         StaleValue.name,
         loss.note.span,
         Verdict.VIOLATED,
         severity=Severity.ERROR if sure else Severity.WARNING,
-        message=f"`{name}`, the newer `{loss.variable}`, is never read; the old one is used {when}",
+        message=f"{_subject(name)} newer `{loss.variable}`, is never read; the old one is used {when}",
         current=f"`{maker}` gives `{name}`, nobody reads it, and `{loss.variable}` stays as it was",
         expected=f"whoever reads `{loss.variable}` from here on reads the newer version",
         steps=(
@@ -164,18 +130,8 @@ def _told(loss: _Loss, flow: Flow) -> Obligation:
     )
 
 
-def _is_sure(loss: _Loss, flow: Flow) -> bool:
-    if loss.plain:
-        return True
-    region = flow.places.region_of[loss.note]
-    loop = flow.places.holder.get(id(region))
-    if loop is None or loop.name not in LOOPS:
-        return False
-    turns = carried(loop, region)
-    kept = any(param in loss.leaves and region.results[at : at + 1] == (param,) for param, _, at in turns)
-    after = flow.reached(loss.made.results)
-    feeds = any(param in loss.made.operands and after & set(region.results[at : at + 1]) for param, _, at in turns)
-    return kept or (loss.next_turn and feeds)
+def _subject(name: str) -> str:
+    return "the result here, the" if name == "_" else f"`{name}`, the"
 
 
 def _carried_on(op: Op, flow: Flow) -> Iterator[Obligation]:

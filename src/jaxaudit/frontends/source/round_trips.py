@@ -1,0 +1,133 @@
+"""Reads how a class is taken apart and put together again: which fields, in which order, and what the constructor does.
+
+Only the plain forms are read: a flatten function that returns a tuple of fields, and an unflatten function that hands
+children and auxiliary data to the constructor with stars. Anything else is left alone.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+_FLATTEN = ("tree_flatten", "tree_flatten_with_keys")
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTrip:
+    """The fields that are handed to the constructor, in order, and the attributes its parameters become."""
+
+    where: ast.expr
+    """What the flatten function returns."""
+    handed: tuple[str, ...]
+    params: tuple[str, ...]
+    stored: tuple[str, ...]
+    """For each parameter the attribute that keeps it, empty where it is not kept as it is."""
+    given: frozenset[str]
+    """Parameters that some call of the constructor in this file gives a value."""
+
+
+@lru_cache(maxsize=4096)
+def round_trip(node: ast.ClassDef, tree: ast.Module) -> RoundTrip | None:
+    """Read the round trip of a class; None when it has none or is written in another way."""
+    pair = _functions(node, tree)
+    init = next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+    if pair is None or init is None or init.args.vararg is not None or init.args.kwarg is not None:
+        return None
+    flatten, unflatten = pair
+    parts = _returned(flatten)
+    order = _order(unflatten)
+    if parts is None or order is None:
+        return None
+    handed = [_fields(parts[at], flatten.args.args[0].arg) for at in order]
+    if any(fields is None for fields in handed):
+        return None
+    params = tuple(one.arg for one in (*init.args.args[1:], *init.args.kwonlyargs))
+    stores = _stores(init)
+    return RoundTrip(
+        parts[0],
+        tuple(name for fields in handed if fields is not None for name in fields),
+        params,
+        tuple(stores.get(name, "") for name in params),
+        frozenset(_given(tree, node.name, params)),
+    )
+
+
+def _functions(node: ast.ClassDef, tree: ast.Module) -> tuple[ast.FunctionDef, ast.FunctionDef] | None:
+    own = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
+    flatten = next((own[name] for name in _FLATTEN[:1] if name in own), None)
+    if flatten is not None and "tree_unflatten" in own:
+        return flatten, own["tree_unflatten"]
+    outer = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    for call in ast.walk(tree):
+        match call:
+            case ast.Call(func=ast.Attribute(attr="register_pytree_node"), args=[ast.Name(id=name), first, second]):
+                if name == node.name and isinstance(first, ast.Name) and isinstance(second, ast.Name):
+                    if first.id in outer and second.id in outer:
+                        return outer[first.id], outer[second.id]
+    return None
+
+
+def _returned(function: ast.FunctionDef) -> tuple[ast.expr, ast.expr] | None:
+    last = function.body[-1] if function.body else None
+    if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Tuple) or len(last.value.elts) != 2:
+        return None
+    assigned: dict[str, ast.expr] = {
+        one.targets[0].id: one.value
+        for one in function.body
+        if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name)
+    }
+    children, aux = (assigned.get(one.id, one) if isinstance(one, ast.Name) else one for one in last.value.elts)
+    return children, aux
+
+
+def _order(function: ast.FunctionDef) -> tuple[int, ...] | None:
+    """Give the order in which children (0) and auxiliary data (1) are handed on: `cls(*children, *aux)` is (0, 1)."""
+    names = [one.arg for one in function.args.args][-2:]
+    body = [one for one in function.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+    match body:
+        case [ast.Return(value=ast.Call(args=args, keywords=[]))] if len(names) == 2 and args:
+            starred = [one.value.id for one in args if isinstance(one, ast.Starred) and isinstance(one.value, ast.Name)]
+            roles = {names[0]: 1, names[1]: 0}
+            if len(starred) == len(args) and all(name in roles for name in starred):
+                return tuple(roles[name] for name in starred)
+    return None
+
+
+def _fields(node: ast.expr, receiver: str) -> tuple[str, ...] | None:
+    items = node.elts if isinstance(node, ast.Tuple | ast.List) else None
+    if items is None:
+        return None
+    fields = [
+        one.attr
+        for one in items
+        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == receiver
+    ]
+    return tuple(fields) if len(fields) == len(items) else None
+
+
+def _stores(init: ast.FunctionDef) -> dict[str, str]:
+    """Give the attribute that keeps each parameter as it is."""
+    stores: dict[str, str] = {}
+    for one in init.body:
+        if isinstance(one, ast.Assign) and len(one.targets) == 1:
+            for target, value in _pairs(one.targets[0], one.value):
+                if isinstance(target, ast.Attribute) and isinstance(value, ast.Name):
+                    stores[value.id] = target.attr
+    return stores
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        yield from zip(target.elts, value.elts, strict=False)
+    else:
+        yield target, value
+
+
+def _given(tree: ast.Module, name: str, params: tuple[str, ...]) -> Iterator[str]:
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == name:
+            if not any(isinstance(one, ast.Starred) for one in call.args):
+                yield from params[: len(call.args)]
+            yield from (word.arg for word in call.keywords if word.arg is not None)

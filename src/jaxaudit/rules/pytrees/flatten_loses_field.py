@@ -1,0 +1,118 @@
+"""The rule `flatten-loses-field`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.pytrees.words import proved
+
+_HEAD = "import jax\n\n@jax.tree_util.register_pytree_node_class\nclass Gauss:\n"
+_TAIL = (
+    "\n    @classmethod\n    def tree_unflatten(cls, aux, children):\n        return cls(*children)\n\n"
+    "def f(x):\n    return jax.jit(lambda g: g.mean)(Gauss(x, 1.0, 5.0))\n"
+)
+
+
+class FlattenLosesField(Rule):
+    """An object does not survive being taken apart and put together again.
+
+    ## What it does
+
+    For classes with a flatten and an unflatten function it follows each field to the parameter of the constructor
+    that gets it back, and from there to the attribute that keeps it. Each must come back where it was.
+
+    ## Why is this bad?
+
+    Every transformation rebuilds its arguments. A field that is left out returns to its default, and two fields in
+    another order change places. Nothing is raised.
+
+    ## Example
+
+    ```python
+    def tree_flatten(self):
+        return (self.std, self.mean), None
+
+
+    def tree_unflatten(cls, aux, children):
+        return cls(*children)  # __init__(self, mean, std)
+    ```
+
+    ## Use instead
+
+    ```python
+    def tree_flatten(self):
+        return (self.mean, self.std), None
+    ```
+
+    ## When it cannot tell
+
+    Unflatten functions that do more than call the constructor are left alone. A field whose default nobody changes
+    in this file is a warning.
+    """
+
+    name = "flatten-loses-field"
+    family = "pytrees"
+    summary = "A field is lost or changes place when the object is rebuilt."
+
+    valid = (
+        Example(
+            _HEAD + "    def __init__(self, mean, std, clip=1.0):\n"
+            "        self.mean, self.std, self.clip = mean, std, clip\n\n    def tree_flatten(self):\n"
+            "        return (self.mean, self.std, self.clip), None\n" + _TAIL,
+            "complete",
+        ),
+    )
+    invalid = (
+        Example(
+            _HEAD + "    def __init__(self, mean, std, clip=1.0):\n"
+            "        self.mean, self.std, self.clip = mean, std, clip\n\n    def tree_flatten(self):\n"
+            "        return (self.mean, self.std), None  #!\n" + _TAIL,
+            "a field is left out",
+        ),
+        Example(
+            _HEAD + "    def __init__(self, mean, std, clip=1.0):\n"
+            "        self.mean, self.std, self.clip = mean, std, clip\n\n    def tree_flatten(self):\n"
+            "        return (self.std, self.mean, self.clip), None  #!\n" + _TAIL,
+            "two fields change places",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every class that says how it is taken apart."""
+        yield from strongest(_judge(op) for op in program.walk() if op.name == "tree.class")
+
+
+def _judge(op: Op) -> Obligation:
+    handed, params, stored = (_texts(op, name) for name in ("handed", "params", "stored"))
+    for field, kept in zip(handed, stored, strict=False):
+        if kept and kept != field and kept in handed:
+            return _broken(op, f"`{field}` comes back as `{kept}` when `{op.text('class')}` is rebuilt", Severity.ERROR)
+    given = op.attrs.get("given")
+    for param, kept in list(zip(params, stored, strict=True))[len(handed) :]:
+        if kept and kept not in handed:
+            sure = isinstance(given, frozenset) and param in given
+            text = f"`{kept}` is lost when `{op.text('class')}` is rebuilt: it is not flattened"
+            return _broken(op, text, Severity.ERROR if sure else Severity.WARNING)
+    return proved(FlattenLosesField.name, op.span, f"every field of `{op.text('class')}` comes back where it was")
+
+
+def _texts(op: Op, name: str) -> tuple[str, ...]:
+    value = op.attrs.get(name)
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, tuple) else ()
+
+
+def _broken(op: Op, message: str, severity: Severity) -> Obligation:
+    return Obligation(
+        FlattenLosesField.name,
+        op.span,
+        Verdict.VIOLATED,
+        severity=severity,
+        message=message,
+        current="every transformation rebuilds the object from what the flatten function gives",
+        expected="the fields stand in the order of the constructor's parameters, all of them",
+        suggestion="flatten every field, in the order in which the constructor takes them",
+    )
