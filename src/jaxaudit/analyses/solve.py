@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from jaxaudit.analyses.axes import axes_of
 from jaxaudit.analyses.domain import Domain, Facts
 from jaxaudit.analyses.keys import KeysDomain
 from jaxaudit.analyses.shapes import ShapesDomain
@@ -25,6 +26,9 @@ DOMAINS: Mapping[str, Callable[[Program], Domain[Any]]] = {
 }
 """Every domain by name, made anew for each program."""
 
+DERIVED: Mapping[str, tuple[str, Callable[[Program, Any], object]]] = {"axes": ("shapes", axes_of)}
+"""What is read off the facts of a domain once it is solved: the domain, and the reading."""
+
 MAX_TURNS = 12
 """After so many turns a loop's facts are given up; widening makes this rare."""
 
@@ -40,10 +44,13 @@ def _falling(op: Op) -> list[int]:
 
 def solve(program: Program, needs: Collection[str]) -> Facts:
     """Solve the domains that rules need, each in one walk over the program."""
-    solved = {}
-    for name in sorted(needs):
+    solved: dict[str, object] = {}
+    for name in sorted({DERIVED[need][0] if need in DERIVED else need for need in needs}):
         domain = DOMAINS[name](program)
         solved[name] = domain.finish(program, solve_domain(program, domain))
+    for name in DERIVED.keys() & set(needs):
+        base, read = DERIVED[name]
+        solved[name] = read(program, solved[base])
     return Facts(program, solved)
 
 

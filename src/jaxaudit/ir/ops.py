@@ -27,7 +27,7 @@ _ROWS = (
     # Python's own acts
     OpSpec("py.const", "a constant; attrs: value"),
     OpSpec("py.unknown", "a value nothing is known of; attrs: reason"),
-    OpSpec("py.global", "the value of a module-level variable; attrs: name"),
+    OpSpec("py.global", "the value of a module-level variable; attrs: name, value (as the module left it)"),
     OpSpec("py.attr", "an attribute of an object; attrs: name"),
     OpSpec("py.item", "base[index]; arguments: base, index (a slice is {'start', 'stop', 'step'})"),
     OpSpec("py.unpack", "a, *b, c = base; attrs: count (targets), star (position of the starred one, or None)"),

@@ -82,7 +82,8 @@ def _global(it: Interpreter, identifier: str, span: Span) -> Abstract:
         return found
     reads = it.frame.global_reads
     if identifier not in reads:
-        value = it.emit("py.global", span, attrs={"name": f"{module.name}.{identifier}"}).result
+        attrs = {"name": f"{module.name}.{identifier}", "value": found.value}
+        value = it.emit("py.global", span, attrs=attrs).result
         value.name = identifier
         reads[identifier] = Leaf(value, found.cls if isinstance(found, Leaf) else "")
     if it.compiled and identifier in module.changing:

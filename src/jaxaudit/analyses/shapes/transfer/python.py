@@ -11,7 +11,7 @@ from jaxaudit.analyses.shapes.literals import array_dims, is_slice, literal
 from jaxaudit.analyses.shapes.mapped import without_axis
 from jaxaudit.analyses.shapes.transfer.index import index_array
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
-from jaxaudit.ir import Argument, Op
+from jaxaudit.ir import Argument, Op, Value
 
 _ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {
     "add": operator.add,
@@ -100,6 +100,10 @@ def _const(look: Look) -> ShapeFact:
 
 
 def _global(look: Look) -> ShapeFact:
+    value = look.op.attrs.get("value")
+    known = look.read(value) if isinstance(value, Value) else NOTHING
+    if known.is_array and all(dim.constant is not None for dim in known.dims or ()):
+        return known
     return ShapeFact(symbol=f"{look.op.text('name').rpartition('.')[2]}#0{look.op.text('name')}")
 
 

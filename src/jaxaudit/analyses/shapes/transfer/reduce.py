@@ -17,6 +17,7 @@ _SUMS = frozenset("sum prod nansum nanprod reduce_sum reduce_prod".split())
 _MEANS = frozenset("mean std var nanmean nanstd nanvar median nanmedian logsumexp average logmeanexp".split())
 _KEEPS = frozenset("max min amax amin nanmax nanmin ptp reduce_max reduce_min".split())
 _TRUTH = frozenset("all any reduce_and reduce_or".split())
+_SOLVERS = ("solve", "cho_solve", "lu_solve", "solve_triangular")
 _KNOWN = _SUMS | _MEANS | _KEEPS | _TRUTH | {"count_nonzero"}
 
 
@@ -86,7 +87,7 @@ def _linalg(look: Look) -> ShapeFact:
         return array(base.dims[:-2], dtype)
     if function == "eigvalsh" and base.dims is not None and len(base.dims) >= 2:
         return array(base.dims[:-1], dtype)
-    return array(look.fact("b").dims, None) if function == "solve" else NOTHING
+    return array(look.fact("b").dims, None) if function in _SOLVERS else NOTHING
 
 
 def _top(look: Look) -> ShapeFact | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jaxaudit.analyses.shapes.transfer import create, dot, index, keys, layout, library, maps, python, reduce
+from jaxaudit.analyses.shapes.transfer import convolve, create, dot, index, keys, layout, library, maps, python, reduce
 from jaxaudit.analyses.shapes.transfer.look import Transfer
 
 TABLE: Mapping[str, Transfer] = {
@@ -17,4 +17,5 @@ TABLE: Mapping[str, Transfer] = {
     **dot.TABLE,
     **keys.TABLE,
     **library.TABLE,
+    **convolve.TABLE,
 }

@@ -1,0 +1,168 @@
+"""Meetings that are mistakes: two axes that are different things meet, and something shows where the fitting one is.
+
+Different names alone decide nothing: people give one thing two names. What decides is the axis that would have fitted:
+it stands elsewhere in the same operand, or a `vmap` or `scan` took another axis and left it behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from jaxaudit.analyses.axes.meetings import Meeting, Side, meetings
+from jaxaudit.analyses.dims import Dim
+from jaxaudit.analyses.labels import Label, Labels, contradiction, named, related
+from jaxaudit.analyses.paths import Places
+from jaxaudit.analyses.shapes import Context, Shapes
+from jaxaudit.analyses.shapes.mapped import axes_of, place_of
+from jaxaudit.analyses.shapes.regions import carry_count
+from jaxaudit.ir import Op, Value
+
+
+class Cause(Enum):
+    """How two axes that are different things came to meet."""
+
+    MISPLACED = "the fitting axis stands elsewhere in the operand"
+    DECLARED = "both names were written down as those of the axes"
+    NESTED = "nested vmaps put their axes in the other order"
+    MAPPED = "a vmap took the wrong axis and left the fitting one to the function"
+    SCANNED = "a scan took the wrong axis and left the fitting one to its body"
+    STACKED = "one of two axes that are mapped together was stacked by another vmap"
+    TOGETHER = "two axes are mapped or scanned together, and their sizes agree by chance"
+    CHANCE = "only the sizes agree"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A meeting of two axes that are different things."""
+
+    meeting: Meeting
+    cause: Cause
+    left: Label
+    right: Label
+    blamed: Op
+    """Where the mistake is."""
+    astray: Side
+    """The axis that should not have been there."""
+    fitting: tuple[Value, int] | None = None
+    """The operand and the place of the axis that would have fitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Decides what a meeting is."""
+
+    places: Places
+    shapes: Shapes
+
+    def judge(self, meeting: Meeting) -> Conflict | None:
+        """Give the conflict that a meeting is; None where the axes may be one thing."""
+        names = contradiction(meeting.left.dim.labels, meeting.right.dim.labels)
+        if names is None:
+            return None
+        for left, right in ((meeting.left, meeting.right), (meeting.right, meeting.left)):
+            for look in (self._elsewhere, self._left_behind, self._taken_away):
+                found = look(meeting, left, right, names)
+                if found is not None:
+                    return found
+        return Conflict(meeting, _plain_cause(meeting, names), *names, meeting.op, meeting.left)
+
+    def _elsewhere(self, meeting: Meeting, astray: Side, other: Side, names: tuple[Label, Label]) -> Conflict | None:
+        """Another axis of the same operand is what the other operand has."""
+        for place, dim in astray.others:
+            if not related(dim.labels, other.dim.labels) or _meets_again(meeting, astray, place):
+                continue
+            fitting = (astray.value, place)
+            outer = self._nested(dim.labels, astray.dim.labels)
+            if outer is not None and meeting.how in ("elementwise", "contracted"):
+                return Conflict(meeting, Cause.NESTED, *names, outer, astray, fitting)
+            return Conflict(meeting, Cause.MISPLACED, *names, meeting.op, astray, fitting)
+        return None
+
+    def _nested(self, first: Labels, second: Labels) -> Op | None:
+        """Give the outer one of two vmaps that made two axes, where the one stands in the other."""
+        for outer in _makers("vmap", first):
+            for inner in _makers("vmap", second):
+                region = self.places.region_of.get(inner)
+                if region is not None and self.places.holder.get(id(region)) is outer:
+                    return outer
+        return None
+
+    def _left_behind(self, meeting: Meeting, astray: Side, other: Side, names: tuple[Label, Label]) -> Conflict | None:
+        """The op that made this axis took it off an array that has the fitting one as well."""
+        for op in _makers("vmap", astray.dim.labels):
+            for context in self.shapes.contexts(op):
+                found = _untaken(op, context, astray.dim, other.dim)
+                if found is not None:
+                    return Conflict(meeting, Cause.MAPPED, *names, op, astray, found)
+        return None
+
+    def _taken_away(self, meeting: Meeting, astray: Side, other: Side, names: tuple[Label, Label]) -> Conflict | None:
+        """The body sees this axis because the `vmap` or `scan` around it took the fitting one."""
+        for op in self._around(meeting.op):
+            cause = Cause.SCANNED if op.name == "scan" else Cause.MAPPED
+            for context in self.shapes.contexts(op):
+                found = _untaken(op, context, other.dim, astray.dim)
+                if found is not None:
+                    return Conflict(meeting, cause, *names, op, astray, None)
+        return None
+
+    def _around(self, op: Op) -> Iterator[Op]:
+        """Give the maps and scans that an op stands in, from the inside out."""
+        region = self.places.region_of.get(op)
+        while region is not None:
+            holder = self.places.holder.get(id(region))
+            if holder is None:
+                return
+            if holder.name in ("vmap", "scan"):
+                yield holder
+            region = self.places.region_of.get(holder)
+
+
+def _makers(kind: str, labels: Labels) -> Iterator[Op]:
+    return (label.op for label in labels if label.kind == kind and label.op is not None)
+
+
+def _untaken(op: Op, context: Context, taken: Dim, wanted: Dim) -> tuple[Value, int] | None:
+    """Give an operand whose taken axis is the one, and an axis of it that was left and is the other."""
+    axes = (None,) * carry_count(op) + (0,) * (len(op.operands) - carry_count(op)) if op.name == "scan" else axes_of(op)
+    for value, axis in zip(op.operands, axes, strict=True):
+        dims = context.of(value).dims
+        place = place_of(axis, len(dims)) if dims is not None and isinstance(axis, int) else None
+        if dims is None or place is None or not related(dims[place].labels, taken.labels):
+            continue
+        for i, dim in enumerate(dims):
+            if i != place and related(dim.labels, wanted.labels) and not related(dims[place].labels, wanted.labels):
+                return value, i
+    return None
+
+
+def _meets_again(meeting: Meeting, astray: Side, place: int) -> bool:
+    """Tell whether the axis that would have fitted meets its own kind in the same op already."""
+    if meeting.how != "elementwise":
+        return False
+    other = meeting.left if astray is meeting.right else meeting.right
+    shifted = other.place + place - astray.place
+    dims = other.dims
+    return 0 <= shifted < len(dims) and related(dims[shifted].labels, astray.dims[place].labels)
+
+
+def _plain_cause(meeting: Meeting, names: tuple[Label, Label]) -> Cause:
+    if all(label.kind == "declared" for label in names):
+        return Cause.DECLARED
+    if meeting.how not in ("mapped", "scanned"):
+        return Cause.CHANCE
+    stacked = [bool(list(_makers("vmap", side.dim.labels))) for side in (meeting.left, meeting.right)]
+    return Cause.STACKED if meeting.how == "mapped" and any(stacked) and not all(stacked) else Cause.TOGETHER
+
+
+def is_named(meeting: Meeting) -> bool:
+    """Tell whether both axes have names, so that there is something to compare."""
+    return all(any(named(side.dim.labels)) for side in (meeting.left, meeting.right))
+
+
+def met(op: Op, shapes: Shapes) -> Iterator[Meeting]:
+    """Give every meeting of named axes in an op, in every context."""
+    for context in shapes.contexts(op):
+        yield from filter(is_named, meetings(op, context))

@@ -1,0 +1,42 @@
+"""What rules read of the axes of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from jaxaudit.analyses.axes.conflicts import Cause, Conflict, Judge, met
+from jaxaudit.analyses.axes.meetings import Meeting
+from jaxaudit.analyses.axes.threads import Thread, threads_of
+from jaxaudit.analyses.paths import Places
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Op, Program
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """The meetings of named axes, those of them that are mistakes, and the way of each axis."""
+
+    agreed: Mapping[Op, Meeting]
+    """Ops where all axes that meet are one thing, with one of the meetings."""
+    conflicts: Sequence[Conflict]
+    threads: Sequence[Thread]
+    places: Places
+
+    def caused(self, *causes: Cause) -> list[Conflict]:
+        """Give the conflicts that came about in one of these ways."""
+        return [conflict for conflict in self.conflicts if conflict.cause in causes]
+
+
+def axes_of(program: Program, shapes: Shapes) -> Axes:
+    """Judge every meeting of axes, in one walk over the program."""
+    places = Places.of(program)
+    judge = Judge(places, shapes)
+    agreed: dict[Op, Meeting] = {}
+    conflicts: list[Conflict] = []
+    for op in program.walk():
+        found = [(meeting, judge.judge(meeting)) for meeting in met(op, shapes)]
+        conflicts.extend(conflict for _, conflict in found if conflict is not None)
+        if found and all(conflict is None for _, conflict in found):
+            agreed[op] = found[0][0]
+    return Axes(agreed, conflicts, threads_of(program, shapes), places)

@@ -1,0 +1,143 @@
+"""Where axes meet: every pair of axes that an op takes for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from jaxaudit.analyses.dims import ONE, Dim
+from jaxaudit.analyses.shapes import Context
+from jaxaudit.analyses.shapes.mapped import axes_of, place_of
+from jaxaudit.analyses.shapes.regions import carry_count
+from jaxaudit.ir import Argument, Op, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One axis of one operand."""
+
+    value: Value
+    place: int
+    dims: tuple[Dim, ...]
+
+    @property
+    def dim(self) -> Dim:
+        """The size of the axis, with its labels."""
+        return self.dims[self.place]
+
+    @property
+    def others(self) -> Iterator[tuple[int, Dim]]:
+        """The other axes of the operand."""
+        return ((i, dim) for i, dim in enumerate(self.dims) if i != self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Two axes that an op takes for one."""
+
+    op: Op
+    how: str
+    """`elementwise`, `contracted`, `mapped`, `scanned`."""
+    left: Side
+    right: Side
+
+
+Pairs = Iterator[tuple[str, Side, Side]]
+
+
+def meetings(op: Op, context: Context) -> Iterator[Meeting]:
+    """Give every pair of axes that meet in an op."""
+    pairs = _PAIRS.get(op.name)
+    if pairs is None:
+        return
+    for how, left, right in pairs(op, context):
+        if left.dim != ONE and right.dim != ONE and left.value is not right.value:
+            yield Meeting(op, how, left, right)
+
+
+def _arrays(arguments: Sequence[Argument], context: Context) -> list[tuple[Value, tuple[Dim, ...]]]:
+    found = [(one, context.of(one).dims) for one in arguments if isinstance(one, Value)]
+    return [(value, dims) for value, dims in found if dims]
+
+
+def _given(op: Op) -> Sequence[Argument]:
+    return tuple(op.arguments.values()) if op.arguments else op.operands
+
+
+def _elementwise(op: Op, context: Context) -> Pairs:
+    for (a, first), (b, second) in combinations(_arrays(_given(op), context), 2):
+        for back in range(1, min(len(first), len(second)) + 1):
+            yield "elementwise", Side(a, len(first) - back, first), Side(b, len(second) - back, second)
+
+
+def _loss(op: Op, context: Context) -> Pairs:
+    """Predictions and targets have their rows in common, from the front."""
+    if not op.attrs.get("loss"):
+        return
+    arrays = _arrays(_given(op)[:2], context)
+    if len(arrays) != 2 or abs(len(arrays[0][1]) - len(arrays[1][1])) > 1:
+        return
+    (a, first), (b, second) = arrays
+    for place in range(min(len(first), len(second))):
+        yield "elementwise", Side(a, place, first), Side(b, place, second)
+
+
+def _product(op: Op, context: Context) -> Pairs:
+    function = op.text("function").rpartition(".")[2]
+    if function == "einsum":
+        yield from _einsum(op, context)
+        return
+    arrays = _arrays(_given(op)[:2], context)
+    if len(arrays) != 2 or function not in ("matmul", "dot"):
+        return
+    (a, first), (b, second) = arrays
+    inner = max(len(second) - 2, 0)
+    yield "contracted", Side(a, len(first) - 1, first), Side(b, inner, second)
+    if function == "matmul":
+        for back in range(3, min(len(first), len(second)) + 1):
+            yield "elementwise", Side(a, len(first) - back, first), Side(b, len(second) - back, second)
+
+
+def _einsum(op: Op, context: Context) -> Pairs:
+    text, given = op.arguments.get("subscripts"), op.arguments.get("operands")
+    if not isinstance(text, str) or not isinstance(given, tuple) or "." in text or "->" not in text:
+        return
+    inputs, _, output = text.replace(" ", "").partition("->")
+    seen: dict[str, Side] = {}
+    for part, value in zip(inputs.split(","), given, strict=False):
+        dims = context.of(value).dims if isinstance(value, Value) else None
+        if dims is None or len(dims) != len(part) or not isinstance(value, Value):
+            continue
+        for place, letter in enumerate(part):
+            side = Side(value, place, dims)
+            if letter in seen:
+                yield ("elementwise" if letter in output else "contracted"), seen[letter], side
+            seen.setdefault(letter, side)
+
+
+def _mapped(op: Op, context: Context) -> Pairs:
+    sides: list[Side] = []
+    for value, axis in zip(op.operands, axes_of(op), strict=True):
+        dims = context.of(value).dims
+        place = place_of(axis, len(dims)) if dims is not None and isinstance(axis, int) else None
+        if dims is not None and place is not None:
+            sides.append(Side(value, place, dims))
+    yield from (("mapped", left, right) for left, right in combinations(sides, 2))
+
+
+def _scanned(op: Op, context: Context) -> Pairs:
+    arrays = _arrays(op.operands[carry_count(op) :], context)
+    sides = [Side(value, 0, dims) for value, dims in arrays]
+    yield from (("scanned", left, right) for left, right in combinations(sides, 2))
+
+
+_PAIRS: Mapping[str, Callable[[Op, Context], Pairs]] = {
+    "array.map": _elementwise,
+    "array.select": _elementwise,
+    "array.dot": _product,
+    "py.call_library": _loss,
+    "vmap": _mapped,
+    "pmap": _mapped,
+    "scan": _scanned,
+}

@@ -1,0 +1,98 @@
+"""The rule `unrelated-axes-joined`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.ir import Program
+from jaxaudit.rules.axes.words import agreements, axes_facts, violated
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.flow.silent_broadcast import is_broadcast
+from jaxaudit.rules.merge import strongest
+
+
+class UnrelatedAxesJoined(Rule):
+    """Two axes that are different things are summed or added together, and only their sizes agree.
+
+    ## What it does
+
+    Follows the names of axes (the constants that gave their sizes, the names in annotations) and compares them
+    wherever an op takes two axes for one: matrix products, `einsum`, arithmetic. It reports a meeting of two axes with
+    different names where the fitting axis stands elsewhere in the same operand.
+
+    ## Why is this bad?
+
+    With as many query points as training points, a transposed kernel matrix times the weights of the training points
+    is a valid product that means nothing. It raises only when one of the two numbers is changed.
+
+    ## Example
+
+    ```python
+    TRAIN, QUERY = 25, 25
+    jnp.zeros((TRAIN, QUERY)) @ jnp.zeros(TRAIN)
+    ```
+
+    ## Use instead
+
+    ```python
+    TRAIN, QUERY = 25, 25
+    jnp.zeros((TRAIN, QUERY)).T @ jnp.zeros(TRAIN)
+    ```
+
+    ## When it cannot tell
+
+    When sizes have no names. Two names for axes that meet decide nothing alone: people give one thing two names.
+    """
+
+    name = "unrelated-axes-joined"
+    family = "axes"
+    summary = "Two axes that are different things meet, and only their sizes agree."
+    needs = ("axes",)
+
+    valid = (
+        Example(
+            "import jax.numpy as jnp\n\nTRAIN, QUERY = 25, 25\ny = jnp.zeros((TRAIN, QUERY)).T @ jnp.zeros(TRAIN)\n",
+            "transposed",
+        ),
+        Example(
+            "import jax.numpy as jnp\n\nOBS, HIDDEN = 8, 8\n\n"
+            "def f(key):\n    return jnp.zeros((4, OBS)) @ jnp.zeros((HIDDEN, 3))\n",
+            "two names for what may be one thing",
+        ),
+    )
+    invalid = (
+        Example(
+            "import jax.numpy as jnp\n\nTRAIN, QUERY = 25, 25\ny = jnp.zeros((TRAIN, QUERY)) @ jnp.zeros(TRAIN)  #!\n",
+            "sums over the queries",
+        ),
+        Example(
+            "import jax.numpy as jnp\n\nSTEPS, ENVS = 8, 8\n"
+            "y = jnp.zeros((STEPS, ENVS)) * jnp.zeros((ENVS, STEPS))  #!\n",
+            "one of them is transposed",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every product and every elementwise op on named axes."""
+        axes = axes_facts(facts)
+        joined = [one for one in axes.conflicts if one.meeting.how in ("elementwise", "contracted")]
+        found = [_judged(one) for one in joined if not is_broadcast(one)]
+        yield from strongest([*agreements(self.name, axes, "elementwise", "contracted"), *found])
+
+
+def _judged(conflict: Conflict) -> Obligation:
+    left, right = conflict.left.name, conflict.right.name
+    if conflict.cause not in (Cause.MISPLACED, Cause.DECLARED):
+        reason = f"`{left}` and `{right}` meet here; whether they are one thing is not known"
+        return Obligation(UnrelatedAxesJoined.name, conflict.meeting.op.span, Verdict.UNKNOWN, reason)
+    fits = "" if conflict.fitting is None else f"; axis {conflict.fitting[1]} would fit"
+    verb = "summed over" if conflict.meeting.how == "contracted" else "lined up"
+    return violated(
+        UnrelatedAxesJoined.name,
+        conflict,
+        f"`{left}` and `{right}` are {verb} together{fits}",
+        "axes that mean the same meet",
+        "transpose or index the operand so that the fitting axis comes to stand here",
+    )

@@ -1,0 +1,82 @@
+"""What the rules about axes share: how a conflict is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.axes import Axes, Conflict, Meeting, Side
+from jaxaudit.analyses.dims import Dim
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.labels import Label, named
+from jaxaudit.analyses.shapes.facts import shown
+from jaxaudit.ir import Value
+from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
+
+
+def axes_facts(facts: Facts) -> Axes:
+    """Give the facts about axes."""
+    found = facts.of("axes")
+    assert isinstance(found, Axes)
+    return found
+
+
+def name_of(value: Value) -> str:
+    """Name an operand for people."""
+    return f"`{value.name}`" if value.name else "an operand"
+
+
+def shape_of(dims: tuple[Dim, ...]) -> str:
+    """Write a shape with the names of its axes."""
+    return "(" + ", ".join(map(axis_of, dims)) + (",)" if len(dims) == 1 else ")")
+
+
+def axis_of(dim: Dim) -> str:
+    """Write an axis by its name, else by its size."""
+    names = sorted({label.name for label in named(dim.labels)})
+    return names[0] if names else shown(dim)
+
+
+def meeting_step(conflict: Conflict) -> Step:
+    """Tell where the two axes meet."""
+    meeting = conflict.meeting
+    deed = {"contracted": "are summed together", "elementwise": "are aligned"}.get(meeting.how, f"are {meeting.how}")
+    sides = (meeting.left, meeting.right)
+    text = " and ".join(f"axis {side.place} of {name_of(side.value)} {shape_of(side.dims)}" for side in sides)
+    return Step(meeting.op.span, f"{text} {deed} here")
+
+
+def violated(
+    rule: str, conflict: Conflict, message: str, expected: str, suggestion: str, severity: Severity = Severity.ERROR
+) -> Obligation:
+    """Make the finding of a conflict, at the op that is to blame."""
+    return Obligation(
+        rule,
+        conflict.blamed.span,
+        Verdict.VIOLATED,
+        severity=severity,
+        message=message,
+        current=f"{_told(conflict.left)} and {_told(conflict.right)} are taken for one axis; only their sizes agree",
+        expected=expected,
+        steps=(meeting_step(conflict),),
+        suggestion=suggestion,
+    )
+
+
+def _told(label: Label) -> str:
+    return f"`{label.name}`"
+
+
+def agreements(rule: str, axes: Axes, *hows: str) -> Iterator[Obligation]:
+    """Give the meetings of these kinds in which both axes go by one name."""
+    for op, meeting in axes.agreed.items():
+        if meeting.how in hows:
+            yield Obligation(rule, op.span, Verdict.PROVED, agreement(meeting))
+
+
+def agreement(meeting: Meeting) -> str:
+    """Say that the axes that meet are one thing."""
+    return f"the axes that meet here are {_axis(meeting.left)} and {_axis(meeting.right)}"
+
+
+def _axis(side: Side) -> str:
+    return f"`{axis_of(side.dim)}` of {name_of(side.value)}"

@@ -1,0 +1,92 @@
+"""The rule `silent-broadcast`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.ir import Program
+from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
+from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.merge import strongest
+
+
+class SilentBroadcast(Rule):
+    """Broadcasting lines up an axis with one that is another thing and has the same size.
+
+    ## What it does
+
+    Compares the axes that broadcasting lines up, from the last one backwards. Where an array with fewer axes lands on
+    an axis of another name, while the axis it belongs to stands elsewhere in the other operand, it is reported.
+
+    ## Why is this bad?
+
+    A bias with one entry for each channel, added to images laid out as `(batch, channel, height, width)`, lands on
+    the width. As long as there are as many columns as channels nothing is raised, and every result is wrong.
+
+    ## Example
+
+    ```python
+    C, H, W = 8, 8, 8
+    jnp.zeros((4, C, H, W)) + jnp.ones(C)
+    ```
+
+    ## Use instead
+
+    ```python
+    C, H, W = 8, 8, 8
+    jnp.zeros((4, C, H, W)) + jnp.ones(C)[:, None, None]
+    ```
+
+    ## When it cannot tell
+
+    When the sizes have no names, or when no axis of the other operand would fit better.
+    """
+
+    name = "silent-broadcast"
+    family = "flow"
+    summary = "Broadcasting lines up two axes that are different things of equal size."
+    needs = ("axes",)
+
+    valid = (
+        Example(
+            "import jax.numpy as jnp\n\nC, H, W = 8, 8, 8\ny = jnp.zeros((4, C, H, W)) + jnp.ones(C)[:, None, None]\n",
+            "new axes put it in its place",
+        ),
+        Example(
+            "import jax.numpy as jnp\n\nIN, HIDDEN = 8, 8\ny = jnp.zeros((4, IN)) + jnp.ones(HIDDEN)\n",
+            "no axis fits better",
+        ),
+    )
+    invalid = (
+        Example(
+            "import jax.numpy as jnp\n\nC, H, W = 8, 8, 8\ny = jnp.zeros((4, C, H, W)) + jnp.ones(C)  #!\n",
+            "lands on the width",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every elementwise op on named axes."""
+        axes = axes_facts(facts)
+        found = [_finding(one) for one in axes.caused(Cause.MISPLACED) if is_broadcast(one)]
+        yield from strongest([*agreements(self.name, axes, "elementwise"), *found])
+
+
+def is_broadcast(conflict: Conflict) -> bool:
+    """Tell whether an operand with fewer axes is lined up with one that has more."""
+    meeting = conflict.meeting
+    return meeting.how == "elementwise" and len(meeting.left.dims) != len(meeting.right.dims)
+
+
+def _finding(conflict: Conflict) -> Obligation:
+    sides = (conflict.meeting.left, conflict.meeting.right)
+    low, high = sorted(sides, key=lambda side: len(side.dims))
+    here, there = axis_of(low.dim), axis_of(high.dim)
+    return violated(
+        SilentBroadcast.name,
+        conflict,
+        f"{name_of(low.value)}, one for each `{here}`, is broadcast along `{there}`",
+        f"`{here}` of {name_of(low.value)} meets `{here}` of {name_of(high.value)} {shape_of(high.dims)}",
+        f"add axes to {name_of(low.value)} so that it lines up with `{here}`, for example by `[:, None]`",
+    )

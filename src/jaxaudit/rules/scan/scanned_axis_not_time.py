@@ -1,0 +1,89 @@
+"""The rule `scanned-axis-not-time`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.ir import Program
+from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, violated
+from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.merge import strongest
+
+_PROGRAM = """import jax
+import jax.numpy as jnp
+
+STEPS, ENVS = 8, 8
+
+
+def returns(rewards):
+    def step(total, reward):
+        total = reward + 0.9 * total
+        return total, total
+
+    return jax.lax.scan(step, jnp.zeros(ENVS), {xs}){mark}
+
+
+returns(jnp.zeros((STEPS, ENVS)))
+"""
+
+
+class ScannedAxisNotTime(Rule):
+    """`scan` steps through another axis than the one its body is written for.
+
+    ## What it does
+
+    In each step the body sees its inputs without their first axis. Where what is left meets an array of another name
+    (the carry, for example), and it is the scanned axis that has this name, the wrong axis is scanned.
+
+    ## Why is this bad?
+
+    Rewards laid out as `(envs, steps)` that are scanned for returns are summed over environments. With as many steps
+    as environments nothing is raised.
+
+    ## Example
+
+    ```python
+    STEPS, ENVS = 8, 8
+    jax.lax.scan(step, jnp.zeros(ENVS), rewards.T)  # (ENVS, STEPS)
+    ```
+
+    ## Use instead
+
+    ```python
+    STEPS, ENVS = 8, 8
+    jax.lax.scan(step, jnp.zeros(ENVS), rewards)  # (STEPS, ENVS)
+    ```
+
+    ## When it cannot tell
+
+    When the sizes have no names.
+    """
+
+    name = "scanned-axis-not-time"
+    family = "scan"
+    summary = "`scan` steps through another axis than its body expects."
+    needs = ("axes",)
+
+    valid = (Example(_PROGRAM.format(xs="rewards", mark=""), "step by step"),)
+    invalid = (Example(_PROGRAM.format(xs="rewards.T", mark="  #!"), "env by env"),)
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every `scan` over named axes."""
+        axes = axes_facts(facts)
+        found = [_finding(one) for one in axes.caused(Cause.SCANNED)]
+        yield from strongest([*agreements(self.name, axes, "scanned"), *found])
+
+
+def _finding(conflict: Conflict) -> Obligation:
+    meeting, astray = conflict.meeting, conflict.astray
+    other = meeting.right if astray is meeting.left else meeting.left
+    left, scanned = axis_of(astray.dim), axis_of(other.dim)
+    return violated(
+        ScannedAxisNotTime.name,
+        conflict,
+        f"`scan` steps through `{scanned}`, but its body is written for steps of `{left}`",
+        f"each step sees one of `{left}`, and all of `{scanned}`",
+        f"swap the axes so that `{left}` comes first",
+    )

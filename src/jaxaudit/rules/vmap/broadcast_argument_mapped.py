@@ -1,0 +1,97 @@
+"""The rule `broadcast-argument-mapped`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.ir import Program
+from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity
+from jaxaudit.rules.merge import strongest
+
+_PROGRAM = """import jax
+import jax.numpy as jnp
+
+MEMBERS, BATCH = 10, 10
+
+
+def values(ensemble, obs):
+    return jax.vmap(lambda w, x: x @ w{options})(ensemble, obs){mark}
+
+
+ensemble = jax.vmap(lambda key: jax.random.normal(key, (4,)))(jax.random.split(jax.random.key(0), MEMBERS))
+values(ensemble, jnp.zeros((BATCH, 4)))
+"""
+
+
+class BroadcastArgumentMapped(Rule):
+    """An argument that all members share is mapped along with the members.
+
+    ## What it does
+
+    Compares the axes that one `vmap` maps together. Where one of them was stacked by an earlier `vmap` (the members of
+    an ensemble) and the other has the name of something else (the examples of a batch), the second was to be shared.
+
+    ## Why is this bad?
+
+    By default `vmap` maps every argument over its first axis. With as many members as examples nothing is raised: each
+    member sees one example, and the result has one axis too few.
+
+    ## Example
+
+    ```python
+    MEMBERS, BATCH = 10, 10
+    ensemble = jax.vmap(init)(jax.random.split(key, MEMBERS))
+    jax.vmap(value)(ensemble, jnp.zeros((BATCH, 4)))
+    ```
+
+    ## Use instead
+
+    ```python
+    MEMBERS, BATCH = 10, 10
+    ensemble = jax.vmap(init)(jax.random.split(key, MEMBERS))
+    jax.vmap(value, in_axes=(0, None))(ensemble, jnp.zeros((BATCH, 4)))
+    ```
+
+    ## When it cannot tell
+
+    When the sizes have no names. Where neither axis was stacked by a `vmap` it is a warning: the two may be one thing.
+    """
+
+    name = "broadcast-argument-mapped"
+    family = "vmap"
+    summary = "An argument that was to be shared is mapped over an axis of equal size."
+    needs = ("axes",)
+
+    valid = (Example(_PROGRAM.format(options=", in_axes=(0, None)", mark=""), "shared"),)
+    invalid = (
+        Example(_PROGRAM.format(options="", mark="  #!"), "mapped by default"),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\nTASKS, BATCH = 10, 10\n"
+            "y = jax.vmap(lambda a, b: a + b)(jnp.zeros(TASKS), jnp.zeros(BATCH))  #?\n",
+            "two names",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every `vmap` over named axes."""
+        axes = axes_facts(facts)
+        found = [_finding(one) for one in axes.caused(Cause.STACKED)]
+        chance = [one for one in axes.caused(Cause.TOGETHER) if one.meeting.how == "mapped"]
+        found.extend(_finding(one, Severity.WARNING) for one in chance)
+        yield from strongest([*agreements(self.name, axes, "mapped"), *found])
+
+
+def _finding(conflict: Conflict, severity: Severity = Severity.ERROR) -> Obligation:
+    sides = (conflict.meeting.left, conflict.meeting.right)
+    members, shared = sorted(sides, key=lambda side: not any(label.kind == "vmap" for label in side.dim.labels))
+    return violated(
+        BroadcastArgumentMapped.name,
+        conflict,
+        f"`vmap` maps `{axis_of(members.dim)}` together with `{axis_of(shared.dim)}` of {name_of(shared.value)}",
+        f"each of `{axis_of(members.dim)}` sees all of {name_of(shared.value)} {shape_of(shared.dims)}",
+        f"give {name_of(shared.value)} the entry `None` in `in_axes`",
+        severity,
+    )

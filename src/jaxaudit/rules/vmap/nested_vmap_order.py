@@ -1,0 +1,85 @@
+"""The rule `nested-vmap-order`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.ir import Program
+from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, violated
+from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.merge import strongest
+
+_PROGRAM = """import jax.numpy as jnp
+from jax import vmap
+
+POINTS, QUERIES = 25, 25
+
+
+def predict(queries, points, weights):
+    kernel = lambda a, b: jnp.exp(-((a - b) ** 2))
+    gram = vmap(vmap(kernel, in_axes=({inner})), in_axes=({outer}))(queries, points){mark}
+    return gram @ weights
+
+
+predict(jnp.zeros(QUERIES), jnp.zeros(POINTS), jnp.zeros(POINTS))
+"""
+
+
+class NestedVmapOrder(Rule):
+    """Nested `vmap`s put their axes in another order than the one the result is used in.
+
+    ## What it does
+
+    The outer one of two nested `vmap`s gives the first axis of the result, the inner one the second. Where the result
+    meets an array on one of these two axes, and it is the other one that has the array's name, the order is reported.
+
+    ## Why is this bad?
+
+    `vmap(vmap(k, (0, None)), (None, 0))(xs, ys)` has the points of `ys` first. A kernel matrix made so is the
+    transpose of the one meant; a symmetric use hides it, and so do equal numbers of points.
+
+    ## Example
+
+    ```python
+    vmap(vmap(kernel, in_axes=(0, None)), in_axes=(None, 0))(queries, points) @ weights
+    ```
+
+    ## Use instead
+
+    ```python
+    vmap(vmap(kernel, in_axes=(None, 0)), in_axes=(0, None))(queries, points) @ weights
+    ```
+
+    ## When it cannot tell
+
+    When the sizes of the two axes have no names.
+    """
+
+    name = "nested-vmap-order"
+    family = "vmap"
+    summary = "Nested `vmap`s give the transpose of what is used."
+    needs = ("axes",)
+
+    valid = (Example(_PROGRAM.format(inner="None, 0", outer="0, None", mark=""), "queries first"),)
+    invalid = (Example(_PROGRAM.format(inner="0, None", outer="None, 0", mark="  #!"), "points first"),)
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every use of the axes of nested maps that have names."""
+        axes = axes_facts(facts)
+        found = [_finding(one) for one in axes.caused(Cause.NESTED)]
+        yield from strongest([*agreements(self.name, axes, "contracted"), *found])
+
+
+def _finding(conflict: Conflict) -> Obligation:
+    astray, meeting = conflict.astray, conflict.meeting
+    other = meeting.right if astray is meeting.left else meeting.left
+    here, wanted = axis_of(astray.dim), axis_of(other.dim)
+    return violated(
+        NestedVmapOrder.name,
+        conflict,
+        f"nested `vmap`s put `{here}` where the result is used as `{wanted}`",
+        f"`{wanted}` is axis {astray.place} of the result",
+        "swap the `in_axes` of the inner and the outer `vmap`",
+    )

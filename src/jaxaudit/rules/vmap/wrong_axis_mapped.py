@@ -1,0 +1,110 @@
+"""The rule `wrong-axis-mapped`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.ir import Program
+from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, violated
+from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.merge import strongest
+
+_PROGRAM = """import jax
+import jax.numpy as jnp
+
+BATCH, TIME = 12, 12
+
+
+def loss(frames, target):
+    pooled = jax.vmap(lambda seq: seq.mean(axis=0), in_axes={axis})(frames){mark}
+    return ((pooled - target) ** 2).mean()
+
+
+loss(jnp.zeros((BATCH, TIME, 3)), jnp.zeros((BATCH, 3)))
+"""
+
+
+class WrongAxisMapped(Rule):
+    """`vmap` maps over one axis of an array where another was meant.
+
+    ## What it does
+
+    Follows the axis that `vmap` takes off its arguments and puts on its results. Where that axis later meets another
+    thing, and the array it was taken off has an axis of that very name, the wrong one was mapped. So it is when two
+    arguments are mapped together over axes of different names, and one of them has the fitting axis elsewhere, and
+    when the body meets the axis that was left behind.
+
+    ## Why is this bad?
+
+    A function written for one sequence `(time, features)` that is mapped over the time axis of `(batch, time,
+    features)` pools over the batch: examples are mixed. While there are as many steps as examples nothing is raised.
+
+    ## Example
+
+    ```python
+    BATCH, TIME = 12, 12
+    pooled = jax.vmap(lambda seq: seq.mean(axis=0), in_axes=1)(jnp.zeros((BATCH, TIME, 3)))
+    loss = pooled - jnp.zeros((BATCH, 3))
+    ```
+
+    ## Use instead
+
+    ```python
+    BATCH, TIME = 12, 12
+    pooled = jax.vmap(lambda seq: seq.mean(axis=0), in_axes=0)(jnp.zeros((BATCH, TIME, 3)))
+    loss = pooled - jnp.zeros((BATCH, 3))
+    ```
+
+    ## When it cannot tell
+
+    When the axes have no names, or the result meets nothing with a name.
+    """
+
+    name = "wrong-axis-mapped"
+    family = "vmap"
+    summary = "`vmap` maps over another axis than the one its results are used as."
+    needs = ("axes",)
+
+    valid = (
+        Example(_PROGRAM.format(axis=0, mark=""), "the axis that is met later"),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\nBATCH, TIME = 12, 12\n"
+            "y = jax.vmap(lambda s: s.mean(0), in_axes=1)(jnp.zeros((BATCH, TIME, 3))) - jnp.zeros((TIME, 3))\n",
+            "mapped over time on purpose",
+        ),
+    )
+    invalid = (
+        Example(_PROGRAM.format(axis=1, mark="  #!"), "another axis"),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\nBATCH, TIME = 12, 12\n"
+            "x, y = jnp.zeros((BATCH, TIME)), jnp.zeros((BATCH, TIME))\n"
+            "z = jax.vmap(lambda a, b: a @ b, in_axes=(1, 0))(x, y)  #!\n",
+            "together with the fitting one",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every `vmap` over named axes."""
+        axes = axes_facts(facts)
+        found = [_finding(one) for one in axes.caused(Cause.MAPPED)]
+        found.extend(_finding(one) for one in axes.caused(Cause.MISPLACED) if one.meeting.how == "mapped")
+        yield from strongest([*agreements(self.name, axes, "mapped"), *found])
+
+
+def _finding(conflict: Conflict) -> Obligation:
+    meeting = conflict.meeting
+    other = meeting.right if conflict.astray is meeting.left else meeting.left
+    wanted = axis_of(other.dim)
+    taken = axis_of(conflict.astray.dim)
+    if conflict.fitting is None:
+        taken, wanted = wanted, taken
+    place = "" if conflict.fitting is None else f" (axis {conflict.fitting[1]} of {name_of(conflict.fitting[0])})"
+    return violated(
+        WrongAxisMapped.name,
+        conflict,
+        f"`vmap` maps over `{taken}`, but what it gives is used as `{wanted}`",
+        f"`vmap` maps over `{wanted}`{place}",
+        f"change `in_axes` so that `{wanted}` is mapped",
+    )
