@@ -62,19 +62,36 @@ def _register() -> None:
 _register()
 
 
-def mark(tree: Any, record: Record, side: str) -> Any:
-    """Mark every traced array in a pytree; everything else stays as it is."""
+def mark(tree: Any, record: Record, side: str, names: Sequence[str] | None = None) -> Any:
+    """Mark every traced array in a pytree; everything else stays as it is.
+
+    With `names` the tree is a pair of arguments and keywords, and the names are those of the parameters.
+    """
     leaves, treedef = compat.tree_util.tree_flatten_with_path(tree)
-    return compat.tree_util.tree_unflatten(treedef, list(_marked(leaves, record, side)))
+    marked = _marked(leaves, record, side, names)
+    return compat.tree_util.tree_unflatten(treedef, list(marked))
 
 
-def _marked(leaves: Iterable[tuple[Any, Any]], record: Record, side: str) -> Iterator[Any]:
+def _path(path: Sequence[Any], names: Sequence[str] | None) -> str:
+    """Write the path to a leaf as the function would: `params['w']` rather than `[0][1]['w']`."""
+    keystr = compat.tree_util.keystr
+    if names is None or len(path) < 2:
+        return keystr(path)
+    keyword = getattr(path[1], "key", None)
+    position = getattr(path[1], "idx", None)
+    if isinstance(keyword, str):
+        return keyword + keystr(path[2:])
+    known = isinstance(position, int) and position < len(names)
+    return (names[position] if known else keystr(path[1:2])) + keystr(path[2:])
+
+
+def _marked(leaves: Iterable[tuple[Any, Any]], record: Record, side: str, names: Sequence[str] | None) -> Iterator[Any]:
     for position, (path, leaf) in enumerate(leaves):
         if not (isinstance(leaf, compat.Tracer) and isinstance(leaf.aval, compat.ShapedArray)):
             yield leaf
             continue
         shape = tuple(leaf.shape)
-        record.leaves[side, position] = Leaf(compat.tree_util.keystr(path), shape, str(leaf.dtype))
+        record.leaves[side, position] = Leaf(_path(path, names), shape, str(leaf.dtype))
         yield _primitive.bind(leaf, uid=record.uid, side=side, leaf=position, trail=())
 
 

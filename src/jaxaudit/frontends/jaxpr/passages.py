@@ -113,8 +113,8 @@ def _known(body: Body, atom: Any) -> bool:
 
 def _parameter(body: Body, mark: Any, record: Record) -> Value:
     given = body.read(_source(body, mark))
-    leaf = record.leaves.get((mark.params["side"], mark.params["leaf"]))
-    name = given.name if isinstance(given, Value) and given.name else (leaf.path if leaf is not None else "")
+    leaf = record.leaves.get(("in", mark.params["leaf"])) if mark.params["side"] == "in" else None
+    name = leaf.path if leaf is not None else (given.name if isinstance(given, Value) else "")
     return body.writer.value(record.span, compat.type_of(mark.outvars[0]), name)
 
 

@@ -126,12 +126,21 @@ def _like(wrapper: Patch, original: Any) -> Patch:
 
 def _inside(function: Any, record: Record) -> Patch:
     """Mark what a function is given and what it gives back."""
+    names = _parameters(function)
 
     def marked(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = mark((args, kwargs), record, "in")
+        args, kwargs = mark((args, kwargs), record, "in", names)
         return mark(function(*args, **kwargs), record, "out")
 
     return _like(marked, function)
+
+
+def _parameters(function: Any) -> list[str]:
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [one.name for one in found if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
 
 
 def _wrapping(kind: str, original: Any) -> Patch:

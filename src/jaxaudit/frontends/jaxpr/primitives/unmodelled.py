@@ -29,7 +29,6 @@ _REASONS = {
     "the inside of JAX itself": """
         after_all call_hi_primitive call_hi_primitive_linearized create_linear create_token custom_lin from_edtype
         linear_call platform_index remat_opt shape_assertion tie to_edtype check custom_jvp_call_jaxpr
-        custom_vjp_call_jaxpr
     """,
     "a generator of random bits without a key of JAX": """
         philox2x32 philox4x32 rng_bit_generator rng_uniform threefry2x32 threefry4x32

@@ -1,0 +1,161 @@
+"""The rules about keys, on traced programs: JAX's own cases with typed and raw keys, and what JAX does not see."""
+
+from __future__ import annotations
+
+import pytest
+
+jax = pytest.importorskip("jax")
+
+import jax.numpy as jnp
+from frontends.jaxpr.tracing import errors, judge, load, ops, trace, violations
+from yardsticks.programs import Program, expected, programs, without_comments
+
+from jaxaudit.frontends.jaxpr import lower
+from jaxaudit.rules.base import Verdict
+
+PROGRAMS = programs("key_reuse")
+
+UNSEEN = {
+    "numpy_random_in_jit": "numbers that Python draws are constants in a trace",
+    "too_few_rows_unpacked": "tracing stops where Python raises",
+}
+"""What only the source shows."""
+
+OTHER_RULE = {"python_loop_same_key"}
+"""A loop of Python's is unrolled in a trace, so that the second turn reuses the key of the first."""
+
+
+@pytest.fixture
+def markers():
+    lower.install_markers()
+    yield
+    lower.uninstall_markers()
+
+
+@pytest.mark.parametrize("kind", ["typed", "raw"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=[program.name for program in PROGRAMS])
+def test_key_reuse_case(program: Program, kind: str, tmp_path, markers):
+    if program.name in UNSEEN:
+        pytest.skip(UNSEEN[program.name])
+    text = without_comments(program.path)
+    path = tmp_path / "case.py"
+    path.write_text(text if kind == "typed" else text.replace("random.key(", "random.PRNGKey("))
+    module = load(path, f"case_{kind}_{program.name}")
+    found = errors(trace(module.main))
+    allowed = {(mark.line, rule) for mark in program.errors for rule in mark.rules}
+    if program.name in OTHER_RULE:
+        allowed |= {(line, "key-reused") for line, _ in allowed}
+    assert found <= allowed
+    assert bool(found) == bool(program.errors)
+
+
+def test_nothing_that_jax_catches_is_missed():
+    wanted = {"error", "unknown"}
+    missed = [
+        name
+        for name, row in expected().items()
+        if row["jax_traced"].startswith("error") and row["jaxaudit"] not in wanted and not row.get("reason")
+    ]
+    assert missed == []
+
+
+def line_of(function) -> int:
+    return function.__code__.co_firstlineno
+
+
+def test_a_shared_key_under_vmap_is_found_by_the_markers():
+    def main(key, xs):
+        return jax.vmap(lambda x, k: x + jax.random.normal(k), in_axes=(0, None))(xs, key)
+
+    found = violations(trace(main, jax.random.key(0), jnp.ones(3)))
+    assert found == {(line_of(main) + 1, "same-key-across-vmap")}
+
+
+def test_a_closed_over_key_under_vmap_is_found():
+    def main(key, xs):
+        return jax.vmap(lambda x: x + jax.random.normal(key))(xs)
+
+    assert violations(trace(main, jax.random.PRNGKey(0), jnp.ones(3))) == {(line_of(main) + 1, "same-key-across-vmap")}
+
+
+def test_the_forward_rule_of_a_custom_vjp_is_followed():
+    @jax.custom_vjp
+    def noisy(x, key):
+        return x * jax.random.normal(key)
+
+    def forward(x, key):
+        scale = jax.random.normal(key)
+        return x * scale, scale + jax.random.uniform(key)
+
+    def backward(scale, g):
+        return g * scale, None
+
+    noisy.defvjp(forward, backward)
+
+    def main(x, key):
+        return jax.grad(noisy)(x, key)
+
+    found = violations(trace(main, 1.0, jax.random.key(0)))
+    assert {rule for _, rule in found} == {"key-reused"}
+
+
+def test_what_a_checkpoint_computes_again_is_no_second_draw():
+    @jax.checkpoint
+    def layer(x, key):
+        return jnp.sin(x * jax.random.normal(key, x.shape))
+
+    def main(x, key):
+        return jax.grad(lambda x: layer(x, key).sum())(x)
+
+    program = trace(main, jnp.ones(3), jax.random.key(0))
+    assert violations(program) == set()
+    assert len(ops(program, "key.draw")) == 1
+    assert [op.attrs["function"] for op in ops(program, "array.create") if "recomputed" in op.attrs] == [
+        "jax.random.normal"
+    ]
+
+
+def test_a_helper_called_twice_is_blamed_on_the_caller():
+    def noise(key):
+        return jax.random.normal(key)
+
+    def main(key):
+        first = noise(key)
+        return first + noise(key)
+
+    program = trace(main, jax.random.key(0))
+    assert violations(program) == {(line_of(main) + 2, "key-reused")}
+    assert [op.text("function") for op in ops(program, "py.call")] == ["noise", "noise"]
+
+
+def test_a_helper_called_in_a_python_loop_is_several_calls():
+    def noise(key):
+        return jax.random.normal(key)
+
+    def main(key):
+        return sum(noise(one) for one in jax.random.split(key, 3))
+
+    program = trace(main, jax.random.key(0))
+    assert violations(program) == set()
+    assert [op.text("function") for op in ops(program, "py.call")].count("noise") == 3
+    assert all(one.verdict is Verdict.PROVED for one in judge(program))
+
+
+@pytest.mark.parametrize("make", [jax.random.key, jax.random.PRNGKey])
+def test_each_call_of_jax_random_is_one_op(make):
+    def main(key):
+        first, second = jax.random.split(key)
+        a = jax.random.normal(first, (3,))
+        b = jax.random.permutation(second, 5)
+        c = [jax.random.uniform(one, minval=1.0) for one in jax.random.split(jax.random.fold_in(key, 7), 3)]
+        return a, b, c, make(3)
+
+    program = trace(main, make(0))
+    drawn = [op.text("function").rpartition(".")[2] for op in ops(program, "key.draw")]
+    assert drawn == ["normal", "permutation", "uniform", "uniform", "uniform"]
+    assert [op.arguments["num"] for op in ops(program, "key.split")] == [2, 3]
+    assert [op.arguments["data"] for op in ops(program, "key.fold_in")] == [7]
+    assert [op.arguments["seed"] for op in ops(program, "key.seed")] == [3]
+    assert ops(program, "key.wrap") == []
+    assert [value.name for op in ops(program, "key.draw") for value in op.results[:1]][:2] == ["a", "b"]
+    assert {op.arguments["key"].name for op in ops(program, "key.draw")} >= {"first", "second"}
