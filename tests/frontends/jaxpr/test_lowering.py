@@ -7,9 +7,9 @@ import pytest
 jax = pytest.importorskip("jax")
 
 import jax.numpy as jnp
-from frontends.jaxpr.tracing import ops, trace
 from jax import lax
 
+from frontends.jaxpr.tracing import ops, trace
 from jaxaudit.ir import ArrayType, Value
 
 X = jnp.ones((4, 3))

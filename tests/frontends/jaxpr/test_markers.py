@@ -10,9 +10,9 @@ jax = pytest.importorskip("jax")
 
 import jax.numpy as jnp
 import numpy as np
-from frontends.jaxpr.tracing import ops, trace
 from jax import lax
 
+from frontends.jaxpr.tracing import ops, trace
 from jaxaudit.frontends.jaxpr import lower, patches
 from jaxaudit.frontends.jaxpr.records import RECORDS
 

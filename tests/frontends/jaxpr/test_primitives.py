@@ -40,7 +40,8 @@ FOREIGN = ("noinline", "nontraceable", "unvmap", "maybe_set", "select_if_vmap", 
 
 def test_every_primitive_is_mapped_or_listed():
     known = {*ROWS, *HANDLERS, *UNMODELLED, *KEY_PRIMITIVES, MARKER}
-    unknown = {name for name in all_primitives() - known if not name.startswith(FOREIGN)}
+    # JAX makes further ones for single calls, such as `vjp_node[jit]`.
+    unknown = {name for name in all_primitives() - known if not name.startswith(FOREIGN) and "[" not in name}
     assert unknown == set()
 
 

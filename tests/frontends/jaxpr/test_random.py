@@ -7,9 +7,9 @@ import pytest
 jax = pytest.importorskip("jax")
 
 import jax.numpy as jnp
-from frontends.jaxpr.tracing import errors, judge, load, ops, trace, violations
 from yardsticks.programs import Program, expected, programs, without_comments
 
+from frontends.jaxpr.tracing import errors, judge, load, ops, trace, violations
 from jaxaudit.frontends.jaxpr import lower
 from jaxaudit.rules.base import Verdict
 
