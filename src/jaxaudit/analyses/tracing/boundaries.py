@@ -16,12 +16,17 @@ _FILTERED = frozenset(
 )
 _PLAIN = frozenset("jax.jit jax.pmap jax.checkpoint jax.make_jaxpr haiku.jit haiku.pmap haiku.remat".split())
 _TO_ARRAY = ("array", "numpy", "number")
+_FIELD = Trace(Kind.UNKNOWN, "field")
+"""A field of an object that may be traced or not."""
 _WHOLE = ("pmap", "shard_map", "scan", "map", "associative_scan", "abstract")
 
 
 def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
     """Give the facts of a region's parameters from those of the op's operands."""
     facts = [_settled(read(value)) for value in op.operands]
+    held = op.attrs.get("held")
+    if isinstance(held, tuple) and len(held) == len(facts):
+        facts = [_field(fact) if inside else fact for fact, inside in zip(facts, held, strict=True)]
     match op.name:
         case "jit" | "checkpoint":
             return [_staged(op, fact, static) for fact, static in zip(facts, _statics(op, len(facts)), strict=True)]
@@ -52,6 +57,11 @@ def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
             return [_traced(op, fact, "carry" if at < count else "element") for at, fact in enumerate(facts)]
         case _:
             return _fitted(facts, region)
+
+
+def _field(fact: Trace) -> Trace:
+    """Give the fact of an object's field: arrays are traced, all else may be declared static by its class."""
+    return fact if fact.kind is Kind.TRACED or fact.what in ("array", "numpy") else _FIELD
 
 
 def _fitted(facts: list[Trace], region: Region) -> list[Trace]:
@@ -90,6 +100,8 @@ def _mapped(op: Op, fact: Trace, axis: object) -> Trace:
 
 
 def _traced(op: Op, fact: Trace, way: str) -> Trace:
+    if fact == _FIELD:
+        return UNKNOWN
     what = "array" if fact.what in _TO_ARRAY else ""
     return Trace(Kind.TRACED, what, mask=fact.mask, by=op, way=way)
 

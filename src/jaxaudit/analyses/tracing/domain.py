@@ -30,6 +30,7 @@ class TracingDomain:
     def __init__(self, program: Program) -> None:
         self.context = Context()
         self._visits: dict[str, dict[tuple[object, ...], Visit]] = {}
+        self._tested: set[Value] = set()
         transfers = TransferTable(self.context).table
         self._table = {name: self._watched(name, transfer) for name, transfer in transfers.items()}
 
@@ -59,7 +60,10 @@ class TracingDomain:
         if turn == 0 and (not self.context.stack or self.context.stack[-1] is not op):
             self._note(op, read)
         self.context.enter(op)
-        if turn and op.name in ("py.loop", "py.while"):
+        if op.name == "py.call":
+            pairs = zip(op.operands, region.params, strict=False)
+            self._tested.update(param for value, param in pairs if value in self._tested)
+        if turn and op.name in ("py.loop", "py.while") and len(region.results) >= len(region.params) - 1:
             return [UNKNOWN, *(_later(read(value)) for value in region.results[: len(region.params) - 1])]
         return entering(op, region, read)
 
@@ -90,6 +94,8 @@ class TracingDomain:
     def _note(self, op: Op, read: Read[Trace]) -> None:
         if op.name in _QUIET:
             return
+        if _tests_type(op):
+            self._tested.update(op.operands)
         self._keep(op.name, op, {value: read(value) for value in op.operands})
 
     def _keep(self, name: str, op: Op, facts: Mapping[Value, Trace]) -> None:
@@ -100,8 +106,30 @@ class TracingDomain:
             known[place] = Visit(op, facts, context.stage, context.tracer, tuple(context.stack))
 
     def finish(self, program: Program, solution: Solution[Trace]) -> TracingFacts:
-        """Hand the visits to the rules."""
-        return TracingFacts({name: tuple(visits.values()) for name, visits in self._visits.items()})
+        """Hand the visits to the rules.
+
+        Code that asks for a value's type takes another path for tracers, so such values are taken to be unknown.
+        """
+        found = {name: tuple(map(self._doubted, visits.values())) for name, visits in self._visits.items()}
+        return TracingFacts(found)
+
+    def _doubted(self, visit: Visit) -> Visit:
+        if self._tested.isdisjoint(visit.facts):
+            return visit
+        facts = {value: UNKNOWN if value in self._tested else fact for value, fact in visit.facts.items()}
+        return replace(visit, facts=facts)
+
+
+def _tests_type(op: Op) -> bool:
+    if op.name == "py.operator":
+        return op.text("operator") == "isinstance"
+    return op.name in ("py.call_library", "array.shape") and op.text("function") in _TYPE_TESTS
+
+
+_TYPE_TESTS = frozenset(
+    """builtins.hasattr builtins.callable builtins.type jax.numpy.isscalar numpy.isscalar equinox.is_array
+    equinox.is_inexact_array equinox.is_array_like jax.core.is_concrete""".split()
+)
 
 
 def _later(fact: Trace) -> Trace:

@@ -27,7 +27,8 @@ class Trace:
 
     kind: Kind
     what: str = ""
-    """`array` (one of JAX for sure), `numpy`, `number`, `shape`, `list` (of numbers), or empty: a tree, or anything."""
+    """`array` (one of JAX for sure), `numpy`, `number`, `shape`, `list` (of numbers), `empty` (a list so far), or
+    nothing: a tree, or anything."""
     mask: bool = False
     """True for an array of booleans."""
     made: bool = False
@@ -68,8 +69,10 @@ ARRAY = Trace(Kind.CONCRETE, "array")
 
 def join(first: Trace, second: Trace) -> Trace:
     """Give what holds on both of two paths."""
-    if first == second:
+    if first == second or second.what == "empty":
         return first
+    if first.what == "empty":
+        return second
     what = first.what if first.what == second.what else ""
     flags = {
         "mask": first.mask and second.mask,

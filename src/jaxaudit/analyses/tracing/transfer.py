@@ -36,8 +36,9 @@ def fact_of(argument: Argument, read: Read[Trace]) -> Trace:
 
 def _together(facts: Sequence[Trace]) -> Trace:
     """Give the fact of a container: traced when all its parts are, static when all are."""
+    facts = [fact for fact in facts if fact.what != "empty"]
     if not facts:
-        return STATIC
+        return Trace(Kind.STATIC, "empty")
     if all(fact.kind is Kind.STATIC and fact.what in ("number", "list") for fact in facts):
         return Trace(Kind.STATIC, "list", turn=any(fact.turn for fact in facts))
     kinds = {fact.kind for fact in facts}
@@ -126,7 +127,7 @@ class TransferTable:
     def _operated(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
         """Give what a Python operator makes: its operands decide whose operator it is."""
         if any(one.kind is Kind.TRACED for one in operands):
-            return self._made(operands, mask=mask)
+            return self._made(operands, "" if _structural(op, operands) else "array", mask=mask)
         if all(one.kind is Kind.STATIC for one in operands):
             number = all(one.what == "number" for one in operands)
             turn, axis = any(one.turn for one in operands), any(one.axis for one in operands)
@@ -161,7 +162,7 @@ class TransferTable:
         if base.what in ("shape", "list"):
             return replace(NUMBER, turn=base.turn, axis=base.axis and op.arguments.get("index") == 0)
         if base.what == "array":
-            varies = base.varies or (index.turn and _has_slice(op.arguments.get("index")))
+            varies = base.varies or _slides(op.arguments.get("index"), read)
             return replace(self._made([base, index], mask=base.mask), varies=varies)
         if base.what == "numpy":
             return base
@@ -189,7 +190,7 @@ class TransferTable:
         made = _together(self._operands(op, read))
         if made.what == "list" and op.text("kind") not in ("list", "sequence", "tuple"):
             return replace(made, what="")
-        return made if op.operands or op.text("kind") != "list" else Trace(Kind.STATIC, "list")
+        return made
 
     def _changed(self, op: Op, read: Read[Trace]) -> Trace:
         base = op.arguments.get("list", op.arguments.get("base"))
@@ -269,6 +270,14 @@ def _shape(op: Op, read: Read[Trace]) -> Trace:
     return NUMBER if function in ("ndim", "size", "nbytes", "itemsize") else STATIC
 
 
+def _structural(op: Op, operands: Sequence[Trace]) -> bool:
+    """Tell whether an operator may compare or join containers instead of computing with arrays."""
+    if op.text("function") not in ("equal", "not_equal", "add") or any(one.what == "array" for one in operands):
+        return False
+    others = [argument for argument in op.arguments.values() if not isinstance(argument, Value)]
+    return not any(isinstance(argument, bool | int | float | complex) for argument in others)
+
+
 _SIZES = ("shape", "N", "M", "num", "stop", "repeats", "reps")
 
 
@@ -295,8 +304,14 @@ def _boolean_type(dtype: Argument) -> bool:
     return isinstance(dtype, str) and dtype.rpartition(".")[2] in ("bool", "bool_")
 
 
-def _has_slice(index: Argument) -> bool:
-    return any(isinstance(part, Mapping) for part in _parts(index))
+def _slides(index: Argument, read: Read[Trace]) -> bool:
+    """Tell whether a slice's size differs from turn to turn; a window whose two ends move keeps its size."""
+    for part in _parts(index):
+        if isinstance(part, Mapping):
+            ends = [fact_of(part.get(end), read).turn for end in ("start", "stop")]
+            if ends[0] != ends[1]:
+                return True
+    return False
 
 
 def _parts(index: Argument) -> Iterator[Argument]:

@@ -46,7 +46,7 @@ def scan(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         per_step = leaves_in_order(it, ys, copy=True)
     it.builder.close(region, (*out, *per_step))
     attrs = _loop_attrs(it, function, len(carry.params), options, span)
-    attrs |= {"entered": carry.entered, "xs": kind_of_argument(it, xs)}
+    attrs |= {"entered": carry.entered, "held": (*carry.held, *items.held), "xs": kind_of_argument(it, xs)}
     attrs["border"] = Border(trees_of(it, (init, xs)))
     made = tuple(it.builder.value(span, value.name) for value in (*carry.params, *per_step))
     it.emit("scan", span, attrs=attrs, operands=(*carry.operands, *items.operands), results=made, regions=(region,))
@@ -90,7 +90,12 @@ def fori(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         out = _carried(it, carry.values[0], inner, span)
     it.builder.close(region, out)
     trips = _trips(lower, upper)
-    attrs = {**_loop_attrs(it, function, len(carry.params), {}, span), "trips": trips, "entered": carry.entered}
+    attrs = {
+        **_loop_attrs(it, function, len(carry.params), {}, span),
+        "trips": trips,
+        "entered": carry.entered,
+        "held": (False, False, *carry.held),
+    }
     attrs["border"] = Border(trees_of(it, (init,)))
     made = tuple(it.builder.value(span, value.name) for value in carry.params)
     it.emit("fori", span, attrs=attrs, operands=(*bounds, *carry.operands), results=made, regions=(region,))
@@ -120,7 +125,7 @@ def while_(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         inner = call_inside(it, body, Arguments(carry.values), span)
         out = _carried(it, carry.values[0], inner, span)
     it.builder.close(region, out)
-    attrs = {**_loop_attrs(it, body, len(carry.params), {}, span), "entered": tested.entered}
+    attrs = {**_loop_attrs(it, body, len(carry.params), {}, span), "entered": tested.entered, "held": carry.held}
     attrs["border"] = Border(trees_of(it, (init,)))
     made = tuple(it.builder.value(span, value.name) for value in carry.params)
     it.emit("while", span, attrs=attrs, operands=carry.operands, results=made, regions=(test_region, region))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.source.arguments import known_items
-from jaxaudit.frontends.source.structure import materialise, rebuild, same
+from jaxaudit.frontends.source.structure import leaves, materialise, rebuild, same
 from jaxaudit.frontends.source.values import (
     NONE,
     Abstract,
@@ -43,6 +43,8 @@ class Parametrised:
     operands: tuple[Value, ...]
     params: tuple[Value, ...]
     entered: Entered = (0, 0)
+    held: tuple[bool, ...] = ()
+    """Which operands are inside objects of classes, whose fields need not all be traced."""
 
 
 def parametrise(it: Interpreter, values: Seq[Abstract]) -> Parametrised:
@@ -72,7 +74,28 @@ def flattened(it: Interpreter, values: Seq[Abstract], *, copy: bool = True) -> P
         return Leaf(params[-1], leaf.cls)
 
     inside = tuple([replace_leaves(it, value, param, copy=copy) for value in values])
-    return Parametrised(inside, tuple(operands), tuple(params), entered)
+    inner = set(_in_objects(it, values))
+    return Parametrised(inside, tuple(operands), tuple(params), entered, tuple(one in inner for one in operands))
+
+
+def _in_objects(it: Interpreter, values: Seq[Abstract]) -> Iterator[Value]:
+    """Give the leaves that instances of classes hold."""
+    for value in values:
+        match value:
+            case TupleValue(items=items) | Record(items=items):
+                yield from _in_objects(it, items)
+            case Ref():
+                match it.heap[value]:
+                    case ListBox(items=items):
+                        yield from _in_objects(it, items)
+                    case DictBox(entries=entries):
+                        yield from _in_objects(it, tuple(entries.values()))
+                    case ObjectBox():
+                        yield from leaves(it, value)
+                    case _:
+                        pass
+            case _:
+                pass
 
 
 def replace_leaves(it: Interpreter, value: Abstract, leaf: LeafMap, *, copy: bool) -> Abstract:

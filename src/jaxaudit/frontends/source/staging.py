@@ -145,7 +145,8 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
 def _joined(parts: Seq[Parametrised], entered: Entered) -> Parametrised:
     values = tuple(value for part in parts for value in part.values)
     operands = tuple(value for part in parts for value in part.operands)
-    return Parametrised(values, operands, tuple(value for part in parts for value in part.params), entered)
+    params = tuple(value for part in parts for value in part.params)
+    return Parametrised(values, operands, params, entered, tuple(one for part in parts for one in part.held))
 
 
 def _optional(it: Interpreter, function: Abstract) -> frozenset[str]:

@@ -185,7 +185,7 @@ def run_body(
         inner = call_inside(it, function, functions.replaced(given, inputs), span)
         out = leaves_in_order(it, inner, copy=True)
     it.builder.close(region, out)
-    attrs = {**attrs, "entered": inputs.entered}
+    attrs = {**attrs, "entered": inputs.entered, "held": inputs.held}
     further = extra()
     results = tuple(it.builder.value(span, value.name) for value in out)
     made = (*results, *(leaf.value for leaf in further))

@@ -104,6 +104,8 @@ class _Reader:
             if id(region) in self._seen:
                 return
             self._seen.add(id(region))
+            # What a shared body makes it makes anew for each call, whatever loop calls it.
+            loops = ()
         for op in region.ops:
             self._at += 1
             if op.name in _COMPILED:

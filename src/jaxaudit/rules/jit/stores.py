@@ -49,8 +49,15 @@ class Store:
 def outer_stores(facts: TracingFacts) -> Iterator[Store]:
     """Give every store in traced code whose target is older than the innermost transformation around it."""
     for visit in facts.of(*_STORES):
-        if visit.tracer is not None and _outside(visit.op, visit.tracer):
+        if visit.tracer is not None and _outside(visit.op, visit.tracer) and not _enclosed(visit, visit.tracer):
             yield Store(visit, visit.tracer, _stored(visit))
+
+
+def _enclosed(visit: Visit, tracer: Op) -> bool:
+    """Tell whether a body that several calls share holds the store: it changes nothing but what it made itself."""
+    inner = visit.stack[visit.stack.index(tracer) + 1 :]
+    shared = any(region.shared for op in inner for region in op.regions)
+    return shared and visit.op.name != "py.store_global"
 
 
 def _outside(op: Op, tracer: Op) -> bool:
