@@ -31,6 +31,7 @@ class TracingDomain:
         self.context = Context()
         self._visits: dict[str, dict[tuple[object, ...], Visit]] = {}
         self._tested: set[Value] = set()
+        self._switches: set[Value] = set()
         transfers = TransferTable(self.context).table
         self._table = {name: self._watched(name, transfer) for name, transfer in transfers.items()}
 
@@ -70,6 +71,9 @@ class TracingDomain:
     def leave(self, op: Op, read: Read[Trace]) -> Sequence[Trace | None]:
         """Give the facts of an op's results."""
         self.context.leave(op)
+        if op.name == "py.call":
+            pairs = zip(op.operands, op.regions[0].params, strict=False)
+            self._tested.update(value for value, param in pairs if param in self._tested)
         if op.attrs.get("cached") and self.context.tracer is not None:
             self._keep("cached", op, {value: read(value) for value in op.regions[0].results})
         if op.name == "py.branch":
@@ -96,6 +100,8 @@ class TracingDomain:
             return
         if _tests_type(op):
             self._tested.update(op.operands)
+        if op.name == "py.global" or (op.name == "py.operator" and not self._switches.isdisjoint(op.operands)):
+            self._switches.update(op.results)
         self._keep(op.name, op, {value: read(value) for value in op.operands})
 
     def _keep(self, name: str, op: Op, facts: Mapping[Value, Trace]) -> None:
@@ -114,10 +120,16 @@ class TracingDomain:
         return TracingFacts(found)
 
     def _doubted(self, visit: Visit) -> Visit:
+        if self._guarded(visit):
+            return replace(visit, facts=dict.fromkeys(visit.facts, UNKNOWN))
         if self._tested.isdisjoint(visit.facts):
             return visit
         facts = {value: UNKNOWN if value in self._tested else fact for value, fact in visit.facts.items()}
         return replace(visit, facts=facts)
+
+    def _guarded(self, visit: Visit) -> bool:
+        """Tell whether a global switch decides if the op runs at all: with it, nothing may be traced."""
+        return any(op.name == "py.branch" and not self._switches.isdisjoint(op.operands) for op in visit.stack)
 
 
 def _tests_type(op: Op) -> bool:

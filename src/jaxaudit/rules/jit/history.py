@@ -143,7 +143,9 @@ def _changed(op: Op) -> State | None:
             return "closure", op.attrs.get("owner"), op.attrs.get("name")
         case "py.store_attr" if "object" in op.attrs:
             return "attr", op.attrs["object"], op.attrs.get("name")
-        case "py.set_item" if "object" in op.attrs:
-            return "item", op.attrs["object"], op.arguments.get("index")
+        case "py.set_item" if "object" in op.attrs and isinstance(
+            index := op.arguments.get("index"), str | int | float
+        ):
+            return "item", op.attrs["object"], index
         case _:
             return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Kind
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit.side_effect_in_traced_code import LOOPS
 from jaxaudit.rules.jit.stores import Store, outer_stores
 from jaxaudit.rules.jit.words import tracing, transform
@@ -50,8 +50,8 @@ class ImpureBody(Rule):
 
     ## When it cannot tell
 
-    A plain assignment gives the same result however often it runs, so it is fine. Storing a traced value is left to
-    `tracer-leak`.
+    A plain assignment gives the same result however often it runs, so it is fine. A list that gets Python values may
+    be meant to hold what is known while tracing, so it is a warning. Storing a traced value is left to `tracer-leak`.
     """
 
     name = "impure-body"
@@ -100,7 +100,7 @@ def run(x):
     seen = []
 
     def body(i, state):
-        seen.append("step")  #!
+        seen.append("step")  #?
         return state * 2
 
     return jax.lax.fori_loop(0, 10, body, x), seen
@@ -124,6 +124,7 @@ def _judge(store: Store) -> Obligation:
         rule,
         span,
         Verdict.VIOLATED,
+        severity=Severity.WARNING if store.visit.op.name == "py.append" else Severity.ERROR,
         message=f"{store.target} changes once for all steps of {transform(store.tracer)}",
         current="the body is traced once, so this change happens once, not once a step",
         expected="what changes from step to step is part of the carry",
