@@ -16,15 +16,19 @@ from jaxaudit.frontends.source.frames import Env, LoopExits
 from jaxaudit.frontends.source.structure import kind_of, materialise, rebuild, same
 from jaxaudit.frontends.source.values import (
     Abstract,
+    BoundMethod,
     Box,
     Const,
     DictBox,
+    FunctionValue,
     Leaf,
     ListBox,
     ObjectBox,
     OpaqueBox,
+    PartialValue,
     Record,
     Ref,
+    Transformed,
     TupleValue,
 )
 from jaxaudit.ir import Exit, Region, Value
@@ -321,10 +325,15 @@ class _Head:
         self.split[new.id] = (name, made)
         return new
 
+    def field(self, value: Abstract) -> Abstract:
+        """Give the head of an attribute; those that hold functions are set once, in the constructor."""
+        functions = FunctionValue | Transformed | BoundMethod | PartialValue
+        return value if isinstance(value, functions) else self.of(value, 1)
+
     def box(self, ref: Ref) -> Box:
         box = self.it.heap[ref]
         if isinstance(box, ObjectBox):
-            attrs = {name: self.of(value, 1) for name, value in box.attrs.items()}
+            attrs = {name: self.field(value) for name, value in box.attrs.items()}
             return ObjectBox(box.cls, attrs, box.value)
         return OpaqueBox(self.leaf(ref).value, kind_of(self.it, ref))
 

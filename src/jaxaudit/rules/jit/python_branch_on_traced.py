@@ -168,7 +168,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
         case "py.element" if isinstance(bounds := op.arguments.get("iterable"), Mapping):
             for bound in bounds.values():
                 yield _verdict(visit, bound, "range")
-        case "py.call_library" if op.text("function") in ("builtins.max", "builtins.min") and len(op.operands) > 1:
+        case "py.call_library" if op.text("function") in ("builtins.max", "builtins.min"):
             for value in op.operands:
                 yield _verdict(visit, value, op.text("function").rpartition(".")[2])
         case _:
