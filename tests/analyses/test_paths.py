@@ -85,4 +85,4 @@ def test_values_that_escape():
         s.draw(inside)
     s.call(body)
     s.draw(inside)
-    assert Places.of(s.program()).escaped == {inside}
+    assert Places.of(s.program()).escaped == {inside: {s.root}}

@@ -29,8 +29,8 @@ class Places:
     maker: dict[Value, Op] = field(default_factory=dict)
     owner: dict[Value, Region] = field(default_factory=dict)
     """The region a value is a parameter of."""
-    escaped: set[Value] = field(default_factory=set)
-    """Values that are used outside the region they were made in, having left it in a container or a variable."""
+    escaped: dict[Value, set[Region]] = field(default_factory=dict)
+    """Values that left the region they were made in, in a container or a variable, with the regions that use them."""
     _visible: set[int] = field(default_factory=set)
     _exits: dict[int, Exit] = field(default_factory=dict)
 
@@ -72,7 +72,7 @@ class Places:
         for value in op.operands:
             made_in = self.region_of_value(value)
             if made_in is not None and id(made_in) not in self._visible:
-                self.escaped.add(value)
+                self.escaped.setdefault(value, set()).add(region)
         for value in op.results:
             self.maker[value] = op
         for inner in op.regions:

@@ -14,7 +14,7 @@ from jaxaudit.analyses.keys.terms import Term, Terms, splits_behind
 from jaxaudit.analyses.keys.turns import Turn, Turns, Verdict
 from jaxaudit.analyses.keys.uses import Collector, Scope
 from jaxaudit.analyses.paths import Places
-from jaxaudit.ir import Op, Program
+from jaxaudit.ir import Op, Program, Region
 from jaxaudit.ir.ops import LOOPS, MAPPED
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ class KeyFacts:
     def of(cls, program: Program, places: Places, terms: Terms, solution: Solution[Term]) -> KeyFacts:
         """Collect the uses of every root, and note which op made which term."""
         term = solution.of
-        escaped = {way(term(value))[0] for value in places.escaped}
+        escaped: dict[Term, set[Region]] = {}
+        for value, users in places.escaped.items():
+            escaped.setdefault(way(term(value))[0], set()).update(users)
         collector = Collector(terms, places, term, escaped)
         for root in program.roots:
             collector.scope(root.region, None)

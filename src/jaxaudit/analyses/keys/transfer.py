@@ -38,6 +38,8 @@ class TransferTable:
 
     def __init__(self, terms: Terms, program: Program) -> None:
         self.terms = terms
+        # What a path that never runs makes of `None` is no key.
+        self._no_key = terms.number("no key")
         self.stored_names, self.changed = _stored(program)
         self.table: Mapping[str, Transfer[Term]] = {
             "py.const": self._const,
@@ -152,7 +154,7 @@ class TransferTable:
     def _split(self, op: Op, read: Read[Term]) -> Facts:
         key, num = op.arguments.get("key"), op.arguments.get("num", 2)
         if not isinstance(key, Value):
-            return (None,)
+            return (self._no_key,)
         if isinstance(num, tuple) and num:
             num = num[0]
         count = self._argument(2 if num is None else num, read, self.terms.number("?"))
@@ -161,7 +163,7 @@ class TransferTable:
     def _fold_in(self, op: Op, read: Read[Term]) -> Facts:
         key = op.arguments.get("key")
         if not isinstance(key, Value):
-            return (None,)
+            return (self._no_key,)
         data = op.arguments.get("data")
         known = isinstance(data, Value | int | str)
         folded = self._argument(data, read, self.terms.number(0)) if known else None

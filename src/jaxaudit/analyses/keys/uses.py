@@ -6,7 +6,7 @@ in a callee count at the call as one use of each key, because what happens among
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -85,8 +85,8 @@ class Collector:
     terms: Terms
     places: Places
     read: Read[Term]
-    escaped: Set[Term]
-    """The keys that leave the region they were made in by other ways than as its results."""
+    escaped: Mapping[Term, Collection[Region]]
+    """The keys that leave the region they were made in other than as its results, and the regions they reach."""
     scopes: list[Scope] = field(default_factory=list)
     _done: dict[int, tuple[Use, ...]] = field(default_factory=dict)
 
@@ -130,12 +130,17 @@ class Collector:
         returned = {way(self.read(value))[0] for value in region.results} if op.name in BODIES else set()
         for use in _strongest(uses):
             start = way(use.term)[0]
-            if start in self.escaped:
+            escapes = self._escapes(start, region)
+            if escapes:
                 yield from self._export(op, use, use.term)
             if start in returned or rename.concerns_outside(use.term):
                 seen = rename(use.term)
-                if seen is not use.term or start not in self.escaped:
+                if seen is not use.term or not escapes:
                     yield from self._export(op, use, seen)
+
+    def _escapes(self, start: Term, region: Region) -> bool:
+        """Tell whether a key is met outside a region though it is none of its results."""
+        return any(not self.places.within(user, region) for user in self.escaped.get(start, ()))
 
     def _export(self, op: Op, use: Use, seen: Term) -> Iterator[Use]:
         how = How.PASS if op.name in DEFERRED else use.how
