@@ -1,0 +1,82 @@
+"""No rule decides on a name: with every variable of an example renamed, the verdicts stay."""
+
+import ast
+import textwrap
+
+import pytest
+
+from jaxaudit.config import Config
+from jaxaudit.frontends.base import SourceFile
+from jaxaudit.rules.base import Example, Rule
+from jaxaudit.rules.registry import all_rules
+from jaxaudit.session import audit
+
+
+
+class Renamer(ast.NodeTransformer):
+    """Renames variables and parameters; fields, functions, imports, globals and names with an underscore stay."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.functions = {one.name for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.ClassDef)}
+        fixed = {str(name) for one in ast.walk(tree) for name in _said(one)}
+        fields = {field for one in ast.walk(tree) if isinstance(one, ast.ClassDef) for field in _fields(one)}
+        bound = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        bound |= {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
+        kept = {"self", "cls"} | fixed | fields | self.functions
+        free = sorted(name for name in bound - kept if not name.startswith("_"))
+        self.names = {name: f"v{number}" for number, name in enumerate(free)}
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self.names.get(node.id, node.id)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.arg = self.names.get(node.arg, node.arg)
+        return node
+
+
+def _said(node: ast.AST) -> list[object]:
+    """Give the names that a node says in another way than as a variable."""
+    match node:
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            return [name.asname or name.name for name in names]
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            return list(names)
+        case ast.Constant(value=str(text)):
+            return [text]
+        case ast.keyword(arg=str(name)):
+            return [name]
+    return []
+
+
+def _fields(node: ast.ClassDef) -> list[str]:
+    return [one.target.id for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
+
+
+def renamed(code: str) -> str:
+    tree = ast.parse(code)
+    return ast.unparse(ast.fix_missing_locations(Renamer(tree).visit(tree)))
+
+
+def said(rule: type[Rule], code: str) -> list[tuple[int, str]]:
+    report = audit([SourceFile("example.py", code)], Config(select=(rule.name,))).report
+    return sorted((one.line, one.severity) for one in (*report.issues, *report.warnings))
+
+
+def examples() -> list:
+    return [
+        pytest.param(rule, example, id=f"{rule.name}-{number}")
+        for rule in all_rules()
+        for number, example in enumerate((*rule.valid, *rule.invalid))
+    ]
+
+
+@pytest.mark.parametrize(("rule", "example"), examples())
+def test_verdicts_do_not_hang_on_names(rule: type[Rule], example: Example) -> None:
+    # Both are written anew from the tree, so that the lines are the same.
+    code = ast.unparse(ast.parse(textwrap.dedent(example.code)))
+    assert said(rule, renamed(code)) == said(rule, code)
+
+
+def test_names_do_change():
+    assert renamed("def f(x, y=1):\n    z = x\n    return f(z)") == "def f(v0, v1=1):\n    v2 = v0\n    return f(v2)"
