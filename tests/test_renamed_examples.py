@@ -12,7 +12,6 @@ from jaxaudit.rules.registry import all_rules
 from jaxaudit.session import audit
 
 
-
 class Renamer(ast.NodeTransformer):
     """Renames variables and parameters; fields, functions, imports, globals and names with an underscore stay."""
 
