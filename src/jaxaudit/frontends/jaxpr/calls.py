@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.jaxpr import compat
 from jaxaudit.frontends.jaxpr.files import JAX, USER, layer_of
-from jaxaudit.frontends.jaxpr.frames import caller_layer
 from jaxaudit.frontends.jaxpr.primitives.base import plain
 from jaxaudit.frontends.jaxpr.sites import Site
 from jaxaudit.ir import Region, Value
@@ -111,7 +110,7 @@ def _is_users(body: Body, function: compat.Function, site: Site) -> bool:
     layer = layer_of(function.path)
     if layer in (USER, JAX):
         return layer == USER
-    return not body.context.inlined and caller_layer(site.frames) in (USER, "")
+    return not body.context.inlined and site.origin.caller in (USER, "")
 
 
 def _body_op(

@@ -118,13 +118,13 @@ Frame = tuple[CodeType, int]
 """A frame of a traceback: the code and the offset of the instruction that was running."""
 
 
-def frames_of(equation: Any) -> Sequence[Frame]:
-    """Give the Python frames that made an equation, innermost first."""
+def frames_of(equation: Any) -> tuple[Sequence[CodeType], Sequence[int]]:
+    """Give the code and the offsets of the Python frames that made an equation, innermost first."""
     traceback = equation.source_info.traceback
     if traceback is None:
-        return ()
+        return (), ()
     codes, offsets = traceback.raw_frames()
-    return tuple(zip(codes, offsets, strict=True))
+    return codes, offsets
 
 
 def name_stack(equation: Any) -> Iterator[tuple[bool, str]]:

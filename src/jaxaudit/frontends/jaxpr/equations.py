@@ -168,7 +168,7 @@ class Body:
         row = ROWS[equation.primitive.name]
         plain = self.plain(equation)
         attrs: dict[str, object] = {"function": row.known_as(plain)} if row.function else {}
-        api = site.api
+        api = site.origin.api
         if api and api != attrs.get("function"):
             attrs["api"] = api
         if row.op == "py.item":

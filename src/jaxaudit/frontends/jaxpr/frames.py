@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from types import CodeType, FrameType
+from typing import Any, NamedTuple
 
 from jaxaudit.frontends.jaxpr import compat
 from jaxaudit.frontends.jaxpr.files import JAX, LIBRARY, OURS, PYTHON, USER, is_transparent, layer_of, shown
@@ -14,6 +16,10 @@ from jaxaudit.spans import Span
 
 _API = tuple(f"{compat.JAX_FOLDER}/_src/{part}" for part in ("numpy/", "nn/", "scipy/", "lax/", "image/", "ops/"))
 _RANDOM = (f"{compat.JAX_FOLDER}/_src/random", f"{compat.JAX_FOLDER}/_src/prng")
+
+
+_GENERIC = frozenset(("op", "meth", "call", "__call__", "deferring_binary_op", "fn", "wrapper", "_scatter_update"))
+"""Functions of JAX that only pass on to the one that has a name."""
 
 
 @cache
@@ -26,49 +32,66 @@ def span_at(code: CodeType, offset: int) -> Span:
     return Span(shown(code.co_filename), line, column or 0, end_line or line, end_column or 0)
 
 
-def user_frame(frames: Sequence[compat.Frame]) -> compat.Frame | None:
-    """Give the innermost frame in the user's own code."""
-    for frame in frames:
-        if layer_of(frame[0].co_filename) == USER:
-            return frame
-    return None
+class Place(NamedTuple):
+    """One frame in the user's code."""
+
+    frame: compat.Frame
+    span: Span
 
 
-def caller_layer(frames: Sequence[compat.Frame]) -> str:
-    """Say whose code made the call into JAX; wrappers that only pass a function on are looked through."""
-    for code, _ in frames:
-        layer = layer_of(code.co_filename)
-        if layer == USER or (layer == LIBRARY and not is_transparent(code.co_filename)):
-            return layer
-    return ""
+@dataclass(slots=True)
+class Origin:
+    """What the frames of an equation say; equations of one line share it."""
+
+    users: tuple[Place, ...] = ()
+    """The user's frames, innermost first."""
+    random: compat.Frame | None = None
+    """The function of `jax.random` that was called from outside it."""
+    api: str = ""
+    """The function of JAX that code outside JAX called, such as `mean` or `where`."""
+    caller: str = ""
+    """Whose code called into JAX; wrappers that only pass a function on are looked through."""
 
 
-def random_frame(frames: Sequence[compat.Frame]) -> compat.Frame | None:
-    """Give the frame of the function of `jax.random` that was called from outside it."""
-    found = None
-    for frame in frames:
-        path = frame[0].co_filename
-        if path.startswith(_RANDOM):
-            found = frame
-        elif layer_of(path) in (USER, LIBRARY):
-            break
-    return found
+NOWHERE = Origin()
 
 
-_GENERIC = frozenset(("op", "meth", "call", "__call__", "deferring_binary_op", "fn", "wrapper", "_scatter_update"))
-"""Functions of JAX that only pass on to the one that has a name."""
+class Origins:
+    """Reads frames, each traceback once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[Sequence[CodeType], Origin]] = {}
+
+    def of(self, equation: Any) -> Origin:
+        """Give the origin of an equation."""
+        codes, offsets = compat.frames_of(equation)
+        # Hashing code objects is slow; their identities do as long as they are kept alive beside them.
+        key = (tuple(map(id, codes)), tuple(offsets))
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = (codes, _read(codes, offsets))
+        return known[1]
 
 
-def api_name(frames: Sequence[compat.Frame]) -> str:
-    """Name the function of JAX that non-JAX code called, such as `mean` or `where`; empty when it is none of those."""
-    found = ""
-    for code, _ in frames:
+def _read(codes: Sequence[CodeType], offsets: Sequence[int]) -> Origin:
+    origin = Origin()
+    users: list[Place] = []
+    inside_jax = True
+    for code, offset in zip(codes, offsets, strict=True):
         path = code.co_filename
-        if path.startswith(_API):
-            found = found if code.co_name in _GENERIC else code.co_name
-        elif layer_of(path) in (USER, LIBRARY):
-            break
-    return found.strip("_")
+        layer = layer_of(path)
+        if layer == USER:
+            users.append(Place((code, offset), span_at(code, offset)))
+        if layer in (USER, LIBRARY):
+            inside_jax = False
+            if not origin.caller and (layer == USER or not is_transparent(path)):
+                origin.caller = layer
+        elif inside_jax and path.startswith(_RANDOM):
+            origin.random = (code, offset)
+        elif inside_jax and path.startswith(_API) and code.co_name not in _GENERIC:
+            origin.api = code.co_name.strip("_")
+    origin.users = tuple(users)
+    return origin
 
 
 def call_site() -> tuple[str, Span | None]:

@@ -7,6 +7,7 @@ transformation stands at one of those frames, and the next frame is the function
 from __future__ import annotations
 
 import dis
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import CodeType
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 from jaxaudit.frontends.jaxpr import compat
 from jaxaudit.frontends.jaxpr.files import USER, layer_of, shown
-from jaxaudit.frontends.jaxpr.frames import span_at
+from jaxaudit.frontends.jaxpr.frames import Place, span_at
 from jaxaudit.frontends.jaxpr.records import Records
 from jaxaudit.frontends.jaxpr.runs import RANDOM, Run
 from jaxaudit.frontends.jaxpr.sites import Around, Key, Site
@@ -52,8 +53,8 @@ class Nesting:
     function: compat.Function
     records: Records
     turns: dict[tuple[CodeType, compat.Frame], int] = field(default_factory=dict)
-    seen: dict[tuple[CodeType, compat.Frame], tuple[int, Run]] = field(default_factory=dict)
-    """For each call: the last instruction of the callee that was met, and in which run."""
+    seen: dict[tuple[CodeType, compat.Frame], tuple[int, Run | None]] = field(default_factory=dict)
+    """For each call: the last instruction of the callee that was met, and the run that stood there itself."""
 
     def stack(self, run: Run, site: Site) -> tuple[Step, ...]:
         """Give the steps from the jaxpr's own function down to a run."""
@@ -62,36 +63,40 @@ class Nesting:
             return site.around.keys
         waiting = list(site.around.keys)
         steps: list[Step] = []
-        for frame, callee in zip(chain, [*chain[1:], None], strict=True):
-            passed = self._passed(frame, waiting)
+        for place, callee in zip(chain, [*chain[1:], None], strict=True):
+            passed = self._passed(place.span, waiting)
             steps += passed
-            if callee is not None and not passed and not self._is_control(frame, site.around):
-                steps.append(self._call(frame, callee, run, site.around))
+            if callee is not None and not passed and not self._is_control(place.span, site.around):
+                itself = run if callee is chain[-1] else None
+                steps.append(self._call(place.frame, callee.frame, itself, site.around))
         return (*waiting, *steps) if waiting else tuple(steps)
 
-    def _chain(self, site: Site) -> list[compat.Frame]:
+    def _chain(self, site: Site) -> Sequence[Place]:
         """Give the user's frames, outermost first, from the function on that the jaxpr was traced from."""
-        chain = [frame for frame in reversed(site.frames) if layer_of(frame[0].co_filename) == USER]
-        if not self.function.path or layer_of(self.function.path) != USER:
+        chain = site.origin.users[::-1]
+        if not self._is_users:
             return chain
-        for position, (code, _) in enumerate(chain):
+        for position, ((code, _), _) in enumerate(chain):
             if code.co_firstlineno == self.function.line and code.co_filename == self.function.path:
-                return chain[position:]
-        return []
+                return chain[position:] if position else chain
+        return ()
 
-    def _passed(self, frame: compat.Frame, waiting: list[Key]) -> list[Key]:
-        """Take those transformations that were called at a frame."""
-        span = span_at(*frame)
+    @property
+    def _is_users(self) -> bool:
+        return bool(self.function.path) and layer_of(self.function.path) == USER
+
+    def _passed(self, span: Span, waiting: list[Key]) -> list[Key]:
+        """Take those transformations that were called at a place."""
         passed: list[Key] = []
         while waiting and self.records.by_uid[waiting[0].uid].span == span:
             passed.append(waiting.pop(0))
         return passed
 
-    def _is_control(self, frame: compat.Frame, around: Around) -> bool:
+    def _is_control(self, span: Span, around: Around) -> bool:
         """A function that was given to `cond` or `scan` is called by them."""
-        return around.control is not None and around.control.span == span_at(*frame)
+        return around.control is not None and around.control.span == span
 
-    def _call(self, frame: compat.Frame, callee: compat.Frame, run: Run, around: Around) -> Call:
+    def _call(self, frame: compat.Frame, callee: compat.Frame, run: Run | None, around: Around) -> Call:
         place = (callee[0], frame)
         before = self.seen.get(place)
         if before is not None and _starts_over(callee, run, *before):
@@ -101,10 +106,10 @@ class Nesting:
         return Call(callee[0], frame, self.turns.get(place, 0), under)
 
 
-def _starts_over(callee: compat.Frame, run: Run, last: int, before: Run) -> bool:
+def _starts_over(callee: compat.Frame, run: Run | None, last: int, before: Run | None) -> bool:
     """Tell whether a function was called anew: it is at an earlier instruction, and no loop of its own led there."""
     code, offset = callee
-    drawn_again = offset == last and run.kind == before.kind == RANDOM and run.start != before.start
+    drawn_again = run is not None and before is not None and run.kind == before.kind == RANDOM
     if offset > last or (offset == last and not drawn_again):
         return False
     return not any(target <= offset and last <= jump for target, jump in _loops(code))

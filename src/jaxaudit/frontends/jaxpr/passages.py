@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.jaxpr import compat
 from jaxaudit.frontends.jaxpr.branches import lower_branches
+from jaxaudit.frontends.jaxpr.frames import NOWHERE
 from jaxaudit.frontends.jaxpr.markers import MARKER, is_tangent, mapped_axis, shifted
 from jaxaudit.frontends.jaxpr.nesting import Call
 from jaxaudit.frontends.jaxpr.primitives.base import plain
@@ -48,7 +49,7 @@ def lower_segment(body: Body, segment: Segment) -> None:
 def _lower_passage(body: Body, segment: Segment, record: Record) -> None:
     writer = body.writer
     start, stop = body.runs[segment.first].start, body.runs[segment.last].stop
-    site = Site(record.span, True, (), None, body.sites[start].around)
+    site = Site(record.span, True, NOWHERE, body.sites[start].around)
     marks = [one for one in _marks(body, segment, record) if _enters(one, record.kind)]
     entries = [one for one in marks if _known(body, _source(body, one))]
     operands = [body.value(_source(body, one), record.span) for one in entries]

@@ -45,7 +45,7 @@ def runs(equations: Sequence[Any], sites: Sequence[Site], last_use: Mapping[Any,
 
 
 def _random(equations: Sequence[Any], sites: Sequence[Site], start: int) -> Run | None:
-    frame = sites[start].random
+    frame = sites[start].origin.random
     if frame is None:
         name = KEY_PRIMITIVES.get(equations[start].primitive.name, "")
         return Run(start, start + 1, RANDOM, name) if name else None
@@ -59,15 +59,16 @@ def _random(equations: Sequence[Any], sites: Sequence[Site], start: int) -> Run 
 
 def _goes_on(equations: Sequence[Any], sites: Sequence[Site], start: int, position: int) -> bool:
     """Tell whether an equation belongs to the same call as the one before it."""
-    first, before, site = sites[start], sites[position - 1], sites[position]
-    if first.random is None or before.random is None or site.random is None:
+    first, site = sites[start], sites[position]
+    called, before, now = first.origin.random, sites[position - 1].origin.random, site.origin.random
+    if called is None or before is None or now is None:
         return False
-    same = site.random[0] is first.random[0] and site.span == first.span and site.around.keys == first.around.keys
-    if not same or site.random[1] < before.random[1]:
+    same = now[0] is called[0] and site.span == first.span and site.around.keys == first.around.keys
+    if not same or now[1] < before[1]:
         return False
     # A loop in the user's code may call the same function twice in a row: then the same step comes twice.
     one, other = equations[position - 1], equations[position]
-    repeated = site.random[1] == before.random[1] and _is_step(other) and one.primitive is other.primitive
+    repeated = now[1] == before[1] and _is_step(other) and one.primitive is other.primitive
     return not repeated
 
 

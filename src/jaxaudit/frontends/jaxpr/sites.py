@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from jaxaudit.frontends.jaxpr import compat, frames
+from jaxaudit.frontends.jaxpr import compat
+from jaxaudit.frontends.jaxpr.frames import Origin, Origins
 from jaxaudit.frontends.jaxpr.records import Record, Records
 from jaxaudit.spans import Span
 
@@ -53,21 +53,14 @@ class Around(NamedTuple):
     recomputed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """Where one equation comes from."""
 
     span: Span
     own: bool
     """False when the equation has no frame in the user's code, so that the span is that of the call around it."""
-    frames: Sequence[compat.Frame]
-    random: compat.Frame | None
+    origin: Origin
     around: Around
-
-    @property
-    def api(self) -> str:
-        """The function of JAX that was called, such as `mean`."""
-        return frames.api_name(self.frames)
 
 
 class Surroundings:
@@ -76,13 +69,13 @@ class Surroundings:
     def __init__(self, records: Records) -> None:
         self.records = records
         self._known: dict[Any, Around] = {}
+        self._origins = Origins()
 
     def site(self, equation: Any, outer: Span, inlined: bool) -> Site:
         """Give the site of an equation; inside a library's function the call around it is what the user knows."""
-        stack = compat.frames_of(equation)
-        user = None if inlined else frames.user_frame(stack)
-        span = outer if user is None else frames.span_at(*user)
-        return Site(span, user is not None, stack, frames.random_frame(stack), self.around(equation))
+        origin = self._origins.of(equation)
+        own = bool(origin.users) and not inlined
+        return Site(origin.users[0].span if own else outer, own, origin, self.around(equation))
 
     def around(self, equation: Any) -> Around:
         """Read the name stack of an equation."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from jaxaudit.frontends.jaxpr.frames import NOWHERE
 from jaxaudit.frontends.jaxpr.nesting import Call, place_of
 from jaxaudit.frontends.jaxpr.runs import outside_inputs
 from jaxaudit.frontends.jaxpr.segments import Segment
@@ -27,7 +28,7 @@ def lower_reading(
     """Lower a segment whose entries are not marked: it is given what its equations read from outside."""
     writer = body.writer
     start, stop = body.runs[segment.first].start, body.runs[segment.last].stop
-    site = Site(span, True, (), None, body.sites[start].around)
+    site = Site(span, True, NOWHERE, body.sites[start].around)
     read = [atom for atom in outside_inputs(body.equations[start:stop]) if isinstance(body.env_value(atom), Value)]
     operands = [body.value(atom, span) for atom in read]
     params = [writer.like(value, place) for value in operands]
