@@ -43,6 +43,7 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
         "is_leaf": "is_leaf" in given.keywords or given.stars is not None,
         "inline": isinstance(function, FunctionValue) and isinstance(function.node, ast.Lambda),
         "paths": len(before),
+        "vararg": isinstance(function, FunctionValue) and function.node.args.vararg is not None,
     }
     first = trees[0]
     shape: list[Leaf] = []

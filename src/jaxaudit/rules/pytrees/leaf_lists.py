@@ -25,6 +25,14 @@ def mixed_leaves(flow: Flow, leaves: Value) -> Span | None:
     return None
 
 
+def joins_single(op: Op) -> bool:
+    """Tell whether a function of any number of leaves, mapped over one tree, joins a tuple of its leaf alone."""
+    if not op.attrs.get("vararg"):
+        return False
+    leaf = op.regions[0].params[0] if len(op.regions[0].params) == 1 else None
+    return any(inner.name == "array.join" and inner.arguments.get("arrays") == (leaf,) for inner in op.regions[0].ops)
+
+
 def _comprehension(flow: Flow, value: Value) -> Op | None:
     """Give the comprehension that a list comes from."""
     op = flow.maker(value)

@@ -13,6 +13,7 @@ from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.pytrees.words import border_of, nodes, proved, traced
 
 _PLAIN = frozenset(("jax.jit", "jax.grad", "jax.value_and_grad", "jax.checkpoint"))
+_LOOPS = frozenset(("scan", "fori", "while"))
 _HOLDS_FUNCTION = frozenset(("equinox.nn.MLP", "equinox.nn.Lambda"))
 """Modules with a function among their leaves."""
 
@@ -23,7 +24,8 @@ class ModuleStateMishandled(Rule):
     ## What it does
 
     Finds modules whose leaves include functions (an `equinox.nn.MLP` keeps its activation as one) where they cross
-    into plain `jax.jit` or `jax.grad`. Finds calls of `apply(..., mutable=...)` whose updated state is never read.
+    into plain `jax.jit` or `jax.grad`, or into the carry of a loop. Finds calls of `apply(..., mutable=...)` whose
+    updated state is never read.
 
     ## Why is this bad?
 
@@ -72,6 +74,11 @@ class ModuleStateMishandled(Rule):
             "plain jit",
         ),
         Example(
+            "import equinox as eqx\nimport jax\n\ndef f(key, xs):\n    model = eqx.nn.MLP(2, 2, 8, 1, key=key)\n"
+            "    return jax.lax.scan(lambda m, x: (m, m(x)), model, xs)  #!\n",
+            "in a carry",
+        ),
+        Example(
             "import equinox as eqx\nimport jax\n\nclass Net(eqx.Module):\n    w: jax.Array\n    act: object\n\n"
             "def f(x, w):\n    return jax.jit(lambda m, x: m.act(m.w @ x))(Net(w, jax.nn.relu), x)  #!\n",
             "a function in a field",
@@ -91,10 +98,12 @@ class ModuleStateMishandled(Rule):
 
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
-    if op.text("spelling") in _PLAIN:
-        border = border_of(op)
-        for name, tree in () if border is None else traced(op, border):
-            yield from (_crossing(op, name, node) for node in nodes(tree) if _is_module(node))
+    border = border_of(op)
+    if border is not None and op.name in _LOOPS:
+        yield from (_crossing(op, "the carry", node) for node in nodes(border.trees[0]) if _is_module(node))
+    elif border is not None and op.text("spelling") in _PLAIN:
+        for name, tree in traced(op, border):
+            yield from (_crossing(op, f"`{name}`", node) for node in nodes(tree) if _is_module(node))
     elif op.name == "py.unread" and not op.text("name").startswith("_"):
         state = _updated_state(op, flow)
         if state is not None:
@@ -108,18 +117,20 @@ def _is_module(node: Tree) -> bool:
 def _crossing(op: Op, name: str, node: Tree) -> Obligation:
     field = next((key for key, child in zip(node.keys, node.children, strict=False) if child.kind == "callable"), "")
     if node.name not in _HOLDS_FUNCTION and not field:
-        return proved(ModuleStateMishandled.name, op.span, f"no function is known among the leaves of `{name}`")
-    plain = op.text("spelling")
+        return proved(ModuleStateMishandled.name, op.span, f"no function is known among the leaves of {name}")
+    plain = op.text("spelling") or op.name
     held = f"its field `{field}`" if field else "its activation"
     return Obligation(
         ModuleStateMishandled.name,
         op.span,
         Verdict.VIOLATED,
-        message=f"`{name}` has a function among its leaves, which `{plain}` cannot take",
+        message=f"{name} has a function among its leaves, which `{plain}` cannot take",
         current=f"{held} is a function and a leaf of `{node.name}`; `{plain}` raises TypeError",
         expected="only arrays cross, and the rest is static",
         steps=(Step(op.span, f"the module crosses into `{plain}` here"),),
-        suggestion=f"use `equinox.filter_{plain.rpartition('.')[2]}`, or declare the field static",
+        suggestion=f"use `equinox.filter_{plain.rpartition('.')[2]}`, or declare the field static"
+        if op.text("spelling")
+        else "carry `equinox.partition(model, equinox.is_array)[0]`, and combine inside the loop",
     )
 
 

@@ -9,11 +9,13 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.analyses.lineage.parts import part_of
+from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.merge import strongest
-from jaxaudit.rules.pytrees.leaf_lists import mixed_leaves
+from jaxaudit.rules.pytrees.leaf_lists import joins_single, mixed_leaves
+from jaxaudit.rules.pytrees.optimised import APPLIES, optimised_trees
 from jaxaudit.rules.pytrees.words import border_of, describe, difference, proved, unknown
 
 
@@ -23,8 +25,8 @@ class TreeStructureMismatch(Rule):
     ## What it does
 
     Compares the trees that `jax.tree.map` is given, wherever their containers are known, or where one of them is an
-    entry of the other. For `jax.tree.unflatten` it checks that each leaf comes from the leaves in the same place, not
-    from all leaves of one tree.
+    entry of the other, and the trees that an optimizer was started with and is given later. For `jax.tree.unflatten`
+    it checks that each leaf comes from the leaves in the same place, not from all leaves of one tree.
 
     ## Why is this bad?
 
@@ -69,6 +71,17 @@ class TreeStructureMismatch(Rule):
             "other keys",
         ),
         Example(
+            "import jax\nimport jax.numpy as jnp\n\ndef stack(trees):\n"
+            "    return jax.tree.map(lambda *leaves: jnp.stack(leaves), trees)  #!\n",
+            "no star",
+        ),
+        Example(
+            "import jax\nimport optax\n\ndef f(net, loss, key, x):\n    variables = net.init(key, x)\n"
+            "    tx = optax.adam(1e-3)\n    state = tx.init(variables)\n"
+            "    grads = jax.grad(loss)(variables['params'], x)\n    return tx.update(grads, state)  #!\n",
+            "the optimizer knows another tree",
+        ),
+        Example(
             "import jax\n\ndef f(net, key, x):\n    variables = net.init(key, x)\n"
             "    return jax.tree.map(lambda a, b: a + b, variables, variables['params'])  #!\n",
             "an entry of the other",
@@ -91,6 +104,8 @@ def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
     for op in program.walk():
         if op.name == "tree.map":
             yield from _mapped(op, flow)
+        elif is_optimizer_step(op) or op.text("function") in APPLIES:
+            yield from _optimised(op, flow)
         elif op.text("function") == "jax.tree.unflatten":
             yield _rebuilt(op, flow)
 
@@ -98,6 +113,8 @@ def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
 def _mapped(op: Op, flow: Flow) -> Iterator[Obligation]:
     border = border_of(op)
     trees = () if border is None else border.trees
+    if len(trees) == 1 and joins_single(op):
+        yield _differ(op, "the function joins one leaf of each tree, but gets one tree: a star is missing", ())
     for other in trees[1:]:
         first = trees[0]
         found = difference(first, other)
@@ -127,6 +144,18 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
     return unknown(TreeStructureMismatch.name, op.span, "the structures of the trees are not known")
 
 
+def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
+    for context in contexts(flow, op):
+        pair = optimised_trees(flow, op, context)
+        if pair is None:
+            continue
+        keys = part_of(flow, pair[0], pair[1], context) or part_of(flow, pair[1], pair[0], context)
+        if keys:
+            yield _differ(op, f"one tree here is the entry `{keys}` of the tree that the other belongs to", ())
+        elif origin(flow, pair[0], context).value is origin(flow, pair[1], context).value:
+            yield proved(TreeStructureMismatch.name, op.span, "both trees belong to the same parameters")
+
+
 def _rebuilt(op: Op, flow: Flow) -> Obligation:
     leaves = op.arguments.get("leaves")
     mixed = mixed_leaves(flow, leaves) if isinstance(leaves, Value) else None
@@ -140,13 +169,15 @@ def _rebuilt(op: Op, flow: Flow) -> Obligation:
 
 
 def _differ(op: Op, message: str, steps: tuple[Step, ...]) -> Obligation:
-    rebuilds = op.name != "tree.map"
+    rebuilds = op.text("function") == "jax.tree.unflatten"
     return Obligation(
         TreeStructureMismatch.name,
         op.span,
         Verdict.VIOLATED,
         message=message,
-        current="the leaves land in the wrong places" if rebuilds else "`tree.map` raises when structures differ",
+        current="the leaves land in the wrong places"
+        if rebuilds
+        else "mapping over them together raises, or does nothing",
         expected="leaves in the order of the structure" if rebuilds else "all trees have the structure of the first",
         steps=steps,
         suggestion="group the leaves across trees with `zip(*leaves)`, or use `jax.tree.map(lambda *xs: ..., *trees)`"

@@ -1,0 +1,50 @@
+"""The trees that meet in an optimizer: what it was started with, what is differentiated, and what is updated."""
+
+from __future__ import annotations
+
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import Context, origin
+from jaxaudit.analyses.lineage.versions import is_optimizer_step
+from jaxaudit.ir import Op, Value
+
+APPLIES = frozenset(("optax.apply_updates", "equinox.apply_updates"))
+
+
+def optimised_trees(flow: Flow, op: Op, context: Context) -> tuple[Value, Value] | None:
+    """Give two trees that must have one structure: of the gradients, and of the state or the parameters."""
+    gradient = _differentiated(flow, _value(op, "updates"), context)
+    if op.text("function") in APPLIES:
+        known = _value(op, "params") or _value(op, "model")
+    else:
+        state = _value(op, "state")
+        started = None if state is None else origin(flow, state, context).op
+        known = None
+        if started is not None and started.text("function").endswith(".init"):
+            known = _value(started, "params")
+    return None if gradient is None or known is None else (gradient, known)
+
+
+def _differentiated(flow: Flow, updates: Value | None, context: Context) -> Value | None:
+    """Give what a tree of gradients, or of updates made from gradients, is the gradient of."""
+    found = None if updates is None else origin(flow, updates, context)
+    if found is None or found.op is None:
+        return None
+    if found.op.name == "py.unpack" and found.op.results[0] is found.value:
+        base = found.op.arguments.get("base")
+        step = flow.maker(base) if isinstance(base, Value) else None
+        if step is not None and is_optimizer_step(step):
+            return _differentiated(flow, _value(step, "updates"), found.context)
+    if found.op.name != "grad":
+        return None
+    at = found.op.results.index(found.value) - len(found.op.regions[0].results)
+    return found.op.operands[at] if _only_the_first(found.op) and 0 <= at < len(found.op.operands) else None
+
+
+def _only_the_first(op: Op) -> bool:
+    options = op.attrs.get("options")
+    return not isinstance(options, dict) or options.get("argnums", 0) == 0
+
+
+def _value(op: Op, name: str) -> Value | None:
+    value = op.arguments.get(name)
+    return value if isinstance(value, Value) else None
