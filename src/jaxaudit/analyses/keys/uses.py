@@ -115,7 +115,7 @@ class Collector:
     def _direct(self, op: Op, value: Value, how: How) -> Iterator[Use]:
         for term in alternatives(self.terms, self.read(value)):
             for item, certain, assume in _ways(term):
-                if not isinstance(item, Number):
+                if not isinstance(way(item)[0], Number):
                     yield Use(item, how, op, op, value, None, certain, assume)
 
     def _nested(self, op: Op) -> Iterator[Use]:
@@ -147,7 +147,8 @@ class Collector:
         spot = use.spot if op.name in _PYTHON_LOOPS else op
         for term in alternatives(self.terms, seen):
             for item, certain, assume in _ways(term):
-                yield Use(item, how, op, spot, use.value, use, certain and use.certain, (*use.assume, *assume))
+                if not isinstance(way(item)[0], Number):
+                    yield Use(item, how, op, spot, use.value, use, certain and use.certain, (*use.assume, *assume))
 
 
 def _taken(use: Use, op: Op, region: int) -> Use:

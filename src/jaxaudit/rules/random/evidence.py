@@ -53,7 +53,7 @@ class Evidence:
         """Say why two uses of one key look deliberate, or give an empty text."""
         first, second = conflict.first.spot, conflict.second.spot
         if _same_start(first, second):
-            return "both calls are the same, so that both start alike, it seems"
+            return f"both are made by the same `{callee_of(first)}`, so that they start alike, it seems"
         if self._fruitless(conflict.first):
             return f"nothing is drawn from the keys that `{callee_of(first)}` splits off"
         if _aligned(first) and _aligned(second):
@@ -87,6 +87,8 @@ class Evidence:
             return f"permuting every element of `{op.name}` with one key keeps them aligned"
         if self.keys.users.are_ranked(op):
             return "the results are ranked against each other, which looks like common random numbers"
+        if use.inner is not None and _EVALUATES.search(callee_of(use.spot)):
+            return f"`{callee_of(use.spot)}` sounds like an evaluation on the same numbers"
         return self.said(use, (op.span, use.origin.spot.span))
 
     def said(self, use: Use, spans: Iterable[Span]) -> str:
@@ -127,10 +129,16 @@ def _same_callee(first: Op, second: Op) -> bool:
 
 
 def _same_start(first: Op, second: Op) -> bool:
-    """Two equal calls of an initialiser: an online network and its target."""
+    """One initialiser called twice: an online network and its target."""
     if first is second or first.name != second.name or not callee_of(first).startswith("init"):
         return False
-    return _same_callee(first, second) and first.operands == second.operands and first.arguments == second.arguments
+    if not _same_callee(first, second) or len(first.operands) != len(second.operands):
+        return False
+    if (receiver := first.arguments.get("self")) is not None:
+        return receiver is second.arguments.get("self")
+    same = [one is other for one, other in zip(first.operands, second.operands, strict=True)]
+    # The key is one of the operands; a network that starts alike shares an input too.
+    return all(same) or (first.name == "key.draw" and sum(same) > 1)
 
 
 def _aligned(op: Op) -> bool:
