@@ -66,11 +66,17 @@ def stacked(items: Sequence[ShapeFact]) -> Dims | None:
 
 def array_dims(fact: ShapeFact) -> Dims | None:
     """Give the shape a value has when it is used as an array: lists and tuples become arrays."""
+    if fact.each is not None:
+        inner = array_dims(fact.each)
+        return None if inner is None else (UNKNOWN, *inner)
     return stacked(fact.items) if fact.items is not None else fact.dims
 
 
 def array_like(fact: ShapeFact) -> ShapeFact:
     """Give the fact of a value when it is used as an array."""
+    if fact.each is not None:
+        inner = array_like(fact.each)
+        return array(None if inner.dims is None else (UNKNOWN, *inner.dims), inner.dtype)
     if fact.items is None:
         return fact
     kinds = {(leaf.dtype, leaf.weak) for leaf in leaves(fact)}

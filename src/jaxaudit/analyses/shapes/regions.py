@@ -50,10 +50,18 @@ def _returned(op: Op, look: Look) -> Facts:
     if op.text("spelling").rpartition(".")[2].removeprefix("filter_") in _JACOBIANS:
         return ()
     left = [look.read(value) for value in region.results]
+    if op.attrs.get("yields"):
+        return [_column(fact, region) for fact in left]
     if not region.shared:
         return left
     visible = {atom for value in op.operands for atom in atoms_of(look.read(value))}
     return [forget(fact, lambda atom: atom in visible or atom.born == 0) for fact in left]
+
+
+def _column(fact: ShapeFact, region: Region) -> ShapeFact:
+    """Give the sequence of what a generator gives in all turns: what it makes inside may differ from turn to turn."""
+    first = next((value.id for op in region.ops for value in op.results), 0)
+    return ShapeFact(each=forget(fact, lambda atom: atom.born < first))
 
 
 def _gradient(op: Op, look: Look) -> Facts:
@@ -180,7 +188,11 @@ def _after_turns(op: Op, look: Look) -> Facts:
 
     count = len(region.params) - 1
     left = [forget(look.read(value), stays) for value in region.results]
-    return [join(look.read(op.operands[i]), fact) if i < count else fact for i, fact in enumerate(left)]
+    columns = op.text("kind") == "comprehension"
+    return [
+        join(look.read(op.operands[i]), fact) if i < count else ShapeFact(each=fact) if columns else fact
+        for i, fact in enumerate(left)
+    ]
 
 
 def _pair_of_elements(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:

@@ -132,8 +132,9 @@ def _inlined_call(
 
 
 def _attrs(function: FunctionValue) -> dict[str, object]:
-    attrs: dict[str, object] = {"function": function.name}
-    return {**attrs, "cached": True} if function.kind == "cached" else attrs
+    marks = {"cached": "cached", "generator": "yields"}
+    mark = marks.get(function.kind)
+    return {"function": function.name} if mark is None else {"function": function.name, mark: True}
 
 
 def replaced(given: Arguments, inputs: Parametrised) -> Arguments:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Cause, Conflict
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.flow.columns import columns_met
 from jaxaudit.rules.merge import strongest
 
 
@@ -18,7 +20,8 @@ class SilentBroadcast(Rule):
     ## What it does
 
     Compares the axes that broadcasting lines up, from the last one backwards. Where an array with fewer axes lands on
-    an axis of another name, while the axis it belongs to stands elsewhere in the other operand, it is reported.
+    an axis of another name, while the axis it belongs to stands elsewhere in the other operand, it is reported. So is
+    the column `(n, 1)` of a layer with one output where it meets a row `(n,)`: together they make `(n, n)`.
 
     ## Why is this bad?
 
@@ -47,7 +50,7 @@ class SilentBroadcast(Rule):
     name = "silent-broadcast"
     family = "flow"
     summary = "Broadcasting lines up two axes that are different things of equal size."
-    needs = ("axes",)
+    needs = ("axes", "shapes")
 
     valid = (
         Example(
@@ -58,11 +61,31 @@ class SilentBroadcast(Rule):
             "import jax.numpy as jnp\n\nIN, HIDDEN = 8, 8\ny = jnp.zeros((4, IN)) + jnp.ones(HIDDEN)\n",
             "no axis fits better",
         ),
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def distances(x):
+                points = jnp.ones((8, 3)) @ jnp.ones(3)
+                return points[:, None] - points
+            """,
+            "all pairs on purpose",
+        ),
     )
     invalid = (
         Example(
             "import jax.numpy as jnp\n\nC, H, W = 8, 8, 8\ny = jnp.zeros((4, C, H, W)) + jnp.ones(C)  #!\n",
             "lands on the width",
+        ),
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def loss(w, y):
+                prediction = jnp.ones((8, 3)) @ jnp.ones((3, 1))
+                return jnp.mean((prediction - jnp.zeros(8)) ** 2)  #!
+            """,
+            "a column against a row",
         ),
     )
 
@@ -70,7 +93,10 @@ class SilentBroadcast(Rule):
         """List every elementwise op on named axes."""
         axes = axes_facts(facts)
         found = [_finding(one) for one in axes.caused(Cause.MISPLACED) if is_broadcast(one)]
-        yield from strongest([*agreements(self.name, axes, "elementwise"), *found])
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        columns = columns_met(self.name, program, shapes)
+        yield from strongest([*agreements(self.name, axes, "elementwise"), *found, *columns])
 
 
 def is_broadcast(conflict: Conflict) -> bool:

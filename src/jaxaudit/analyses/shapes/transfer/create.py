@@ -34,6 +34,8 @@ def _like(look: Look) -> ShapeFact:
 
 def _from_data(look: Look) -> ShapeFact:
     base = look.first()
+    if base.each is not None:
+        return array(array_dims(base), _dtype(look, None))
     if base.items is None:
         given = look.raw("dtype") is not None
         return array(base.dims, _dtype(look, base.dtype), weak=base.weak and not given)

@@ -118,7 +118,7 @@ def _item(look: Look) -> ShapeFact:
     if base.items is not None:
         return _of_tuple(base.items, index)
     if base.each is not None:
-        return base.each if isinstance(index, int) else base if is_slice(index) else NOTHING
+        return base if is_slice(index) else base.each if look.of(index).dims == () else NOTHING
     if base.dims is not None and base.number is None:
         return index_array(base, index, look)
     if base.symbol.endswith(".shape") and isinstance(index, Mapping):
@@ -206,7 +206,8 @@ def _joined(look: Look) -> ShapeFact:
 def _container(look: Look) -> ShapeFact:
     operands = look.op.operands
     if look.op.text("kind") == "sequence" and len(operands) == 1:
-        return ShapeFact(each=look.read(operands[0]))
+        fact = look.read(operands[0])
+        return fact if fact.each is not None else NOTHING
     return ShapeFact(parts=tuple(look.read(value) for value in operands)) if operands else NOTHING
 
 

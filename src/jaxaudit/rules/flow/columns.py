@@ -1,0 +1,87 @@
+"""Columns met by rows: `(n, 1)` from a layer with one output, combined with `(n,)`, silently makes `(n, n)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.dims import ONE, same
+from jaxaudit.analyses.paths import Places
+from jaxaudit.analyses.shapes import Context, ShapeFact, Shapes
+from jaxaudit.analyses.shapes.broadcast import shape_text
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.ops import BODIES, MAPPED
+from jaxaudit.rules.base import Obligation, Step, Verdict
+
+_MEETS = ("array.map", "array.select")
+_KEEPS_COLUMN = ("array.map", "array.convert", "array.normalise", "grad.stop")
+_MOST_STEPS = 40
+
+
+def columns_met(rule: str, program: Program, shapes: Shapes) -> Iterator[Obligation]:
+    """Give every place where a column that a layer made is combined with a row as long as it."""
+    pairs = [pair for op in program.walk() if op.name in _MEETS for pair in _pairs(op, shapes)]
+    places = Places.of(program) if pairs else None
+    for op, column, row, context in pairs:
+        origin = None if places is None else _origin(places, column)
+        if origin is not None:
+            yield _finding(rule, op, origin, context.of(column), context.of(row))
+
+
+def _pairs(op: Op, shapes: Shapes) -> Iterator[tuple[Op, Value, Value, Context]]:
+    for context in shapes.contexts(op):
+        for column in op.operands:
+            for row in op.operands:
+                if _is_column_of(context.of(column), context.of(row)):
+                    yield op, column, row, context
+
+
+def _is_column_of(column: ShapeFact, row: ShapeFact) -> bool:
+    """Tell whether one array is the other with an axis of size one at the end."""
+    if column.dims is None or row.dims is None or len(column.dims) != len(row.dims) + 1 or not row.dims:
+        return False
+    inner = zip(column.dims, row.dims, strict=False)
+    return column.dims[-1] == ONE and row.dims[-1] != ONE and all(same(a, b) for a, b in inner)
+
+
+def _origin(places: Places, value: Value) -> Op | None:
+    """Give the layer or product that made a column; None where its last axis was added on purpose, or nobody knows."""
+    for _ in range(_MOST_STEPS):
+        maker = places.maker.get(value)
+        if maker is None:
+            before = _outside(places, value)
+        elif maker.name in BODIES or maker.name in MAPPED:
+            position = maker.results.index(value)
+            results = maker.regions[0].results
+            before = results[position] if position < len(results) else None
+        elif maker.name == "array.dot" or maker.text("function").endswith(".__call__"):
+            return maker
+        else:
+            before = maker.operands[0] if maker.name in _KEEPS_COLUMN and len(maker.operands) == 1 else None
+        if before is None:
+            return None
+        value = before
+    return None
+
+
+def _outside(places: Places, value: Value) -> Value | None:
+    """Give what a parameter stands for outside its region."""
+    region = places.owner.get(value)
+    holder = None if region is None or region.shared else places.holder.get(id(region))
+    if region is None or holder is None or not (holder.name in BODIES or holder.name == "scan"):
+        return None
+    position = region.params.index(value)
+    return holder.operands[position] if position < len(holder.operands) else None
+
+
+def _finding(rule: str, op: Op, origin: Op, column: ShapeFact, row: ShapeFact) -> Obligation:
+    made = shape_text((*(row.dims or ()), *(row.dims or ())[-1:]))
+    return Obligation(
+        rule,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"{shape_text(column.dims)} meets {shape_text(row.dims)} and is silently broadcast to {made}",
+        current="every entry of the one is combined with every entry of the other",
+        expected=f"both have shape {shape_text(row.dims)}",
+        steps=(Step(origin.span, f"this gives {shape_text(column.dims)}, with an axis of size 1 at the end"),),
+        suggestion="drop the last axis with `[..., 0]` or `squeeze(axis=-1)`",
+    )
