@@ -52,13 +52,8 @@ def audit_package(package: str, directory: Path, select: str) -> Audit:
     """Run `jaxaudit check` on a package from the directory that holds it."""
     program = Path(sys.executable).with_name("jaxaudit")
     start = time.perf_counter()
-    done = subprocess.run(
-        [program, "check", package, "--format", "json"],
-        cwd=directory.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = [program, "check", package, "--format", "json", *(["--select", select] if select else [])]
+    done = subprocess.run(words, cwd=directory.parent, capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - start
     crashes = [line for line in done.stderr.splitlines() if "internal error" in line or "Traceback" in line]
     try:
