@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from functools import partial
+from flax import struct
 from jax import lax
 from typing import NamedTuple
 """
@@ -316,6 +317,187 @@ LOUD = {
         def grow(x):
             n = jnp.argmax(x)
             return jnp.zeros((n, 2)), x[: n + 1]  #!
+        """,
+    "fields of a struct dataclass": """
+        @struct.dataclass
+        class State:
+            x: jax.Array
+            t: int
+            limit: int = struct.field(pytree_node=False)
+
+        def step(state, action):
+            if state.limit > 3:
+                state = state.replace(x=state.x + action)
+            if state.t >= state.limit:  #!
+                state = state.replace(t=0)
+            return state.replace(t=state.t + 1), state.x
+
+        def main(actions):
+            return lax.scan(step, State(jnp.zeros(()), 0, 10), actions)
+        """,
+    "an attribute of a namespace": """
+        import types
+
+        def main(w, g):
+            cfg = types.SimpleNamespace(lr=0.1)
+
+            @jax.jit
+            def step(w, g):
+                return w - cfg.lr * g  #!
+
+            for _ in range(100):
+                w = step(w, g)
+                cfg.lr = cfg.lr * 0.9
+            return w
+        """,
+    "an attribute behind a static self": """
+        class Agent:
+            def __init__(self):
+                self.lr = 0.1
+
+            @partial(jax.jit, static_argnums=0)
+            def step(self, w, g):
+                return w - self.lr * g  #!
+
+        def main(w, g):
+            agent = Agent()
+            for _ in range(100):
+                w = agent.step(w, g)
+                agent.lr *= 0.9
+            return w
+        """,
+    "a module-level dict": """
+        CONFIG = {"lr": 0.1}
+
+        @jax.jit
+        def step(w, g):
+            return w - CONFIG["lr"] * g  #!
+
+        def main(w, g):
+            for _ in range(100):
+                w = step(w, g)
+                CONFIG["lr"] *= 0.9
+            return w
+        """,
+    "a variable that another function changes": """
+        def main(w, g):
+            lr = 0.1
+
+            def decay():
+                nonlocal lr
+                lr = lr * 0.9
+
+            @jax.jit
+            def step(w, g):
+                return w - lr * g  #!
+
+            for _ in range(100):
+                w = step(w, g)
+                decay()
+            return w
+        """,
+    "text inside a dict of settings": """
+        @jax.jit
+        def loss(x, settings):
+            return x.sum() * settings["scale"]
+
+        def main(x):
+            return loss(x, {"scale": 2.0, "kind": "mse"})  #!
+        """,
+    "old ways of formatting": """
+        @jax.jit
+        def step(x):
+            loss = jnp.mean(x**2)
+            print("loss %.3f" % loss)  #!
+            print("loss {:.3f}".format(loss))  #!
+            return loss
+        """,
+    "a static argument that decays": """
+        @partial(jax.jit, static_argnames="lr")
+        def step(w, lr):
+            return w - lr
+
+        def main(w):
+            lr = 0.1
+            for _ in range(1000):
+                w = step(w, lr)  #!
+                lr = lr * 0.99
+            return w
+        """,
+    "as many rows as there are": """
+        @jax.jit
+        def total(x):
+            return x.sum()
+
+        def main(batches):
+            for batch in batches:
+                keep = np.asarray(batch) > 0
+                n = int(keep.sum())
+                print(total(jnp.zeros(n)))  #!
+        """,
+    "documents of random length": """
+        @jax.jit
+        def total(x):
+            return x.sum()
+
+        def main():
+            rng = np.random.default_rng(0)
+            docs = [rng.integers(0, 9, size=rng.integers(5, 40)) for _ in range(100)]
+            for doc in docs:
+                print(total(jnp.asarray(doc)))  #!
+        """,
+    "a new partial in every turn": """
+        def loss(scale, x):
+            return x.sum() * scale
+
+        def main(x):
+            for i in range(100):
+                x = x - jax.jit(partial(loss, 2.0))(x)  #!
+            return x
+        """,
+    "made anew by the function that the loop calls": """
+        def update(x):
+            @jax.jit
+            def step(x):
+                return x * 2
+
+            return step(x)  #!
+
+        def main(x):
+            for _ in range(100):
+                x = update(x)
+            return x
+        """,
+    "counting in a dict": """
+        def main(xs):
+            stats = {"steps": 0}
+
+            def body(carry, x):
+                stats["steps"] += 1  #!
+                return carry + x, None
+
+            return lax.scan(body, jnp.zeros(()), xs), stats
+        """,
+    "a cache of its own": """
+        _TABLES = {}
+
+        def table(n):
+            if n not in _TABLES:
+                _TABLES[n] = jnp.arange(n) / n  #!
+            return _TABLES[n]
+
+        @jax.jit
+        def forward(x):
+            return x * table(x.shape[0])
+        """,
+    "rows of a list by a traced number": """
+        @jax.jit
+        def pick(x, i):
+            tables = [x, x * 2]
+            return tables[i + 1]  #!
+
+        def main(x):
+            return pick(x, 0)
         """,
 }
 

@@ -65,7 +65,8 @@ class TracingDomain:
             pairs = zip(op.operands, region.params, strict=False)
             self._tested.update(param for value, param in pairs if value in self._tested)
         if turn and op.name in ("py.loop", "py.while") and len(region.results) >= len(region.params) - 1:
-            return [UNKNOWN, *(_later(read(value)) for value in region.results[: len(region.params) - 1])]
+            nexts = zip(region.params[1:], region.results, strict=False)
+            return [UNKNOWN, *(_later(read(value), changed=value is not param) for param, value in nexts)]
         return entering(op, region, read)
 
     def leave(self, op: Op, read: Read[Trace]) -> Sequence[Trace | None]:
@@ -144,5 +145,8 @@ _TYPE_TESTS = frozenset(
 )
 
 
-def _later(fact: Trace) -> Trace:
-    return replace(fact, again=True) if fact.kind is Kind.TRACED else fact
+def _later(fact: Trace, *, changed: bool) -> Trace:
+    """Give what a later turn sees: a tracer for sure, or a number that is another one than before."""
+    if fact.kind is Kind.TRACED:
+        return replace(fact, again=True)
+    return replace(fact, turn=True) if changed and fact.what == "number" else fact

@@ -157,6 +157,8 @@ class TransferTable:
     def _item(self, op: Op, read: Read[Trace]) -> Trace:
         base = fact_of(op.arguments.get("base"), read)
         index = fact_of(op.arguments.get("index"), read)
+        if base.what == "items":
+            return replace(base, what="", again=False)
         if base.kind is Kind.TRACED:
             return replace(base, again=False)
         if base.what in ("shape", "list"):
@@ -178,6 +180,8 @@ class TransferTable:
             parts = [fact_of(part, read) for part in iterable]
             return reduce(join, parts) if parts else UNKNOWN
         base = fact_of(iterable, read)
+        if base.what == "items":
+            return replace(base, what="", again=False)
         if base.kind is Kind.TRACED:
             return replace(base, again=False)
         if base.what in ("shape", "list"):
@@ -190,7 +194,7 @@ class TransferTable:
         made = _together(self._operands(op, read))
         if made.what == "list" and op.text("kind") not in ("list", "sequence", "tuple"):
             return replace(made, what="")
-        return made
+        return replace(made, what="items") if not made.what and op.text("kind") in _SEQUENCES else made
 
     def _changed(self, op: Op, read: Read[Trace]) -> Trace:
         base = op.arguments.get("list", op.arguments.get("base"))
@@ -198,7 +202,14 @@ class TransferTable:
 
     def _to_python(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
-        return replace(NUMBER, turn=any(one.turn for one in operands))
+        fresh = any(read(value).what in ("array", "numpy") and self._of_this_turn(value) for value in op.operands)
+        return replace(NUMBER, turn=fresh or any(one.turn for one in operands))
+
+    def _of_this_turn(self, value: Value) -> bool:
+        """Tell whether the innermost Python loop computes a value anew in each turn."""
+        loop = next((op for op in reversed(self.context.stack) if op.name in ("py.loop", "py.while")), None)
+        mark = None if loop is None else loop.attrs.get("entered")
+        return isinstance(mark, tuple) and value.id > mark[0]
 
     def _numpy(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
@@ -256,7 +267,11 @@ def _constant(op: Op, read: Read[Trace]) -> Trace:
 
 
 def _random(op: Op, read: Read[Trace]) -> Trace:
-    return NUMPY if op.text("function").startswith("numpy.") else NUMBER
+    if not op.text("function").startswith("numpy."):
+        return NUMBER
+    # A size that is itself a random number makes arrays of different lengths.
+    size = fact_of(op.arguments.get("size"), read)
+    return replace(NUMPY, varies=size.what == "numpy" or size.turn)
 
 
 def _shape(op: Op, read: Read[Trace]) -> Trace:
@@ -278,6 +293,7 @@ def _structural(op: Op, operands: Sequence[Trace]) -> bool:
     return not any(isinstance(argument, bool | int | float | complex) for argument in others)
 
 
+_SEQUENCES = ("list", "tuple")
 _SIZES = ("shape", "N", "M", "num", "stop", "repeats", "reps")
 
 

@@ -191,6 +191,8 @@ def load(it: Interpreter, value: Attribute, span: Span) -> Leaf:
         made = it.emit("py.attr", span, {"base": base}, {"name": value.name}).result
         made.name = value.name
         it.loaded[key] = Leaf(made)
+    if it.compiled and base.id <= it.compiled[-1][0]:
+        it.note_read("attr", -base.id, value.name, span, it.loaded[key])
     return it.loaded[key]
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source import attributes, subscripts
+from jaxaudit.frontends.source.arguments import known_items
 from jaxaudit.frontends.source.branches import Arm, join, run_arms
 from jaxaudit.frontends.source.folding import fold_binary, fold_compare, fold_unary, truth
 from jaxaudit.frontends.source.structure import argument, materialise
@@ -43,6 +46,10 @@ _OPERATORS: dict[type[ast.AST], str] = {
 }
 
 _WORDS: dict[type[ast.cmpop], str] = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}
+
+
+_NUMBER_FORMAT = re.compile(r"%[-+ #0-9.]*[dfgeEGi]|\{[^{}]*:[^{}]*[dfgeEGn%]\}")
+"""What asks for a number in a template of text."""
 
 
 def constant(it: Interpreter, node: ast.Constant) -> Abstract:
@@ -101,6 +108,8 @@ def apply_binary(it: Interpreter, operator: ast.operator, left: Abstract, right:
     folded = fold_binary(it, operator, left, right)
     if folded is not None:
         return folded
+    if isinstance(operator, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
+        return note_format(it, left.value, known_items(it, right) or (right,), span)
     function = _OPERATORS[type(operator)]
     op = "array.dot" if function == "matmul" else "array.map"
     arguments = {"x": argument(it, left, span), "y": argument(it, right, span)}
@@ -242,6 +251,15 @@ def _formatted(it: Interpreter, part: ast.expr) -> str | None:
     if isinstance(value, Leaf | Ref):
         it.emit("py.format", span, {"value": materialise(it, value, span)}, {"spec": spec}, results=0)
     return None
+
+
+def note_format(it: Interpreter, template: str, values: Sequence[Abstract], span: Span) -> Leaf:
+    """Give the text that `template % values` or `template.format(values)` makes; each value is turned into text."""
+    spec = ".f" if _NUMBER_FORMAT.search(template) else ""
+    for value in values:
+        if isinstance(value, Leaf | Ref):
+            it.emit("py.format", span, {"value": materialise(it, value, span)}, {"spec": spec}, results=0)
+    return Leaf(it.emit("py.operator", span, attrs={"operator": "text"}).result, "builtins.str")
 
 
 def formatted(it: Interpreter, node: ast.FormattedValue) -> Abstract:

@@ -102,6 +102,8 @@ def rebound_captures(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) 
                 read.add(current.id)
             elif not inner and isinstance(current.ctx, ast.Store):
                 bound[current.id] += 2 if again else 1
+        elif isinstance(current, ast.Nonlocal):
+            bound.update(dict.fromkeys(current.names, 2))
         inner = inner or isinstance(current, _FUNCTIONS)
         again = again or isinstance(current, _LOOPS)
         pending.extend((child, inner, again) for child in ast.iter_child_nodes(current))

@@ -10,9 +10,10 @@ from jaxaudit.frontends.source.api.lookup import ROWS, canonical, lookup
 from jaxaudit.frontends.source.api.rows import Row
 from jaxaudit.frontends.source.api.unmodelled import UNMODELLED
 from jaxaudit.frontends.source.arguments import Arguments
+from jaxaudit.frontends.source.staging import kind_of_argument
 from jaxaudit.frontends.source.structure import argument, leaves
 from jaxaudit.frontends.source.trees import trees_of
-from jaxaudit.frontends.source.values import Abstract, Leaf, Library, TupleValue
+from jaxaudit.frontends.source.values import Abstract, Leaf, Library, Sequence, TupleValue, Zip
 from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.trees import Border
 from jaxaudit.spans import Span
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 _COVERED = frozenset(name.partition(".")[0] for name in ROWS) - {"array", "numpy"}
 """The libraries whose functions were gone through: what takes a key there has a row."""
+
+
+_TAKES_ARRAYS = frozenset(("array.join", "array.create", "array.reduce"))
+"""Ops whose first argument may not be an iterator."""
 
 
 def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
@@ -55,7 +60,11 @@ def row_of(name: str) -> Row | None:
 
 def emit_row(it: Interpreter, row: Row, name: str, given: Arguments, span: Span) -> Abstract:
     """Emit the op of a table row."""
-    attrs = {"border": Border(trees_of(it, given.positional))} if row.op == "tree.other" else {}
+    attrs: dict[str, object] = {}
+    if row.op == "tree.other":
+        attrs["border"] = Border(trees_of(it, given.positional))
+    elif row.op in _TAKES_ARRAYS and given.positional and isinstance(first := given.positional[0], Zip | Sequence):
+        attrs["first"] = kind_of_argument(it, first)
     return _emit(it, row, name, bind_row(it, row, given, span), span, attrs)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import bindings, calls, classes, library
+from jaxaudit.frontends.source import bindings, calls, classes, expressions, library
 from jaxaudit.frontends.source.api.lookup import lookup
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.members import find_in_class, library_bases
@@ -256,6 +256,8 @@ def _plain_method(it: Interpreter, receiver: Abstract, name: str, given: Argumen
                 return Const(getattr(receiver.value, name)(*constants))
             except (TypeError, ValueError):
                 pass
+        if name == "format":
+            return expressions.note_format(it, receiver.value, given.all(), span)
         attrs = {"operator": f"str.{name}"}
         operands = tuple(materialise(it, value, span) for value in given.all())
         return Leaf(it.emit("py.operator", span, attrs=attrs, operands=operands).result, "builtins.str")

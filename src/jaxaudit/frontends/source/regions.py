@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.source.arguments import known_items
+from jaxaudit.frontends.source.registration import is_data_tree, static_fields
 from jaxaudit.frontends.source.structure import leaves, materialise, rebuild, same
 from jaxaudit.frontends.source.values import (
     NONE,
@@ -90,6 +91,10 @@ def _in_objects(it: Interpreter, values: Seq[Abstract]) -> Iterator[Value]:
                         yield from _in_objects(it, items)
                     case DictBox(entries=entries):
                         yield from _in_objects(it, tuple(entries.values()))
+                    case ObjectBox(cls=cls, attrs=attrs, value=None) if is_data_tree(cls):
+                        static = static_fields(cls)
+                        yield from (leaf for key in static.keys() & attrs.keys() for leaf in leaves(it, attrs[key]))
+                        yield from _in_objects(it, tuple(attrs[key] for key in attrs if key not in static))
                     case ObjectBox():
                         yield from leaves(it, value)
                     case _:
@@ -150,6 +155,10 @@ def lifted(it: Interpreter, value: Abstract, span: Span) -> Abstract:
                     return it.heap.new(ListBox(tuple([lifted(it, item, span) for item in items]), kind))
                 case DictBox(entries=entries, rest=None):
                     return it.heap.new(DictBox({key: lifted(it, item, span) for key, item in entries.items()}))
+                case ObjectBox(cls=cls, attrs=attrs, value=None) if is_data_tree(cls):
+                    static = static_fields(cls)
+                    raised = {key: item if key in static else lifted(it, item, span) for key, item in attrs.items()}
+                    return it.heap.new(ObjectBox(cls, raised))
                 case _:
                     return value
         case _:

@@ -22,6 +22,9 @@ _REGISTERS = frozenset(
     jax.tree_util.register_pytree_with_keys_class flax.struct.dataclass chex.dataclass flax.nnx.dataclass
     jax_dataclasses.pytree_dataclass tjax.dataclass chex.mappable_dataclass""".split()
 )
+_DATA_TREES = frozenset(
+    "flax.struct.dataclass chex.dataclass jax_dataclasses.pytree_dataclass jax.tree_util.register_dataclass".split()
+)
 _NEUTRAL = frozenset(
     """dataclasses.dataclass functools.total_ordering typing.final typing_extensions.final typing.runtime_checkable
     typing_extensions.runtime_checkable""".split()
@@ -45,6 +48,11 @@ def registration(it: Interpreter, cls: ClassValue) -> str:
         if strange or hooks or (current.node is not None and current.node.keywords):
             return f"how {current.name} is made is not known"
     return f"{cls.name} is an enum" if cls.kind == "enum" else "no"
+
+
+def is_data_tree(cls: ClassValue) -> bool:
+    """Tell whether every field of a class is a leaf or a tree, except those it declares static."""
+    return bool(_DATA_TREES.intersection(cls.decorators) or _REGISTERED_BASES.intersection(library_bases(cls)))
 
 
 def _mentioned(it: Interpreter, cls: ClassValue) -> bool:

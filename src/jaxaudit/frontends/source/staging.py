@@ -7,18 +7,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.arguments import Arguments, known_items
+from jaxaudit.frontends.source.members import library_bases
 from jaxaudit.frontends.source.regions import Entered, Parametrised, flattened, lifted
 from jaxaudit.frontends.source.structure import kind_of
 from jaxaudit.frontends.source.values import (
     Abstract,
     BoundMethod,
     Const,
+    DictBox,
     FunctionValue,
     Leaf,
+    ObjectBox,
     PartialValue,
     Range,
+    Ref,
     Sequence,
     Transformed,
+    TupleValue,
     Zip,
 )
 from jaxaudit.spans import Span
@@ -182,8 +187,20 @@ def kind_of_argument(it: Interpreter, value: Abstract) -> str:
             return "range"
         case Sequence(lazy=lazy):
             return "generator" if lazy else "list"
+        case Ref() if isinstance(box := it.heap[value], ObjectBox) and "flax.linen.Module" in library_bases(box.cls):
+            return "flax.linen.Module"
+        case TupleValue() | Ref() if _holds_text(it, value):
+            return f"str in a {kind_of(it, value)}"
         case _:
             return kind_of(it, value)
+
+
+def _holds_text(it: Interpreter, value: Abstract) -> bool:
+    """Tell whether a tuple, list or dict holds text among its values."""
+    if isinstance(value, Ref) and isinstance(box := it.heap[value], DictBox):
+        return any(isinstance(item, Const) and isinstance(item.value, str) for item in box.entries.values())
+    items = known_items(it, value) or ()
+    return any(isinstance(item, Const) and isinstance(item.value, str) for item in items)
 
 
 def unbound(given: Arguments, callee: Transformed, function: FunctionValue) -> Arguments:

@@ -76,6 +76,8 @@ def _read_box(it: Interpreter, base: Ref, index: Abstract, span: Span) -> Abstra
     box = it.heap[base]
     if isinstance(box, ListBox):
         known = _pick(box.items, index)
+        if isinstance(index, Const) and known is not None and not isinstance(known, tuple):
+            note_captured(it, base, "item", index.value, span, known)
         return it.heap.new(ListBox(known)) if isinstance(known, tuple) else known
     if isinstance(box, DictBox) and isinstance(index, Const) and _hashable(index.value):
         if index.value in box.entries:

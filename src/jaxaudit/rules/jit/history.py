@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from jaxaudit.ir import Op, Program, Region
+from jaxaudit.ir import Op, Program, Region, Value
 
 State = tuple[str, object, object]
 """What is read or changed: its kind, whose it is, its name."""
@@ -143,6 +143,8 @@ def _changed(op: Op) -> State | None:
             return "closure", op.attrs.get("owner"), op.attrs.get("name")
         case "py.store_attr" if "object" in op.attrs:
             return "attr", op.attrs["object"], op.attrs.get("name")
+        case "py.store_attr" if isinstance(holder := op.arguments.get("object"), Value):
+            return "attr", -holder.id, op.attrs.get("name")
         case "py.set_item" if "object" in op.attrs and isinstance(
             index := op.arguments.get("index"), str | int | float
         ):

@@ -115,7 +115,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
         )
     elif fact.what == "numpy":
         yield Obligation(rule, op.span, Verdict.PROVED, f"{name} is a NumPy array")
-    else:
+    elif visit.tracer is not None:
         yield Obligation(rule, op.span, Verdict.UNKNOWN, f"what {name} is is not known")
 
 

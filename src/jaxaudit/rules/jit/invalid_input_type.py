@@ -123,6 +123,12 @@ def _wrong(kind: object) -> str:
             return "text"
         case "bytes":
             return "bytes"
+        case "flax.linen.Module":
+            return "a Flax module"
+        case "optax.GradientTransformation":
+            return "an optimiser (a tuple of functions)"
+        case str() if kind.startswith("str in "):
+            return f"a {kind.removeprefix('str in a ')} that holds text"
         case str() if kind.startswith(("function ", "jax.numpy.", "jax.nn.", "jax.lax.")):
             return "a function"
         case _:

@@ -19,7 +19,8 @@ class IteratorInTracedCode(Rule):
 
     ## What it does
 
-    Looks at what `scan`, `jit` and `vmap` are given: `zip`, `enumerate`, `range` and generators are no arrays.
+    Looks at what `scan`, `jit`, `jnp.stack`, `jnp.array` and their kin are given: `zip`, `enumerate`, `range` (for
+    `scan` and `jit`) and generators are no arrays.
 
     ## Why is this bad?
 
@@ -92,11 +93,21 @@ def run(xs):
 """,
             "a generator",
         ),
+        Example(
+            """
+import jax.numpy as jnp
+
+def run(xs):
+    return jnp.stack(x * 2 for x in xs)  #!
+""",
+            "a generator that is stacked",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List what every scan goes over and what every compiled function is given."""
-        yield from strongest(one for visit in tracing(facts).of("scan", "jit", "pmap") for one in _judge(visit))
+        names = ("scan", "jit", "pmap", "array.join", "array.create", "array.reduce")
+        yield from strongest(one for visit in tracing(facts).of(*names) for one in _judge(visit))
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
@@ -113,8 +124,15 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
 def _kinds(op: Op) -> list[str]:
     if op.name == "scan":
         return [op.text("xs")]
+    if op.name.startswith("array."):
+        iterator = op.text("first") in ("zip", "enumerate", "generator") and op.text("function").startswith("jax.")
+        return [op.text("first")] if iterator else []
     given = op.attrs.get("given")
     return [kind for _, kind, static in given if static is False] if isinstance(given, tuple) else []
+
+
+def _taker(op: Op) -> str:
+    return f"`{op.text('function').replace('jax.numpy', 'jnp')}`" if op.name.startswith("array.") else transform(op)
 
 
 def _violation(op: Op, kind: str) -> Obligation:
@@ -123,7 +141,7 @@ def _violation(op: Op, kind: str) -> Obligation:
         IteratorInTracedCode.name,
         op.span,
         Verdict.VIOLATED,
-        message=f"{transform(op)} is given {article} `{kind}`, but it takes arrays and containers of arrays",
+        message=f"{_taker(op)} is given {article} `{kind}`, but it takes arrays and containers of arrays",
         current="a Python iterator is no pytree, so the call raises `TypeError`",
         expected="a tuple or a stacked array",
         suggestion={

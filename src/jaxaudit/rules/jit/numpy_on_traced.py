@@ -25,8 +25,8 @@ class NumpyOnTraced(Rule):
 
     ## What it does
 
-    Looks in traced code at calls of `numpy`, `scipy` and `math`, and at `float(x)`, `int(x)`, `x.item()` and
-    `x.tolist()`.
+    Looks in traced code at calls of `numpy`, `scipy` and `math`, at `float(x)`, `int(x)`, `x.item()` and `x.tolist()`,
+    and at traced indices of Python lists and tuples.
 
     ## Why is this bad?
 
@@ -108,7 +108,16 @@ def scaled(x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of NumPy and every conversion in traced code."""
         names = ("array.numpy", "py.to_python", "py.call_library")
-        yield from strongest(one for visit in tracing(facts).of(*names) for one in _judge(visit))
+        found = tracing(facts)
+        items = (one for visit in found.of("py.item") for one in _indexed(visit))
+        yield from strongest([*(one for visit in found.of(*names) for one in _judge(visit)), *items])
+
+
+def _indexed(visit: Visit) -> Iterator[Obligation]:
+    """Judge `values[i]` of a Python list or tuple: it needs the number itself."""
+    index = visit.op.arguments.get("index")
+    if visit.tracer is not None and visit.role("base").what in ("items", "list") and isinstance(index, Value):
+        yield from _verdict(visit, index, visit.of(index), "the index of a Python list")
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
@@ -137,7 +146,7 @@ def _verdict(visit: Visit, value: Value, fact: Trace, function: str) -> Iterator
             rule,
             span,
             Verdict.VIOLATED,
-            message=f"`{_shown(function)}` needs the values of {name}, but {transform(fact.by)} traces it",
+            message=f"{_subject(function)} needs the value of {name}, but {transform(fact.by)} traces it",
             current=f"{because(fact)}: {name} has no values yet, and Python cannot compute with it",
             expected="traced arrays are computed with `jax.numpy`",
             steps=steps_of(fact),
@@ -149,7 +158,13 @@ def _shown(function: str) -> str:
     return function.replace("numpy.", "np.", 1) if function.startswith("numpy.") else function.rpartition(".")[2]
 
 
+def _subject(function: str) -> str:
+    return function if " " in function else f"`{_shown(function)}`"
+
+
 def _suggestion(function: str) -> str:
     if function.startswith(("numpy.", "math.")):
         return f"use `jnp.{function.rpartition('.')[2]}`"
+    if " " in function:
+        return "stack the items and index the array, or use `jax.lax.switch`"
     return "keep it an array, or convert after the traced call"

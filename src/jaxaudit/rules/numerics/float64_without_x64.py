@@ -47,7 +47,7 @@ class Float64WithoutX64(Rule):
 
     ## When it cannot tell
 
-    A program that never switches may be started with `JAX_ENABLE_X64=1`, so a 64-bit dtype alone is a warning.
+    Code that others call may be used with the switch on, so there a 64-bit dtype alone is a warning.
     """
 
     name = "float64-without-x64"
@@ -94,7 +94,18 @@ import jax.numpy as jnp
 def weights(n):
     return jnp.zeros(n, dtype=jnp.float64)  #?
 """,
-            "never switched on",
+            "never switched on, in a library",
+        ),
+        Example(
+            """
+import jax.numpy as jnp
+
+def weights(n):
+    return jnp.zeros(n, dtype=jnp.float64)  #!
+
+print(weights(3))
+""",
+            "never switched on, in a program",
         ),
     )
 
@@ -103,7 +114,7 @@ def weights(n):
         switches = [op for op in program.walk() if _switches(op)]
         found = [one for root in program.roots for one in _early(root)]
         if not switches:
-            found += [_unswitched(op) for op in program.walk() if _asks_wide(op)]
+            found += [_unswitched(op, root) for root in program.roots for op in root.region.walk() if _asks_wide(op)]
         yield from strongest(found)
 
 
@@ -161,13 +172,19 @@ def _asks_wide(op: Op) -> bool:
     return jax_made and op.name != "array.numpy" and str(op.arguments.get("dtype")) in _WIDE
 
 
-def _unswitched(op: Op) -> Obligation:
+def _runs(root: Root) -> bool:
+    """Tell whether a root is a whole program: a module that calls its own functions when it is run."""
+    return root.region.span.line == 1 and any(op.name == "py.call" for op in root.region.ops)
+
+
+def _unswitched(op: Op, root: Root) -> Obligation:
+    program = _runs(root)
     return Obligation(
         Float64WithoutX64.name,
         op.span,
-        Verdict.UNKNOWN,
-        "whether the program is started with JAX_ENABLE_X64=1 is not known",
-        severity=Severity.WARNING,
+        Verdict.VIOLATED if program else Verdict.UNKNOWN,
+        "whether the code that uses this switches `jax_enable_x64` on is not known",
+        severity=Severity.ERROR if program else Severity.WARNING,
         message="a 64-bit dtype is cut to 32 bits, since nothing here switches `jax_enable_x64` on",
         current="the array has 32 bits, and JAX only warns",
         expected="`jax_enable_x64` is switched on, or a 32-bit dtype is asked for",

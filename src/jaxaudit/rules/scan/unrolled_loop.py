@@ -12,7 +12,7 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdi
 from jaxaudit.rules.jit.words import tracing, transform
 from jaxaudit.rules.merge import strongest
 
-_MANY = 64
+_MANY = 50
 """Turns from which on a copy of the body for each is a matter of minutes of compilation."""
 
 
@@ -22,7 +22,7 @@ class UnrolledLoop(Rule):
     ## What it does
 
     Looks at `for` loops in code that `jit` and its kin stage, which carry traced values from turn to turn and run over
-    the leading axis of a traced array, or sixty-four times and more.
+    the leading axis of a traced array, or fifty times and more.
 
     ## Why is this bad?
 
