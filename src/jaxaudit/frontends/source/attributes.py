@@ -104,6 +104,8 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
         return member
     if member is None and any(lookup(f"{owner}.{name}") is not None for owner in library_bases(box.cls)):
         return Attribute(base, name)
+    if member is None and name in ("replace", "_replace") and box.cls.kind == "dataclass":
+        return Attribute(base, name)
     return _read_through(it, base, box, name, span)
 
 
