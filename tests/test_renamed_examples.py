@@ -23,7 +23,7 @@ class Renamer(ast.NodeTransformer):
         bound |= {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
         kept = {"self", "cls"} | fixed | fields | self.functions
         free = sorted(name for name in bound - kept if not name.startswith("_"))
-        self.names = {name: f"v{number}" for number, name in enumerate(free)}
+        self.names = {name: f"name{number}" for number, name in enumerate(free)}
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         node.id = self.names.get(node.id, node.id)
@@ -78,4 +78,4 @@ def test_verdicts_do_not_hang_on_names(rule: type[Rule], example: Example) -> No
 
 
 def test_names_do_change():
-    assert renamed("def f(x, y=1):\n    z = x\n    return f(z)") == "def f(v0, v1=1):\n    v2 = v0\n    return f(v2)"
+    assert renamed("def f(x, y=1):\n    z = x\n    return f(z)") == "def f(name0, name1=1):\n    name2 = name0\n    return f(name2)"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-_FLATTEN = ("tree_flatten", "tree_flatten_with_keys")
+_LABELS = frozenset(("__init__", "__repr__", "__str__"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,8 @@ class RoundTrip:
     """For each parameter the attribute that keeps it, empty where it is not kept as it is."""
     given: frozenset[str]
     """Parameters that some call of the constructor in this file gives a value."""
+    read: frozenset[str]
+    """Attributes that this file reads for more than a label."""
 
 
 @lru_cache(maxsize=4096)
@@ -51,14 +53,14 @@ def round_trip(node: ast.ClassDef, tree: ast.Module) -> RoundTrip | None:
         params,
         tuple(stores.get(name, "") for name in params),
         frozenset(_given(tree, node.name, params)),
+        frozenset(_read(tree)),
     )
 
 
 def _functions(node: ast.ClassDef, tree: ast.Module) -> tuple[ast.FunctionDef, ast.FunctionDef] | None:
     own = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
-    flatten = next((own[name] for name in _FLATTEN[:1] if name in own), None)
-    if flatten is not None and "tree_unflatten" in own:
-        return flatten, own["tree_unflatten"]
+    if "tree_flatten" in own and "tree_unflatten" in own:
+        return own["tree_flatten"], own["tree_unflatten"]
     outer = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
     for call in ast.walk(tree):
         match call:
@@ -123,6 +125,17 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.ex
         yield from zip(target.elts, value.elts, strict=False)
     else:
         yield target, value
+
+
+def _read(tree: ast.Module) -> Iterator[str]:
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.FunctionDef) and node.name in _LABELS:
+            continue
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            yield node.attr
+        pending.extend(ast.iter_child_nodes(node))
 
 
 def _given(tree: ast.Module, name: str, params: tuple[str, ...]) -> Iterator[str]:

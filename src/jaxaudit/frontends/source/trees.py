@@ -117,7 +117,9 @@ def note_static(it: Interpreter, cls: ClassValue, made: Abstract, span: Span) ->
     if not isinstance(box, ObjectBox):
         return
     for name, where in static.items():
-        values = tuple(dict.fromkeys(leaves(it, box.attrs[name]))) if name in box.attrs else ()
+        # What an object wraps may well be hashable there.
+        held = box.attrs.get(name)
+        values = tuple(dict.fromkeys(leaves(it, held))) if isinstance(held, Leaf | TupleValue) else ()
         if values:
             attrs = {"class": cls.name, "field": name, "values": values, "where": where}
             it.emit("tree.static", span, attrs=attrs, results=0)
@@ -127,11 +129,12 @@ def note_class(it: Interpreter, cls: ClassValue) -> None:
     """Note how a class is taken apart and put together again, where it says so in a plain way."""
     found = None if cls.node is None else round_trip(cls.node, cls.frame.module.tree)
     if found is not None:
+        read = {param for param, kept in zip(found.params, found.stored, strict=True) if kept in found.read}
         attrs = {
             "class": cls.name,
             "handed": found.handed,
             "params": found.params,
             "stored": found.stored,
-            "given": found.given,
+            "given": found.given & read,
         }
         it.emit("tree.class", it.span(found.where), attrs=attrs, results=0)

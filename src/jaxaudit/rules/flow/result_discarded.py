@@ -17,6 +17,8 @@ from jaxaudit.rules.merge import strongest
 _PURE = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.scipy.", "jax.random.", "jax.image.", "jax.tree.")
 # Called for the exception that they raise, or they only look at types.
 _CHECKS = frozenset("broadcast_shapes result_type promote_types shape ndim dtype issubdtype asarray array".split())
+# Done once to warm up, or again and again to measure the time.
+_TIMED = frozenset(("array.create", "array.convert", "array.dot", "array.linalg", "array.convolve", "key.draw"))
 _TRANSFERS = frozenset(("with_sharding_constraint", "stop_gradient"))
 
 
@@ -109,7 +111,8 @@ def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
     elif op.name == "tree.map" and (not is_pure(op) or not op.regions[0].results):
         yield unknown(ResultDiscarded.name, op.span, "the mapped function may be there for its effects")
     else:
-        yield _lost(op, sure=not note.attrs.get("module") and (is_update(op) or not is_test(op.span)))
+        deliberate = is_test(op.span) or op.name in _TIMED
+        yield _lost(op, sure=not note.attrs.get("module") and (is_update(op) or not deliberate))
 
 
 def _only_computes(op: Op, flow: Flow) -> bool:

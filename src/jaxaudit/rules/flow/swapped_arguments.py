@@ -12,6 +12,11 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.flow.words import is_test, proved
 from jaxaudit.rules.merge import strongest
 
+_SIDES = frozenset(
+    """left right first second source target query other base head tail start stop front back lower upper inner outer
+    prior posterior prediction predictions pred true label labels targets forward backward""".split()
+)
+
 
 class SwappedArguments(Rule):
     """Two positional arguments stand in each other's place.
@@ -43,8 +48,8 @@ class SwappedArguments(Rule):
     ## When it cannot tell
 
     Some functions are called both ways round on purpose, such as a divergence that is made symmetric. If the same
-    function is called in the right order beside it, or the caller merely turns its own arguments round, it is no
-    error.
+    function is called in the right order beside it, the caller merely turns its own arguments round, or the names
+    only say which of two is meant (`p` and `q`), it is no error.
     """
 
     name = "swapped-arguments"
@@ -88,7 +93,7 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
     first, second = pair
     own = op.attrs.get("own")
     turned = isinstance(own, tuple) and first in own and second in own
-    doubtful = turned or len(beside) > 1 or is_test(op.span)
+    doubtful = turned or len(beside) > 1 or is_test(op.span) or not (_is_telling(first) and _is_telling(second))
     return Obligation(
         SwappedArguments.name,
         op.span,
@@ -99,6 +104,11 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
         expected="each goes to the parameter of its own name",
         suggestion=f"exchange the two arguments, or give them by keyword: `{first}=...`",
     )
+
+
+def _is_telling(name: str) -> bool:
+    """Tell whether a name says what it holds; `p`, `x` and `left` only say which of two it is."""
+    return len(name) > 3 and name not in _SIDES
 
 
 def _crossed(op: Op) -> tuple[str, str] | None:

@@ -13,7 +13,7 @@ from jaxaudit.rules.pytrees.words import proved
 _HEAD = "import jax\n\n@jax.tree_util.register_pytree_node_class\nclass Gauss:\n"
 _TAIL = (
     "\n    @classmethod\n    def tree_unflatten(cls, aux, children):\n        return cls(*children)\n\n"
-    "def f(x):\n    return jax.jit(lambda g: g.mean)(Gauss(x, 1.0, 5.0))\n"
+    "def f(x):\n    return jax.jit(lambda g: g.mean * g.clip)(Gauss(x, 1.0, 5.0))\n"
 )
 
 
@@ -50,8 +50,8 @@ class FlattenLosesField(Rule):
 
     ## When it cannot tell
 
-    Unflatten functions that do more than call the constructor are left alone. A field whose default nobody changes
-    in this file is a warning.
+    Unflatten functions that do more than call the constructor are left alone. A field whose default nobody changes in
+    this file, or that nobody reads, is a warning.
     """
 
     name = "flatten-loses-field"
