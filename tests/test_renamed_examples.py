@@ -78,4 +78,7 @@ def test_verdicts_do_not_hang_on_names(rule: type[Rule], example: Example) -> No
 
 
 def test_names_do_change():
-    assert renamed("def f(x, y=1):\n    z = x\n    return f(z)") == "def f(name0, name1=1):\n    name2 = name0\n    return f(name2)"
+    assert (
+        renamed("def f(x, y=1):\n    z = x\n    return f(z)")
+        == "def f(name0, name1=1):\n    name2 = name0\n    return f(name2)"
+    )
