@@ -1,0 +1,42 @@
+"""Which regions run under a `vmap`, through calls and shared bodies too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from jaxaudit.ir import Op, Program, Region
+
+_MAPS = ("vmap", "pmap")
+
+
+@lru_cache(maxsize=4)
+def mapped_regions(program: Program) -> frozenset[int]:
+    """Give the identities of all regions that a `vmap` runs, in one walk over the program."""
+    found: set[int] = set()
+    pending = [region for op in program.walk() if op.name in _MAPS for region in op.regions]
+    while pending:
+        region = pending.pop()
+        if id(region) not in found:
+            found.add(id(region))
+            pending.extend(_inside(region))
+    return frozenset(found)
+
+
+def _inside(region: Region) -> Iterator[Region]:
+    return (inner for op in region.ops for inner in op.regions)
+
+
+def mapped_ops(program: Program) -> Iterator[Op]:
+    """Give every op that runs under a `vmap`, once."""
+    regions = mapped_regions(program)
+    seen: set[int] = set()
+    for region in _regions(program):
+        if id(region) in regions and id(region) not in seen:
+            seen.add(id(region))
+            yield from region.ops
+
+
+def _regions(program: Program) -> Iterator[Region]:
+    for op in program.walk():
+        yield from op.regions

@@ -1,0 +1,134 @@
+"""Weights: arrays that are normalised along an axis, and the axes they are then summed over.
+
+A weighted sum is one where the weights are multiplied with values and the product is summed. The weights add up to one
+along the axis they are normalised over, so it is this axis that the sum has to run over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxaudit.analyses.dims import ONE
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.facts import Dims
+from jaxaudit.analyses.shapes.literals import axes_in, is_slice
+from jaxaudit.analyses.shapes.mapped import place_of
+from jaxaudit.ir import Op, Value
+
+_WEIGHTS = frozenset(("softmax",))
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedSum:
+    """Weights as they are summed over: which axis adds up to one, and what the sum does with it."""
+
+    normalise: Op
+    total: Op
+    role: str
+    """`summed`: the sum runs over it; `aligned`: both operands have it and it stays; `own`: only the weights do."""
+    axis: int
+    """The axis of the weights that adds up to one."""
+    summed: int
+    """The axis of the weights that is summed over."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the axis that adds up to one stands in a value made of the weights."""
+
+    value: Value
+    axis: int
+    dims: Dims
+
+
+def weighted_sums(op: Op, flow: Flow, shapes: Shapes) -> Iterator[WeightedSum]:
+    """Give the sums that the result of a normalisation is the weights of."""
+    dims = shapes.of(op.result).dims if len(op.results) == 1 else None
+    axes = axes_in(op.arguments.get("axis", -1))
+    if op.text("function").rpartition(".")[2] not in _WEIGHTS or dims is None or axes is None or len(axes) != 1:
+        return
+    place = place_of(axes[0], len(dims))
+    if place is None:
+        return
+    for start in _views(_Place(op.result, place, dims), flow, shapes):
+        for reader in flow.readers.get(start.value, ()):
+            for role, axis, summed in _sums(reader, start, flow, shapes):
+                shift = len(start.dims) - len(dims) if len(start.dims) > len(dims) and axis < place else 0
+                yield WeightedSum(op, reader, role, place, summed - shift)
+
+
+def _views(start: _Place, flow: Flow, shapes: Shapes) -> Iterator[_Place]:
+    """Give the weights, and the weights with new axes."""
+    yield start
+    for op in flow.readers.get(start.value, ()):
+        index = op.arguments.get("index") if op.name == "py.item" else None
+        dims = shapes.of(op.result).dims if isinstance(index, tuple) else None
+        if isinstance(index, tuple) and dims is not None and all(is_slice(part) or part is None for part in index):
+            kept = [at for at, part in enumerate(index) if part is not None]
+            kept.extend(range(len(index), len(dims)))
+            if start.axis < len(kept):
+                yield _Place(op.result, kept[start.axis], dims)
+
+
+def _sums(op: Op, start: _Place, flow: Flow, shapes: Shapes) -> Iterator[tuple[str, int, int]]:
+    function = op.text("function").rpartition(".")[2]
+    if op.name == "array.dot" and function == "einsum":
+        yield from _einsum(op, start)
+    elif op.name == "array.dot" and function == "matmul":
+        yield from _matmul(op, start, shapes)
+    elif op.name == "array.map" and function == "multiply":
+        yield from _product(op, start, flow, shapes)
+
+
+def _einsum(op: Op, start: _Place) -> Iterator[tuple[str, int, int]]:
+    text, given = op.arguments.get("subscripts"), op.arguments.get("operands")
+    if not isinstance(text, str) or not isinstance(given, tuple) or len(given) != 2 or "->" not in text or "." in text:
+        return
+    inputs, _, output = text.replace(" ", "").partition("->")
+    parts = inputs.split(",")
+    at = 0 if given[0] is start.value else 1
+    if len(parts) != 2 or len(parts[at]) != len(start.dims):
+        return
+    own, other = parts[at], parts[1 - at]
+    letter = own[start.axis]
+    summed = [place for place, one in enumerate(own) if one not in output and one in other]
+    free = any(one in output and one not in own for one in other)
+    yield from _role(letter not in output, letter in other, free, start.axis, summed)
+
+
+def _role(
+    is_summed: bool, is_aligned: bool, free: bool, axis: int, summed: list[int]
+) -> Iterator[tuple[str, int, int]]:
+    if is_summed:
+        yield "summed", axis, axis
+    elif summed and free:
+        yield ("aligned" if is_aligned else "own"), axis, summed[0]
+
+
+def _matmul(op: Op, start: _Place, shapes: Shapes) -> Iterator[tuple[str, int, int]]:
+    first, second = op.operands if len(op.operands) == 2 else (None, None)
+    other = shapes.of(second).dims if second is not None else None
+    if first is not start.value or other is None or len(other) < 2:
+        return
+    rank = len(start.dims)
+    aligned = start.axis < rank - 2 and len(other) - (rank - start.axis) >= 0
+    yield from _role(start.axis == rank - 1, aligned, True, start.axis, [rank - 1])
+
+
+def _product(op: Op, start: _Place, flow: Flow, shapes: Shapes) -> Iterator[tuple[str, int, int]]:
+    others = [value for value in op.operands if value is not start.value]
+    dims = shapes.of(others[0]).dims if len(others) == 1 else None
+    made = shapes.of(op.result).dims
+    if dims is None or made is None or len(made) != len(start.dims) or len(dims) != len(made):
+        return
+    # An axis that the weights do not have is what makes it a sum of values rather than a count of weights.
+    free = any(own == ONE and other != ONE for own, other in zip(start.dims, dims, strict=True))
+    for reader in flow.readers.get(op.result, ()):
+        axes = axes_in(reader.arguments.get("axis"))
+        if reader.name != "array.reduce" or reader.text("function").rpartition(".")[2] != "sum" or axes is None:
+            continue
+        places = [place for axis in axes if (place := place_of(axis, len(made))) is not None]
+        summed = [place for place in places if start.dims[place] != ONE]
+        yield from _role(start.axis in places, dims[start.axis] != ONE, free, start.axis, summed)

@@ -1,0 +1,121 @@
+"""The rule `reduction-over-wrong-axis`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.axes.weights import WeightedSum, weighted_sums
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Program
+from jaxaudit.rules.axes.words import name_of
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.merge import strongest
+
+_PROGRAM = """import jax
+import jax.numpy as jnp
+
+
+def pool(scores, values):
+    weights = jax.nn.softmax(scores, axis={axis}){mark}
+    return jnp.einsum("bt,bth->bh", weights, values)
+
+
+pool(jnp.ones((6, 9)), jnp.ones((6, 9, 5)))
+"""
+
+
+class ReductionOverWrongAxis(Rule):
+    """Weights are normalised over one axis and summed over another.
+
+    ## What it does
+
+    Follows the result of a `softmax` to the sum it is the weights of (`einsum`, `@`, or a product and a `sum`) and
+    compares the axis that adds up to one with the axis that is summed over.
+
+    ## Why is this bad?
+
+    With `softmax` over the batch the weights of one example depend on all others, and those of its time steps add up
+    to anything. The shapes are right, training goes on, and the same input gives another output in another batch.
+
+    ## Example
+
+    ```python
+    weights = jax.nn.softmax(scores, axis=0)  # (batch, time)
+    jnp.einsum("bt,bth->bh", weights, values)
+    ```
+
+    ## Use instead
+
+    ```python
+    weights = jax.nn.softmax(scores, axis=1)  # (batch, time)
+    jnp.einsum("bt,bth->bh", weights, values)
+    ```
+
+    ## When it cannot tell
+
+    When shapes are not known, or the weights go elsewhere first. Where only the weights have the normalised axis (soft
+    assignment to clusters, slots) the sum may be meant; this is left open.
+    """
+
+    name = "reduction-over-wrong-axis"
+    family = "axes"
+    summary = "Weights add up to one over another axis than the one they are summed over."
+    needs = ("shapes",)
+
+    valid = (
+        Example(_PROGRAM.format(axis=1, mark=""), "over time, as the sum"),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\n"
+            "def means(scores, points):\n    shares = jax.nn.softmax(scores, axis=1)\n"
+            '    return jnp.einsum("nk,nd->kd", shares, points)\n\n'
+            "means(jnp.ones((9, 4)), jnp.ones((9, 2)))\n",
+            "shares of clusters",
+        ),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\n"
+            "def overlap(scores, truth):\n    return (jax.nn.softmax(scores, axis=-1) * truth).sum(axis=0)\n\n"
+            "overlap(jnp.ones((9, 4)), jnp.ones((9, 4)))\n",
+            "a count of each class",
+        ),
+    )
+    invalid = (
+        Example(_PROGRAM.format(axis=0, mark="  #!"), "over the batch"),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\n"
+            "def pool(scores, values):\n    weights = jax.nn.softmax(scores, axis=0)  #!\n"
+            "    return (weights[:, :, None] * values).sum(axis=1)\n\n"
+            "pool(jnp.ones((6, 9)), jnp.ones((6, 9, 5)))\n",
+            "a product and a sum",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every weighted sum."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        flow = flow_of(program)
+        sums = [one for op in program.walk() if op.name == "array.normalise" for one in weighted_sums(op, flow, shapes)]
+        yield from strongest(_judged(one) for one in sums)
+
+
+def _judged(one: WeightedSum) -> Obligation:
+    rule, span = ReductionOverWrongAxis.name, one.normalise.span
+    weights = name_of(one.normalise.result).replace("an operand", "the weights")
+    if one.role == "summed":
+        return Obligation(rule, span, Verdict.PROVED, f"{weights} add up to one over the axis they are summed over")
+    if one.role == "own":
+        reason = f"{weights} are normalised over axis {one.axis} and summed over another; shares of clusters are so"
+        return Obligation(rule, span, Verdict.UNKNOWN, reason)
+    return Obligation(
+        rule,
+        span,
+        Verdict.VIOLATED,
+        severity=Severity.ERROR,
+        message=f"{weights} add up to one over axis {one.axis}, but are summed over axis {one.summed}",
+        current=f"`softmax` runs over axis {one.axis}, which stays in the result, so its entries depend on each other",
+        expected=f"the weights add up to one over axis {one.summed}, the one that is summed over",
+        steps=(Step(one.total.span, f"{weights} are summed over axis {one.summed} here; axis {one.axis} stays"),),
+        suggestion=f"use `axis={one.summed}` in `softmax`",
+    )

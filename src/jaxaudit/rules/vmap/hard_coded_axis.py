@@ -1,0 +1,124 @@
+"""The rule `hard-coded-axis`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.vmap.scalars import Scalar, pointless, reductions
+
+_PROGRAM = """import jax
+import jax.numpy as jnp
+
+
+def loss(ratio, adv):
+    {inside}
+    return ratio * adv
+
+
+def batch_loss(ratios, advs):
+    {outside}
+    return jax.vmap(loss)(ratios, advs).mean()
+
+
+batch_loss(jnp.ones(64), jnp.ones(64))
+"""
+
+
+class HardCodedAxis(Rule):
+    """A function that reduces over the batch is mapped over the batch, where nothing is left to reduce.
+
+    ## What it does
+
+    Finds reductions under `vmap` of a value that has no axes there, where the result is the same number whatever the
+    value is: a standard deviation, an `argmax`, or a mean that is subtracted from the value itself.
+
+    ## Why is this bad?
+
+    Inside `vmap` a function sees one element. Advantages that are normalised there are normalised one by one: each is
+    zero, every gradient vanishes, and nothing is raised.
+
+    ## Example
+
+    ```python
+    def loss(ratio, adv):
+        adv = (adv - adv.mean()) / (adv.std() + 1e-8)
+        return ratio * adv
+
+
+    jax.vmap(loss)(ratios, advs).mean()
+    ```
+
+    ## Use instead
+
+    ```python
+    advs = (advs - advs.mean()) / (advs.std() + 1e-8)
+    jax.vmap(lambda ratio, adv: ratio * adv)(ratios, advs).mean()
+    ```
+
+    ## When it cannot tell
+
+    When the rank of what is reduced is not known.
+    """
+
+    name = "hard-coded-axis"
+    family = "vmap"
+    summary = "Under `vmap` a reduction has no axis left and gives a constant."
+    needs = ("shapes",)
+
+    valid = (
+        Example(_PROGRAM.format(inside="pass", outside="advs = advs - advs.mean()"), "outside of vmap"),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\n"
+            "y = jax.vmap(lambda row: (row - row.mean()) / row.std())(jnp.ones((4, 3)))\n",
+            "each row has an axis",
+        ),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\ny = jax.vmap(lambda x: jnp.mean(x))(jnp.ones(4))\n",
+            "a mean that changes nothing does no harm",
+        ),
+    )
+    invalid = (
+        Example(_PROGRAM.format(inside="adv = adv - adv.mean()  #!", outside="pass"), "zero for every element"),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\ny = jax.vmap(lambda x: x / jnp.std(x))(jnp.ones(4))  #!\n",
+            "one number has no spread",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every reduction under `vmap`."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        yield from strongest(_obligations(program, shapes))
+
+
+def _obligations(program: Program, shapes: Shapes) -> Iterator[Obligation]:
+    bad = {one.op: one for one in pointless(program, shapes)}
+    for op, value in reductions(program):
+        if op in bad:
+            if bad[op].index is None:
+                yield _finding(bad[op])
+        elif shapes.of(value).dims is None:
+            reason = "the rank of what is reduced under `vmap` is not known"
+            yield Obligation(HardCodedAxis.name, op.span, Verdict.UNKNOWN, reason)
+        else:
+            reason = "what is reduced has axes left under `vmap`, or the result depends on it all the same"
+            yield Obligation(HardCodedAxis.name, op.span, Verdict.PROVED, reason)
+
+
+def _finding(scalar: Scalar) -> Obligation:
+    name = f"`{scalar.value.name}`" if scalar.value.name else "this value"
+    return Obligation(
+        HardCodedAxis.name,
+        scalar.op.span,
+        Verdict.VIOLATED,
+        message=f"{name} is one number under `vmap`: {scalar.outcome}",
+        current=f"`vmap` took the batch axis away, so {name} has no axis left to reduce",
+        expected="the reduction runs over the batch, outside of the mapped function",
+        suggestion="reduce before `vmap`, or give `vmap` an `axis_name` and use `jax.lax.pmean`",
+    )
