@@ -14,7 +14,7 @@ from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.shapes import facts, regions
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, exact, is_named, named
 from jaxaudit.analyses.shapes.ranks import unpacked_ranks
-from jaxaudit.analyses.shapes.result import Context, Shapes
+from jaxaudit.analyses.shapes.result import Context, Fit, Shapes
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.analyses.shapes.transfer.look import Transfer as Inner
 from jaxaudit.analyses.shapes.transfer.table import TABLE
@@ -122,6 +122,9 @@ class ShapesDomain:
         op = look.op
         if look.fit is None and not any(fact.dims is not None for fact in look.met.values()):
             return
+        if look.fit is not None and op.results and all(value in self.types for value in op.results):
+            # JAX itself made these types, so what met here goes together.
+            look.fit, look.clash = Fit.FITS, ""
         contexts = self.seen.setdefault(op, [])
         if len(contexts) < _MOST_CONTEXTS:
             known = {value: fact for value, fact in zip(op.results, results, strict=False) if fact is not None}
