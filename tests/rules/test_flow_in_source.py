@@ -118,3 +118,23 @@ def test_temporal_differences_are_no_mismatch():
         return jnp.mean((value(w, following) - old) ** 2) + jnp.mean((value(w, obs) - old) ** 2)
     """
     assert findings(code) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        # The divergence is meant to be reversed.
+        "def kl(p, q):\n    return jnp.sum(p * (p - q))\n\ndef f(net, x):\n    p = net(x)\n    q = p + 1\n    return kl(q, p)\n",
+        # Warming up and measuring.
+        "step = jax.jit(lambda x: x + 1)\n\ndef f(x):\n    step(x)\n    for _ in range(9):\n        jnp.dot(x, x)\n",
+        # Each input is scored from the same state.
+        (
+            "def cell(h, x):\n    h = h + x\n    return h, h * 2\n\ndef f(h, xs):\n    out = []\n    for x in xs:\n"
+            "        h_new, y = cell(h, x)\n        out.append(y)\n    return out\n"
+        ),
+        # What is stored is mapped for its effect.
+        "def f(tree):\n    jax.tree.map(lambda x: x.block_until_ready(), tree)\n",
+    ],
+)
+def test_correct_programs_give_no_error(code):
+    assert [one for one in findings(code) if one.startswith("error")] == []

@@ -90,3 +90,43 @@ def test_trees_that_may_fit(second):
 def test_trees_that_cannot_fit(second):
     code = f"def f(x):\n    return jax.tree.map(lambda a, b: a, {{'a': x}}, {second})\n"
     assert rules(code) == ["error tree-structure-mismatch"]
+
+
+def test_a_wrapper_may_make_an_array_hashable():
+    code = """
+    import equinox as eqx
+
+    class Hashed:
+        def __init__(self, x):
+            self.x = x
+
+    class Net(eqx.Module):
+        table: Hashed = eqx.field(static=True)
+
+    def f():
+        return Net(Hashed(jnp.ones(3)))
+    """
+    assert rules(code) == []
+
+
+def test_a_label_may_be_lost():
+    code = """
+    @jax.tree_util.register_pytree_node_class
+    class Layer:
+        def __init__(self, w, label="layer"):
+            self.w, self.label = w, label
+
+        def __repr__(self):
+            return self.label
+
+        def tree_flatten(self):
+            return (self.w,), None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls(*children)
+
+    def f(x):
+        return jax.jit(lambda layer: layer.w)(Layer(x, "first"))
+    """
+    assert rules(code) == ["warning flatten-loses-field"]
