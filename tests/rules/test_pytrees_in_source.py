@@ -130,3 +130,36 @@ def test_a_label_may_be_lost():
         return jax.jit(lambda layer: layer.w)(Layer(x, "first"))
     """
     assert rules(code) == ["warning flatten-loses-field"]
+
+
+def verified(code: str) -> list[str]:
+    report = audit([SourceFile("program.py", HEADER + textwrap.dedent(code))], Config(select=("pytrees",))).report
+    return [one.reason for one in report.verified]
+
+
+def test_gradients_have_the_structure_of_the_parameters():
+    code = """
+    def f(loss, params, x):
+        grads = jax.grad(loss)(params, x)
+        return jax.tree.map(lambda p, g: p - g, params, grads)
+    """
+    assert verified(code) == ["both trees have the structure of the same tree"]
+
+
+def test_leaves_go_back_where_they_were():
+    code = """
+    def f(tree):
+        leaves, treedef = jax.tree.flatten(tree)
+        return jax.tree.unflatten(treedef, [2 * leaf for leaf in leaves])
+    """
+    assert verified(code) == ["the leaves are in the order in which they were flattened"]
+
+
+def test_a_copy_of_the_whole_is_no_part():
+    code = """
+    def f(net, key, x):
+        variables = net.init(key, x)
+        target = jax.tree.map(jnp.copy, variables)
+        return jax.tree.map(lambda t, o: t + o, target, variables["params"])
+    """
+    assert rules(code) == ["error tree-structure-mismatch"]

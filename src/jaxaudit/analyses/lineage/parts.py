@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.lineage.origins import Context, origin
+from jaxaudit.analyses.lineage.origins import Context, same
+from jaxaudit.analyses.lineage.skeletons import skeleton
 from jaxaudit.ir import Op, Value
 
 _DEEPEST = 4
 
 
 def part_of(flow: Flow, part: Value, whole: Value, context: Context) -> str:
-    """Give the key under which one value lies in another, or an empty text.
+    """Give the key under which the structure of one value lies in that of another, or an empty text.
 
     Only keys that are texts count: a row of an array is found by a number.
     """
-    outer = origin(flow, whole, context).value
+    outer = skeleton(flow, whole, context)
+    inner = skeleton(flow, part, context)
     keys = ""
     for _ in range(_DEEPEST):
-        made = origin(flow, part, context).op
-        base, index = _taken(made)
+        base, index = _taken(inner.op)
         if base is None:
             return ""
         keys = f"[{index!r}]{keys}"
-        if origin(flow, base, context).value is outer:
+        inner = skeleton(flow, base, inner.context)
+        if same(flow, inner, outer):
             return keys
-        part = base
     return ""
 
 

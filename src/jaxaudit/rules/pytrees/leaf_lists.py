@@ -25,6 +25,22 @@ def mixed_leaves(flow: Flow, leaves: Value) -> Span | None:
     return None
 
 
+def in_order(flow: Flow, treedef: Value, leaves: Value) -> bool:
+    """Tell whether leaves go back into the structure that they, or what they were computed from, came out of."""
+    flat = flow.maker(treedef)
+    base = None if flat is None else flat.arguments.get("base")
+    made = flow.maker(base) if isinstance(base, Value) else None
+    if flat is None or made is None or made.text("function") != "jax.tree.flatten" or len(flat.results) != 2:
+        return False
+    listed = flat.results[0]
+    items = _comprehension(flow, leaves)
+    if items is None:
+        return leaves is listed
+    inside = items.regions[0].ops
+    first = inside[0] if inside and not any(op.name == "py.test" for op in inside) else None
+    return first is not None and first.name == "py.element" and first.arguments.get("iterable") is listed
+
+
 def joins_single(op: Op) -> bool:
     """Tell whether a function of any number of leaves, mapped over one tree, joins a tuple of its leaf alone."""
     if not op.attrs.get("vararg"):

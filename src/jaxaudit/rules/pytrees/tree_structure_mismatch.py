@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.kinds import is_array
-from jaxaudit.analyses.lineage.origins import Context, contexts, origin
+from jaxaudit.analyses.lineage.origins import Context, contexts, origin, same
 from jaxaudit.analyses.lineage.parts import part_of
+from jaxaudit.analyses.lineage.skeletons import skeleton
 from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.merge import strongest
-from jaxaudit.rules.pytrees.leaf_lists import joins_single, mixed_leaves
+from jaxaudit.rules.pytrees.leaf_lists import in_order, joins_single, mixed_leaves
 from jaxaudit.rules.pytrees.optimised import APPLIES, optimised_trees
 from jaxaudit.rules.pytrees.words import border_of, describe, difference, proved, unknown
 
@@ -139,8 +140,8 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
             made = origin(flow, part, context).op
             steps = () if made is None else (Step(made.span, f"this tree is the entry {keys} of the other"),)
             return _differ(op, f"one tree is the entry `{keys}` of the other, so they differ in structure", steps)
-    if origin(flow, first.value, context).value is origin(flow, other.value, context).value:
-        return proved(TreeStructureMismatch.name, op.span, "it is the same tree twice")
+    if same(flow, skeleton(flow, first.value, context), skeleton(flow, other.value, context)):
+        return proved(TreeStructureMismatch.name, op.span, "both trees have the structure of the same tree")
     return unknown(TreeStructureMismatch.name, op.span, "the structures of the trees are not known")
 
 
@@ -152,13 +153,15 @@ def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
         keys = part_of(flow, pair[0], pair[1], context) or part_of(flow, pair[1], pair[0], context)
         if keys:
             yield _differ(op, f"one tree here is the entry `{keys}` of the tree that the other belongs to", ())
-        elif origin(flow, pair[0], context).value is origin(flow, pair[1], context).value:
+        elif same(flow, skeleton(flow, pair[0], context), skeleton(flow, pair[1], context)):
             yield proved(TreeStructureMismatch.name, op.span, "both trees belong to the same parameters")
 
 
 def _rebuilt(op: Op, flow: Flow) -> Obligation:
-    leaves = op.arguments.get("leaves")
+    leaves, treedef = op.arguments.get("leaves"), op.arguments.get("treedef")
     mixed = mixed_leaves(flow, leaves) if isinstance(leaves, Value) else None
+    if mixed is None and isinstance(leaves, Value) and isinstance(treedef, Value) and in_order(flow, treedef, leaves):
+        return proved(TreeStructureMismatch.name, op.span, "the leaves are in the order in which they were flattened")
     if mixed is None:
         return unknown(TreeStructureMismatch.name, op.span, "the order of the leaves is not known")
     return _differ(
