@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from jaxaudit.ir import Op, Size
+
+if TYPE_CHECKING:
+    from jaxaudit.analyses.dims import Dim
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +23,13 @@ class Label:
 
     kind: str
     """`size`: its size was given by a constant of this name; `declared`: somebody wrote that this is its name; `vmap`
-    or `scan`: this op made it by collecting what its body gave in every turn."""
+    or `scan`: this op made it by collecting what its body gave in every turn; `product`: a reshape made
+    it of several."""
     name: str = ""
     scope: str = ""
     op: Op | None = None
+    factors: tuple[Dim, ...] = ()
+    """Of a `product`: the axes that a reshape made one, in order."""
 
 
 Labels: TypeAlias = frozenset[Label]

@@ -33,7 +33,8 @@ def shape_of(dims: tuple[Dim, ...]) -> str:
 def axis_of(dim: Dim) -> str:
     """Write an axis by its name, else by its size."""
     names = sorted({label.name for label in named(dim.labels)})
-    return names[0] if names else shown(dim)
+    factors = next((label.factors for label in dim.labels if label.kind == "product"), ())
+    return names[0] if names else "*".join(map(axis_of, factors)) or shown(dim)
 
 
 def meeting_step(conflict: Conflict) -> Step:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, constant, differ, product
+from jaxaudit.analyses.regroup import regrouped
 from jaxaudit.analyses.shapes.broadcast import broadcast, equal, shape_text
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number, sequence, shown
@@ -20,13 +21,15 @@ _AUTOMATIC = constant(-1)
 def _reshape(look: Look) -> ShapeFact:
     base = array_like(look.first())
     if look.function in ("ravel", "flatten"):
-        return array(None if base.dims is None else (product(base.dims),), base.dtype, weak=base.weak)
+        flat = None if base.dims is None else regrouped(base.dims, (product(base.dims),))
+        return array(flat, base.dtype, weak=base.weak)
     if look.function != "reshape" or look.has("*", "**"):
         return NOTHING
     wanted = wanted_shape(look)
     if wanted is None:
         return NOTHING
-    return array(_resolved(look, base.dims, wanted), base.dtype, weak=base.weak)
+    made = _resolved(look, base.dims, wanted)
+    return array(made if base.dims is None else regrouped(base.dims, made), base.dtype, weak=base.weak)
 
 
 def wanted_shape(look: Look) -> Dims | None:

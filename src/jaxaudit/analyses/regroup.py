@@ -1,0 +1,96 @@
+"""Reshapes: which axes become one, which are taken apart, and which axis is no longer what its name says.
+
+An axis keeps its identity through a reshape when it keeps its size and what comes after it has as many elements as
+before: its stride. A new axis that has an old one's name but another stride holds something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jaxaudit.analyses.dims import ONE, Dim, product, same
+from jaxaudit.analyses.labels import Label, contradiction, named, related
+
+Dims = tuple[Dim, ...]
+Group = tuple[Dims, tuple[int, ...]]
+
+
+def regrouped(old: Dims, new: Dims) -> Dims:
+    """Give the new axes of a reshape the labels of the old ones they are."""
+    made = list(new)
+    for parts, places in _groups(old, new):
+        if len(places) == 1 and len(parts) == 1 and contradiction(parts[0].labels, new[places[0]].labels) is None:
+            made[places[0]] = new[places[0]].labelled(parts[0].labels)
+        elif len(places) == 1 and len(parts) > 1 and all(map(_is_known, parts)):
+            made[places[0]] = new[places[0]].labelled(frozenset((Label("product", factors=expanded(parts)),)))
+    return tuple(made)
+
+
+def _is_known(dim: Dim) -> bool:
+    return any(named(dim.labels)) or dim.constant is None
+
+
+def expanded(dims: Sequence[Dim]) -> Dims:
+    """Write out the axes that earlier reshapes made one."""
+    made: list[Dim] = []
+    for dim in dims:
+        factors = next((label.factors for label in dim.labels if label.kind == "product"), ())
+        made.extend(factors if factors and same(product(factors), dim) else (dim,))
+    return tuple(made)
+
+
+def _groups(old: Dims, new: Dims) -> Iterator[Group]:
+    """Give the shortest runs of old and new axes that have equal numbers of elements, as far as that can be told."""
+    left = [dim for dim in old if dim != ONE]
+    right = [place for place, dim in enumerate(new) if dim != ONE]
+    while left and right:
+        parts, places = [left.pop(0)], [right.pop(0)]
+        while not same(product(parts), product(new[place] for place in places)):
+            if _is_smaller(product(parts), product(new[place] for place in places)):
+                if not left:
+                    return
+                parts.append(left.pop(0))
+            elif right:
+                places.append(right.pop(0))
+            else:
+                return
+        yield tuple(parts), tuple(places)
+
+
+def _is_smaller(first: Dim, second: Dim) -> bool:
+    if first.constant is not None and second.constant is not None:
+        return first.constant < second.constant
+    return (second % first).constant == 0
+
+
+def displaced(old: Dims, new: Dims) -> tuple[Dim, Dim] | None:
+    """Give an axis that a reshape moves: the old one, and the new one that has its name or symbol; None for none."""
+    before, after = expanded(old), expanded(new)
+    for place, dim in enumerate(after):
+        twins = [at for at, other in enumerate(before) if _is_one(other, dim)]
+        again = [at for at, other in enumerate(after) if _is_one(other, dim)]
+        if len(twins) != 1 or len(again) != 1:
+            continue
+        if _is_other(product(before[twins[0] + 1 :]), product(after[place + 1 :])):
+            return before[twins[0]], dim
+    return None
+
+
+def _is_other(first: Dim, second: Dim) -> bool:
+    """Tell whether two strides are different; one that is the other times an axis is, since axes have many elements."""
+    if not first.known or not second.known or same(first, second):
+        return False
+    return _is_smaller(first, second) or _is_smaller(second, first)
+
+
+def _is_one(old: Dim, new: Dim) -> bool:
+    """Tell whether two axes are one by name, or by a size that is a symbol."""
+    if not same(old, new) or old == ONE:
+        return False
+    return related(old.labels, new.labels) or old.constant is None
+
+
+def kept(old: Dims, new: Dims) -> bool:
+    """Tell whether a reshape has axes whose names can be compared."""
+    after = expanded(new)
+    return any(_is_one(dim, other) for dim in expanded(old) for other in after)

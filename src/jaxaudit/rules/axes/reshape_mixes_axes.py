@@ -1,0 +1,86 @@
+"""The rule `reshape-mixes-axes`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Program
+from jaxaudit.rules.axes.reshapes import Reshape, reshapes
+from jaxaudit.rules.axes.words import shape_of
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.merge import strongest
+
+
+class ReshapeMixesAxes(Rule):
+    """A reshape swaps the sizes of two axes where a transpose was meant.
+
+    ## What it does
+
+    Compares the axes before and after a reshape, by the constants that gave their sizes or by symbols (`b, t =
+    x.shape`). An axis is the same only if as many elements come after it as before.
+
+    ## Why is this bad?
+
+    A reshape does not move data. `(time, batch)` reshaped to `(batch, time)` has the right shape, but each row holds
+    steps of several sequences.
+
+    ## Example
+
+    ```python
+    b, t = x.shape
+    x.reshape(t, b)
+    ```
+
+    ## Use instead
+
+    ```python
+    x.swapaxes(0, 1)
+    ```
+
+    ## When it cannot tell
+
+    When the sizes are plain numbers, or two axes have one name.
+    """
+
+    name = "reshape-mixes-axes"
+    family = "axes"
+    summary = "A reshape is used where a transpose was meant, and mixes two axes."
+    needs = ("shapes",)
+
+    valid = (
+        Example(
+            "import jax.numpy as jnp\n\nT, B = 16, 4\n\ny = jnp.zeros((T, B, 3)).swapaxes(0, 1).reshape(B, T * 3)\n",
+            "transposed first",
+        ),
+        Example(
+            "def heads(x, n):\n    b, t, d = x.shape\n    return x.reshape(b, t, n, d // n)\n", "taken apart in place"
+        ),
+        Example("def f(x):\n    b, t, d = x.shape\n    return x.reshape(b * t, d)\n", "made one in order"),
+    )
+    invalid = (
+        Example("import jax.numpy as jnp\n\nT, B = 16, 4\ny = jnp.zeros((T, B, 3)).reshape(B, T, 3)  #!\n", "by names"),
+        Example("def f(x):\n    b, t, d = x.shape\n    return x.reshape(t, b, d)  #!\n", "by symbols"),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every reshape of axes with names or symbols."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        yield from strongest(_judged(one) for one in reshapes(program, shapes) if not one.unflattens)
+
+
+def _judged(one: Reshape) -> Obligation:
+    rule, span = ReshapeMixesAxes.name, one.op.span
+    if not one.moved:
+        return Obligation(rule, span, Verdict.PROVED, f"the axes of {shape_of(one.new)} keep their order and stride")
+    return Obligation(
+        rule,
+        span,
+        Verdict.VIOLATED,
+        message=f"reshaping {shape_of(one.old)} to {shape_of(one.new)} does not move `{one.moved}`, it mixes axes",
+        current=f"data stays where it is, so the new axis `{one.moved}` runs through other elements than the old one",
+        expected=f"a transpose brings `{one.moved}` to its new place",
+        suggestion="use `swapaxes`, `moveaxis` or `transpose`, then reshape",
+    )
