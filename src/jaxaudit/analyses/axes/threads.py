@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.labels import named
-from jaxaudit.analyses.shapes import Context, Shapes
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of, place_of
 from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.ir import Op, Program
@@ -42,13 +42,12 @@ def threads_of(program: Program, shapes: Shapes) -> tuple[Thread, ...]:
     ways: dict[str, dict[Station, None]] = {}
     sizes: dict[str, str] = {}
     for op in program.walk():
-        for context in shapes.contexts(op)[:1]:
-            for dim, deed in _deeds(op, context):
-                for label in named(dim.labels):
-                    sizes.setdefault(label.name, str(dim))
-                    stations = ways.setdefault(label.name, {})
-                    if len(stations) < _MOST:
-                        stations.setdefault(Station(op.span, deed, _what(op)))
+        for dim, deed in _deeds(op, shapes):
+            for label in named(dim.labels):
+                sizes.setdefault(label.name, str(dim))
+                stations = ways.setdefault(label.name, {})
+                if len(stations) < _MOST:
+                    stations.setdefault(Station(op.span, deed, _what(op)))
     return tuple(Thread(name, sizes[name], tuple(stations)) for name, stations in ways.items())
 
 
@@ -56,24 +55,24 @@ def _what(op: Op) -> str:
     return op.text("function").rpartition(".")[2] or next((value.name for value in op.results if value.name), op.name)
 
 
-def _deeds(op: Op, context: Context) -> Iterator[tuple[Dim, str]]:
-    before = [dim for value in op.operands for dim in context.of(value).dims or ()]
-    after = [dim for value in op.results for dim in context.of(value).dims or ()]
+def _deeds(op: Op, shapes: Shapes) -> Iterator[tuple[Dim, str]]:
+    before = [dim for value in op.operands for dim in shapes.of(value).dims or ()]
+    after = [dim for value in op.results for dim in shapes.of(value).dims or ()]
     if op.name == "vmap" or op.name == "pmap":
-        yield from ((dim, "vmapped") for dim in _taken(op, context, axes_of(op)))
+        yield from ((dim, "vmapped") for dim in _taken(op, shapes, axes_of(op)))
         yield from ((dim, "collected") for dim in after if any(label.op is op for label in dim.labels))
     elif op.name == "scan":
-        yield from ((dim, "scanned") for dim in _taken(op, context, (None,) * carry_count(op)))
+        yield from ((dim, "scanned") for dim in _taken(op, shapes, (None,) * carry_count(op)))
     elif op.name in _LOSES:
         yield from ((dim, _LOSES[op.name]) for dim in before if dim not in after)
     elif op.name in _ENTERS:
         yield from ((dim, "enters") for dim in after if dim not in before)
 
 
-def _taken(op: Op, context: Context, axes: Sequence[object]) -> Iterator[Dim]:
+def _taken(op: Op, shapes: Shapes, axes: Sequence[object]) -> Iterator[Dim]:
     for at, value in enumerate(op.operands):
         axis = axes[at] if at < len(axes) else 0
-        dims = context.of(value).dims
+        dims = shapes.of(value).dims
         place = place_of(axis, len(dims)) if dims is not None and isinstance(axis, int) else None
         if dims is not None and place is not None:
             yield dims[place]

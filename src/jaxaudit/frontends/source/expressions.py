@@ -14,7 +14,7 @@ from jaxaudit.frontends.source.branches import Arm, join, run_arms
 from jaxaudit.frontends.source.folding import fold_binary, fold_compare, fold_unary, truth
 from jaxaudit.frontends.source.structure import argument, materialise
 from jaxaudit.frontends.source.values import NONE, Abstract, Const, Leaf, Library, Ref, Slice, named
-from jaxaudit.ir import Exit, Value
+from jaxaudit.ir import Exit, Size, Value
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ def apply_binary(it: Interpreter, operator: ast.operator, left: Abstract, right:
     """Apply a binary operator to abstract values."""
     folded = fold_binary(it, operator, left, right)
     if folded is not None:
+        _note_sizes(it, operator, left, right, span)
         return folded
     if isinstance(operator, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
         return note_format(it, left.value, known_items(it, right) or (right,), span)
@@ -114,6 +115,13 @@ def apply_binary(it: Interpreter, operator: ast.operator, left: Abstract, right:
     op = "array.dot" if function == "matmul" else "array.map"
     arguments = {"x": argument(it, left, span), "y": argument(it, right, span)}
     return Leaf(it.emit(op, span, arguments, {"function": function, "operator": True}).result)
+
+
+def _note_sizes(it: Interpreter, operator: ast.operator, left: Abstract, right: Abstract, span: Span) -> None:
+    """Note that two named constants are multiplied: whoever does so has an array with both axes in mind."""
+    if isinstance(operator, ast.Mult) and isinstance(left, Const) and isinstance(right, Const):
+        if isinstance(left.value, Size) and isinstance(right.value, Size):
+            it.emit("py.sizes", span, attrs={"left": left.value, "right": right.value}, results=0)
 
 
 def unary(it: Interpreter, node: ast.UnaryOp) -> Abstract:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.axes.budgets import RepeatedLength, repeated_lengths
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, violated
-from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, violated
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.merge import strongest
 
 _PROGRAM = """import jax
@@ -28,6 +30,21 @@ def returns(rewards):
 returns(jnp.zeros((STEPS, ENVS)))
 """
 
+_ROLLOUT = """import jax
+import jax.numpy as jnp
+
+ENVS, STEPS, TOTAL = 8, 64, 4096
+UPDATES = TOTAL // (ENVS * STEPS)
+
+
+def rollout(state):
+    return jax.lax.scan(lambda s, _: (s * 0.9, s), state, None, {length}){mark}
+
+
+for _ in range(UPDATES):
+    rollout(jnp.zeros(ENVS))
+"""
+
 
 class ScannedAxisNotTime(Rule):
     """`scan` steps through another axis than the one its body is written for.
@@ -35,7 +52,9 @@ class ScannedAxisNotTime(Rule):
     ## What it does
 
     In each step the body sees its inputs without their first axis. Where what is left meets an array of another name
-    (the carry, for example), and it is the scanned axis that has this name, the wrong axis is scanned.
+    (the carry, for example), and it is the scanned axis that has this name, the wrong axis is scanned. A scan without
+    inputs that runs as often as its carry has rows is reported where the constant that is multiplied with this number
+    elsewhere becomes the length of nothing.
 
     ## Why is this bad?
 
@@ -64,15 +83,24 @@ class ScannedAxisNotTime(Rule):
     name = "scanned-axis-not-time"
     family = "scan"
     summary = "`scan` steps through another axis than its body expects."
-    needs = ("axes",)
+    needs = ("axes", "shapes")
 
-    valid = (Example(_PROGRAM.format(xs="rewards", mark=""), "step by step"),)
-    invalid = (Example(_PROGRAM.format(xs="rewards.T", mark="  #!"), "env by env"),)
+    valid = (
+        Example(_PROGRAM.format(xs="rewards", mark=""), "step by step"),
+        Example(_ROLLOUT.format(length="STEPS", mark=""), "as many steps as counted on"),
+    )
+    invalid = (
+        Example(_PROGRAM.format(xs="rewards.T", mark="  #!"), "env by env"),
+        Example(_ROLLOUT.format(length="ENVS", mark="  #!"), "as many steps as environments"),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every `scan` over named axes."""
         axes = axes_facts(facts)
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
         found = [_finding(one) for one in axes.caused(Cause.SCANNED)]
+        found.extend(map(_repeated, repeated_lengths(program, shapes)))
         yield from strongest([*agreements(self.name, axes, "scanned"), *found])
 
 
@@ -86,4 +114,18 @@ def _finding(conflict: Conflict) -> Obligation:
         f"`scan` steps through `{scanned}`, but its body is written for steps of `{left}`",
         f"each step sees one of `{left}`, and all of `{scanned}`",
         f"swap the axes so that `{left}` comes first",
+    )
+
+
+def _repeated(one: RepeatedLength) -> Obligation:
+    length, meant = one.length.name, one.meant.name
+    return Obligation(
+        ScannedAxisNotTime.name,
+        one.scan.span,
+        Verdict.VIOLATED,
+        message=f"`scan` runs `{length}` times, the rows of {name_of(one.carried)}; `{meant}` is no length at all",
+        current=f"what is collected has `{length}` times `{length}` elements, and nothing has `{meant}`",
+        expected=f"`scan` runs `{meant}` times",
+        steps=(Step(one.counted.span, f"`{length}` times `{meant}` elements are counted on here"),),
+        suggestion=f"use `{meant}` as the length",
     )

@@ -1,0 +1,75 @@
+"""Sizes that are multiplied with each other, and scans whose length repeats an axis that they carry.
+
+Whoever computes `TOTAL // (NUM_ENVS * NUM_STEPS)` counts elements of an array with both axes. Where the loop that
+collects this array runs `NUM_ENVS` times over a carry of `NUM_ENVS` rows, and `NUM_STEPS` becomes the length of nothing
+at all, the loop was meant to run `NUM_STEPS` times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from jaxaudit.analyses.labels import named
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.regions import carry_count
+from jaxaudit.ir import Op, Program, Size, Value
+
+_NOTES = ("py.sizes", "py.passed", "py.unread", "py.drop", "py.replace")
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedLength:
+    """A scan that runs as often as its carry has rows, while another size was to be its length."""
+
+    scan: Op
+    length: Size
+    meant: Size
+    counted: Op
+    """Where the two are multiplied."""
+    carried: Value
+
+
+def repeated_lengths(program: Program, shapes: Shapes) -> Iterator[RepeatedLength]:
+    """Give the scans without inputs whose length is an axis of their carry and leaves its partner unused."""
+    products = [op for op in program.walk() if op.name == "py.sizes"]
+    if not products:
+        return
+    used = {(size.name, size.scope) for op in program.walk() if op.name not in _NOTES for size in _sizes_of(op)}
+    for op in program.walk():
+        length = op.attrs.get("length") if op.name == "scan" and len(op.operands) == carry_count(op) else None
+        carried = _carried(op, length, shapes) if isinstance(length, Size) else None
+        if not isinstance(length, Size) or carried is None:
+            continue
+        for product in products:
+            meant = _partner(product, length)
+            if meant is not None and (meant.name, meant.scope) not in used:
+                yield RepeatedLength(op, length, meant, product, carried)
+
+
+def _sizes_of(op: Op) -> Iterator[Size]:
+    pending: list[object] = [*op.arguments.values(), *op.attrs.values()]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Size):
+            yield one
+        elif isinstance(one, tuple):
+            pending.extend(one)
+        elif isinstance(one, Mapping):
+            pending.extend(one.values())
+
+
+def _carried(op: Op, length: Size, shapes: Shapes) -> Value | None:
+    for value in op.operands:
+        for dim in shapes.of(value).dims or ():
+            if any((label.name, label.scope) == (length.name, length.scope) for label in named(dim.labels)):
+                return value
+    return None
+
+
+def _partner(product: Op, size: Size) -> Size | None:
+    left, right = product.attrs.get("left"), product.attrs.get("right")
+    if not isinstance(left, Size) or not isinstance(right, Size) or left.scope != right.scope:
+        return None
+    names = {left.name: right, right.name: left}
+    return names.get(size.name) if left.scope == size.scope and left.name != right.name else None
