@@ -26,7 +26,7 @@ class AxisConflict(Rule):
 
     Compares the sizes of the axes that meet wherever arrays are combined: arithmetic, matrix products, `einsum`,
     `concatenate` and `stack`, `reshape`, reductions over an axis that is not there. Sizes may be symbols:
-    `x[1:] + x` is a conflict for every `x`.
+    `x[1:] + x` is a conflict for every `x`. An op counts as an obligation where the shape of one operand is known.
 
     ## Why is this bad?
 

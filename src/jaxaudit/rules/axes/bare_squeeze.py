@@ -63,34 +63,60 @@ class BareSqueeze(Rule):
             """,
             "the batch may hold one example",
         ),
+        Example(
+            """
+            import flax.linen as nn
+            import jax.numpy as jnp
+
+            class Critic(nn.Module):
+                @nn.compact
+                def __call__(self, obs):
+                    return jnp.squeeze(nn.Dense(1)(obs))  #?
+            """,
+            "the output of a layer",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every `squeeze` without an axis."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        bare = (op for op in program.walk() if op.name == "array.squeeze" and _is_bare(op))
-        yield from strongest(_judge(op, context) for op in bare for context in shapes.contexts(op) or (None,))
+        bare = [op for op in program.walk() if op.name == "array.squeeze" and _is_bare(op)]
+        made = {value for op in program.walk() if bare and _is_layer(op) for value in op.results}
+        for op in bare:
+            contexts = shapes.contexts(op) or (None,)
+            yield from strongest(_judge(op, context, made.issuperset(op.operands)) for context in contexts)
+
+
+def _is_layer(op: Op) -> bool:
+    """Tell whether an op is the call of a layer: what it gives has a batch in front and its features last."""
+    callee = op.text("function") or op.text("callee")
+    return callee.endswith(".__call__") and "." in callee.removesuffix(".__call__")
 
 
 def _is_bare(op: Op) -> bool:
     return not {"axis", "dimensions", "*", "**"} & set(op.arguments) and "dimensions" not in op.attrs
 
 
-def _judge(op: Op, context: Context | None) -> Obligation:
+def _judge(op: Op, context: Context | None, layered: bool) -> Obligation:
     fact = None if context is None else context.of(next(iter(op.arguments.values()), None))
     if fact is None or fact.dims is None:
+        if layered:
+            return _fragile(op, "the output of a layer", last=True)
         return Obligation(BareSqueeze.name, op.span, Verdict.UNKNOWN, "nothing is known of the array's shape")
     if all(dim.constant is not None or differ(dim, ONE) for dim in fact.dims):
         reason = f"the shape is {shape_text(fact.dims)} here, so it is clear which axes go"
         return Obligation(BareSqueeze.name, op.span, Verdict.PROVED, reason)
-    last = fact.dims[-1] == ONE
+    return _fragile(op, shape_text(fact.dims), last=fact.dims[-1] == ONE)
+
+
+def _fragile(op: Op, what: str, *, last: bool) -> Obligation:
     return Obligation(
         BareSqueeze.name,
         op.span,
         Verdict.VIOLATED,
         severity=Severity.WARNING,
-        message=f"`squeeze()` of {shape_text(fact.dims)} drops every axis that happens to have size 1",
+        message=f"`squeeze()` of {what} drops every axis that happens to have size 1",
         current="the rank of the result depends on the sizes: a batch of one loses its axis",
         expected="only the axis that is meant goes",
         suggestion="name the axis: `squeeze(axis=-1)`" if last else "name the axis",

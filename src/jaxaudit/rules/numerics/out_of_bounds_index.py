@@ -12,6 +12,7 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.numerics.padding import padded_reads
 
 _READS = ("py.item", "array.at", "array.scatter")
 
@@ -22,7 +23,8 @@ class OutOfBoundsIndex(Rule):
     ## What it does
 
     Compares indices that are numbers with the size of the axis they index: constants, and sizes such as `x.shape[0]`
-    with something added.
+    with something added. Index arrays whose missing entries are -1 (the code itself asks `index >= 0`) must not be
+    mixed into a result without a mask.
 
     ## Why is this bad?
 
@@ -62,6 +64,17 @@ class OutOfBoundsIndex(Rule):
             """,
             "within the array",
         ),
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def average(features, neighbours):
+                present = neighbours >= 0
+                gathered = jnp.where(present[:, :, None], features[neighbours], 0.0)
+                return gathered.sum(axis=1) / present.sum(axis=1, keepdims=True)
+            """,
+            "padding is masked",
+        ),
     )
     invalid = (
         Example(
@@ -84,6 +97,17 @@ class OutOfBoundsIndex(Rule):
             """,
             "one too far",
         ),
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def average(features, neighbours):
+                degree = jnp.sum(neighbours >= 0, axis=1, keepdims=True)
+                gathered = features[neighbours]  #!
+                return gathered.sum(axis=1) / degree
+            """,
+            "padding is averaged in",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -93,6 +117,7 @@ class OutOfBoundsIndex(Rule):
         for op in program.walk():
             if op.name in _READS:
                 yield from strongest(one for context in shapes.contexts(op) for one in _judge(op, context))
+        yield from strongest(padded_reads(self.name, program))
 
 
 def _judge(op: Op, context: Context) -> Iterator[Obligation]:

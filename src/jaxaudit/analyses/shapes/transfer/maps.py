@@ -64,9 +64,10 @@ def fitted(look: Look, given: Sequence[ShapeFact]) -> Dims | None:
     """Broadcast operands and say whether they go together."""
     shapes = [fact.dims for fact in given]
     dims, fit = broadcast(shapes)
-    if len(given) > 1:
-        texts = " and ".join(shape_text(shape) for shape in shapes if shape != ())
-        look.judge(fit, texts)
+    # A number goes with everything, and where no shape is known there is nothing to compare.
+    met = [shape for shape in shapes if shape != ()]
+    if len(met) > 1 and any(shape is not None for shape in met):
+        look.judge(fit, " and ".join(map(shape_text, met)))
     return dims
 
 

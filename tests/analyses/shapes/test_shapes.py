@@ -1,0 +1,154 @@
+"""What the shapes domain knows: sizes as symbols, one context a caller, branches that sizes decide."""
+
+import textwrap
+
+import pytest
+
+from jaxaudit.analyses.dims import UNKNOWN, constant, variable
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.facts import NOTHING, array, integer, join, sequence, shown
+from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.analyses.shapes.transfer.library import _WIDTHS
+from jaxaudit.analyses.shapes.transfer.table import TABLE
+from jaxaudit.analyses.solve import solve
+from jaxaudit.frontends.base import SourceFile
+from jaxaudit.frontends.source.api.lookup import lookup
+from jaxaudit.frontends.source.read import read_source
+from jaxaudit.ir import ArrayType, Op, Program, Region, Root, Value
+from jaxaudit.ir.ops import VOCABULARY
+from jaxaudit.spans import Span
+
+SPAN = Span("example.py", 1, 0, 1, 1)
+NOT_MODELLED = {"array.at"}
+"""Ops on arrays that give values nothing is known of."""
+
+
+def solved(code: str) -> tuple[Program, Shapes]:
+    file = SourceFile("example.py", textwrap.dedent(code))
+    program = read_source([file], lambda path: file if path == "example.py" else None).program
+    shapes = solve(program, {"shapes"}).of("shapes")
+    assert isinstance(shapes, Shapes)
+    return program, shapes
+
+
+def shape_of(code: str, name: str = "result") -> str:
+    program, shapes = solved(code)
+    facts = [shapes.of(value) for op in program.walk() for value in op.results if value.name == name]
+    dims = facts[-1].dims
+    return "?" if dims is None else ", ".join(map(shown, dims))
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("jnp.zeros((rows, columns + 1))", "x.shape[0], x.shape[1] + 1"),
+        ("x.reshape(rows * columns, -1)", "x.shape[0]*x.shape[1], 1"),
+        ("x[:, None] + jnp.ones(columns)", "x.shape[0], 1, x.shape[1]"),
+        ("x[1:-1]", "x.shape[0] - 2, x.shape[1]"),
+        ("jnp.concatenate([x, x])", "2*x.shape[0], x.shape[1]"),
+        ("x.T @ x", "x.shape[1], x.shape[1]"),
+        ("jnp.zeros(config['WIDTH'] * 2 if False else (config['WIDTH'], n))", "config['WIDTH'], n"),
+        ("jax.vmap(lambda row: row.sum())(x)", "x.shape[0]"),
+        ("jnp.stack([x[i] for i in range(n)])", "?, x.shape[1]"),
+    ],
+)
+def test_sizes_are_symbols(expression, expected):
+    code = f"""
+        import jax, jax.numpy as jnp
+
+        def f(x, n, config):
+            rows, columns = x.shape
+            result = {expression}
+            return jnp.copy(result)
+        """
+    assert shape_of(code) in (expected, expected.replace("?", "?.shape[0]"), expected.replace("?", "result.shape[0]"))
+
+
+def test_a_function_is_solved_for_each_caller():
+    program, shapes = solved(
+        """
+        import jax.numpy as jnp
+
+        def double(x):
+            return x + x
+
+        a = double(jnp.ones(3))
+        b = double(jnp.ones((4, 5)))
+        """
+    )
+    add = next(op for op in program.walk() if op.text("function") == "add")
+    assert [str(context.of(add.operands[0])) for context in shapes.contexts(add)] == ["float32[3]", "float32[4, 5]"]
+    assert shapes.of(add.results[0]).dims is None
+    assert all(context.fit is Fit.FITS for context in shapes.contexts(add))
+
+
+def test_code_that_the_rank_rules_out_is_not_judged():
+    program, shapes = solved(
+        """
+        import jax.numpy as jnp
+
+        def last(x):
+            if x.ndim == 1:
+                return x[-1]
+            return x[:, -1]
+
+        last(jnp.ones(3))
+        """
+    )
+    assert not [context for op in program.walk() for context in shapes.contexts(op) if context.clash]
+
+
+def test_what_a_callee_makes_up_is_new_at_every_call():
+    program, shapes = solved(
+        """
+        import jax.numpy as jnp
+        from somewhere import load
+
+        def data(path):
+            return jnp.zeros(load(path).shape[0])
+
+        a = data("a")
+        b = data("b")[1:]
+        c = a + b
+        """
+    )
+    add = next(op for op in program.walk() if op.text("function") == "add")
+    assert [context.fit for context in shapes.contexts(add)] == [Fit.OPEN]
+
+
+def test_exact_types_win():
+    value = Value(1, SPAN, "x")
+    made = Value(2, SPAN)
+    region = Region("root", "f", SPAN, (value,))
+    region.ops.append(Op("array.map", (value,), (made,), SPAN, {}, {"function": "exp"}))
+    types = {value: ArrayType((3,), "float32"), made: ArrayType((3,), "float16")}
+    program = Program((Root("f", "example.py", region),), "jaxpr", {}, types)
+    shapes = solve(program, {"shapes"}).of("shapes")
+    assert isinstance(shapes, Shapes)
+    assert str(shapes.of(made)) == "float16[3]"
+
+
+def test_joining_keeps_what_both_say():
+    n = variable("n")
+    first, second = array((constant(3), n), "float32"), array((constant(4), n), "float32")
+    assert join(first, second) == array((UNKNOWN, n), "float32")
+    assert join(first, first) is first
+    assert join(first, array((n,), "float32")) == NOTHING
+    assert join(sequence((integer(n), first)), sequence((integer(n), second))).items == (
+        integer(n),
+        array((UNKNOWN, n), "float32"),
+    )
+
+
+def test_every_op_on_arrays_has_a_transfer_function():
+    ops = {name for name in VOCABULARY if name.startswith("array.")}
+    assert ops - set(TABLE) == NOT_MODELLED
+    assert set(TABLE) <= set(VOCABULARY)
+
+
+@pytest.mark.parametrize("layer", _WIDTHS)
+def test_every_layer_names_a_parameter_of_its_row(layer):
+    row = lookup(layer)
+    assert row is not None
+    assert _WIDTHS[layer] in row.params
+    assert lookup(f"{layer}.__call__") is not None
