@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from jaxaudit.ir import Op
 
 STAGES = frozenset("jit pmap shard_map scan map fori while cond associative_scan checkpoint abstract".split())
@@ -14,40 +16,57 @@ COMPILE_TIME = "compile time"
 """The construct of a block that runs at once even inside staged code."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Level:
+    op: Op | None
+    stage: Op | None
+    tracer: Op | None
+
+
 class Context:
     """The ops whose regions are being solved, outermost first."""
 
     def __init__(self) -> None:
-        self.stack: list[Op] = []
+        self._levels = [_Level(None, None, None)]
+
+    def is_open(self, op: Op) -> bool:
+        """Tell whether a region of this very op is being solved."""
+        return self._levels[-1].op is op
 
     def enter(self, op: Op) -> None:
         """Note that a region of an op is about to be solved; further regions and turns of it change nothing."""
-        if not self.stack or self.stack[-1] is not op:
-            self.stack.append(op)
+        outer = self._levels[-1]
+        if outer.op is op:
+            return
+        if op.name == "callback" or op.attrs.get("construct") == COMPILE_TIME:
+            self._levels.append(_Level(op, None, None))
+            return
+        stage = op if op.name in STAGES else outer.stage
+        self._levels.append(_Level(op, stage, op if op.name in TRACERS else outer.tracer))
 
     def leave(self, op: Op) -> None:
         """Note that all regions of an op are solved."""
-        if self.stack and self.stack[-1] is op:
-            self.stack.pop()
-
-    def innermost(self, names: frozenset[str]) -> Op | None:
-        """Give the nearest op of some kind, unless something in between runs its code at once."""
-        for op in reversed(self.stack):
-            if op.name in names:
-                return op
-            if op.name == "callback" or op.attrs.get("construct") == COMPILE_TIME:
-                return None
-        return None
+        if self._levels[-1].op is op:
+            self._levels.pop()
 
     @property
     def stage(self) -> Op | None:
         """The innermost transformation that stages everything inside it."""
-        return self.innermost(STAGES)
+        return self._levels[-1].stage
 
     @property
     def tracer(self) -> Op | None:
         """The innermost transformation that traces at all."""
-        return self.innermost(TRACERS)
+        return self._levels[-1].tracer
+
+    @property
+    def loop(self) -> Op | None:
+        """The innermost Python loop."""
+        return next((op for op in reversed(self.ops()) if op.name in ("py.loop", "py.while")), None)
+
+    def ops(self) -> tuple[Op, ...]:
+        """Give the ops that hold what is being solved, outermost first."""
+        return tuple(level.op for level in self._levels if level.op is not None)
 
     def key(self) -> tuple[bool, bool]:
         """Give what decides how a body behaves, besides the facts of its parameters."""

@@ -207,7 +207,7 @@ class TransferTable:
 
     def _of_this_turn(self, value: Value) -> bool:
         """Tell whether the innermost Python loop computes a value anew in each turn."""
-        loop = next((op for op in reversed(self.context.stack) if op.name in ("py.loop", "py.while")), None)
+        loop = self.context.loop
         mark = None if loop is None else loop.attrs.get("entered")
         return isinstance(mark, tuple) and value.id > mark[0]
 

@@ -1,0 +1,83 @@
+"""The visits of ops that rules judge, collected while the domain is solved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from jaxaudit.analyses.domain import Read
+from jaxaudit.analyses.tracing.context import Context
+from jaxaudit.analyses.tracing.facts import UNKNOWN, Trace, TracingFacts, Visit
+from jaxaudit.ir import Op, Region, Value
+
+_ANYWHERE = frozenset("jit pmap scan py.set_item array.create array.join array.reduce".split())
+"""Ops that rules judge wherever they run."""
+
+_TRACED_CODE = frozenset(
+    """py.test py.element py.call_library py.to_python py.format py.print py.item py.loop py.append py.store_attr
+    py.store_global py.store_nonlocal array.numpy array.order array.select array.reshape array.expand
+    key.draw""".split()
+)
+"""Ops that rules judge in code that a transformation traces."""
+
+_TYPE_TESTS = frozenset(
+    """builtins.hasattr builtins.callable builtins.type jax.numpy.isscalar numpy.isscalar equinox.is_array
+    equinox.is_inexact_array equinox.is_array_like jax.core.is_concrete""".split()
+)
+
+
+class Visits:
+    """Notes each op in each context, and what makes the facts about it doubtful."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self._known: dict[str, dict[tuple[object, ...], Visit]] = {}
+        self._tested: set[Value] = set()
+        self._switches: set[Value] = set()
+
+    def note(self, op: Op, read: Read[Trace]) -> None:
+        """Note an op with the facts of its operands."""
+        name = op.name
+        if name == "py.global" or (name == "py.operator" and not self._switches.isdisjoint(op.operands)):
+            self._switches.update(op.results)
+        if _tests_type(op):
+            self._tested.update(op.operands)
+        if name in _ANYWHERE or (name in _TRACED_CODE and self.context.tracer is not None):
+            self.keep(name, op, {value: read(value) for value in op.operands})
+
+    def keep(self, name: str, op: Op, facts: Mapping[Value, Trace]) -> None:
+        """Note an op under a name, once for equal facts and surroundings."""
+        context = self.context
+        place = (op, tuple(facts.values()), context.stage, context.tracer)
+        known = self._known.setdefault(name, {})
+        if place not in known:
+            known[place] = Visit(op, facts, context.stage, context.tracer, context.ops())
+
+    def called(self, op: Op, region: Region) -> None:
+        """Let a type that is asked for on one side of a call count on the other."""
+        if self._tested:
+            for value, param in zip(op.operands, region.params, strict=False):
+                if value in self._tested or param in self._tested:
+                    self._tested.update((value, param))
+
+    def facts(self) -> TracingFacts:
+        """Give all visits; code that asks for a value's type takes another path for tracers, so doubt such values."""
+        return TracingFacts({name: tuple(map(self._doubted, known.values())) for name, known in self._known.items()})
+
+    def _doubted(self, visit: Visit) -> Visit:
+        if self._guarded(visit):
+            return replace(visit, facts=dict.fromkeys(visit.facts, UNKNOWN))
+        if self._tested.isdisjoint(visit.facts):
+            return visit
+        facts = {value: UNKNOWN if value in self._tested else fact for value, fact in visit.facts.items()}
+        return replace(visit, facts=facts)
+
+    def _guarded(self, visit: Visit) -> bool:
+        """Tell whether a global switch decides if the op runs at all: with it, nothing may be traced."""
+        return any(op.name == "py.branch" and not self._switches.isdisjoint(op.operands) for op in visit.stack)
+
+
+def _tests_type(op: Op) -> bool:
+    if op.name == "py.operator":
+        return op.text("operator") == "isinstance"
+    return op.name in ("py.call_library", "array.shape") and op.text("function") in _TYPE_TESTS
