@@ -124,7 +124,8 @@ def _letters(look: Look, part: str, fact: ShapeFact, sizes: dict[str, Dim]) -> b
         old = sizes.get(letter, ONE)
         dim, fit = meet(old, size)
         look.judge(fit, f"axis `{letter}` has size {old} and {size}")
-        sizes[letter] = dim if old != ONE or letter not in sizes else size
+        # Two unknown sizes of one letter must be equal, so either of them will do.
+        sizes[letter] = dim if dim.known else old if old.known else size
     return True
 
 

@@ -97,7 +97,11 @@ def _call(look: Look) -> ShapeFact:
 
 
 def _draw(look: Look) -> ShapeFact:
-    return _normalised(look) if look.op.text("function") in _SAME_SHAPE else draw(look)
+    """Give what is drawn from a key: numbers, a new layer, or a layer's input with noise."""
+    name = look.op.text("function")
+    if name in _WIDTHS:
+        return _made(look)
+    return _normalised(look) if name in _SAME_SHAPE else draw(look)
 
 
 TABLE: Mapping[str, Transfer] = {"py.call_library": single(_call), "key.draw": single(_draw)}
