@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.dims import ONE, same
 from jaxaudit.analyses.paths import Places
@@ -19,20 +19,32 @@ _MOST_STEPS = 40
 
 def columns_met(rule: str, program: Program, shapes: Shapes) -> Iterator[Obligation]:
     """Give every place where a column that a layer made is combined with a row as long as it."""
-    pairs = [pair for op in program.walk() if op.name in _MEETS for pair in _pairs(op, shapes)]
+    stretched = {op.results[0]: op for op in program.walk() if op.name == "array.expand" and "api" in op.attrs}
+    pairs = [pair for op in program.walk() if op.name in _MEETS for pair in _pairs(op, shapes, stretched)]
     places = Places.of(program) if pairs else None
-    for op, column, row, context in pairs:
-        origin = None if places is None else _origin(places, column)
+    for op, value, column, row in pairs:
+        origin = None if places is None else _origin(places, value)
         if origin is not None:
-            yield _finding(rule, op, origin, context.of(column), context.of(row))
+            yield _finding(rule, op, origin, column, row)
 
 
-def _pairs(op: Op, shapes: Shapes) -> Iterator[tuple[Op, Value, Value, Context]]:
+def _pairs(op: Op, shapes: Shapes, stretched: Mapping[Value, Op]) -> Iterator[tuple[Op, Value, ShapeFact, ShapeFact]]:
     for context in shapes.contexts(op):
-        for column in op.operands:
-            for row in op.operands:
-                if _is_column_of(context.of(column), context.of(row)):
-                    yield op, column, row, context
+        given = [_as_written(op, value, context, shapes, stretched) for value in op.operands]
+        for value, column in given:
+            for _, row in given:
+                if _is_column_of(column, row):
+                    yield op, value, column, row
+
+
+def _as_written(
+    op: Op, value: Value, context: Context, shapes: Shapes, stretched: Mapping[Value, Op]
+) -> tuple[Value, ShapeFact]:
+    """Give an operand before broadcasting; a jaxpr stretches operands by ops of their own, under the same name."""
+    maker = stretched.get(value)
+    if maker is None or not maker.operands or (maker.span, maker.text("api")) != (op.span, op.text("api")):
+        return value, context.of(value)
+    return maker.operands[0], shapes.of(maker.operands[0])
 
 
 def _is_column_of(column: ShapeFact, row: ShapeFact) -> bool:
