@@ -163,3 +163,14 @@ def test_a_copy_of_the_whole_is_no_part():
         return jax.tree.map(lambda t, o: t + o, target, variables["params"])
     """
     assert rules(code) == ["error tree-structure-mismatch"]
+
+
+def test_a_module_that_is_not_differentiated_may_hold_functions():
+    code = """
+    import equinox as eqx
+
+    def f(key, x):
+        model = eqx.nn.MLP(2, 2, 8, 1, key=key)
+        return jax.grad(lambda x, model: model(x).sum())(x, model)
+    """
+    assert rules(code) == []

@@ -25,9 +25,9 @@ class ArrayInStaticField(Rule):
 
     ## Why is this bad?
 
-    Structure is compared with `==` and hashed. Arrays can do neither: `jit` raises, and so does `tree.map` over two
-    such objects. Where it happens to pass, the array is invisible to gradients, `vmap` and devices, and each new one
-    compiles the function again.
+    Structure is compared with `==`, and the truth of a comparison of arrays is ambiguous: the second call of a compiled
+    function raises, and so does `tree.map` over two such objects. Until then the array is invisible to gradients,
+    `vmap` and devices.
 
     ## Example
 
@@ -94,7 +94,7 @@ def _judge(note: Op, flow: Flow) -> Obligation:
         span,
         Verdict.VIOLATED,
         message=f"`{field}` of `{name}` is structure to JAX, but holds an array",
-        current="arrays in the structure cannot be compared or hashed: `jit` and `tree.map` over two of them raise",
+        current="arrays cannot be compared as structure is: a second call of `jit`, or `tree.map` over two, raises",
         expected=f"`{field}` is a leaf, like the other arrays of `{name}`",
         steps=(Step(note.span, f"a `{name}` is made here with an array in `{field}`"),),
         suggestion=f"make `{field}` a child (data field) of the pytree",

@@ -10,10 +10,8 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.merge import strongest
-from jaxaudit.rules.pytrees.words import border_of, nodes, proved, traced
+from jaxaudit.rules.pytrees.words import border_of, crossing, nodes, proved
 
-_PLAIN = frozenset(("jax.jit", "jax.grad", "jax.value_and_grad", "jax.checkpoint"))
-_LOOPS = frozenset(("scan", "fori", "while"))
 _HOLDS_FUNCTION = frozenset(("equinox.nn.MLP", "equinox.nn.Lambda"))
 """Modules with a function among their leaves."""
 
@@ -99,11 +97,9 @@ class ModuleStateMishandled(Rule):
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
     border = border_of(op)
-    if border is not None and op.name in _LOOPS:
-        yield from (_crossing(op, "the carry", node) for node in nodes(border.trees[0]) if _is_module(node))
-    elif border is not None and op.text("spelling") in _PLAIN:
-        for name, tree in traced(op, border):
-            yield from (_crossing(op, f"`{name}`", node) for node in nodes(tree) if _is_module(node))
+    if border is not None:
+        for name, tree in crossing(op, border):
+            yield from (_crossing(op, name, node) for node in nodes(tree) if _is_module(node))
     elif op.name == "py.unread" and not op.text("name").startswith("_"):
         state = _updated_state(op, flow)
         if state is not None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.ir.trees import Border, Tree
+from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.merge import strongest
-from jaxaudit.rules.pytrees.words import border_of, nodes, proved, traced, unknown
-
-_CHECKS_ALL = frozenset(("jax.jit", "jax.checkpoint"))
-_LOOPS = frozenset(("scan", "fori", "while"))
+from jaxaudit.rules.pytrees.words import border_of, crossing, nodes, proved, unknown
 
 
 class UnregisteredClass(Rule):
@@ -98,37 +95,10 @@ def _judge(op: Op) -> Iterator[Obligation]:
     border = border_of(op)
     if border is None:
         return
-    for name, tree in _crossing(op, border):
+    for name, tree in crossing(op, border):
         for node in nodes(tree):
             if node.kind in ("object", "outside"):
                 yield _verdict(op, name, node)
-
-
-def _crossing(op: Op, border: Border) -> Iterator[tuple[str, Tree]]:
-    """Give what must consist of arrays: all that is traced, mapped, differentiated or carried."""
-    if op.name in _LOOPS:
-        yield from (("the carry", tree) for tree in border.trees[:1])
-        yield from (("the scanned values", tree) for tree in border.trees[1:2])
-    elif op.text("spelling") in _CHECKS_ALL:
-        yield from traced(op, border)
-    elif op.text("spelling") in ("jax.vmap", "jax.pmap", "jax.grad", "jax.value_and_grad"):
-        wanted = _positions(op)
-        yield from (
-            (border.name(at), tree) for at, tree in enumerate(border.positional) if wanted is None or at in wanted
-        )
-
-
-def _positions(op: Op) -> set[int] | None:
-    """Give the positions that are mapped or differentiated; None for all. Others may hold any object."""
-    options = op.attrs.get("options")
-    options = options if isinstance(options, Mapping) else {}
-    if op.name == "grad":
-        argnums = options.get("argnums", 0)
-        return {one for one in (argnums if isinstance(argnums, tuple) else (argnums,)) if isinstance(one, int)}
-    axes = options.get("in_axes", 0)
-    if isinstance(axes, tuple):
-        return {at for at, axis in enumerate(axes) if isinstance(axis, int)}
-    return None if isinstance(axes, int) else set()
 
 
 def _verdict(op: Op, name: str, node: Tree) -> Obligation:
@@ -138,14 +108,14 @@ def _verdict(op: Op, name: str, node: Tree) -> Obligation:
     if node.registered != "no":
         return unknown(UnregisteredClass.name, op.span, node.registered)
     if node.kind == "outside":
-        reason = f"`{name}` may be of a registered subclass of `{node.name}`"
+        reason = f"{name} may be of a registered subclass of `{node.name}`"
         return unknown(UnregisteredClass.name, op.span, reason)
     return Obligation(
         UnregisteredClass.name,
         op.span,
         Verdict.VIOLATED,
         message=f"`{node.name}` is no pytree, so it cannot cross into `{what}`",
-        current=f"`{name}` holds an instance of `{node.name}`, which JAX takes for a leaf; that raises TypeError",
+        current=f"{name} holds an instance of `{node.name}`, which JAX takes for a leaf; that raises TypeError",
         expected=f"`{node.name}` is registered as a pytree, or the argument is static",
         steps=(Step(node.where, f"`{node.name}` is not registered here or anywhere else"),),
         suggestion=f"register `{node.name}` (`jax.tree_util.register_dataclass`), or make it a NamedTuple",

@@ -9,6 +9,8 @@ from jaxaudit.ir.trees import CONTAINERS, Border, Tree
 from jaxaudit.rules.base import Obligation, Verdict
 from jaxaudit.spans import Span
 
+_CHECKS_ALL = frozenset(("jax.jit", "jax.checkpoint"))
+_LOOPS = frozenset(("scan", "fori", "while"))
 _WORDS = {"tuple": "a tuple", "list": "a list", "dict": "a dict", "none": "None", "number": "a number"}
 
 
@@ -23,6 +25,38 @@ def is_called(op: Op) -> bool:
     return op.span != op.regions[0].span
 
 
+def crossing(op: Op, border: Border) -> Iterator[tuple[str, Tree]]:
+    """Give by name what must consist of arrays: all that is traced, mapped, differentiated or carried."""
+    if op.name in _LOOPS:
+        yield from (("the carry", tree) for tree in border.trees[:1])
+        yield from (("the scanned values", tree) for tree in border.trees[1:2])
+    elif op.text("spelling") in _CHECKS_ALL:
+        yield from traced(op, border)
+    elif op.text("spelling") in ("jax.vmap", "jax.pmap", "jax.grad", "jax.value_and_grad"):
+        wanted = _positions(op)
+        for at, tree in enumerate(border.positional):
+            if wanted is None or at in wanted:
+                yield _argument(border, at), tree
+
+
+def _argument(border: Border, position: int) -> str:
+    name = border.name(position)
+    return f"`{name}`" if name else f"argument {position + 1}"
+
+
+def _positions(op: Op) -> set[int] | None:
+    """Give the positions that are mapped or differentiated; None for all. Others may hold any object."""
+    options = op.attrs.get("options")
+    options = options if isinstance(options, Mapping) else {}
+    if op.name == "grad":
+        argnums = options.get("argnums", 0)
+        return {one for one in (argnums if isinstance(argnums, tuple) else (argnums,)) if isinstance(one, int)}
+    axes = options.get("in_axes", 0)
+    if isinstance(axes, tuple):
+        return {at for at, axis in enumerate(axes) if isinstance(axis, int)}
+    return None if isinstance(axes, int) else set()
+
+
 def traced(op: Op, border: Border) -> Iterator[tuple[str, Tree]]:
     """Give the arguments that are traced, by name: those declared static are left out."""
     options = op.attrs.get("options")
@@ -34,7 +68,7 @@ def traced(op: Op, border: Border) -> Iterator[tuple[str, Tree]]:
         name = border.name(position)
         if position in numbers or position - len(border.params) in numbers or name in names:
             continue
-        yield name or f"argument {position + 1}", tree
+        yield _argument(border, position), tree
 
 
 def _chosen(option: object) -> set[object] | None:
