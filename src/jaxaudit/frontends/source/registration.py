@@ -134,6 +134,8 @@ def _registrations(node: ast.ClassDef, tree: ast.Module) -> Iterator[ast.Call]:
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Call) and "register_dataclass" in _last(decorator):
             yield decorator
+    if node.name not in registered_names(tree):
+        return
     for one in ast.walk(tree):
         if isinstance(one, ast.Call) and _last(one.func).startswith("register_") and one.args:
             if _last(one.args[0]) == node.name:

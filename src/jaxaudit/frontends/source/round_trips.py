@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from jaxaudit.frontends.source.registration import registered_names
+
 _LABELS = frozenset(("__init__", "__repr__", "__str__"))
 
 
@@ -61,6 +63,8 @@ def _functions(node: ast.ClassDef, tree: ast.Module) -> tuple[ast.FunctionDef, a
     own = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
     if "tree_flatten" in own and "tree_unflatten" in own:
         return own["tree_flatten"], own["tree_unflatten"]
+    if node.name not in registered_names(tree):
+        return None
     outer = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
     for call in ast.walk(tree):
         match call:
