@@ -9,7 +9,7 @@ from jaxaudit.analyses.shapes.dtypes import inexact, named_dtype, promote
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array
 from jaxaudit.analyses.shapes.literals import array_like
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
-from jaxaudit.analyses.shapes.transfer.python import arithmetic, negated
+from jaxaudit.analyses.shapes.transfer.numbers import arithmetic, negated
 
 _TRUTH = frozenset(
     "equal not_equal less less_equal greater greater_equal eq ne lt le gt ge isnan isinf isfinite is_finite isclose "

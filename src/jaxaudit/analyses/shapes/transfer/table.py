@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jaxaudit.analyses.shapes.transfer import convolve, create, dot, index, keys, layout, library, maps, python, reduce
+from jaxaudit.analyses.shapes.transfer import (
+    convolve,
+    create,
+    dot,
+    index,
+    keys,
+    layout,
+    library,
+    maps,
+    pieces,
+    python,
+    reduce,
+)
 from jaxaudit.analyses.shapes.transfer.look import Transfer
 
 TABLE: Mapping[str, Transfer] = {
@@ -13,6 +25,7 @@ TABLE: Mapping[str, Transfer] = {
     **maps.TABLE,
     **reduce.TABLE,
     **layout.TABLE,
+    **pieces.TABLE,
     **index.TABLE,
     **dot.TABLE,
     **keys.TABLE,

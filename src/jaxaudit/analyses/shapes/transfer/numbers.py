@@ -1,0 +1,78 @@
+"""Arithmetic on Python integers and tuples: sizes stay symbols, and questions about them are answered if possible."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+
+from jaxaudit.analyses.dims import Dim, differ
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, integer, sequence, truth
+from jaxaudit.analyses.shapes.transfer.look import Look
+
+_ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+}
+
+
+def arithmetic(look: Look, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
+    """Give what an operator makes of two Python integers or tuples; None where its operands are something else."""
+    function = look.function
+    if function == "add" and x.items is not None and y.items is not None:
+        return sequence(x.items + y.items)
+    if x.items is not None and function == "multiply" and y.number is not None:
+        times = y.number.constant
+        return sequence(x.items * times) if times is not None and 0 <= times <= 32 else NOTHING
+    if (x.items is not None or y.items is not None) and not (x.is_array or y.is_array):
+        # A tuple and something unknown: a longer tuple, or an array.
+        return NOTHING
+    return _integers(function, x, y)
+
+
+_QUESTIONS: Mapping[str, Callable[[int], bool]] = {
+    "equal": lambda gap: gap == 0,
+    "not_equal": lambda gap: gap != 0,
+    "less": lambda gap: gap < 0,
+    "less_equal": lambda gap: gap <= 0,
+    "greater": lambda gap: gap > 0,
+    "greater_equal": lambda gap: gap >= 0,
+}
+
+
+def _asked(function: str, x: Dim, y: Dim) -> ShapeFact | None:
+    gap = (x - y).constant
+    if gap is not None:
+        return truth(_QUESTIONS[function](gap))
+    return truth(function == "not_equal") if function in ("equal", "not_equal") and differ(x, y) else None
+
+
+def _integers(function: str, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
+    if function in _QUESTIONS and x.number is not None and y.number is not None:
+        return _asked(function, x.number, y.number)
+    if function not in _ARITHMETIC or (x.number is None and y.number is None):
+        return None
+    if (x.number is None and not x.symbol) or (y.number is None and not y.symbol):
+        return None
+    if x.number is None or y.number is None:
+        # The other operand may be an array or a float; as a size the sum is still one thing.
+        return _symbolic(function, x, y)
+    return integer(_ARITHMETIC[function](x.number, y.number))
+
+
+def _symbolic(function: str, x: ShapeFact, y: ShapeFact) -> ShapeFact:
+    a, b = as_number(x), as_number(y)
+    if a is None or b is None:
+        return NOTHING
+    return ShapeFact(symbol=f"({a} {function} {b})", born=max(x.born, y.born, *_births(a), *_births(b)))
+
+
+def _births(dim: Dim) -> list[int]:
+    return [0, *(atom.born for atom in dim.atoms())]
+
+
+def negated(x: ShapeFact) -> ShapeFact | None:
+    """Give the negative of a Python integer."""
+    return None if x.number is None else integer(-x.number)
