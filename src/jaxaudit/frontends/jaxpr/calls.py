@@ -90,16 +90,19 @@ def _first_axis(spec: Any) -> int | None:
 
 
 def inlined(body: Body, equation: Any, site: Site) -> None:
-    """Lower a call as if its equations stood here, all of them at the user's call."""
+    """Lower a call as if its equations stood here; those of JAX's own functions are at the user's call."""
     jaxpr = _jaxpr(equation)
-    function = compat.function_of(jaxpr)
-    inner = body.inner(jaxpr, site, inlined=layer_of(function.path) == JAX and not _has_user_code(jaxpr))
+    inner = body.inner(jaxpr, site, inlined=not compat.CUTS_TRACEBACKS and not _has_user_code(jaxpr))
     body.bind(equation.outvars, inner.run([body.read(atom) for atom in equation.invars]))
 
 
 def _has_user_code(jaxpr: Any) -> bool:
-    """JAX's own wrapper around a user's function, such as that of `pmap`, hides nothing."""
-    return any(True for one in compat.open_jaxpr(jaxpr).eqns for _ in compat.inner_jaxprs(one.params))
+    """Tell whether a jaxpr is of a user's function, or JAX's own wrapper around one, such as that of `pmap`."""
+    path = compat.function_of(jaxpr).path
+    if layer_of(path) != JAX or path.endswith("pmap.py"):
+        return True
+    inner = (one for equation in compat.open_jaxpr(jaxpr).eqns for one in compat.inner_jaxprs(equation.params))
+    return any(map(_has_user_code, inner))
 
 
 def _jaxpr(equation: Any) -> Any:

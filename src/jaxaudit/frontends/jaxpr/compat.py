@@ -27,6 +27,12 @@ _private_core: Any = import_module("jax._src.core")
 JAX_FOLDER = str(Path(jax.__file__).parent)
 VERSION: str = jax.__version__
 
+CUTS_TRACEBACKS = tuple(int(part) for part in VERSION.split(".")[:3]) >= (0, 9, 1)
+"""Whether the frames of an equation end at the function that its jaxpr was traced from.
+
+Before, they go on to whoever called that function first, though others may share the jaxpr.
+"""
+
 SEQUENCES: tuple[type, ...] = (tuple, list)
 """What holds several parameters of an equation."""
 

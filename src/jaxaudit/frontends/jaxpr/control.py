@@ -21,7 +21,7 @@ def scan(body: Body, equation: Any, site: Site) -> None:
     params = equation.params
     consts, carry = compat.scan_counts(params)
     function = compat.function_of(params["jaxpr"])
-    if function.traced_for == "fori_loop" and carry and len(equation.invars) == consts + carry:
+    if _is_fori(function, site) and carry and len(equation.invars) == consts + carry:
         _fori(body, equation, site, params["jaxpr"], consts, 1, _upper(body, equation.invars[consts], params["length"]))
         return
     operands = body.values(equation.invars, site.span)
@@ -34,6 +34,11 @@ def scan(body: Body, equation: Any, site: Site) -> None:
         return
     attrs = {**known, "carry": carry, "length": int(params["length"]), "reverse": bool(params["reverse"])}
     leave(body, "scan", site, equation.outvars, operands[consts:], attrs, (region,))
+
+
+def _is_fori(function: compat.Function, site: Site) -> bool:
+    record = site.around.control
+    return function.traced_for == "fori_loop" or (record is not None and record.kind == "fori_loop")
 
 
 def _upper(body: Body, lower: Any, length: Any) -> Argument:
@@ -70,7 +75,7 @@ def while_loop(body: Body, equation: Any, site: Site) -> None:
     params = equation.params
     tested, fixed = params["cond_nconsts"], params["body_nconsts"]
     function = compat.function_of(params["body_jaxpr"])
-    if function.traced_for == "fori_loop" and _counts(params, fixed) and not tested:
+    if _is_fori(function, site) and _counts(params, fixed) and not tested:
         upper = body.read(equation.invars[fixed + 1])
         _fori(body, equation, site, params["body_jaxpr"], fixed, 2, upper)
         return

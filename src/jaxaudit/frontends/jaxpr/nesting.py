@@ -75,7 +75,7 @@ class Nesting:
         """Give the user's frames, outermost first, from the function on that the jaxpr was traced from."""
         chain = site.origin.users[::-1]
         if not self._is_users:
-            return chain
+            return chain if compat.CUTS_TRACEBACKS else ()
         for position, ((code, _), _) in enumerate(chain):
             if code.co_firstlineno == self.function.line and code.co_filename == self.function.path:
                 return chain[position:] if position else chain

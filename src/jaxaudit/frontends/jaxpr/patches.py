@@ -57,6 +57,8 @@ def install(*, library: bool = False) -> None:
     _options["library"] = library
     if _replaced:
         return
+    # JAX hands out jaxprs that it traced before, and those have no markers.
+    compat.jax.clear_caches()
     for name, kind in _WRAPPING.items():
         if hasattr(compat.jax, name):
             _replace(compat.jax, name, _wrapping(kind, getattr(compat.jax, name)))

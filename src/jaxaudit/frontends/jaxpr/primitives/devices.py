@@ -25,7 +25,7 @@ _ASYNCHRONOUS = """
 _PASSED_ON = """
     device_put sharding_constraint layout_constraint with_memory_space_constraint reshard pvary preduced
     reduced_vary_cast_p vary_unreduced_cast_p reduced_vary_cast vary_unreduced_cast inspect_sharding relayout
-    global_array_to_host_local_array host_local_array_to_global_array xla_metadata_value
+    global_array_to_host_local_array host_local_array_to_global_array xla_metadata_value mesh_cast
 """
 
 

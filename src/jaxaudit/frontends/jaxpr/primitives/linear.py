@@ -52,8 +52,8 @@ def _fft(equation: Equation) -> Arguments:
 
 
 _ALGEBRA = """
-    cholesky cholesky_update eig eigh geqp3 geqrf hessenberg householder_product lu lu_pivots_to_permutation ormqr qr
-    schur svd symmetric_product triangular_solve tridiagonal tridiagonal_solve
+    cholesky cholesky_update eig eigh eigh_jacobi geqp3 geqrf hessenberg householder_product lu lu_pivots_to_permutation
+    ormqr qr schur svd symmetric_product triangular_solve tridiagonal tridiagonal_solve
 """
 
 LINEAR: dict[str, Row] = {
