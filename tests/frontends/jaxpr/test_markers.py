@@ -70,6 +70,7 @@ def randomness(x, w):
 @pytest.mark.parametrize("program", [vmaps, gradients, loops, derivatives, randomness])
 @pytest.mark.parametrize("way", [lambda f: f, jax.jit], ids=["eager", "jit"])
 def test_results_are_the_same_with_and_without_markers(program, way):
+    lower.uninstall_markers()
     plain = way(program)(X, W)
     lower.install_markers()
     try:
@@ -87,6 +88,7 @@ def test_every_program_is_lowered_soundly(program):
 
 
 def test_markers_leave_jax_as_it_was():
+    lower.uninstall_markers()
     before = {name: getattr(jax, name) for name in ("vmap", "grad", "jit", "checkpoint")}
     scan, call = lax.scan, jax.custom_vjp.__call__
     lower.install_markers()
@@ -102,8 +104,9 @@ def test_an_exception_while_tracing_passes_through():
     def wrong(x):
         return jax.vmap(jnp.dot)(x, x[:2])
 
+    lower.uninstall_markers()
     with pytest.raises(ValueError, match="vmap got inconsistent sizes"):
-        trace(wrong, X)
+        lower.trace_and_lower(wrong, (X,), {}, name="wrong", path=__file__)
     assert not patches.is_installed()
 
 

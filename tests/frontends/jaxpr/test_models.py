@@ -36,6 +36,7 @@ MODELS = pytest.mark.parametrize("make", [actor_critic, raw_keys, transformer, p
 @MODELS
 @pytest.mark.filterwarnings("ignore")
 def test_results_are_the_same_with_and_without_markers(make):
+    lower.uninstall_markers()
     function, args = make()
     plain = jax.jit(function)(*args)
     lower.install_markers()

@@ -28,8 +28,6 @@ OTHER_RULE = {"python_loop_same_key"}
 @pytest.fixture
 def markers():
     lower.install_markers()
-    yield
-    lower.uninstall_markers()
 
 
 @pytest.mark.parametrize("kind", ["typed", "raw"])

@@ -36,7 +36,8 @@ def load(path: Path, name: str) -> Any:
 
 
 def trace(function: Any, *args: Any, **kwargs: Any) -> Program:
-    """Trace and lower a function; the result is always well-formed."""
+    """Trace and lower a function; the result is always well-formed. The markers stay in, which saves tracing anew."""
+    lower.install_markers()
     with contextlib.redirect_stdout(io.StringIO()):
         program = lower.trace_and_lower(function, args, kwargs, name="main", path=function.__code__.co_filename)
     assert check_program(program) == []

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.jaxpr import compat
+from jaxaudit.frontends.jaxpr.files import LIBRARY
 from jaxaudit.frontends.jaxpr.primitives.base import numbers
 from jaxaudit.frontends.jaxpr.runs import KEY_PRIMITIVES, Run, outside_inputs
 from jaxaudit.ir import Argument
@@ -47,6 +48,8 @@ def lower_random(body: Body, run: Run) -> bool:
     attrs: dict[str, object] = {"function": f"jax.random.{run.function}"}
     if op == "key.seed":
         attrs["typed"] = run.function != "PRNGKey"
+    if site.origin.caller == LIBRARY:
+        attrs["caller"] = LIBRARY
     if body.context.recomputed or site.around.recomputed:
         op, attrs = "array.create", {**attrs, "recomputed": True}
     names = body.names(run.stop - 1)

@@ -56,8 +56,10 @@ class Evidence:
             return f"both are made by the same `{callee_of(first)}`, so that they start alike, it seems"
         if self._fruitless(conflict.first):
             return f"nothing is drawn from the keys that `{callee_of(first)}` splits off"
-        if _aligned(first) and _aligned(second):
+        if _aligned(conflict.first.origin.spot) and _aligned(conflict.second.origin.spot):
             return "permuting two arrays with one key keeps them aligned"
+        if _within_library(conflict.first.origin.spot, conflict.second.origin.spot):
+            return "both uses are inside one call of a library"
         if first is not second and self.keys.users.are_equated(first, second):
             return "both results are checked to be equal"
         if _same_callee(first, second) and self._paired(first, second):
@@ -139,6 +141,11 @@ def _same_start(first: Op, second: Op) -> bool:
     same = [one is other for one, other in zip(first.operands, second.operands, strict=True)]
     # The key is one of the operands; a network that starts alike shares an input too.
     return all(same) or (first.name == "key.draw" and sum(same) > 1)
+
+
+def _within_library(first: Op, second: Op) -> bool:
+    """Two uses that a library makes in one call of the user's: it may know what it does."""
+    return first.span == second.span and all(op.text("caller") == "library" for op in (first, second))
 
 
 def _aligned(op: Op) -> bool:
