@@ -6,9 +6,11 @@ and the rest of the report stands.
 
 from __future__ import annotations
 
+import gc
 import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -67,6 +69,19 @@ def audit_text(name: str, data: bytes, config: Config, *, force_exclude: bool = 
     return audit([] if spared else [decode_file(shown_name(name), data)], config)
 
 
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep Python from looking for garbage: trees, IR and facts live until the end, so it would find none."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+@collector_paused()
 def audit(results: Sequence[SourceFile | Problem], config: Config, seen: Seen | None = None) -> Outcome:
     """Audit files that were read already, whether or not they could be, with what was seen of them elsewhere."""
     check_names(config)

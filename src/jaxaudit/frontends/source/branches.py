@@ -144,7 +144,7 @@ def _common_class(values: Sequence[Abstract]) -> str:
     return classes.pop() if len(classes) == 1 else ""
 
 
-def join(it: Interpreter, values: Sequence[Abstract], kind: str, span: Span) -> Abstract:
+def join(it: Interpreter, values: Sequence[Abstract], kind: str, span: Span, operator: str = "") -> Abstract:
     """Give one value for several that different paths produce, without regions (returns, breaks, `a or b`)."""
     distinct: list[Abstract] = []
     for value in values:
@@ -155,7 +155,8 @@ def join(it: Interpreter, values: Sequence[Abstract], kind: str, span: Span) -> 
 
     def column(parts: Sequence[Abstract]) -> Leaf:
         operands = tuple(dict.fromkeys(materialise(it, part, span) for part in parts))
-        op = it.emit("py.join", span, attrs={"kind": kind}, operands=operands)
+        attrs = {"kind": kind, "operator": operator} if operator else {"kind": kind}
+        op = it.emit("py.join", span, attrs=attrs, operands=operands)
         op.result.name = next((value.name for value in operands if value.name), "")
         return Leaf(op.result, _common_class(parts))
 

@@ -143,10 +143,13 @@ def cond(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         operands = (given.keywords["operand"],)
     if len(given.positional) == 5 and not _callable(second) and _callable(given.positional[4]):
         _, left, first, right, second = given.positional
-        return _choose(it, predicate or NONE, [(first, (left,)), (second, (right,))], span)
+        return _choose(it, predicate or NONE, [(first, slice(0, 1)), (second, slice(1, 2))], (left, right), span)
     if predicate is None or first is None or second is None:
         return None
-    return _choose(it, predicate, [(first, operands), (second, operands)], span)
+    return _choose(it, predicate, [(first, _ALL), (second, _ALL)], operands, span)
+
+
+_ALL = slice(None)
 
 
 def _callable(value: Abstract | None) -> bool:
@@ -162,25 +165,29 @@ def switch(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     operands = given.positional[2:]
     if "operand" in given.keywords:
         operands = (given.keywords["operand"],)
-    return _choose(it, index, [(function, operands) for function in functions], span)
+    return _choose(it, index, [(function, _ALL) for function in functions], operands, span)
 
 
 def _choose(
-    it: Interpreter, predicate: Abstract, branches: Sequence[tuple[Abstract, tuple[Abstract, ...]]], span: Span
+    it: Interpreter,
+    predicate: Abstract,
+    branches: Sequence[tuple[Abstract, slice]],
+    operands: Sequence[Abstract],
+    span: Span,
 ) -> Abstract:
-    """Interpret each branch in its own region and merge what they give."""
+    """Interpret each branch in its own region, on its share of the operands, and merge what they give."""
     asked = materialise(it, predicate, span)
     entered = (it.builder.newest, it.heap.newest)
     regions: list[Region] = []
     inner: list[Abstract] = []
-    operands: tuple[Value, ...] = ()
+    given = [lifted(it, value, span) for value in operands]
     before = it.reads()
     after: list[Reads] = []
-    for function, given in branches:
-        inputs = flattened(it, [lifted(it, value, span) for value in given])
-        operands = inputs.operands
+    inputs = flattened(it, given)
+    for at, (function, share) in enumerate(branches):
+        inputs = flattened(it, given) if at else inputs
         with it.builder.nested("function", name_of(function), span, inputs.params) as region:
-            inner.append(call_inside(it, function, Arguments(inputs.values), span))
+            inner.append(call_inside(it, function, Arguments(inputs.values[share]), span))
         regions.append(region)
         after.append(it.reads())
         it.restore(before)
@@ -202,7 +209,7 @@ def _choose(
     for at, region in enumerate(regions):
         it.builder.close(region, tuple(parts[at] for parts in columns))
     attrs = {"function": ", ".join(name_of(function) for function, _ in branches), "entered": entered}
-    it.emit("cond", span, attrs=attrs, operands=(asked, *operands), results=tuple(made), regions=tuple(regions))
+    it.emit("cond", span, attrs=attrs, operands=(asked, *inputs.operands), results=tuple(made), regions=tuple(regions))
     return merged
 
 

@@ -179,6 +179,7 @@ def _compare_pair(it: Interpreter, operator: ast.cmpop, left: Abstract, right: A
 def boolean(it: Interpreter, node: ast.BoolOp) -> Abstract:
     """Apply `and` or `or`: the first value that decides, or the last."""
     stops_on = isinstance(node.op, ast.Or)
+    word = "or" if stops_on else "and"
     candidates: list[Abstract] = []
     for position, item in enumerate(node.values):
         value = it.evaluate(item)
@@ -187,9 +188,9 @@ def boolean(it: Interpreter, node: ast.BoolOp) -> Abstract:
             candidates.append(value)
             break
         if known is None:
-            test(it, value, "or" if stops_on else "and", it.span(item))
+            test(it, value, word, it.span(item))
             candidates.append(value)
-    return join(it, candidates, "expression", it.span(node))
+    return join(it, candidates, "expression", it.span(node), word)
 
 
 def conditional(it: Interpreter, node: ast.IfExp) -> Abstract:

@@ -48,8 +48,10 @@ Reads = tuple[dict[tuple[Value, str], Leaf], dict[str, Abstract]]
 
 MAX_DEPTH = 12
 """How deep calls are followed."""
-MAX_OPS = 30_000
+MAX_OPS = 8_000
 """How many ops one root may take before further calls are left unfollowed."""
+FEW_OPS = 400
+"""The same, once the whole program has become very large for the text it was read from."""
 
 _COMPILED = frozenset(("jit", "pmap", "shard_map"))
 """Transformations that keep what they traced and run it again and again."""
@@ -86,6 +88,8 @@ class Interpreter:
         self.compiled: list[Entered] = []
         """The marks of the compiled functions that are open: what is older than the last was captured by it."""
         self.limit = MAX_OPS
+        self.plenty = 50_000 + 8 * sum(module.text.count("\n") for module in project.modules.values())
+        """How many ops the whole program may take before calls are followed less far: cost stays linear in the text."""
         self.roots: list[Root] = []
         self.classes: list[ClassValue] = []
 
@@ -186,7 +190,7 @@ class Interpreter:
         self.loaded = {}
         self.compiled = []
         self.uncalled = None
-        self.limit = self.builder.emitted + MAX_OPS
+        self.limit = self.builder.emitted + (MAX_OPS if self.builder.emitted < self.plenty else FEW_OPS)
 
     def reads(self) -> Reads:
         """Give what was read so far, so that it can be taken back when the path is left."""

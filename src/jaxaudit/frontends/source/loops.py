@@ -114,6 +114,8 @@ class _Attempt:
     unstable_boxes: set[int] = field(default_factory=set)
     extra: list[Value] = field(default_factory=list)
     entered: tuple[int, int] = (0, 0)
+    once: dict[str, object] = field(default_factory=dict)
+    """A turn that always leaves the loop is the only one."""
 
 
 class Loop:
@@ -181,6 +183,8 @@ class Loop:
         """Compare the state at the end of a turn with the one it began with."""
         it = self.it
         ends = [*([it.frame.env] if leaving is Exit.FALL else []), *attempt.exits.continues]
+        if leaving is not Exit.CONTINUE and not ends:
+            attempt.once = {"trips": 1}
         for name, head in attempt.heads.items():
             values = [env[name] for env in ends if name in env] or [head]
             end = join(it, values, "continue", self.span)
@@ -233,7 +237,7 @@ class Loop:
         it.emit(
             self.op,
             self.span,
-            attrs={**self.attrs, "carry": len(after), "entered": attempt.entered},
+            attrs={**self.attrs, **attempt.once, "carry": len(after), "entered": attempt.entered},
             operands=tuple(attempt.initial),
             results=(*after, *self.collected),
             regions=(attempt.region,),

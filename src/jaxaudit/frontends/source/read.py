@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -36,16 +35,11 @@ def read_source(files: Sequence[SourceFile], load: Loader) -> Reading:
 @contextmanager
 def _deep_recursion() -> Iterator[None]:
     limit = sys.getrecursionlimit()
-    collecting = gc.isenabled()
     sys.setrecursionlimit(max(limit, _DEEPEST))
-    # Syntax trees and IR live until the end: collecting garbage meanwhile costs a third of the time and frees nothing.
-    gc.disable()
     try:
         yield
     finally:
         sys.setrecursionlimit(limit)
-        if collecting:
-            gc.enable()
 
 
 class _Reader:

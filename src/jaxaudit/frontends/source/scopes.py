@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -73,14 +72,16 @@ def scope_of(node: _Function | ast.Module) -> Scope:
     return scope
 
 
-def unread_parameters(node: _Function) -> Iterator[ast.arg]:
+@lru_cache(maxsize=16_384)
+def unread_parameters(node: _Function) -> tuple[ast.arg, ...]:
     """Give the parameters that a function's body never mentions."""
     params = node.args
     named = [*params.posonlyargs, *params.args, *params.kwonlyargs]
     body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
     mentioned = {one.id for part in body for one in ast.walk(part) if isinstance(one, ast.Name)}
-    if mentioned.isdisjoint(_REFLECTION):
-        yield from (param for param in named if param.arg not in mentioned)
+    if not mentioned.isdisjoint(_REFLECTION):
+        return ()
+    return tuple(param for param in named if param.arg not in mentioned)
 
 
 def _index(scope: Scope, body: list[ast.stmt], around: Around) -> None:
