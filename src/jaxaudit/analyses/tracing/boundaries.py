@@ -110,7 +110,7 @@ def _leaf(fact: Trace) -> Trace:
     """Give one leaf of a tree: under plain transformations each of them is an array."""
     if fact.kind is Kind.TRACED and fact.by is not None and fact.by.text("spelling") in _PLAIN:
         return replace(fact, what="array")
-    return fact if fact.kind is Kind.TRACED else UNKNOWN
+    return replace(fact, what="") if fact.kind is Kind.TRACED else UNKNOWN
 
 
 def leaving(op: Op, read: Read[Trace], context: Context) -> Sequence[Trace | None]:

@@ -51,6 +51,8 @@ class Write:
     op: Op
     at: int
     loops: tuple[Op, ...]
+    traced: bool
+    """True when compiled code itself does it."""
 
 
 @dataclass(slots=True)
@@ -62,9 +64,9 @@ class Root:
 
     def is_late(self, call: Call, write: Write) -> bool:
         """Tell whether a change comes between two calls of the function, which is not made anew in between."""
-        if call.at < write.at < call.end:
+        if write.traced:
             # A plain assignment inside is seen by what follows it; a counter is frozen with the rest.
-            return bool(write.op.attrs.get("augmented"))
+            return call.at < write.at < call.end and bool(write.op.attrs.get("augmented"))
         for loop in write.loops:
             if loop in call.loops and call.made <= _entered(loop):
                 return True
@@ -113,7 +115,7 @@ class _Reader:
             elif op.name == "py.read":
                 self._note_read(op)
             elif (state := _changed(op)) is not None:
-                self.history.writes.setdefault(state, []).append(Write(op, self._at, loops))
+                self.history.writes.setdefault(state, []).append(Write(op, self._at, loops, bool(self._reads)))
             else:
                 for inner in op.regions:
                     self.region(inner, (*loops, op) if op.name in _LOOPS else loops)
