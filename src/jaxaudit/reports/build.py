@@ -135,8 +135,8 @@ def _sureness(one: Obligation) -> tuple[int, int]:
     return order.index(one.verdict), _DETAIL.get(one.front_end, 0)
 
 
-_DETAIL = {"source": 1, "jaxpr": 2}
-"""Whose words to prefer between equal verdicts: exact shapes say most, the bare exception least."""
+_DETAIL = {"source": 1, "jaxpr": 2, "run": 3}
+"""Whose words to prefer between equal verdicts: what happened says more than what must happen."""
 
 
 def finding_of(one: Obligation, family: str, front_end: str, sources: Sources) -> Finding:

@@ -11,8 +11,10 @@ import sys
 
 def main() -> None:
     """Answer the request; the exit code of the script becomes that of this process."""
-    # Python put this folder first, where `compat`, `targets`, ... would shadow the user's modules of these names.
-    here = sys.path.pop(0)
+    here = __file__.replace("\\", "/").rpartition("/")[0] or "."
+    # Python puts this folder first, where `compat`, `targets`, ... would shadow the user's modules of these names.
+    if sys.path and sys.path[0] == here:
+        del sys.path[0]
     _load_package(here)
     from jaxaudit.frontends.jaxpr.serve import serve
 

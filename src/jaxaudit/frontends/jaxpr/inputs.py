@@ -21,8 +21,14 @@ class Inputs:
     """The arguments of one target."""
 
     def __init__(
-        self, target: Target, specs: Mapping[str, Spec], sizes: Mapping[str, int], names: Mapping[str, Any]
+        self,
+        target: Target,
+        specs: Mapping[str, Spec],
+        sizes: Mapping[str, int],
+        names: Mapping[str, Any],
+        file: str = "",
     ) -> None:
+        self.file = file or target.path
         self.target = target
         self.specs = dict(specs)
         self.names = names
@@ -133,9 +139,8 @@ class Inputs:
             given, named = jax.tree_util.tree_unflatten(structure, filled)
             return called(*given, **named)
 
-        if self.target.hints is not None:
-            # JAX names the place of a function by what is wrapped innermost.
-            of_arrays.__wrapped__ = self.target.hints  # type: ignore[attr-defined]
+        # JAX names the place of a function by what is wrapped innermost.
+        of_arrays.__wrapped__ = self.target.hints or _stand_in(self.file, self.target.line)  # type: ignore[attr-defined]
         names = [self._leaf_name(paths[place][0]) for place in places]
         return of_arrays, [_type(leaves[place]) for place in places], names
 
@@ -151,6 +156,15 @@ class Inputs:
         before = [*(["params"] if self.target.init is not None else []), *self.target.extra]
         names = [*before, *(self.target.signature.parameters if self.target.signature else sorted(self.chosen))]
         return names[index] if index < len(names) else str(index)
+
+
+def _stand_in(file: str, line: int) -> Callable[..., Any]:
+    """Make a function that says it stands at a place, for a target whose own function cannot be reached."""
+
+    def stand_in() -> None: ...
+
+    stand_in.__code__ = stand_in.__code__.replace(co_filename=file, co_firstlineno=line)
+    return stand_in
 
 
 def _type(leaf: Any) -> Any:

@@ -96,12 +96,10 @@ def _transformed(model: Any, expression: str) -> Target:
 
         return Target(apply_flax, name, signature, base.path, base.line, init=init_flax, hints=call)
 
-    base = _function(model.apply)
-
     def apply_haiku(params: Any, *args: Any, **kwargs: Any) -> Any:
         return model.apply(params, the_jax().random.key(1), *args, **kwargs)
 
-    return Target(apply_haiku, expression, _haiku_signature(_signature(model.init)), base.path, 1, init=model.init)
+    return Target(apply_haiku, expression, _haiku_signature(_signature(model.init)), init=model.init)
 
 
 def _haiku_signature(signature: inspect.Signature | None) -> inspect.Signature | None:

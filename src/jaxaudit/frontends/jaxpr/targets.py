@@ -27,9 +27,10 @@ def trace_target(request: Request) -> Reply:
     """Answer a request to trace; an exception of the user's code comes back as facts, with all files it touched."""
     from jaxaudit.frontends.jaxpr.lower import install_markers
 
-    path, expression = split_target(request.target)
+    path = request.target
     install_markers()
     try:
+        path, expression = split_target(request.target)
         return _trace(request, path, expression)
     except SpecError as error:
         return Reply("refused", str(error))
@@ -53,9 +54,10 @@ def _trace(request: Request, path: str, expression: str) -> Reply:
 
     module = load_module(path)
     found = callable_of(evaluate(expression, module), expression)
-    inputs = Inputs(found, {**_file_specs(request, expression), **_parsed(request.specs)}, request.sizes, vars(module))
-    function, types, names = inputs.abstract()
     file = found.path or str(getattr(module, "__file__", path))
+    given = {**_file_specs(request, expression), **_parsed(request.specs)}
+    inputs = Inputs(found, given, request.sizes, vars(module), file)
+    function, types, names = inputs.abstract()
     place = Frame(file, found.line, 0, found.line, 0, found.name, user=True)
     closed = call_at(place, lambda: traced(function, types, {}))
     lowering = Lowering()
