@@ -41,7 +41,7 @@ def stack(source: Program, notes: Notes | None, paths: frozenset[str]) -> Iterat
 
 
 def _rows(program: Program, notes: Notes | None, first: int) -> Iterator[Transformation]:
-    rows = _Rows(program.front_end, first)
+    rows = _Rows(program.front_end, first, _leading_to_transforms(program))
     for number, root in enumerate(program.roots):
         parent, depth = None, 0
         note = notes.roots[number] if notes and number < len(notes.roots) else None
@@ -52,9 +52,37 @@ def _rows(program: Program, notes: Notes | None, first: int) -> Iterator[Transfo
         yield from rows.region(root.region, parent, depth, root.name)
 
 
+def _leading_to_transforms(program: Program) -> dict[int, list[Op]]:
+    """Give the regions that hold a transformation somewhere inside, each with its ops that have regions.
+
+    Most code holds none, and shared bodies would be walked again and again to find that out.
+    """
+    holders: dict[int, list[Op]] = {}
+    around: dict[int, list[int]] = {}
+    waiting = [root.region for root in program.roots]
+    while waiting:
+        region = waiting.pop()
+        if id(region) in holders:
+            continue
+        holders[id(region)] = [op for op in region.ops if op.regions]
+        for op in holders[id(region)]:
+            for inner in op.regions:
+                around.setdefault(id(inner), []).append(id(region))
+                waiting.append(inner)
+    leading = [number for number, ops in holders.items() if any(op.name in TRANSFORMS for op in ops)]
+    found: set[int] = set()
+    while leading:
+        number = leading.pop()
+        if number not in found:
+            found.add(number)
+            leading.extend(around.get(number, ()))
+    return {number: holders[number] for number in found}
+
+
 class _Rows:
-    def __init__(self, front_end: str, first: int) -> None:
+    def __init__(self, front_end: str, first: int, holders: dict[int, list[Op]]) -> None:
         self.front_end = front_end
+        self.holders = holders
         self.next = first
         self.left = _MOST_OPS
         self.known: dict[tuple[object, ...], Transformation] = {}
@@ -85,17 +113,15 @@ class _Rows:
                 continue
             self.visited.add((id(place.region), place.parent))
             inner: list[_Place] = []
-            for op in place.region.ops:
+            for op in self.holders.get(id(place.region), ()):
                 self.left -= 1
-                if not op.regions:
-                    continue
                 parent, depth = place.parent, place.depth
                 if op.name in TRANSFORMS:
                     row, is_new = self._row(op, place)
                     parent, depth = row.id, place.depth + 1
                     if is_new:
                         yield row
-                inner.extend(_Place(one, parent, depth, place.root) for one in op.regions)
+                inner.extend(_Place(one, parent, depth, place.root) for one in op.regions if id(one) in self.holders)
             waiting.extend(reversed(inner))
 
     def _row(self, op: Op, place: _Place) -> tuple[Transformation, bool]:
