@@ -38,10 +38,6 @@ MAX_CONTEXTS = 6
 """A shared body that was solved for so many different operands is solved once more for unknown ones, and no more."""
 
 
-def _falling(op: Op) -> list[int]:
-    return [position for position, region in enumerate(op.regions) if region.exit is Exit.FALL]
-
-
 def solve(program: Program, needs: Collection[str]) -> Facts:
     """Solve the domains that rules need, each in one walk over the program."""
     solved: dict[str, object] = {}
@@ -100,18 +96,20 @@ class _Solver(Generic[Fact]):
             old = self.recorded.get(value)
             self.recorded[value] = fact if old is None or old is fact else self.domain.join(old, fact)
 
-    def run(self, region: Region, params: Sequence[Fact]) -> None:
+    def run(self, region: Region, params: Sequence[Fact]) -> bool:
+        """Solve a region; False when control surely leaves before its end."""
         self.write(region.params, params)
         table = self.domain.table
         for position, op in enumerate(region.ops):
             if op.regions:
-                self.enter(op)
+                goes_on = self.enter(op)
                 self.write(op.results, self.domain.leave(op, self.read))
-                if op.name in BRANCHES and self.taken(op) not in (None, *_falling(op)):
+                if not goes_on:
                     self.drop(region.ops[position + 1 :])
-                    return
+                    return False
             elif (transfer := table.get(op.name)) is not None:
                 self.write(op.results, transfer(op, self.read))
+        return True
 
     def taken(self, op: Op) -> int | None:
         """Give the only branch that runs in this context, where the domain can tell."""
@@ -124,8 +122,10 @@ class _Solver(Generic[Fact]):
             for value in op.results:
                 self.current.pop(value, None)
 
-    def enter(self, op: Op) -> None:
+    def enter(self, op: Op) -> bool:
+        """Solve the regions of an op; False when control surely leaves the region that the op stands in."""
         only = self.taken(op) if op.name in BRANCHES else None
+        goes_on = True
         for position, region in enumerate(op.regions):
             if only is not None and position != only:
                 self.drop(region.ops)
@@ -136,7 +136,9 @@ class _Solver(Generic[Fact]):
             elif region.shared:
                 self.once(region, tuple(self.domain.enter(op, region, self.read, 0)))
             else:
-                self.run(region, self.domain.enter(op, region, self.read, 0))
+                ended = self.run(region, self.domain.enter(op, region, self.read, 0))
+                goes_on = goes_on and (only is None or (ended and region.exit is Exit.FALL))
+        return goes_on
 
     def summarise(self, op: Op, region: Region) -> None:
         if id(region) not in self.summarised:

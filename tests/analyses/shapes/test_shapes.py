@@ -82,19 +82,17 @@ def test_a_function_is_solved_for_each_caller():
     assert all(context.fit is Fit.FITS for context in shapes.contexts(add))
 
 
-def test_code_that_the_rank_rules_out_is_not_judged():
-    program, shapes = solved(
-        """
-        import jax.numpy as jnp
-
-        def last(x):
-            if x.ndim == 1:
-                return x[-1]
-            return x[:, -1]
-
-        last(jnp.ones(3))
-        """
-    )
+@pytest.mark.parametrize(
+    "test",
+    [
+        "if x.ndim == 1:\n        return x[-1]",
+        "if x.ndim == 0:\n        return x\n    elif x.shape[0] < 4:\n        raise ValueError",
+        "if not x.ndim == 1:\n        pass\n    else:\n        return x",
+    ],
+)
+def test_code_that_the_rank_rules_out_is_not_judged(test):
+    code = f"import jax.numpy as jnp\n\ndef last(x):\n    {test}\n    return x[:, -1]\n\nlast(jnp.ones(3))\n"
+    program, shapes = solved(code)
     assert not [context for op in program.walk() for context in shapes.contexts(op) if context.clash]
 
 
