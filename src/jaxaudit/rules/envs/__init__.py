@@ -1,0 +1,1 @@
+"""Rules about environments that run in parallel: steps, resets, statistics and advantages."""

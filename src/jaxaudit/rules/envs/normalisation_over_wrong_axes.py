@@ -1,0 +1,146 @@
+"""The rule `normalisation-over-wrong-axes`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxaudit.analyses.dims import ONE, same
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.broadcast import shape_text
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.merge import strongest
+
+_PROGRAM = """import jax
+import jax.numpy as jnp
+
+
+def update(mean, count, obs):
+    delta = jnp.mean(obs{axis}) - mean{mark}
+    return mean + delta * obs.shape[0] / (count + obs.shape[0])
+
+
+update(jnp.zeros(3), 1.0, jnp.ones((64, 3)))
+"""
+
+
+class NormalisationOverWrongAxes(Rule):
+    """Running statistics with one entry for each feature are updated by one number over all features.
+
+    ## What it does
+
+    Finds the mean of an array over all its axes that moves a vector of running means (`mean + weight * (x.mean() -
+    mean)`) where the vector has one entry for each element of the array's last axis.
+
+    ## Why is this bad?
+
+    All entries of the running mean become one number. Features on a large scale swamp the others, which are then
+    divided by a spread that is not theirs; nothing is raised, since a number broadcasts.
+
+    ## Example
+
+    ```python
+    mean = mean + weight * (jnp.mean(obs) - mean)  # obs: (envs, features), mean: (features,)
+    ```
+
+    ## Use instead
+
+    ```python
+    mean = mean + weight * (jnp.mean(obs, axis=0) - mean)
+    ```
+
+    ## When it cannot tell
+
+    When the shape of the array or of the running mean is not known.
+    """
+
+    name = "normalisation-over-wrong-axes"
+    family = "envs"
+    summary = "Statistics of each feature are updated by a mean over all features."
+    needs = ("shapes",)
+
+    valid = (
+        Example(_PROGRAM.format(axis=", axis=0", mark=""), "over the batch"),
+        Example(
+            "import jax.numpy as jnp\n\nx = jnp.ones((64, 3))\ny = jnp.mean(x) - jnp.mean(x, axis=0)\n", "no update"
+        ),
+    )
+    invalid = (Example(_PROGRAM.format(axis="", mark="  #!"), "over all axes"),)
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every update of a running mean."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        updates = _updates(program, flow_of(program))
+        yield from strongest(_judged(one, shapes) for one in updates)
+
+
+@dataclass(frozen=True, slots=True)
+class _Update:
+    """A running mean that is moved towards the mean of an array."""
+
+    mean: Op
+    array: Value
+    running: Value
+    added: Op
+
+
+def _updates(program: Program, flow: Flow) -> Iterator[_Update]:
+    for op in program.walk():
+        if op.name != "array.reduce" or _function(op) not in ("mean", "nanmean") or not op.operands:
+            continue
+        for delta in flow.readers.get(op.result, ()):
+            others = [value for value in delta.operands if value is not op.result]
+            if _function(delta) == "subtract" and delta.name == "array.map" and len(others) == 1:
+                for added in _moved(others[0], delta.result, flow):
+                    yield _Update(op, op.operands[0], others[0], added)
+
+
+def _function(op: Op) -> str:
+    return op.text("function").rpartition(".")[2]
+
+
+def _moved(running: Value, delta: Value, flow: Flow) -> Iterator[Op]:
+    """Give the sums of the running mean and something that is made of its distance."""
+    made = _scaled(delta, flow)
+    for op in flow.readers.get(running, ()):
+        if op.name == "array.map" and _function(op) == "add" and any(value in made for value in op.operands):
+            yield op
+
+
+def _scaled(value: Value, flow: Flow) -> set[Value]:
+    """Give a value and its multiples."""
+    made, pending = {value}, [value]
+    while pending and len(made) < 16:
+        for op in flow.readers.get(pending.pop(), ()):
+            if op.name == "array.map" and _function(op) in ("multiply", "divide") and op.result not in made:
+                made.add(op.result)
+                pending.append(op.result)
+    return made
+
+
+def _judged(one: _Update, shapes: Shapes) -> Obligation:
+    rule, span = NormalisationOverWrongAxes.name, one.mean.span
+    array, running = shapes.of(one.array).dims, shapes.of(one.running).dims
+    whole = one.mean.arguments.get("axis") is None and not one.mean.arguments.get("keepdims")
+    if array is None or running is None:
+        return Obligation(rule, span, Verdict.UNKNOWN, "the shape of the array or of the running mean is not known")
+    if not whole or len(array) < 2 or len(running) != 1 or running[0] == ONE or not same(array[-1], running[0]):
+        return Obligation(
+            rule, span, Verdict.PROVED, f"the mean is taken as the running one of {shape_text(running)} asks"
+        )
+    name = f"`{one.array.name}`" if one.array.name else "the array"
+    mean = f"`{one.running.name}`" if one.running.name else "the running mean"
+    return Obligation(
+        rule,
+        span,
+        Verdict.VIOLATED,
+        message=f"the mean of {name} over all axes moves {mean}, which has one entry for each feature",
+        current=f"{name} is {shape_text(array)}; one number moves all of {mean} {shape_text(running)} alike",
+        expected="the mean is taken over all axes but the last",
+        steps=(Step(one.added.span, f"{mean} is moved by one number here"),),
+        suggestion="give the mean and the variance `axis=0` (or all axes but the last)",
+    )
