@@ -1,5 +1,5 @@
 """The intermediate representation: values, ops and nested regions that both front ends produce."""
 
-from jaxaudit.ir.types import Argument, ArrayType, Exit, Op, Program, Region, Root, Size, Symbol, Value
+from jaxaudit.ir.types import Argument, ArrayType, Declared, Exit, Op, Program, Region, Root, Size, Symbol, Value
 
-__all__ = ["Argument", "ArrayType", "Exit", "Op", "Program", "Region", "Root", "Size", "Symbol", "Value"]
+__all__ = ["Argument", "ArrayType", "Declared", "Exit", "Op", "Program", "Region", "Root", "Size", "Symbol", "Value"]

@@ -140,6 +140,15 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
+class Declared:
+    """The names that somebody wrote down for the axes of a value; empty where an axis has none."""
+
+    names: tuple[str, ...]
+    scope: str
+    """Where they were written: names of one place are different things."""
+
+
+@dataclass(frozen=True, slots=True)
 class ArrayType:
     """The exact shape and dtype of a value, where a front end has them from JAX itself."""
 
@@ -168,6 +177,8 @@ class Program:
     """The comments of each file by line: people say there what they mean."""
     types: Mapping[Value, ArrayType] = field(default_factory=dict)
     """The exact types of values; empty where nothing was traced."""
+    declared: Mapping[Value, Declared] = field(default_factory=dict)
+    """The names of axes that annotations give."""
 
     def walk(self) -> Iterator[Op]:
         """Give every op of every root, in order."""

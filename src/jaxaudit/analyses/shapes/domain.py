@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.analyses.dims import UNKNOWN
 from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.shapes import facts, regions
+from jaxaudit.analyses.shapes.declared import declared_axes, with_names
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, exact, is_named, named
 from jaxaudit.analyses.shapes.ranks import unpacked_ranks
 from jaxaudit.analyses.shapes.result import Context, Fit, Shapes
@@ -37,7 +38,8 @@ class ShapesDomain:
 
     def __init__(self, program: Program) -> None:
         self.types = program.types
-        self.ranks = unpacked_ranks(program)
+        self.declared = declared_axes(program)
+        self.ranks = {**{value: len(one.names) for value, one in self.declared.items()}, **unpacked_ranks(program)}
         self.seen: dict[Op, list[Context]] = {}
         self._own: dict[Value, ShapeFact] = {}
         self._table = {name: self._wrap(transfer) for name, transfer in TABLE.items()}
@@ -51,8 +53,13 @@ class ShapesDomain:
         """Give the exact type where JAX told it, the rank where the code takes the shape apart, else an identity."""
         fact = self._own.get(value)
         if fact is None:
-            fact = self._own[value] = named(self._first(value), value)
+            fact = self._own[value] = self._told(value, named(self._first(value), value))
         return fact
+
+    def _told(self, value: Value, fact: ShapeFact) -> ShapeFact:
+        """Give the axes of a value the names that were declared for them."""
+        declared = self.declared.get(value)
+        return fact if declared is None else with_names(fact, declared)
 
     def _first(self, value: Value) -> ShapeFact:
         if value in self.types:
@@ -94,7 +101,7 @@ class ShapesDomain:
     def _bound(self, param: Value, fact: ShapeFact) -> ShapeFact:
         if param in self.types or (param in self.ranks and not _is_told(fact)):
             return self.unknown(param)
-        return fact
+        return self._told(param, fact)
 
     def _naming(self, read: Read[ShapeFact]) -> Read[ShapeFact]:
         def name(value: Value) -> ShapeFact:
@@ -106,7 +113,14 @@ class ShapesDomain:
     def _results(self, op: Op, made: Sequence[ShapeFact | None]) -> Sequence[ShapeFact | None]:
         if self.types:
             return [self.unknown(value) if value in self.types else fact for value, fact in _paired(op.results, made)]
+        if any(value in self.declared for value in op.results):
+            return [self._hinted(value, fact) for value, fact in _paired(op.results, made)]
         return [None if fact is NOTHING else fact for fact in made]
+
+    def _hinted(self, value: Value, fact: ShapeFact | None) -> ShapeFact | None:
+        if value not in self.declared:
+            return fact
+        return self.unknown(value) if fact is None or fact is NOTHING else self._told(value, fact)
 
     def _wrap(self, transfer: Inner) -> Transfer[ShapeFact]:
         def run(op: Op, read: Read[ShapeFact]) -> Sequence[ShapeFact | None]:

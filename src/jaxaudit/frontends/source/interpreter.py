@@ -39,7 +39,7 @@ from jaxaudit.frontends.source.values import (
     ModuleValue,
     Transformed,
 )
-from jaxaudit.ir import Argument, Exit, Op, Region, Root, Value
+from jaxaudit.ir import Argument, Declared, Exit, Op, Region, Root, Value
 from jaxaudit.ir.builder import Builder
 from jaxaudit.spans import Span
 
@@ -91,6 +91,7 @@ class Interpreter:
         self.plenty = 50_000 + 8 * sum(module.text.count("\n") for module in project.modules.values())
         """How many ops the whole program may take before calls are followed less far: cost stays linear in the text."""
         self.roots: list[Root] = []
+        self.declared: dict[Value, Declared] = {}
         self.classes: list[ClassValue] = []
 
     def span(self, node: ast.expr | ast.stmt | ast.arg | ast.excepthandler | ast.alias) -> Span:

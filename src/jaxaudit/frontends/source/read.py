@@ -28,7 +28,7 @@ def read_source(files: Sequence[SourceFile], load: Loader) -> Reading:
         project.add_all(files)
         reader = _Reader(project)
         reader.run()
-    program = Program(tuple(reader.it.roots), "source", project.comments())
+    program = Program(tuple(reader.it.roots), "source", project.comments(), declared=reader.it.declared)
     return Reading(program, tuple(project.problems), reader.reach(files))
 
 

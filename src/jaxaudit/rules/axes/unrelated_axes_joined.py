@@ -64,6 +64,16 @@ class UnrelatedAxesJoined(Rule):
     )
     invalid = (
         Example(
+            "from jaxtyping import Array, Float\n\n"
+            'def f(x: Float[Array, "batch time"], y: Float[Array, "time batch"]):\n    return x * y  #!\n',
+            "declared as different",
+        ),
+        Example(
+            "def f(x, w):  # jaxaudit: axes x = batch obs\n    # jaxaudit: axes y = hidden out\n    y = w * 2\n"
+            "    return x @ y  #!\n",
+            "named in comments",
+        ),
+        Example(
             "import jax.numpy as jnp\n\nTRAIN, QUERY = 25, 25\ny = jnp.zeros((TRAIN, QUERY)) @ jnp.zeros(TRAIN)  #!\n",
             "sums over the queries",
         ),

@@ -1,0 +1,57 @@
+"""Names of axes that people wrote down: in annotations, and in comments `# jaxaudit: axes x = batch time obs`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from jaxaudit.analyses.labels import Label
+from jaxaudit.analyses.shapes.facts import ShapeFact
+from jaxaudit.ir import Declared, Program, Value
+from jaxaudit.spans import Span
+
+_HINT = re.compile(r"jaxaudit:\s*axes\s+(?P<name>\w+)\s*=\s*(?P<axes>[\w\s]+)")
+
+Hints = Mapping[tuple[str, int, str], Declared]
+
+
+def declared_axes(program: Program) -> Mapping[Value, Declared]:
+    """Give the declared axes of every value that has some."""
+    hints = _hints(program)
+    return {**program.declared, **(dict(_hinted(program, hints)) if hints else {})}
+
+
+def _hints(program: Program) -> Hints:
+    found: dict[tuple[str, int, str], Declared] = {}
+    for path, lines in program.comments.items():
+        for line, text in lines.items():
+            match = _HINT.search(text) if "jaxaudit" in text else None
+            if match is not None:
+                found[path, line, match["name"]] = Declared(tuple(match["axes"].split()), f"{path}:hints")
+    return found
+
+
+def _hinted(program: Program, hints: Hints) -> Iterator[tuple[Value, Declared]]:
+    """A hint stands on the line of what it names, or on the one above."""
+    for value, span in _values(program):
+        hint = hints.get((span.path, span.line, value.name)) or hints.get((span.path, span.line - 1, value.name))
+        if value.name and hint is not None:
+            yield value, hint
+
+
+def _values(program: Program) -> Iterator[tuple[Value, Span]]:
+    """Give every value with the place where it gets its name: an assignment, or the head of a function."""
+    for root in program.roots:
+        yield from ((param, root.region.span) for param in root.region.params)
+    for op in program.walk():
+        yield from ((value, op.span) for value in op.results)
+        yield from ((param, region.span) for region in op.regions for param in region.params)
+
+
+def with_names(fact: ShapeFact, declared: Declared) -> ShapeFact:
+    """Give a fact whose axes have the names that were declared for them."""
+    if fact.dims is None or len(fact.dims) != len(declared.names):
+        return fact
+    labels = [frozenset((Label("declared", name, declared.scope),)) if name else frozenset() for name in declared.names]
+    return replace(fact, dims=tuple(dim.labelled(own) for dim, own in zip(fact.dims, labels, strict=True)))
