@@ -120,7 +120,7 @@ class ShapesDomain:
     def _hinted(self, value: Value, fact: ShapeFact | None) -> ShapeFact | None:
         if value not in self.declared:
             return fact
-        return self.unknown(value) if fact is None or fact is NOTHING else self._told(value, fact)
+        return self.unknown(value) if fact is None or fact.dims is None else self._told(value, fact)
 
     def _wrap(self, transfer: Inner) -> Transfer[ShapeFact]:
         def run(op: Op, read: Read[ShapeFact]) -> Sequence[ShapeFact | None]:
