@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxaudit.analyses.dims import ONE
+from jaxaudit.analyses.dims import ONE, UNKNOWN
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import Dims
@@ -45,9 +45,11 @@ class _Place:
 
 def weighted_sums(op: Op, flow: Flow, shapes: Shapes) -> Iterator[WeightedSum]:
     """Give the sums that the result of a normalisation is the weights of."""
-    dims = shapes.of(op.result).dims if len(op.results) == 1 else None
     axes = axes_in(op.arguments.get("axis", -1))
-    if op.text("function").rpartition(".")[2] not in _WEIGHTS or dims is None or axes is None or len(axes) != 1:
+    if op.text("function").rpartition(".")[2] not in _WEIGHTS or axes is None or len(axes) != 1:
+        return
+    dims = shapes.of(op.result).dims or _written_out(op.result, flow)
+    if dims is None:
         return
     place = place_of(axes[0], len(dims))
     if place is None:
@@ -57,6 +59,16 @@ def weighted_sums(op: Op, flow: Flow, shapes: Shapes) -> Iterator[WeightedSum]:
             for role, axis, summed in _sums(reader, start, flow, shapes):
                 shift = len(start.dims) - len(dims) if len(start.dims) > len(dims) and axis < place else 0
                 yield WeightedSum(op, reader, role, place, summed - shift)
+
+
+def _written_out(value: Value, flow: Flow) -> Dims | None:
+    """Give as many unknown axes as an `einsum` has letters for a value."""
+    for reader in flow.readers.get(value, ()):
+        text, given = reader.arguments.get("subscripts"), reader.arguments.get("operands")
+        if isinstance(text, str) and isinstance(given, tuple) and value in given and "." not in text:
+            parts = text.replace(" ", "").partition("->")[0].split(",")
+            return (UNKNOWN,) * len(parts[given.index(value)]) if len(parts) == len(given) else None
+    return None
 
 
 def _views(start: _Place, flow: Flow, shapes: Shapes) -> Iterator[_Place]:

@@ -9,7 +9,6 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import name_of
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.merge import strongest
 
@@ -82,6 +81,7 @@ class ReductionOverWrongAxis(Rule):
     )
     invalid = (
         Example(_PROGRAM.format(axis=0, mark="  #!"), "over the batch"),
+        Example(_PROGRAM.format(axis=-2, mark="  #!").rpartition("pool(")[0], "of any size"),
         Example(
             "import jax\nimport jax.numpy as jnp\n\n"
             "def pool(scores, values):\n    weights = jax.nn.softmax(scores, axis=0)  #!\n"
@@ -102,7 +102,8 @@ class ReductionOverWrongAxis(Rule):
 
 def _judged(one: WeightedSum) -> Obligation:
     rule, span = ReductionOverWrongAxis.name, one.normalise.span
-    weights = name_of(one.normalise.result).replace("an operand", "the weights")
+    name = one.normalise.result.name
+    weights = f"the weights `{name}`" if name else "the weights"
     if one.role == "summed":
         return Obligation(rule, span, Verdict.PROVED, f"{weights} add up to one over the axis they are summed over")
     if one.role == "own":
