@@ -96,7 +96,9 @@ def _one(
     code = Text(shown)
     code.stylize(style, start, end)
     yield _gutter(str(number), gutter, look, indent).append_text(code)
-    below = " " * cell_len(shown[:start]) + look.mark * max(1, cell_len(shown[start:end]))
+    # A mark behind the last character of a line that fills the terminal stands under that character.
+    before = min(cell_len(shown[:start]), max(room, 20) - 1)
+    below = " " * before + look.mark * max(1, cell_len(shown[start:end]))
     yield _gutter("", gutter, look, indent).append(below, style)
 
 
