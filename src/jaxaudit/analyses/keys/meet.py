@@ -25,7 +25,10 @@ class Users:
     def __init__(self, program: Program) -> None:
         self._of: defaultdict[Value, list[Op]] = defaultdict(list)
         self._left: set[Value] = {value for root in program.roots for value in root.region.results}
+        self._owner: dict[Value, Value] = {}
         for op in program.walk():
+            if op.name == "py.attr" and op.operands:
+                self._owner[op.result] = op.operands[0]
             for value in op.operands:
                 self._of[value].append(op)
             for region in op.regions:
@@ -64,6 +67,20 @@ class Users:
     def are_ranked(self, op: Op) -> bool:
         """Tell whether the results of an op are ranked or searched for the best one."""
         return any(function_of(user) in _RANKS for user in self.reached(op.results)[1])
+
+    def is_tabulated(self, op: Op) -> bool:
+        """Tell whether a result is entered into a table under a key that is not constant."""
+        return any(
+            user.name == "py.set_item" and isinstance(user.arguments.get("index"), Value)
+            for user in self.reached(op.results)[1]
+        )
+
+    def share_owner(self, first: Op, second: Op) -> bool:
+        """Tell whether two calls are alike but for operands that are two parts of one object."""
+        pairs = [pair for pair in zip(first.operands, second.operands, strict=False) if pair[0] is not pair[1]]
+        owners = [(self._owner.get(one), self._owner.get(other)) for one, other in pairs]
+        alike = len(first.operands) == len(second.operands) and bool(pairs)
+        return alike and all(one is not None and one is other for one, other in owners)
 
     def is_read(self, op: Op) -> bool:
         """Tell whether anything is done with the results of an op."""

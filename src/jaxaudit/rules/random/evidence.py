@@ -29,7 +29,8 @@ _NAME = re.compile(
     r"(^|_)(shared?|common|same|fixed|const(ant)?|crn|static|frozen|dummy|placeholder|example)(_|$)", re.IGNORECASE
 )
 _TEST_FILE = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
-_SAMPLES = re.compile(r"sampl|draw|noise|generat|random", re.IGNORECASE)
+_SAMPLES = re.compile(r"sampl|draw|noise|generat|random|init|make|create|build|new", re.IGNORECASE)
+_EVALUATION_KEY = re.compile(r"(^|_)eval(uation)?(_|$)", re.IGNORECASE)
 _EVALUATES = re.compile(r"eval|score|bench|compar|validat|measure|test|plot|report|time", re.IGNORECASE)
 
 EXPLICIT = "if it is meant, say so: `jax.random.clone(key)` for the second use, or a comment"
@@ -62,6 +63,8 @@ class Evidence:
             return "both uses are inside one call of a library"
         if first is not second and self.keys.users.are_equated(first, second):
             return "both results are checked to be equal"
+        if first is not second and _same_callee(first, second) and self.keys.users.share_owner(first, second):
+            return f"`{callee_of(first)}` treats two parts of one record alike, it seems"
         if _same_callee(first, second) and self._paired(first, second):
             return f"both results of `{callee_of(first)}` are compared, which looks like common random numbers"
         return self.said(conflict.second, (first.span, second.span))
@@ -72,8 +75,7 @@ class Evidence:
 
     def _paired(self, first: Op, second: Op) -> bool:
         """Comparing two samples of one key is a mistake; comparing what was computed with them may be meant."""
-        sampled = first.name == "key.draw" or _SAMPLES.search(callee_of(first))
-        return first is not second and not sampled and self.keys.users.are_compared(first, second)
+        return first is not second and not _makes_samples(first) and self.keys.users.are_compared(first, second)
 
     def of_loop(self, use: Use) -> str:
         """Say why using one key in every turn of a loop looks deliberate, or give an empty text."""
@@ -81,6 +83,8 @@ class Evidence:
             return f"`{callee_of(use.spot)}` sounds like a comparison on the same numbers"
         if not self.keys.users.is_read(use.spot):
             return "nothing is done with the result"
+        if not _makes_samples(use.spot) and self.keys.users.is_tabulated(use.spot):
+            return "each turn judges another alternative, on common random numbers, it seems"
         return self.said(use, (use.spot.span,))
 
     def of_map(self, op: Op, use: Use) -> str:
@@ -91,6 +95,8 @@ class Evidence:
             return "the results are ranked against each other, which looks like common random numbers"
         if use.inner is not None and _EVALUATES.search(callee_of(use.spot)):
             return f"`{callee_of(use.spot)}` sounds like an evaluation on the same numbers"
+        if any(_EVALUATION_KEY.search(name) for name in self._names(use)):
+            return "its name says that it is for an evaluation, which shares its numbers for fairness"
         return self.said(use, (op.span, use.origin.spot.span))
 
     def said(self, use: Use, spans: Iterable[Span]) -> str:
@@ -124,6 +130,10 @@ class Evidence:
         last = min(span.end_line, span.line + 3)
         texts = [comments[line] for line in range(span.line - 2, last + 1) if line in comments]
         return any(_CLEAR.search(text) or (_SHARING.search(text) and _RANDOM.search(text)) for text in texts)
+
+
+def _makes_samples(op: Op) -> bool:
+    return op.name == "key.draw" or _SAMPLES.search(callee_of(op)) is not None
 
 
 def _same_callee(first: Op, second: Op) -> bool:
