@@ -95,7 +95,7 @@ class Evidence:
             return "the results are ranked against each other, which looks like common random numbers"
         if use.inner is not None and _EVALUATES.search(callee_of(use.spot)):
             return f"`{callee_of(use.spot)}` sounds like an evaluation on the same numbers"
-        if any(_EVALUATION_KEY.search(name) for name in self._names(use)):
+        if any(_EVALUATION_KEY.search(name) for name in (*self._names(use), *_unmapped(op))):
             return "its name says that it is for an evaluation, which shares its numbers for fairness"
         return self.said(use, (op.span, use.origin.spot.span))
 
@@ -130,6 +130,12 @@ class Evidence:
         last = min(span.end_line, span.line + 3)
         texts = [comments[line] for line in range(span.line - 2, last + 1) if line in comments]
         return any(_CLEAR.search(text) or (_SHARING.search(text) and _RANDOM.search(text)) for text in texts)
+
+
+def _unmapped(op: Op) -> Iterator[str]:
+    axes = op.attrs.get("in_axes")
+    if isinstance(axes, tuple):
+        yield from (value.name for value, axis in zip(op.operands, axes, strict=False) if axis is None)
 
 
 def _makes_samples(op: Op) -> bool:
