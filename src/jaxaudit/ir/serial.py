@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jaxaudit.ir.types import ArrayType, Exit, Op, Program, Region, Root, Symbol, Value
+from jaxaudit.ir.types import ArrayType, Declared, Exit, Op, Program, Region, Root, Symbol, Value
 from jaxaudit.spans import Span
 
 Show = Callable[[str], str]
@@ -19,7 +19,7 @@ Show = Callable[[str], str]
 
 def encode_program(program: Program) -> dict[str, Any]:
     """Turn a program into JSON data."""
-    encoder = _Encoder(program.types)
+    encoder = _Encoder(program.types, program.declared)
     roots = [[root.name, root.path, encoder.region(root.region)] for root in program.roots]
     return {
         "front_end": program.front_end,
@@ -39,12 +39,14 @@ def decode_program(data: Mapping[str, Any], show: Show = str) -> Program:
         data["front_end"],
         {show(path): {int(n): text for n, text in lines.items()} for path, lines in data["comments"].items()},
         decoder.types,
+        decoder.declared,
     )
 
 
 class _Encoder:
-    def __init__(self, types: Mapping[Value, ArrayType]) -> None:
+    def __init__(self, types: Mapping[Value, ArrayType], declared: Mapping[Value, Declared]) -> None:
         self.types = types
+        self.declared = declared
         self.values: list[list[Any]] = []
         self.regions: list[Any] = []
         self.paths: dict[str, int] = {}
@@ -90,7 +92,9 @@ class _Encoder:
         number = self._value_numbers[value] = len(self.values)
         kind = self.types.get(value)
         exact = [list(kind.shape), kind.dtype, kind.weak] if kind else None
-        self.values.append([value.id, self.span(value.span), value.name, exact])
+        axes = self.declared.get(value)
+        named = [list(axes.names), axes.scope] if axes else None
+        self.values.append([value.id, self.span(value.span), value.name, exact, named])
         return number
 
     def span(self, span: Span) -> list[int]:
@@ -122,15 +126,18 @@ class _Decoder:
     def __init__(self, data: Mapping[str, Any], show: Show) -> None:
         self.paths = [show(path) for path in data["paths"]]
         self.types: dict[Value, ArrayType] = {}
+        self.declared: dict[Value, Declared] = {}
         self.values = [self.value(row) for row in data["values"]]
         self._rows = data["regions"]
         self._regions: dict[int, Region] = {}
 
     def value(self, row: list[Any]) -> Value:
-        number, span, name, exact = row
+        number, span, name, exact, named = row
         value = Value(number, self.span(span), name)
         if exact is not None:
             self.types[value] = _array_type(exact)
+        if named is not None:
+            self.declared[value] = Declared(tuple(named[0]), named[1])
         return value
 
     def region(self, number: int) -> Region:

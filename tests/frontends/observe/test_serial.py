@@ -9,6 +9,7 @@ from jaxaudit.ir import ArrayType, Op, Program, Region, Root, Symbol, Value
 from jaxaudit.ir.check import check_program
 from jaxaudit.ir.serial import decode_program, encode_program
 from jaxaudit.ir.show import show_program
+from jaxaudit.ir.types import Declared
 from jaxaudit.spans import Span
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "dropout_vae.py"
@@ -39,7 +40,8 @@ def test_constants_types_and_shared_regions():
     }
     op = Op("py.call", (value,), (made,), span, {"x": value, "n": 3}, attrs, (shared, shared))
     root = Root("main", "a.py", Region("root", "main", span, (value,), [op], (made,)))
-    again = travelled(Program((root,), "jaxpr", {}, {value: ArrayType((3, 4), "float32", weak=True)}), str.upper)
+    types = {value: ArrayType((3, 4), "float32", weak=True)}
+    again = travelled(Program((root,), "jaxpr", {}, types, {value: Declared(("batch", ""), "f")}), str.upper)
     (back,) = again.roots[0].region.ops
     param = again.roots[0].region.params[0]
     assert back.attrs["tuple"] == attrs["tuple"]
@@ -51,4 +53,5 @@ def test_constants_types_and_shared_regions():
     assert back.regions[0].shared
     assert back.arguments["x"] is param
     assert again.types == {param: ArrayType((3, 4), "float32", weak=True)}
+    assert again.declared == {param: Declared(("batch", ""), "f")}
     assert (again.roots[0].path, back.span.path) == ("A.PY", "A.PY")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from jaxaudit.frontends.jaxpr.failures import describe
@@ -14,6 +15,7 @@ from jaxaudit.frontends.jaxpr.places import call_at, caller
 from jaxaudit.frontends.jaxpr.protocol import Capture, Frame, Reply
 from jaxaudit.frontends.jaxpr.script import Ending
 from jaxaudit.frontends.jaxpr.serve import gather
+from jaxaudit.frontends.jaxpr.targets import declared_axes
 from jaxaudit.frontends.jaxpr.worker import TracerError
 from jaxaudit.ir.serial import encode_program
 
@@ -36,10 +38,10 @@ def trace_call(
     except Exception as error:  # noqa: BLE001
         return Reply("failed", failure=describe(error), files=files)
     lowering = Lowering()
-    lowering.add(closed, name=found.name, path=found.path or place.path, arg_names=names)
+    root = lowering.add(closed, name=found.name, path=found.path or place.path, arg_names=names)
     sizes, leaves = named_axes(axes, found, args, kwargs)
     return Reply(
-        program=encode_program(lowering.program()),
+        program=encode_program(replace(lowering.program(), declared=declared_axes(root, names, leaves))),
         captures=(Capture(found.name, "trace", found.path, found.line, place.path, place.line),),
         files=files,
         axes=sizes,

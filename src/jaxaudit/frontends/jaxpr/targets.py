@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,7 +21,9 @@ from jaxaudit.frontends.jaxpr.models import callable_of
 from jaxaudit.frontends.jaxpr.places import call_at, user_files
 from jaxaudit.frontends.jaxpr.protocol import Capture, Frame, Reply, Request
 from jaxaudit.frontends.jaxpr.specs import Spec, SpecError, parse_spec
+from jaxaudit.ir import Root, Value
 from jaxaudit.ir.serial import encode_program
+from jaxaudit.ir.types import Declared
 
 
 def trace_target(request: Request) -> Reply:
@@ -61,16 +64,22 @@ def _trace(request: Request, path: str, expression: str) -> Reply:
     place = Frame(file, found.line, 0, found.line, 0, found.name, user=True)
     closed = call_at(place, lambda: traced(function, types, {}))
     lowering = Lowering()
-    lowering.add(closed, name=found.name, path=file, arg_names=names)
+    root = lowering.add(closed, name=found.name, path=file, arg_names=names)
     count = len(closed.jaxpr.eqns) if hasattr(closed, "jaxpr") else len(closed.eqns)
     return Reply(
-        program=encode_program(lowering.program()),
+        program=encode_program(replace(lowering.program(), declared=declared_axes(root, names, inputs.axes))),
         captures=(Capture(found.name, "trace", file, found.line, file, found.line, equations=count),),
         files=_files(file),
         axes=inputs.sizes,
         arguments=inputs.axes,
         jax_version=the_jax().__version__,
     )
+
+
+def declared_axes(root: Root, names: Sequence[str], axes: Mapping[str, tuple[str, ...]]) -> dict[Value, Declared]:
+    """Pair the parameters of a root with the axis names of their arguments."""
+    pairs = zip(root.region.params, names, strict=True)
+    return {value: Declared(axes[name], root.name) for value, name in pairs if any(axes.get(name, ()))}
 
 
 def load_module(path: str) -> ModuleType:
