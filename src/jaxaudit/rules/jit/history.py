@@ -62,11 +62,13 @@ class Root:
     calls: list[Call] = field(default_factory=list)
     writes: dict[State, list[Write]] = field(default_factory=dict)
 
-    def is_late(self, call: Call, write: Write) -> bool:
+    def is_late(self, call: Call, state: State, write: Write) -> bool:
         """Tell whether a change comes between two calls of the function, which is not made anew in between."""
         if write.traced:
-            # A plain assignment inside is seen by what follows it; a counter is frozen with the rest.
-            return call.at < write.at < call.end and bool(write.op.attrs.get("augmented"))
+            # A plain assignment inside is seen by what follows it, a depth is counted up and down again; a counter is
+            # frozen with the rest.
+            inside = [one for one in self.writes[state] if call.at < one.at < call.end]
+            return inside == [write] and bool(write.op.attrs.get("augmented"))
         for loop in write.loops:
             if loop in call.loops and call.made <= _entered(loop):
                 return True

@@ -181,7 +181,7 @@ def _judged(history: Root) -> Iterator[Obligation]:
     for call in history.calls:
         for read in call.reads:
             writes = history.writes.get(read.state, [])
-            late = next((write for write in writes if history.is_late(call, write)), None)
+            late = next((write for write in writes if history.is_late(call, read.state, write)), None)
             if late is not None:
                 yield _violation(call, read, late)
             elif writes:
