@@ -165,6 +165,8 @@ class Root:
     name: str
     path: str
     region: Region
+    runs: bool = False
+    """True for code that runs as it stands, a module's top level: nothing else can call it from elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,7 +30,7 @@ def interpret(it: Interpreter, module: Module) -> None:
         with it.builder.nested("root", module.name, span) as region:
             it.execute(module.tree.body)
         it.builder.close(region)
-        it.roots.append(Root(module.name, module.path, region))
+        it.roots.append(Root(module.name, module.path, region, runs=True))
     finally:
         it.active = active_before
         if frame_before is not None:

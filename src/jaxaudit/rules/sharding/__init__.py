@@ -1,0 +1,1 @@
+"""Rules about named axes, meshes and devices."""

@@ -1,0 +1,163 @@
+"""The rule `unbound-axis-name`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.ir import Argument, Op, Program, Region
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.merge import strongest
+
+_PROGRAM = """import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def average(grads):
+    return lax.pmean(grads, axis_name={used}
+
+
+def step(params, x):
+    return params - average(jax.grad(lambda p: jnp.mean(p * x))(params))
+
+
+run = jax.pmap(step, axis_name="devices")
+run(jnp.ones(8), jnp.ones(8))
+"""
+
+
+class UnboundAxisName(Rule):
+    """A collective names an axis that no transformation around it binds.
+
+    ## What it does
+
+    Follows each collective (`psum`, `pmean`, `all_gather`, `axis_index`, ...) up through the calls that lead to it, and
+    compares its axis name with those that the `vmap`, `pmap` or `shard_map` around it bind.
+
+    ## Why is this bad?
+
+    JAX stops with `NameError: unbound axis name` when the function is traced, far from the `pmap` that binds another
+    name.
+
+    ## Example
+
+    ```python
+    def step(grads):
+        return lax.pmean(grads, axis_name="batch")
+
+
+    run = jax.pmap(step, axis_name="devices")
+    ```
+
+    ## Use instead
+
+    ```python
+    def step(grads):
+        return lax.pmean(grads, axis_name="devices")
+
+
+    run = jax.pmap(step, axis_name="devices")
+    ```
+
+    ## When it cannot tell
+
+    When the function is called from code that was not read, when a name is not a constant, and under `shard_map` and
+    lifted transformations, whose names come from a mesh or from elsewhere.
+    """
+
+    name = "unbound-axis-name"
+    family = "sharding"
+    summary = "A collective names an axis that nothing around it binds."
+    needs = ()
+
+    valid = (
+        Example(_PROGRAM.format(used='"devices")'), "the name that `pmap` binds"),
+        Example(
+            """
+import jax
+from jax import lax
+
+def library_function(grads):
+    return lax.pmean(grads, "batch")
+""",
+            "who calls it is not known",
+        ),
+    )
+    invalid = (Example(_PROGRAM.format(used='"batch")  #!'), "another name than the one that is bound"),)
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every collective with a constant axis name."""
+        walk = _Walk()
+        for root in program.roots:
+            # A module runs as it stands; a function that nobody calls may be mapped by somebody else.
+            walk.region(root.region, _Around(certain=root.runs))
+        yield from strongest(walk.found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What is known of the transformations around a region."""
+
+    names: tuple[str, ...] = ()
+    certain: bool = True
+    binder: Op | None = None
+
+
+@dataclass(slots=True)
+class _Walk:
+    found: list[Obligation] = field(default_factory=list)
+    seen: set[tuple[int, _Around]] = field(default_factory=set)
+
+    def region(self, region: Region, around: _Around) -> None:
+        if (id(region), around) in self.seen:
+            return
+        self.seen.add((id(region), around))
+        for op in region.ops:
+            if op.name == "collective":
+                self.found.extend(_judge(op, name, around) for name in _names(op.arguments.get("axis_name")))
+            inside = _inside(op, around) if op.regions else around
+            for inner in op.regions:
+                self.region(inner, inside)
+
+
+def _inside(op: Op, around: _Around) -> _Around:
+    if op.name in ("shard_map", "transform"):
+        return _Around(around.names, certain=False, binder=op)
+    if op.name not in ("vmap", "pmap"):
+        return around
+    options = op.attrs.get("options")
+    given = options.get("axis_name") if isinstance(options, Mapping) else None
+    known = given is None or isinstance(given, str)
+    names = (*around.names, given) if isinstance(given, str) else around.names
+    return _Around(names, around.certain and known, op)
+
+
+def _names(argument: Argument) -> Iterator[str]:
+    if isinstance(argument, str):
+        yield argument
+    elif isinstance(argument, tuple):
+        for part in argument:
+            yield from _names(part)
+
+
+def _judge(op: Op, name: str, around: _Around) -> Obligation:
+    rule = UnboundAxisName.name
+    if name in around.names:
+        return Obligation(rule, op.span, Verdict.PROVED, f"a transformation around it binds the axis `{name}`")
+    if not around.certain:
+        return Obligation(rule, op.span, Verdict.UNKNOWN, f"what binds the axis `{name}` was not seen")
+    function = op.text("function").rpartition(".")[2]
+    bound = ", ".join(f"`{one}`" for one in around.names) or "none"
+    binder = around.binder
+    return Obligation(
+        rule,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"`{function}` names the axis `{name}`, which nothing around it binds",
+        current=f"the axes that are bound here: {bound}; JAX raises a NameError when it traces this",
+        expected="a collective names an axis of the `vmap`, `pmap` or `shard_map` it runs under",
+        steps=() if binder is None else (Step(binder.span, f"`{binder.name}` binds {bound} here"),),
+        suggestion=f'use the bound name, or bind this one: `axis_name="{name}"`',
+    )
