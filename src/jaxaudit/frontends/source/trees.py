@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.members import find_in_class
 from jaxaudit.frontends.source.registration import registration, static_fields
 from jaxaudit.frontends.source.round_trips import round_trip
 from jaxaudit.frontends.source.structure import leaves
@@ -99,7 +100,9 @@ def _box(it: Interpreter, ref: Ref, depth: int) -> Tree:
 def _object(it: Interpreter, cls: ClassValue, attrs: object, outside: bool, depth: int) -> Tree:
     parts: dict[str, Abstract] = dict(attrs)  # type: ignore[call-overload]
     static = static_fields(cls)
-    dynamic = {name: part for name, part in parts.items() if name not in static}
+    # A class that takes itself apart decides itself which of its fields are leaves.
+    own = find_in_class(cls, "tree_flatten") is not None
+    dynamic = {} if own else {name: part for name, part in parts.items() if name not in static}
     kind = "outside" if outside else "object"
     return Tree(
         kind, cls.name, tuple(dynamic), _inner(it, dynamic.values(), depth), None, registration(it, cls), _place(cls)

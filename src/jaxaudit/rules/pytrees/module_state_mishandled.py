@@ -64,6 +64,27 @@ class ModuleStateMishandled(Rule):
             "    return jax.jit(lambda m, x: m(x))(model, x)\n",
             "arrays only",
         ),
+        Example(
+            """
+import jax
+
+@jax.tree_util.register_pytree_node_class
+class Scaled:
+    def __init__(self, scale, act):
+        self.scale, self.act = scale, act
+
+    def tree_flatten(self):
+        return (self.scale,), self.act
+
+    @classmethod
+    def tree_unflatten(cls, act, leaves):
+        return cls(leaves[0], act)
+
+def f(scale, x):
+    return jax.jit(lambda m, x: m.act(m.scale * x))(Scaled(scale, jax.nn.relu), x)
+""",
+            "a class that takes itself apart and keeps the function out of its leaves",
+        ),
     )
     invalid = (
         Example(
