@@ -251,7 +251,7 @@ def test_deferred_function_only_counts_inside():
     key = s.param("key")
     with s.region("function", "later") as region:
         first = s.draw(key)
-    s.op("py.function", attrs={"function": "later"}, regions=(region,))
+    s.op("callback", attrs={"function": "later"}, regions=(region,))
     after = s.draw(key)
     assert verdict(s, first) == "proved"
     assert verdict(s, after) == "unknown"

@@ -43,7 +43,6 @@ _ROWS = (
     OpSpec("py.store_global", "global name = value; attrs: name", effect=True),
     OpSpec("py.store_nonlocal", "nonlocal name = value; attrs: name", effect=True),
     OpSpec("py.test", "Python asks for the truth of a value; attrs: construct ('if', 'while', 'assert', ...)", effect=True),
-    OpSpec("py.iterate", "Python iterates over a value; attrs: construct", effect=True),
     OpSpec("py.to_python", "float(x), int(x), x.item(), x.tolist(): an array becomes a Python object; attrs: function", effect=True),
     OpSpec("py.format", "a value becomes text; attrs: spec", effect=True),
     OpSpec("py.print", "print or log a value; attrs: function", effect=True),
@@ -57,7 +56,6 @@ _ROWS = (
     OpSpec("py.call", "call of a function whose body is known; region params: its leaves; attrs: function", regions="body"),
     OpSpec("py.call_library", "call of a library function that needs no op of its own; attrs: function"),
     OpSpec("py.call_unknown", "call of something that could not be followed; attrs: callee, reason", effect=True),
-    OpSpec("py.function", "a function that is defined here and called by nobody we can see; attrs: function", regions="deferred"),
     # notes of a front end: they compute nothing and have neither operands nor results
     OpSpec("py.drop", "an expression statement drops its value; attrs: values (its leaves), guarded, module"),
     OpSpec("py.unread", "a name is bound that nothing reads; attrs: name, kind, values (its leaves), and what is known of it"),

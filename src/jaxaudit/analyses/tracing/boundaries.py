@@ -47,7 +47,7 @@ def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
             return [_leaf(fact) for fact in facts]
         case "callback":
             return _fitted([NUMPY for _ in facts], region)
-        case "transform" | "py.function":
+        case "transform":
             return _fitted([fact if fact.kind is Kind.TRACED else UNKNOWN for fact in facts], region)
         case "py.loop" | "py.while":
             return [Trace(Kind.STATIC, "number", turn=True), *facts]

@@ -24,7 +24,7 @@ _ONCE = {
 }
 """Transformations that run Python code once and what it computed many times."""
 
-_NOT_ENTERED = ("callback", "py.function", "abstract")
+_NOT_ENTERED = ("callback", "abstract")
 
 
 class PythonRandomInTracedCode(Rule):
