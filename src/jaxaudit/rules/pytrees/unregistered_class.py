@@ -67,6 +67,13 @@ class UnregisteredClass(Rule):
             "        return x * self.lr\n\ndef f(x):\n    return Agent(0.1).act(x)\n",
             "static",
         ),
+        Example(
+            "import jax\n\nclass Scale:\n    def __init__(self, n):\n        self.n = n\n\ndef f(x, known):\n"
+            "    step = jax.pmap(lambda x, s: x * s.n, static_broadcasted_argnums=1)\n"
+            "    other = jax.pmap(lambda x, s: x * s.n, static_broadcasted_argnums=known)\n"
+            "    return step(x, Scale(2)), other(x, Scale(2))\n",
+            "static under pmap, or perhaps static",
+        ),
     )
     invalid = (
         Example(

@@ -33,9 +33,11 @@ def crossing(op: Op, border: Border) -> Iterator[tuple[str, Tree]]:
     elif op.text("spelling") in _CHECKS_ALL:
         yield from traced(op, border)
     elif op.text("spelling") in ("jax.vmap", "jax.pmap", "jax.grad", "jax.value_and_grad"):
-        wanted = _positions(op)
+        wanted, static = _positions(op), _chosen(_options(op).get("static_broadcasted_argnums"))
+        if static is None:
+            return
         for at, tree in enumerate(border.positional):
-            if wanted is None or at in wanted:
+            if (wanted is None or at in wanted) and at not in static:
                 yield _argument(border, at), tree
 
 
@@ -44,10 +46,14 @@ def _argument(border: Border, position: int) -> str:
     return f"`{name}`" if name else f"argument {position + 1}"
 
 
+def _options(op: Op) -> Mapping[str, object]:
+    options = op.attrs.get("options")
+    return options if isinstance(options, Mapping) else {}
+
+
 def _positions(op: Op) -> set[int] | None:
     """Give the positions that are mapped or differentiated; None for all. Others may hold any object."""
-    options = op.attrs.get("options")
-    options = options if isinstance(options, Mapping) else {}
+    options = _options(op)
     if op.name == "grad":
         argnums = options.get("argnums", 0)
         return {one for one in (argnums if isinstance(argnums, tuple) else (argnums,)) if isinstance(one, int)}
@@ -59,8 +65,7 @@ def _positions(op: Op) -> set[int] | None:
 
 def traced(op: Op, border: Border) -> Iterator[tuple[str, Tree]]:
     """Give the arguments that are traced, by name: those declared static are left out."""
-    options = op.attrs.get("options")
-    options = options if isinstance(options, Mapping) else {}
+    options = _options(op)
     numbers, names = _chosen(options.get("static_argnums")), _chosen(options.get("static_argnames"))
     if numbers is None or names is None:
         return
