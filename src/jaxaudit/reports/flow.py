@@ -7,7 +7,8 @@ makes what goes elsewhere. A value that nothing reads is told as dropped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from typing import NamedTuple
 
 from jaxaudit.ir import Op, Program, Region, Root, Value
@@ -15,8 +16,8 @@ from jaxaudit.reports.model import FlowStep, FlowValue
 from jaxaudit.reports.stack import TRANSFORMS
 from jaxaudit.reports.types_text import value_type
 
-_MOST_STEPS = 4000
-"""Steps to show of one function; what is beyond is said in one more step."""
+_MOST_STEPS = 200_000
+"""Steps to keep of one function; what is beyond is said in one more step."""
 
 
 def data_flow(program: Program) -> tuple[FlowStep, ...]:
@@ -28,8 +29,18 @@ class _Group(NamedTuple):
     """Neighbouring ops of one line."""
 
     ops: tuple[Op, ...]
+    place: _Inside
+    number: int
+
+
+class _Inside(NamedTuple):
+    """A region to walk, and where it stands."""
+
+    region: Region
     function: str
     depth: int
+    parent: int | None = None
+    branch: int = 0
 
 
 class _Root:
@@ -43,12 +54,15 @@ class _Root:
         span = region.span
         place = (self.root.name, self.root.name, 0, span.path, span.line)
         yield FlowStep(*place, "enter", "arguments", (), self.values(region.params))
-        for number, group in enumerate(_groups(region, self.root.name)):
-            if number >= _MOST_STEPS:
-                yield FlowStep(*place, "more", f"further steps are left out after {_MOST_STEPS:,}")
+        number = 0
+        for group in _groups(_Inside(region, self.root.name, 1)):
+            number = group.number
+            if number > _MOST_STEPS:
+                yield FlowStep(*place, "more", f"further steps are left out after {_MOST_STEPS:,}", id=number)
                 break
             yield self.step(group)
-        yield FlowStep(*place, "leave", "results", _names(region.results), ())
+        left = _ids(region.results)
+        yield FlowStep(*place, "leave", "results", _names(region.results), (), id=number + 1, reads=left)
 
     def step(self, group: _Group) -> FlowStep:
         made = [value for op in group.ops for value in op.results]
@@ -57,10 +71,12 @@ class _Root:
         taken = [value for op in group.ops for value in op.operands if value not in inside]
         shown = tuple(value for value in made if self.uses[value] > read[value] or not self.uses[value])
         span = group.ops[0].span
+        regions = group.ops[0].regions
+        place = group.place
         return FlowStep(
             self.root.name,
-            group.function,
-            group.depth,
+            place.function,
+            place.depth,
             span.path,
             span.line,
             _op_names(group.ops),
@@ -68,41 +84,57 @@ class _Root:
             _names(dict.fromkeys(taken)),
             self.values(shown),
             len(group.ops),
+            group.number,
+            place.parent,
+            place.branch,
+            _ids(dict.fromkeys(taken)),
+            self.values([value for region in regions for value in region.params]),
+            tuple(value.id for region in regions for value in region.results),
         )
 
     def values(self, values: Sequence[Value]) -> tuple[FlowValue, ...]:
-        return tuple(FlowValue(value.name, value_type(value, self.types), self.uses[value]) for value in values)
+        return tuple(
+            FlowValue(value.name, value_type(value, self.types), self.uses[value], value.id) for value in values
+        )
 
 
-def _groups(region: Region, function: str) -> Iterator[_Group]:
-    """Walk the regions in order, without recursion, and fold neighbours of one line."""
-    waiting: list[tuple[Iterator[_Group | tuple[Region, str, int]],]] = [(_folded(region, function, 1),)]
+def _groups(first: _Inside) -> Iterator[_Group]:
+    """Walk the regions in order, without recursion, and fold neighbours of one line; steps are numbered from 1."""
+    numbers = count(1)
+    waiting = [_folded(first, numbers)]
     while waiting:
-        item = next(waiting[-1][0], None)
+        item = next(waiting[-1], None)
         if item is None:
             waiting.pop()
         elif isinstance(item, _Group):
             yield item
         else:
-            waiting.append((_folded(*item),))
+            waiting.append(_folded(item, numbers))
 
 
-def _folded(region: Region, function: str, depth: int) -> Iterator[_Group | tuple[Region, str, int]]:
+def _folded(place: _Inside, numbers: Iterator[int]) -> Iterator[_Group | _Inside]:
     run: list[Op] = []
-    for op in region.ops:
+    for op in place.region.ops:
         if op.name == "py.const":
             continue
         if run and (op.regions or op.span[:2] != run[0].span[:2]):
-            yield _Group(tuple(run), function, depth)
+            yield _Group(tuple(run), place, next(numbers))
             run = []
         if op.regions:
-            yield _Group((op,), function, depth)
-            label = op.text("function") or op.regions[-1].label
-            yield from ((one, label if op.name in TRANSFORMS else one.label, depth + 1) for one in op.regions)
+            group = _Group((op,), place, next(numbers))
+            yield group
+            yield from _insides(op, group)
         else:
             run.append(op)
     if run:
-        yield _Group(tuple(run), function, depth)
+        yield _Group(tuple(run), place, next(numbers))
+
+
+def _insides(op: Op, group: _Group) -> Iterator[_Inside]:
+    label = op.text("function") or op.regions[-1].label
+    for branch, region in enumerate(op.regions):
+        name = label if op.name in TRANSFORMS else region.label
+        yield _Inside(region, name, group.place.depth + 1, group.number, branch)
 
 
 def _uses(region: Region) -> Counter[Value]:
@@ -128,6 +160,10 @@ def _what(ops: Sequence[Op]) -> str:
 
 def _last(name: str) -> str:
     return name.rpartition(".")[2] or name
+
+
+def _ids(values: Iterable[Value]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(value.id for value in values))
 
 
 def _names(values: Sequence[Value] | dict[Value, None]) -> tuple[str, ...]:

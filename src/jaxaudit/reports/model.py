@@ -92,6 +92,8 @@ class FlowValue:
     type: str = ""
     uses: int = 0
     """How many steps read it; 0 means that it is dropped."""
+    id: int = 0
+    """Tells values of one root apart; steps name it in `reads` and `leaves`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,18 @@ class FlowStep:
     takes: tuple[str, ...] = ()
     makes: tuple[FlowValue, ...] = ()
     count: int = 1
+    id: int = 0
+    """Its place in the root, from 0."""
+    parent: int | None = None
+    """The step whose inside it stands in; none at the top of the root."""
+    branch: int = 0
+    """Which of the parent's bodies it stands in: those of a `cond`, else 0."""
+    reads: tuple[int, ...] = ()
+    """The ids of the values it takes."""
+    enters: tuple[FlowValue, ...] = ()
+    """What its operands are called inside, for a step that has an inside."""
+    leaves: tuple[int, ...] = ()
+    """The ids of the values inside that become what it makes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,21 @@ from jaxaudit.reports.snippet import Look, clean
 _SHOWN_ARGUMENTS = 12
 """Leaves of one step or boundary to print; JSON has all of them."""
 
+_SHOWN_STEPS = 4000
+"""Steps of the flow to print."""
+
 
 def flow_section(report: Report, look: Look) -> Iterator[Text]:
     """Give the data flow, function by function."""
     arrow = "←" if look.unicode else "<-"
     root = ""
-    for step in report.data_flow:
+    for step in report.data_flow[:_SHOWN_STEPS]:
         if step.root != root and step.op == "enter":
             root = step.root
             yield Text(f"  {clean(step.root)}", "bold").append(f"  {clean(step.path)}:{step.line}", "dim")
         yield from _step(step, arrow)
+    if len(report.data_flow) > _SHOWN_STEPS:
+        yield Text(f"    and {len(report.data_flow) - _SHOWN_STEPS:,} more steps: the other formats have them", "dim")
     yield Text()
 
 

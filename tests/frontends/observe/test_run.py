@@ -73,6 +73,22 @@ def test_every_section_is_filled(folder):
     assert (first["op"], last["op"]) == ("enter", "leave")
 
 
+def test_the_steps_of_the_flow_are_linked(folder):
+    """Every value that a step takes is made or enters before it, and every inside stands below an earlier step."""
+    steps = [row for row in report("run", "train.py", cwd=folder)["data_flow"] if row["root"] == "step"]
+    assert [row["id"] for row in steps] == list(range(len(steps)))
+    known, insides = set(), 0
+    for row in steps:
+        assert set(row["reads"]) <= known, row
+        known |= {one["id"] for one in (*row["makes"], *row["enters"])}
+        if row["parent"] is not None:
+            insides += 1
+            assert row["parent"] < row["id"]
+            assert row["depth"] == steps[row["parent"]]["depth"] + 1
+    assert insides
+    assert {left for row in steps for left in row["leaves"]} <= known
+
+
 def test_an_exception_is_an_issue_and_what_was_seen_before_stays(tmp_path):
     (tmp_path / "train.py").write_text(
         "import jax\nimport jax.numpy as jnp\n\n"
