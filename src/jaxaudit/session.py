@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -18,6 +18,8 @@ from typing import TypeVar
 
 from pathspec import GitIgnoreSpec
 
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.solve import solve
 from jaxaudit.config import Config, UsageError, nearest
 from jaxaudit.discover import Loader, decode_file, exclusion, find_files, loader, matches, read_file, shown_name
@@ -93,9 +95,11 @@ def audit(results: Sequence[SourceFile | Problem], config: Config, seen: Seen | 
     faults: list[str] = []
 
     reading = _guard(partial(read_source, files, load), _NOTHING_READ, "reading the source", faults)
-    obligations = list(_obligations(reading.program, wanted, faults))
+    facts = _facts(reading.program, wanted, faults, further={"shapes"} if seen else set())
+    obligations = list(_obligations(reading.program, facts, wanted, faults))
     if seen is not None:
-        obligations += map(_accepted, _obligations(seen.program, wanted, faults))
+        solved = _facts(seen.program, wanted, faults)
+        obligations += map(_accepted, _obligations(seen.program, solved, wanted, faults))
         told = _guard(
             lambda: list(seen.conclude([one.path for one in results], sources)), [], "the observation", faults
         )
@@ -109,6 +113,7 @@ def audit(results: Sequence[SourceFile | Problem], config: Config, seen: Seen | 
         known_families() if seen else {rule.name: rule.family for rule in wanted},
         sources,
         seen.notes if seen else None,
+        _shapes(facts) if seen else None,
     )
     report = apply_suppressions(report, files, known_families(), runs, sources)
     return Outcome(report, reading.program, sources, tuple(faults))
@@ -128,9 +133,21 @@ def check_names(config: Config) -> None:
             raise UsageError(f"{setting}: there is no rule or family `{name}`{nearest(name, known)}")
 
 
-def _obligations(program: Program, rules: Sequence[type[Rule]], faults: list[str]) -> Iterator[Obligation]:
-    needs = {need for rule in rules for need in rule.needs}
-    facts = _guard(partial(solve, program, needs), None, "the analysis", faults)
+def _facts(
+    program: Program, rules: Sequence[type[Rule]], faults: list[str], *, further: Collection[str] = ()
+) -> Facts | None:
+    needs = {*further, *(need for rule in rules for need in rule.needs)}
+    return _guard(partial(solve, program, needs), None, "the analysis", faults)
+
+
+def _shapes(facts: Facts | None) -> Shapes | None:
+    found = facts.of("shapes") if facts is not None else None
+    return found if isinstance(found, Shapes) else None
+
+
+def _obligations(
+    program: Program, facts: Facts | None, rules: Sequence[type[Rule]], faults: list[str]
+) -> Iterator[Obligation]:
     if facts is not None:
         for rule in rules:
             found = _guard(lambda rule=rule: list(rule().check(program, facts)), [], f"rule {rule.name}", faults)

@@ -1,135 +1,192 @@
-"""The shape trace at boundaries: what each value looks like outside and inside every transformation."""
+"""The shape trace at boundaries: what each value looks like outside and inside every transformation.
+
+Shapes are told as the code there sees them. Under `vmap` the arrays of a traced program still have the mapped axes;
+those are taken away for every `vmap` around, so that a scan inside shows the shapes that its author had in mind.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from jaxaudit.ir import ArrayType, Op, Program, Region, Value
 from jaxaudit.reports.model import Boundary, Crossing
 from jaxaudit.reports.stack import TRANSFORMS
-from jaxaudit.reports.types_text import type_text, with_axis, without_axis
+from jaxaudit.reports.types_text import type_text
 
 _MOST = 2000
 """Boundaries to show; an unrolled model has the same ones over and over."""
 
+Names = Callable[[Value], tuple[str, ...]]
+"""Gives the ids of a value's axes."""
+
+
+class _Look(NamedTuple):
+    """How a value looks from one side: its type and the ids of its axes."""
+
+    kind: ArrayType | None
+    axes: tuple[str, ...] = ()
+
+    def without(self, gone: Sequence[int]) -> _Look:
+        """Take some axes away."""
+        if self.kind is None:
+            return self
+        kept = [place for place in range(len(self.kind.shape)) if place not in gone]
+        shape = tuple(self.kind.shape[place] for place in kept)
+        axes = tuple(self.axes[place] for place in kept) if len(self.axes) == len(self.kind.shape) else ()
+        return _Look(ArrayType(shape, self.kind.dtype, self.kind.weak), axes)
+
 
 class _Side(NamedTuple):
-    value: Value
-    outside: ArrayType | None
-    inside: ArrayType | None
+    name: str
+    outside: _Look
+    inside: _Look
     how: str
 
 
-def boundaries(program: Program) -> tuple[Boundary, ...]:
+def boundaries(program: Program, axes: Names) -> tuple[Boundary, ...]:
     """Give every boundary of a traced program once, in program order."""
     found: dict[tuple[object, ...], Boundary] = {}
     for root in program.roots:
-        for op, mapped in _nested(root.region):
+        for op, around in _nested(root.region):
             if op.name in TRANSFORMS:
-                made = _boundary(op, root.name, mapped, program)
+                made = _Border(op, around, program, axes).boundary(root.name)
                 found.setdefault((made.path, made.line, made.transform, made.function, made.entries), made)
             if len(found) >= _MOST:
                 break
     return tuple(found.values())
 
 
-def _nested(region: Region) -> Iterator[tuple[Op, tuple[str, ...]]]:
+def _nested(region: Region) -> Iterator[tuple[Op, tuple[Op, ...]]]:
     """Walk a region with the vmaps around each op: inside them types keep the mapped axes."""
-    waiting: list[tuple[Iterator[Op], tuple[str, ...]]] = [(iter(region.ops), ())]
+    waiting: list[tuple[Iterator[Op], tuple[Op, ...]]] = [(iter(region.ops), ())]
     while waiting:
-        ops, mapped = waiting[-1]
+        ops, around = waiting[-1]
         op = next(ops, None)
         if op is None:
             waiting.pop()
             continue
-        yield op, mapped
-        inner = (*mapped, f"{op.text('function')} ({op.attrs.get('axis_size')})") if op.name == "vmap" else mapped
+        yield op, around
+        inner = (*around, op) if op.name == "vmap" else around
         waiting.extend((iter(one.ops), inner) for one in reversed(op.regions))
 
 
-def _boundary(op: Op, root: str, mapped: tuple[str, ...], program: Program) -> Boundary:
-    region = op.regions[-1]
-    entries = [_entry(op, number, program) for number in range(min(_params(op), len(op.operands)))]
-    exits = [_exit(op, number, program) for number in range(min(len(op.results), len(region.results)))]
-    spelling = op.text("spelling").removeprefix("jax.") or op.name
-    function = op.text("function") or region.label
-    return Boundary(
-        root, spelling, function, op.span.path, op.span.line, _crossings(entries), _crossings(exits), mapped
-    )
+class _Border:
+    """One op that is a transformation, seen from both sides."""
+
+    def __init__(self, op: Op, around: tuple[Op, ...], program: Program, axes: Names) -> None:
+        self.op, self.around, self.program, self.axes = op, around, program, axes
+        self.region = op.regions[-1]
+        self.paths = op.attrs.get("paths")
+
+    def boundary(self, root: str) -> Boundary:
+        op = self.op
+        entries = [self._entry(number) for number in range(len(op.operands))]
+        exits = [self._exit(number) for number in range(min(len(op.results), len(self.region.results)))]
+        spelling = op.text("spelling").removeprefix("jax.") or op.name
+        function = op.text("function") or self.region.label
+        mapped = tuple(f"{one.text('function')} ({one.attrs.get('axis_size')})" for one in self.around)
+        place = (op.span.path, op.span.line)
+        return Boundary(root, spelling, function, *place, _crossings(entries), _crossings(exits), mapped)
+
+    def look(self, value: Value | None, axis: int | None = None) -> _Look:
+        """Say how a value looks to the code around this op, and without one more axis."""
+        kind = self.program.types.get(value) if value is not None else None
+        if value is None or kind is None:
+            return _Look(kind)
+        axes = self.axes(value)
+        gone = [place for one in self.around for place in _mapped_place(one, value, axes, self.axes)]
+        if axis is not None and kind.shape:
+            gone.append(axis % len(kind.shape))
+        return _Look(kind, axes).without(gone)
+
+    def _param(self, number: int) -> Value | None:
+        skip = {"cond": 1, "fori": 1}.get(self.op.name, 0)
+        place = number - skip
+        if self.op.name == "fori" and number < 2:
+            return None
+        return self.region.params[place] if 0 <= place < len(self.region.params) else None
+
+    def _entry(self, number: int) -> _Side:
+        """Say what one operand becomes inside."""
+        op, operand, param = self.op, self.op.operands[number], self._param(number)
+        mapped = _at(op.attrs.get("mapped_in"), number) if op.name == "vmap" else None
+        inside = self.look(param, mapped)
+        name = (param.name if param is not None else "") or operand.name
+        return _Side(name, self.look(operand), inside, self._how_in(number))
+
+    def _how_in(self, number: int) -> str:
+        op = self.op
+        match op.name:
+            case "vmap":
+                return _mapped(_at(op.attrs.get("in_axes"), number))
+            case "pmap" | "shard_map" | "map":
+                axis = _at(op.attrs.get("in_axes"), number)
+                verb = "split" if op.name == "shard_map" else "mapped"
+                return "the same everywhere" if axis is None else f"{verb} over axis {axis}"
+            case "scan":
+                return "carried" if number < _count(op) else "scanned over axis 0"
+            case "fori":
+                return ("lower bound", "upper bound")[number] if number < 2 else "carried"
+            case "while":
+                return "carried"
+            case "cond" if number == 0:
+                return "chooses the branch"
+        return "goes in"
+
+    def _exit(self, number: int) -> _Side:
+        op, result, inner = self.op, self.op.results[number], self.region.results[number]
+        mapped = _at(op.attrs.get("mapped_out"), number) if op.name == "vmap" else None
+        name = self._carried(number) or result.name or inner.name
+        return _Side(name, self.look(result), self.look(inner, mapped), self._how_out(number, mapped))
+
+    def _carried(self, number: int) -> str:
+        """Give the name of a carried value, by the parameter it comes in as; of a gradient, by what it is taken for."""
+        op = self.op
+        if op.name in ("scan", "while", "fori") and number < (_count(op) or len(op.results)):
+            return self.region.params[number + (1 if op.name == "fori" else 0)].name
+        wrt = _at(op.attrs.get("wrt"), number) if op.name == "grad" else None
+        return self.region.params[wrt].name if wrt is not None else ""
+
+    def _how_out(self, number: int, mapped: int | None) -> str:
+        op = self.op
+        match op.name:
+            case "vmap":
+                return "the same for all" if mapped is None else f"collected along axis {mapped}"
+            case "scan":
+                return "carried" if number < _count(op) else "stacked along axis 0"
+            case "map":
+                return "stacked along axis 0"
+            case "pmap" | "shard_map":
+                return "put together"
+            case "grad":
+                roles = op.attrs.get("roles")
+                role = roles[number] if isinstance(roles, tuple) and number < len(roles) else ""
+                return role if isinstance(role, str) and role else "comes out"
+            case "fori" | "while":
+                return "carried"
+        return "comes out"
 
 
-def _params(op: Op) -> int:
-    skip = 1 if op.name == "cond" else 0
-    return len(op.regions[-1].params) + skip + (1 if op.name == "fori" else 0)
+def _mapped_place(around: Op, value: Value, axes: tuple[str, ...], names: Names) -> Iterator[int]:
+    """Give where the axis of a `vmap` around stands in a value, unless the value comes in whole."""
+    places = around.attrs.get("mapped_in")
+    known = places if isinstance(places, tuple) else ()
+    params = around.regions[-1].params
+    for param, place in zip(params, known, strict=False):
+        if param is value:
+            yield from (place,) if isinstance(place, int) else ()
+            return
+    mapped = {
+        names(param)[place]
+        for param, place in zip(params, known, strict=False)
+        if isinstance(place, int) and place < len(names(param))
+    }
+    yield from (place for place, one in enumerate(axes) if one and one in mapped)
 
 
-def _entry(op: Op, number: int, program: Program) -> _Side:
-    """Say what one operand becomes inside."""
-    operand = op.operands[number]
-    outside = program.types.get(operand)
-    params = op.regions[-1].params
-    if op.name == "cond":
-        if number == 0:
-            return _Side(operand, outside, None, "chooses the branch")
-        param = params[number - 1]
-    elif op.name == "fori":
-        if number < 2:
-            return _Side(operand, outside, None, "lower bound" if number == 0 else "upper bound")
-        param = params[number - 1]
-    else:
-        param = params[number]
-    named = param if param.name else operand
-    return _how_in(op, number, named, outside, program.types.get(param))
-
-
-def _how_in(op: Op, number: int, value: Value, outside: ArrayType | None, inside: ArrayType | None) -> _Side:
-    match op.name:
-        case "vmap":
-            axis = _at(op.attrs.get("in_axes"), number)
-            logical = _logical(op, number, inside)
-            before = with_axis(logical, axis, _number(op.attrs.get("axis_size")))
-            return _Side(value, before, logical, _mapped(axis))
-        case "pmap" | "shard_map" | "map":
-            axis = _at(op.attrs.get("in_axes"), number)
-            split = "split" if op.name == "shard_map" else "mapped"
-            return _Side(value, outside, inside, "the same everywhere" if axis is None else f"{split} over axis {axis}")
-        case "scan":
-            carried = number < (_number(op.attrs.get("carry")) or 0)
-            return _Side(value, outside, inside, "carried" if carried else "scanned over axis 0")
-        case "fori" | "while":
-            return _Side(value, outside, inside, "carried")
-        case "grad" | "vjp":
-            return _Side(value, outside, inside, "goes in")
-    return _Side(value, outside, inside, "whole")
-
-
-def _exit(op: Op, number: int, program: Program) -> _Side:
-    result, inner = op.results[number], op.regions[-1].results[number]
-    outside, inside = program.types.get(result), program.types.get(inner)
-    named = result if result.name else inner
-    match op.name:
-        case "vmap":
-            axis = _at(op.attrs.get("mapped_out"), number)
-            return _Side(named, outside, without_axis(inside, axis), _mapped(axis) if axis is not None else "comes out")
-        case "scan":
-            carried = number < (_number(op.attrs.get("carry")) or 0)
-            return _Side(named, outside, inside, "carried" if carried else "stacked along axis 0")
-        case "map":
-            return _Side(named, outside, inside, "stacked along axis 0")
-        case "grad":
-            gradients = op.attrs.get("gradients")
-            is_gradient = isinstance(gradients, tuple) and number in gradients
-            return _Side(named, outside, inside, "gradient" if is_gradient else "value")
-    return _Side(named, outside, inside, "carried" if op.name in ("fori", "while") else "whole")
-
-
-def _logical(op: Op, number: int, physical: ArrayType | None) -> ArrayType | None:
-    """Give a parameter's type as the mapped function sees it, without any mapped axis."""
-    shape = _pick(op.attrs.get("inside"), number)
-    if isinstance(shape, tuple) and physical is not None:
-        return ArrayType(tuple(int(size) for size in shape), physical.dtype, physical.weak)
-    return without_axis(physical, _at(op.attrs.get("mapped_in"), number))
+def _count(op: Op) -> int:
+    return _number(op.attrs.get("carry")) or 0
 
 
 def _mapped(axis: int | None) -> str:
@@ -137,15 +194,21 @@ def _mapped(axis: int | None) -> str:
 
 
 def _crossings(sides: Sequence[_Side]) -> tuple[Crossing, ...]:
-    return tuple(Crossing(side.value.name, type_text(side.outside), type_text(side.inside), side.how) for side in sides)
-
-
-def _pick(values: object, number: int) -> object:
-    return values[number] if isinstance(values, tuple) and number < len(values) else None
+    return tuple(
+        Crossing(
+            side.name,
+            type_text(side.outside.kind),
+            type_text(side.inside.kind),
+            side.how,
+            side.outside.axes,
+            side.inside.axes,
+        )
+        for side in sides
+    )
 
 
 def _at(values: object, number: int) -> int | None:
-    return _number(_pick(values, number))
+    return _number(values[number]) if isinstance(values, tuple) and number < len(values) else None
 
 
 def _number(value: object) -> int | None:

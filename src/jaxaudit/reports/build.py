@@ -10,7 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.frontends.base import Problem, Reading
+from jaxaudit.reports.axes import axes_section, thread_axes
 from jaxaudit.reports.boundaries import boundaries
 from jaxaudit.reports.flow import data_flow
 from jaxaudit.reports.identity import Sources, with_ids
@@ -50,8 +52,9 @@ def build_report(
     families: Mapping[str, str],
     sources: Sources,
     notes: Notes | None = None,
+    shapes: Shapes | None = None,
 ) -> Report:
-    """Build the report on the audited paths."""
+    """Build the report on the audited paths; `shapes` are those of the source, which name axes."""
     paths = frozenset(audited)
     merged = combine(merge(one for one in obligations if one.span.path in paths))
     front_end = reading.program.front_end
@@ -60,13 +63,17 @@ def build_report(
     ]
     findings += [unreadable(one, front_end) for one in problems if one.path in paths]
     findings = list(with_ids(sorted(findings, key=order), sources))
+    rows = stack(reading.program, notes, paths)
+    threads = thread_axes(notes.program, (reading.program, shapes) if shapes else None) if notes else None
+    flow = data_flow(notes.program, threads.ids) if notes and threads else None
     return Report(
         schema_version=SCHEMA_VERSION,
         tool=Tool("jaxaudit", VERSION),
         targets=(*(Target(path, front_end) for path in sorted(audited)), *(notes.targets if notes else ())),
-        data_flow=data_flow(notes.program) if notes else (),
-        transformation_stack=tuple(stack(reading.program, notes, paths)),
-        boundaries=boundaries(notes.program) if notes else (),
+        data_flow=flow.steps if flow else (),
+        transformation_stack=rows.rows,
+        boundaries=boundaries(notes.program, threads.ids) if notes and threads else (),
+        axes=axes_section(threads, flow.of_op, rows.of_op) if threads and flow else (),
         issues=tuple(one for one in findings if one.severity != "warning"),
         warnings=tuple(one for one in findings if one.severity == "warning"),
         verified=tuple(

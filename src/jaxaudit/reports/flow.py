@@ -7,7 +7,7 @@ makes what goes elsewhere. A value that nothing reads is told as dropped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
@@ -16,13 +16,24 @@ from jaxaudit.reports.model import FlowStep, FlowValue
 from jaxaudit.reports.stack import TRANSFORMS
 from jaxaudit.reports.types_text import value_type
 
+Names = Callable[[Value], tuple[str, ...]]
+"""Gives the ids of a value's axes."""
+
 _MOST_STEPS = 200_000
 """Steps to keep of one function; what is beyond is said in one more step."""
 
 
-def data_flow(program: Program) -> tuple[FlowStep, ...]:
+class Flow(NamedTuple):
+    """The steps of the data flow, and the step that each op is part of."""
+
+    steps: tuple[FlowStep, ...]
+    of_op: Mapping[Op, int]
+
+
+def data_flow(program: Program, axes: Names) -> Flow:
     """Give the steps of every root of a traced program."""
-    return tuple(step for root in program.roots for step in _Root(root, program).steps())
+    of_op: dict[Op, int] = {}
+    return Flow(tuple(step for root in program.roots for step in _Root(root, program, axes, of_op).steps()), of_op)
 
 
 class _Group(NamedTuple):
@@ -44,8 +55,10 @@ class _Inside(NamedTuple):
 
 
 class _Root:
-    def __init__(self, root: Root, program: Program) -> None:
+    def __init__(self, root: Root, program: Program, axes: Names, of_op: dict[Op, int]) -> None:
         self.root = root
+        self.axes = axes
+        self.of_op = of_op
         self.types = program.types
         self.uses = _uses(root.region)
 
@@ -65,6 +78,7 @@ class _Root:
         yield FlowStep(*place, "leave", "results", _names(region.results), (), id=number + 1, reads=left)
 
     def step(self, group: _Group) -> FlowStep:
+        self.of_op.update(dict.fromkeys(group.ops, group.number))
         made = [value for op in group.ops for value in op.results]
         inside = set(made)
         read = Counter(value for op in group.ops for value in op.operands if value in inside)
@@ -94,7 +108,8 @@ class _Root:
 
     def values(self, values: Sequence[Value]) -> tuple[FlowValue, ...]:
         return tuple(
-            FlowValue(value.name, value_type(value, self.types), self.uses[value], value.id) for value in values
+            FlowValue(value.name, value_type(value, self.types), self.uses[value], value.id, self.axes(value))
+            for value in values
         )
 
 

@@ -67,6 +67,9 @@ class Crossing:
     inside: str
     how: str
     """`whole`, `mapped over axis 0`, `carried`, `scanned over axis 0`, `shared`, ..."""
+    outside_axes: tuple[str, ...] = ()
+    """The id of each axis outside; empty for axes of size one."""
+    inside_axes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,8 @@ class FlowValue:
     """How many steps read it; 0 means that it is dropped."""
     id: int = 0
     """Tells values of one root apart; steps name it in `reads` and `leaves`."""
+    axes: tuple[str, ...] = ()
+    """The id of each axis of its type, in order; empty for axes of size one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,50 @@ class FlowStep:
     """What its operands are called inside, for a step that has an inside."""
     leaves: tuple[int, ...] = ()
     """The ids of the values inside that become what it makes."""
+
+
+@dataclass(frozen=True, slots=True)
+class AxisStation:
+    """One thing that happens to an axis on its way."""
+
+    kind: str
+    """`enters`, `made`, `vmapped`, `collected`, `scanned`, `stacked`, `merged`, `split`, `reshaped`, `reduced`,
+    `projected`, `broadcast`, `joined`, `cut`, `sliced`, `extended`, `indexed`, `sharded` or `returned`."""
+    path: str
+    line: int
+    text: str
+    op: str = ""
+    value: str = ""
+    """What people call the array it happens to."""
+    shape: str = ""
+    place: int = 0
+    """Which axis of that array it is."""
+    step: int | None = None
+    """The id of the step of the data flow, within the axis's root."""
+    transformation: int | None = None
+    """The id of the transformation that does it, for `vmapped`, `scanned` and their kin."""
+    count: int = 1
+    """How many stations of this kind and line are told as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis on its way through one function: the arrays that have it, and what happens to it."""
+
+    id: str
+    """Stays the same while the code around the axis changes, so that it can keep its colour."""
+    name: str
+    """What people call it; empty where nothing tells."""
+    size: int
+    root: str
+    origin: str
+    """Where it comes from: `argument x, axis 0`, `vmap(step)`, ..."""
+    named_by: str = ""
+    """`declared`, `constant`, `axis_name`, `product`, `vmap` or `scan`: where the name comes from."""
+    aliases: tuple[str, ...] = ()
+    factors: tuple[str, ...] = ()
+    """The ids of the axes that a reshape made this one of, in order."""
+    stations: tuple[AxisStation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,3 +305,5 @@ class Report:
     coverage: Coverage = field(default_factory=Coverage)
     not_available: tuple[str, ...] = ()
     """Sections that are empty because this version cannot fill them, not because there is nothing to tell."""
+    axes: tuple[Axis, ...] = ()
+    """Every axis of what was traced, with its way; `data_flow` and `boundaries` name them by id."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from rich.text import Text
 
 from jaxaudit.reports.model import Coverage, Finding, Report, SkippedFunction, Unknown, Verified
+from jaxaudit.reports.sections_axes import axes_section
 from jaxaudit.reports.sections_flow import boundary_section, flow_section, stack_section
 from jaxaudit.reports.snippet import Look, clean
 
@@ -24,6 +25,9 @@ def all_sections(report: Report, findings: Findings, look: Look) -> Iterator[Tex
         else:
             yield Text("  needs exact shapes: use `run` or `trace`" if key in report.not_available else "  none", "dim")
             yield Text()
+    if report.axes:
+        yield heading("Axes", look)
+        yield from axes_section(report, look)
     yield heading("Issues Found", look)
     yield from findings(report.issues) if report.issues else _none()
     yield heading("Verified Correct", look)

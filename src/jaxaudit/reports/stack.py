@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -29,19 +29,29 @@ class _Place(NamedTuple):
     root: str
 
 
-def stack(source: Program, notes: Notes | None, paths: frozenset[str]) -> Iterator[Transformation]:
+class Stack(NamedTuple):
+    """The rows of the stack, and the row that each op of what was traced belongs to."""
+
+    rows: tuple[Transformation, ...]
+    of_op: Mapping[Op, int]
+
+
+def stack(source: Program, notes: Notes | None, paths: frozenset[str]) -> Stack:
     """Give the stack of what was traced, then of what only the source shows, within the audited files."""
-    traced = list(_rows(notes.program, notes, 0)) if notes else []
-    yield from traced
+    of_op: dict[Op, int] = {}
+    traced = list(_rows(notes.program, notes, 0, of_op)) if notes else []
     places = {(row.path, row.line) for row in traced}
     names = {(row.transform, row.function) for row in traced}
-    for row in _rows(source, None, len(traced)):
-        if row.path in paths and (row.path, row.line) not in places and (row.transform, row.function) not in names:
-            yield row
+    rest = (
+        row
+        for row in _rows(source, None, len(traced), {})
+        if row.path in paths and (row.path, row.line) not in places and (row.transform, row.function) not in names
+    )
+    return Stack((*traced, *rest), of_op)
 
 
-def _rows(program: Program, notes: Notes | None, first: int) -> Iterator[Transformation]:
-    rows = _Rows(program.front_end, first, _leading_to_transforms(program))
+def _rows(program: Program, notes: Notes | None, first: int, of_op: dict[Op, int]) -> Iterator[Transformation]:
+    rows = _Rows(program.front_end, first, _leading_to_transforms(program), of_op)
     for number, root in enumerate(program.roots):
         parent, depth = None, 0
         note = notes.roots[number] if notes and number < len(notes.roots) else None
@@ -80,13 +90,14 @@ def _leading_to_transforms(program: Program) -> dict[int, list[Op]]:
 
 
 class _Rows:
-    def __init__(self, front_end: str, first: int, holders: dict[int, list[Op]]) -> None:
+    def __init__(self, front_end: str, first: int, holders: dict[int, list[Op]], of_op: dict[Op, int]) -> None:
         self.front_end = front_end
         self.holders = holders
         self.next = first
         self.left = _MOST_OPS
         self.known: dict[tuple[object, ...], Transformation] = {}
         self.visited: set[tuple[int, int | None]] = set()
+        self.of_op = of_op
 
     def new(
         self,
@@ -105,24 +116,31 @@ class _Rows:
         return row
 
     def region(self, region: Region, parent: int | None, depth: int, root: str) -> Iterator[Transformation]:
-        """Walk a region without recursion; a region that several calls share is walked once for each parent."""
-        waiting = [_Place(region, parent, depth, root)]
+        """Walk a region in program order without recursion; one that several calls share is walked once a parent."""
+        waiting = [self._ops(_Place(region, parent, depth, root))]
         while waiting:
-            place = waiting.pop()
-            if (id(place.region), place.parent) in self.visited or self.left < 0:
+            item = next(waiting[-1], None)
+            if item is None:
+                waiting.pop()
                 continue
-            self.visited.add((id(place.region), place.parent))
-            inner: list[_Place] = []
-            for op in self.holders.get(id(place.region), ()):
-                self.left -= 1
-                parent, depth = place.parent, place.depth
-                if op.name in TRANSFORMS:
-                    row, is_new = self._row(op, place)
-                    parent, depth = row.id, place.depth + 1
-                    if is_new:
-                        yield row
-                inner.extend(_Place(one, parent, depth, place.root) for one in op.regions if id(one) in self.holders)
-            waiting.extend(reversed(inner))
+            op, place = item
+            self.left -= 1
+            parent, depth = place.parent, place.depth
+            if op.name in TRANSFORMS:
+                row, is_new = self._row(op, place)
+                parent, depth = row.id, place.depth + 1
+                self.of_op[op] = row.id
+                if is_new:
+                    yield row
+            for inner in reversed(op.regions):
+                waiting.append(self._ops(_Place(inner, parent, depth, place.root)))
+
+    def _ops(self, place: _Place) -> Iterator[tuple[Op, _Place]]:
+        """Give the ops of a region that hold regions, unless it was walked for the same parent already."""
+        key = (id(place.region), place.parent)
+        if key not in self.visited and self.left >= 0:
+            self.visited.add(key)
+            yield from ((op, place) for op in self.holders.get(id(place.region), ()))
 
     def _row(self, op: Op, place: _Place) -> tuple[Transformation, bool]:
         function = op.text("function") or op.regions[-1].label

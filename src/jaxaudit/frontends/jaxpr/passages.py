@@ -152,7 +152,11 @@ def _attributes(body: Body, segment: Segment, record: Record, entries: list[Any]
         attrs["out_axes"] = tuple(record.out_axes) if record.out_axes is not None else None
     elif SEGMENTS[record.kind] == "grad":
         attrs["value"] = record.kind == "value_and_grad"
-        attrs["gradients"] = tuple(i for i, out in enumerate(left) if _is_gradient(posts.get(out), record.kind))
+        roles = [_role(record, posts.get(out)) for out in left]
+        attrs["gradients"] = tuple(i for i, (role, _) in enumerate(roles) if role == "gradient")
+        attrs["roles"] = tuple(role for role, _ in roles)
+        places = {_path(record.leaves.get(("in", one.params["leaf"]))): i for i, one in enumerate(entries)}
+        attrs["wrt"] = tuple(places.get(path) for _, path in roles)
     attrs["paths"] = tuple(_path(record.leaves.get(("in", one.params["leaf"]))) for one in entries)
     return attrs
 
@@ -184,6 +188,28 @@ def _mapped_out(axes: list[int | None] | None, post: Any, out: Any) -> int | Non
     return shifted(axis % rank, trail) if rank else None
 
 
-def _is_gradient(post: Any, kind: str) -> bool:
-    """Tell gradients from the value: `value_and_grad` gives the value first, under the path `[0]`."""
-    return post is not None and (kind == "grad" or post.params["leaf"] > 0)
+def _role(record: Record, post: Any) -> tuple[str, str]:
+    """Tell value, auxiliary results and gradients apart by their path; a gradient with the path of what it is for."""
+    leaf = record.leaves.get(("post", post.params["leaf"])) if post is not None else None
+    if leaf is None:
+        return "", ""
+    aux, path = bool(record.options.get("has_aux")), leaf.path
+    if record.kind == "value_and_grad":
+        if path.startswith("[0]"):
+            return ("auxiliary" if aux and path.startswith("[0][1]") else "value"), ""
+        path = path.removeprefix("[1]")
+    elif aux:
+        if path.startswith("[1]"):
+            return "auxiliary", ""
+        path = path.removeprefix("[0]")
+    return "gradient", _argument(record, path)
+
+
+def _argument(record: Record, path: str) -> str:
+    """Give the path of the argument leaf that a gradient belongs to."""
+    argnums = record.options.get("argnums", 0)
+    if isinstance(argnums, compat.SEQUENCES):
+        head, _, path = path.removeprefix("[").partition("]")
+        argnums = argnums[int(head)] if head.isdigit() and int(head) < len(argnums) else 0
+    names = record.parameters
+    return (names[argnums] if argnums < len(names) else "") + path

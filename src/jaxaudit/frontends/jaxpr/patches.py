@@ -128,7 +128,7 @@ def _like(wrapper: Patch, original: Any) -> Patch:
 
 def _inside(function: Any, record: Record) -> Patch:
     """Mark what a function is given and what it gives back."""
-    names = _parameters(function)
+    names = record.parameters = _parameters(function)
 
     def marked(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = mark((args, kwargs), record, "in", names)

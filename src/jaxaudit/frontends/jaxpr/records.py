@@ -39,6 +39,8 @@ class Record:
     """The user's call."""
     leaves: dict[tuple[str, int], Leaf] = field(default_factory=dict)
     """The marked leaves by side (`in`, `out`, `post`) and position among all leaves of that side."""
+    parameters: list[str] = field(default_factory=list)
+    """The names of the transformed function's parameters."""
     out_axes: list[int | None] | None = None
     """Of `vmap`: the axis of each leaf of the result."""
 

@@ -1,0 +1,129 @@
+"""What people call the axes of a traced program, and how each name is known.
+
+A name that somebody declared comes first, then the constant that gave the axis its size (known where the source shows
+the same place), then the `axis_name` of a transformation, then the transformation that made or took the axis.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from jaxaudit.analyses.labels import named
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.declared import declared_axes
+from jaxaudit.analyses.threads.weave import Thread, Woven
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """The name of an axis, and where it comes from."""
+
+    text: str = ""
+    by: str = ""
+    """`declared`, `constant`, `axis_name`, `product`, `vmap`, `scan`; empty where nothing names the axis."""
+    aliases: tuple[str, ...] = ()
+
+
+_RANK = ("declared", "constant", "axis_name", "product", "vmap", "scan")
+_MAKERS = {
+    "vmapped": "vmap",
+    "collected": "vmap",
+    "scanned": "scan",
+    "stacked": "scan",
+    "sharded": "vmap",
+}
+
+Votes = dict[Thread, dict[str, Counter[str]]]
+Place = tuple[Span, str]
+
+
+def names_of(program: Program, woven: Woven, source: tuple[Program, Shapes] | None) -> dict[Thread, Name]:
+    """Give every thread its name."""
+    votes: Votes = defaultdict(lambda: defaultdict(Counter))
+    _declared(program, woven, votes)
+    if source is not None:
+        _constants(program, woven, _labelled(*source), votes)
+    for thread in woven.threads:
+        _makers(thread, votes)
+    names: dict[Thread, Name] = {}
+    for thread in woven.threads:
+        _name(thread, votes, names)
+    return names
+
+
+def _declared(program: Program, woven: Woven, votes: Votes) -> None:
+    for value, declared in declared_axes(program).items():
+        for thread, name in zip(woven.of(value), declared.names, strict=False):
+            if thread is not None and name.isidentifier():
+                votes[thread]["declared"][name] += 1
+
+
+def _labelled(program: Program, shapes: Shapes) -> Mapping[Place, list[tuple[int, str]]]:
+    """Give for each place in the source the named axes of the value that is made there."""
+    found: dict[Place, list[tuple[int, str]]] = {}
+    for value, span in _values(program):
+        dims = shapes.of(value).dims
+        if dims and any(dim.labels for dim in dims):
+            own = [(dim.constant or 0, next((one.name for one in named(dim.labels)), "")) for dim in dims]
+            found.setdefault((span, value.name), own)
+            found.setdefault((span, ""), own)
+    return found
+
+
+def _values(program: Program) -> Iterator[tuple[Value, Span]]:
+    for op in program.walk():
+        yield from ((value, op.span) for value in op.results)
+
+
+def _constants(
+    program: Program, woven: Woven, labelled: Mapping[Place, Sequence[tuple[int, str]]], votes: Votes
+) -> None:
+    for value, span in _values(program):
+        known = labelled.get((span, value.name)) or labelled.get((span, ""))
+        kind = program.types.get(value)
+        if known is None or kind is None or [size for size, _ in known] != list(kind.shape):
+            continue
+        for thread, (_, name) in zip(woven.of(value), known, strict=False):
+            if thread is not None and name:
+                votes[thread]["constant"][name] += 1
+
+
+def _makers(thread: Thread, votes: Votes) -> None:
+    for station in thread.stations:
+        by = _MAKERS.get(station.kind)
+        if by is None or station.op is None:
+            continue
+        axis_name = station.op.text("axis_name")
+        if axis_name:
+            votes[thread]["axis_name"][axis_name] += 1
+        if not votes[thread][by]:
+            votes[thread][by][maker(station.op)] += 1
+
+
+def maker(op: Op) -> str:
+    """Write a transformation the way it was called: `vmap(step)`."""
+    spelling = op.text("spelling").rpartition(".")[2] or op.name
+    return f"{spelling}({op.text('function') or op.regions[-1].label})"
+
+
+def _name(thread: Thread, votes: Votes, names: dict[Thread, Name]) -> Name:
+    known = names.get(thread)
+    if known is not None:
+        return known
+    names[thread] = Name()
+    if thread.factors:
+        parts = [_name(one, votes, names).text for one in thread.factors]
+        if any(parts):
+            texts = [part or str(one.size) for part, one in zip(parts, thread.factors, strict=True)]
+            votes[thread]["product"]["*".join(texts)] += 1
+    found = [(by, name) for by in _RANK for name, _ in votes[thread][by].most_common()]
+    if found:
+        by, text = found[0]
+        further = (name for how, name in chain(found[1:]) if how in ("declared", "constant", "axis_name"))
+        names[thread] = Name(text, by, tuple(dict.fromkeys(name for name in further if name != text)))
+    return names[thread]

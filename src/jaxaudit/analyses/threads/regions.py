@@ -1,0 +1,132 @@
+"""Axes across the borders of functions, loops, branches and transformations."""
+
+from __future__ import annotations
+
+from jaxaudit.analyses.threads.relation import Relation, Seen, Slot, in_order, near, same_shape
+from jaxaudit.ir import Value
+
+
+def body(relation: Relation, seen: Seen) -> None:
+    """What goes in and out of a call keeps its axes."""
+    _whole(relation, seen, seen.op.operands)
+
+
+def gradient(relation: Relation, seen: Seen) -> None:
+    """A gradient has the axes of what it is taken for."""
+    body(relation, seen)
+    wrt = seen.op.attrs.get("wrt")
+    for result, place in zip(seen.op.results, wrt if isinstance(wrt, tuple) else (), strict=False):
+        if isinstance(place, int) and place < len(seen.op.operands):
+            same_shape(relation, seen, seen.op.operands[place], result)
+
+
+def branches(relation: Relation, seen: Seen) -> None:
+    """What goes into a branch keeps its axes; the first operand only chooses."""
+    _whole(relation, seen, seen.op.operands[1:])
+
+
+def counted(relation: Relation, seen: Seen) -> None:
+    """What a counted loop carries keeps its axes."""
+    region = seen.op.regions[0]
+    for value, param in zip(seen.op.operands[2:], region.params[1:], strict=False):
+        same_shape(relation, seen, value, param)
+    for param, inner, result in zip(region.params[1:], region.results, seen.op.results, strict=False):
+        same_shape(relation, seen, inner, result)
+        same_shape(relation, seen, param, result)
+
+
+def _whole(relation: Relation, seen: Seen, operands: tuple[Value, ...]) -> None:
+    for region in seen.op.regions:
+        for value, param in zip(operands, region.params, strict=False):
+            same_shape(relation, seen, value, param)
+        for inner, result in zip(region.results, seen.op.results, strict=False):
+            same_shape(relation, seen, inner, result)
+
+
+def loop(relation: Relation, seen: Seen) -> None:
+    """What a `while` carries keeps its axes."""
+    region = seen.op.regions[-1]
+    _whole(relation, seen, seen.op.operands)
+    for param, result in zip(region.params, seen.op.results, strict=False):
+        same_shape(relation, seen, param, result)
+
+
+def mapped(relation: Relation, seen: Seen) -> None:
+    """Inside `vmap` an array still has the mapped axis, which all mapped arrays have in common."""
+    _whole(relation, seen, seen.op.operands)
+    op = seen.op
+    places = [*_places(op.operands, op.attrs.get("mapped_in")), *_places(op.results, op.attrs.get("mapped_out"))]
+    for slot in places:
+        relation.link(*places[0], *slot)
+        relation.deed("vmapped" if slot.value in op.operands else "collected", *slot)
+
+
+def _places(values: tuple[Value, ...], axes: object) -> list[Slot]:
+    known = axes if isinstance(axes, tuple) else ()
+    return [Slot(value, axis) for value, axis in zip(values, known, strict=False) if isinstance(axis, int)]
+
+
+def scan(relation: Relation, seen: Seen) -> None:
+    """A scan takes the first axis off what it reads, and puts it on what it collects."""
+    op, region = seen.op, seen.op.regions[0]
+    carried = op.attrs.get("carry")
+    count = carried if isinstance(carried, int) else 0
+    for value, param in zip(op.operands[:count], region.params[:count], strict=False):
+        same_shape(relation, seen, value, param)
+    for param, inner, result in zip(region.params[:count], region.results, op.results[:count], strict=False):
+        same_shape(relation, seen, inner, result)
+        same_shape(relation, seen, param, result)
+    turns = [Slot(value, 0) for value in (*op.operands[count:], *op.results[count:]) if seen.shape(value)]
+    for value, param in zip(op.operands[count:], region.params[count:], strict=False):
+        in_order(relation, seen, value, param, (0,))
+    for inner, result in zip(region.results[count:], op.results[count:], strict=False):
+        in_order(relation, seen, result, inner, (0,))
+    for slot in turns:
+        relation.link(*turns[0], *slot)
+        relation.deed("scanned" if slot.value in op.operands else "stacked", *slot)
+
+
+def each(relation: Relation, seen: Seen) -> None:
+    """`lax.map` and `pmap` take the first axis off everything that is mapped."""
+    op = seen.op
+    axes = op.attrs.get("in_axes")
+    known = axes if isinstance(axes, tuple) else (0,) * len(op.operands)
+    kind = "sharded" if op.name == "pmap" else "vmapped"
+    slots: list[Slot] = []
+    for value, param, axis in zip(op.operands, op.regions[0].params, known, strict=False):
+        taken = isinstance(axis, int) and len(seen.shape(param)) < len(seen.shape(value))
+        in_order(relation, seen, value, param, (axis,) if taken and isinstance(axis, int) else ())
+        if isinstance(axis, int) and seen.shape(value):
+            slots.append(Slot(value, axis))
+    for inner, result in zip(op.regions[0].results, op.results, strict=False):
+        grown = len(seen.shape(result)) > len(seen.shape(inner))
+        in_order(relation, seen, result, inner, (0,) if grown else ())
+        if grown:
+            slots.append(Slot(result, 0))
+    for slot in slots:
+        relation.link(*slots[0], *slot)
+        relation.deed(kind if slot.value in op.operands else "collected", *slot)
+
+
+def sharded(relation: Relation, seen: Seen) -> None:
+    """Inside `shard_map` each array is a part of itself: its axes are the same, those that are spread shorter."""
+    op = seen.op
+    for value, param in zip(op.operands, op.regions[0].params, strict=False):
+        for axis, (size, part) in enumerate(zip(seen.shape(value), seen.shape(param), strict=False)):
+            relation.link(value, axis, param, axis)
+            if size != part:
+                relation.deed("sharded", value, axis)
+    for inner, result in zip(op.regions[0].results, op.results, strict=False):
+        for axis, (part, size) in enumerate(zip(seen.shape(inner), seen.shape(result), strict=False)):
+            relation.link(inner, axis, result, axis)
+            if size != part:
+                relation.deed("collected", result, axis)
+
+
+def kept(relation: Relation, seen: Seen) -> None:
+    """A collective or a move between devices keeps what keeps its shape."""
+    for value in seen.arrays():
+        for result in seen.op.results:
+            if len(seen.shape(value)) == len(seen.shape(result)):
+                for axis in range(len(seen.shape(value))):
+                    near(relation, seen, (value, axis), (result, axis))

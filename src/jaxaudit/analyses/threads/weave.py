@@ -1,0 +1,202 @@
+"""Axis threads: every axis of a traced program as one thread, from where it enters to where it ends.
+
+Slots (an axis of a value) that an op takes for one are one thread, in one pass over the program with a union-find. Two
+axes of equal size that nothing takes for one stay two threads, which is the point: sizes do not say what an axis is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from jaxaudit.analyses.threads.relation import Deed, Relation, Slot, Types
+from jaxaudit.analyses.threads.table import relation_of
+from jaxaudit.ir import Op, Program, Root, Value
+
+_MOST_STATIONS = 400
+"""How many stations of one axis are kept; an unrolled model has the same ones over and over."""
+
+
+class Station(NamedTuple):
+    """One thing that happens to an axis."""
+
+    kind: str
+    """`enters`, `made`, `vmapped`, `collected`, `scanned`, `stacked`, `merged`, `split`, `reshaped`, `reduced`,
+    `projected`, `broadcast`, `joined`, `cut`, `sliced`, `extended`, `indexed`, `sharded`, `returned`."""
+    slot: Slot
+    op: Op | None = None
+    """The op in which it happens; none where the program begins and ends."""
+
+
+@dataclass(slots=True, eq=False)
+class Thread:
+    """The way of one axis through one root."""
+
+    root: Root
+    first: Slot
+    size: int
+    stations: list[Station] = field(default_factory=list)
+    called: Slot | None = None
+    """The first of its arrays that has a plain name."""
+    factors: tuple[Thread, ...] = ()
+    """The axes that a reshape made this one of, in order."""
+
+
+@dataclass(slots=True)
+class Woven:
+    """All threads of a program, and which thread each axis of each value is."""
+
+    threads: list[Thread] = field(default_factory=list)
+    _of: dict[Value, tuple[Thread | None, ...]] = field(default_factory=dict)
+
+    def of(self, value: Value) -> tuple[Thread | None, ...]:
+        """Give the thread of each axis of a value; none for axes of size one."""
+        return self._of.get(value, ())
+
+
+def weave(program: Program) -> Woven:
+    """Weave the threads of every root of a traced program."""
+    woven = Woven()
+    for root in program.roots:
+        _Loom(root, program.types, woven).run()
+    return woven
+
+
+class _Loom:
+    """The weaving of one root."""
+
+    def __init__(self, root: Root, types: Types, woven: Woven) -> None:
+        self.root, self.types, self.woven = root, types, woven
+        self.first: dict[Value, int] = {}
+        self.parents: list[int] = []
+        self.slots: list[Slot] = []
+        self.stations: list[tuple[int, Station]] = []
+        self.factors: dict[int, tuple[Slot, ...]] = {}
+        self.merges: list[tuple[tuple[Slot, ...], Slot]] = []
+        self.splits: list[tuple[Slot, tuple[Slot, ...]]] = []
+
+    def run(self) -> None:
+        region = self.root.region
+        self._border("enters", region.params)
+        for op in region.walk():
+            self._take(op, relation_of(op, self.types))
+        self._border("returned", region.results)
+        self._match()
+        self._finish()
+
+    def _border(self, kind: str, values: tuple[Value, ...]) -> None:
+        for value in dict.fromkeys(values):
+            for axis in range(self._rank(value)):
+                self._station(Station(kind, Slot(value, axis)))
+
+    def _take(self, op: Op, relation: Relation) -> None:
+        for before, after in relation.links:
+            self._join(self._number(before), self._number(after))
+        for deed in relation.deeds:
+            self._station(Station(deed.kind, self._placed(deed), op))
+        self.merges.extend(relation.merges)
+        self.splits.extend(relation.splits)
+        for parts, whole in relation.merges:
+            self.factors.setdefault(self._find(self._number(whole)), parts)
+            for part in parts:
+                self._station(Station("merged", part, op))
+            self._station(Station("made", whole, op))
+        for whole, parts in relation.splits:
+            self._split(op, whole, parts)
+
+    def _split(self, op: Op, whole: Slot, parts: tuple[Slot, ...]) -> None:
+        """Take an axis apart; where a reshape made it of axes of these very sizes, they are those again."""
+        known = self.factors.get(self._find(self._number(whole)), ())
+        if [self._size(one) for one in known] == [self._size(one) for one in parts]:
+            for one, other in zip(known, parts, strict=True):
+                self._join(self._number(one), self._number(other))
+        self._station(Station("split", whole, op))
+        for part in parts:
+            self._station(Station("made", part, op))
+
+    def _match(self) -> None:
+        """Take for one what is made of the same axes in the same order, and what the same axis is split into."""
+        wholes: dict[tuple[int, ...], int] = {}
+        for parts, whole in self.merges:
+            key = tuple(self._find(self._number(one)) for one in parts)
+            self._join(wholes.setdefault(key, self._number(whole)), self._number(whole))
+        pieces: dict[tuple[int, ...], tuple[Slot, ...]] = {}
+        for whole, parts in self.splits:
+            key = (self._find(self._number(whole)), *(self._size(one) for one in parts))
+            for one, other in zip(pieces.setdefault(key, parts), parts, strict=True):
+                self._join(self._number(one), self._number(other))
+
+    def _placed(self, deed: Deed) -> Slot:
+        rank = self._rank(deed.slot.value)
+        return Slot(deed.slot.value, deed.slot.axis % rank) if rank else deed.slot
+
+    def _rank(self, value: Value) -> int:
+        kind = self.types.get(value)
+        return len(kind.shape) if kind is not None else 0
+
+    def _size(self, slot: Slot) -> int:
+        return self.types[slot.value].shape[slot.axis]
+
+    def _station(self, station: Station) -> None:
+        rank = self._rank(station.slot.value)
+        if station.slot.axis < rank and self._size(station.slot) != 1:
+            self.stations.append((self._number(station.slot), station))
+
+    def _number(self, slot: Slot) -> int:
+        """Number the axes of a value when it is first met."""
+        base = self.first.get(slot.value)
+        if base is None:
+            base = self.first[slot.value] = len(self.parents)
+            rank = self._rank(slot.value)
+            self.parents.extend(range(base, base + rank))
+            self.slots.extend(Slot(slot.value, axis) for axis in range(rank))
+        return base + slot.axis
+
+    def _find(self, number: int) -> int:
+        parents = self.parents
+        while parents[number] != number:
+            parents[number] = parents[parents[number]]
+            number = parents[number]
+        return number
+
+    def _join(self, one: int, other: int) -> None:
+        first, second = self._find(one), self._find(other)
+        if first == second or 1 in (self._size(self.slots[first]), self._size(self.slots[second])):
+            return
+        older, younger = min(first, second), max(first, second)
+        self.parents[younger] = older
+        if younger in self.factors:
+            self.factors.setdefault(older, self.factors[younger])
+
+    def _finish(self) -> None:
+        threads: dict[int, Thread] = {}
+        for number, station in self.stations:
+            thread = self._thread(self._find(number), threads)
+            if len(thread.stations) < _MOST_STATIONS:
+                thread.stations.append(station)
+        for number, parts in self.factors.items():
+            whole = threads.get(self._find(number))
+            if whole is not None:
+                whole.factors = tuple(self._thread(self._find(self._number(one)), threads) for one in parts)
+        self.woven.threads.extend(threads.values())
+        for value, base in self.first.items():
+            if value.name.isidentifier():
+                self._call(value, base, threads)
+            self.woven._of[value] = tuple(self._known(base + axis, threads) for axis in range(self._rank(value)))
+
+    def _call(self, value: Value, base: int, threads: Mapping[int, Thread]) -> None:
+        for axis in range(self._rank(value)):
+            thread = self._known(base + axis, threads)
+            if thread is not None and thread.called is None:
+                thread.called = Slot(value, axis)
+
+    def _known(self, number: int, threads: Mapping[int, Thread]) -> Thread | None:
+        return threads.get(self._find(number))
+
+    def _thread(self, number: int, threads: dict[int, Thread]) -> Thread:
+        found = threads.get(number)
+        if found is None:
+            slot = self.slots[number]
+            found = threads[number] = Thread(self.root, slot, self._size(slot))
+        return found
