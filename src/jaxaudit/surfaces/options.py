@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from jaxaudit.reports.model import Report
     from jaxaudit.session import Outcome
 
-FORMATS = ("text", "json")
-LATER_FORMATS = ("markdown", "sarif", "github", "html")
+FORMATS = ("text", "json", "html")
+LATER_FORMATS = ("markdown", "sarif", "github")
 
 Params = ParamSpec("Params")
 Command = Callable[..., Any]
@@ -80,7 +80,7 @@ def take_report_options(given: dict[str, Any]) -> ReportOptions:
 
 
 _REPORT_OPTIONS = (
-    click.option("--format", default="text", metavar="FORMAT", help="How to report: text (default) or json."),
+    click.option("--format", default="text", metavar="FORMAT", help="How to report: text (default), json, html."),
     click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report to a file."),
     click.option(
         "--select", multiple=True, metavar="RULES", help="Run only these rules or families (by comma, or repeated)."
@@ -94,12 +94,15 @@ _REPORT_OPTIONS = (
 )
 
 
+_ONE_OF = "text, json or html"
+
+
 def check_format(name: str) -> None:
     """Refuse a format that does not exist."""
     if name in LATER_FORMATS:
-        raise UsageError(f"the format `{name}` is not available in this version; use text or json")
+        raise UsageError(f"the format `{name}` is not available in this version; use {_ONE_OF}")
     if name not in FORMATS:
-        raise UsageError(f"there is no format `{name}`{nearest(name, FORMATS) or '; use text or json'}")
+        raise UsageError(f"there is no format `{name}`{nearest(name, FORMATS) or f'; use {_ONE_OF}'}")
 
 
 def finish(
@@ -132,9 +135,9 @@ def answer(outcome: Outcome, options: ReportOptions) -> None:
 
 
 def _stdout(format_name: str) -> TextIO:
-    """Give standard output: JSON is UTF-8 always, and text shows what the terminal cannot as escapes."""
+    """Give standard output: other formats than text are UTF-8, and text escapes what the terminal cannot show."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        encoding = "utf-8" if format_name == "json" else sys.stdout.encoding
+        encoding = "utf-8" if format_name != "text" else sys.stdout.encoding
         sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
     return sys.stdout
 
@@ -148,6 +151,10 @@ def _render(outcome: Outcome, options: ReportOptions, out: TextIO) -> None:
         from jaxaudit.reports.json import render_json
 
         out.write(render_json(outcome.report))
+    elif options.format == "html":
+        from jaxaudit.reports.html.page import render_html
+
+        render_html(outcome.report, outcome.sources, out)
     else:
         from jaxaudit.reports.text import render_text
 

@@ -1,0 +1,126 @@
+"""Writes the HTML report: the built page, and the report's data in blocks that no browser runs or shows.
+
+No text of the user ever enters markup: the report is inert JSON in which every `<` is escaped, and what is large
+(the data flow, the audited files, the layout engine) is compressed and in base64. The content security policy names
+the hashes of the one script and the one style sheet, so nothing else can run.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+from typing import TextIO
+
+import msgspec
+
+from jaxaudit.reports.html.pack import Strings, pack, pack_flow
+from jaxaudit.reports.identity import Sources
+from jaxaudit.reports.model import Finding, Report
+
+_MOST_SOURCE = 8_000_000
+"""Characters of source to embed; files with findings come first, and what is left out is named in the page."""
+
+_PACKED = ("verified", "unknown")
+
+
+def render_html(report: Report, sources: Sources, out: TextIO) -> None:
+    """Write the report as one self-contained file."""
+    script, style = asset("app.js"), asset("app.css")
+    flow, texts, main = blocks(report, sources)
+    parts = {
+        "policy": policy(script, style),
+        "style": style,
+        "script": script,
+        "report": inert(main),
+        "flow": squeezed(flow),
+        "sources": squeezed(texts),
+        "elk": base64.b64encode(asset_bytes("elk-worker.js.gz")).decode("ascii"),
+    }
+    for piece in asset("page.html").split("{{"):
+        name, closing, rest = piece.partition("}}")
+        out.write(parts[name] + rest if closing else piece)
+
+
+def blocks(report: Report, sources: Sources) -> tuple[object, object, object]:
+    """Give the three blocks of data: the flow, the source files, and everything else."""
+    whole = msgspec.to_builtins(report)
+    strings = Strings()
+    flow = pack_flow(whole.pop("data_flow"), strings)
+    texts, left_out = _embedded(report, sources)
+    words = Strings()
+    for name in _PACKED:
+        whole[name] = pack(whole[name], words)
+    main = {**whole, "strings": words.table(), "left_out": left_out, "steps": len(report.data_flow)}
+    return {**flow, "strings": strings.table()}, texts, main
+
+
+def policy(script: str, style: str) -> str:
+    """Give the content security policy: our script, our style, a worker from a blob, and nothing else."""
+    rules = (
+        "default-src 'none'",
+        f"script-src '{_digest(script)}'",
+        f"style-src '{_digest(style)}'",
+        "worker-src blob:",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    return "; ".join(rules)
+
+
+def inert(data: object) -> str:
+    """Give data as JSON that cannot end the element it stands in, in ASCII alone."""
+    return json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def squeezed(data: object) -> str:
+    """Give data as compressed JSON in base64; the same data gives the same text."""
+    return base64.b64encode(gzip.compress(inert(data).encode("ascii"), 6, mtime=0)).decode("ascii")
+
+
+@cache
+def asset(name: str) -> str:
+    """Read a text file of the built page."""
+    return asset_bytes(name).decode("utf-8")
+
+
+def asset_bytes(name: str) -> bytes:
+    """Read a file of the built page."""
+    return resources.files("jaxaudit.reports.html").joinpath("assets", name).read_bytes()
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+def _embedded(report: Report, sources: Sources) -> tuple[Mapping[str, str], list[str]]:
+    texts: dict[str, str] = {}
+    left_out: list[str] = []
+    room = _MOST_SOURCE
+    for path in _paths(report):
+        text = sources(path).text
+        if text and len(text) <= room:
+            texts[path] = text
+            room -= len(text)
+        elif text:
+            left_out.append(path)
+    return texts, left_out
+
+
+def _paths(report: Report) -> Iterable[str]:
+    """Give the files worth showing, those with findings first."""
+    paths: dict[str, None] = {}
+    findings: tuple[Finding, ...] = (*report.issues, *report.warnings)
+    for one in findings:
+        paths[one.path] = None
+        paths.update(dict.fromkeys(step.path for step in one.why))
+    paths.update(dict.fromkeys(step.path for step in report.data_flow))
+    paths.update(dict.fromkeys(row.path for row in report.transformation_stack))
+    paths.update(dict.fromkeys(target.path for target in report.targets))
+    paths.pop("", None)
+    return paths
