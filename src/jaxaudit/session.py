@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from pathspec import GitIgnoreSpec
 
+from jaxaudit.analyses.axes import Axes
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.solve import solve
@@ -31,6 +32,7 @@ from jaxaudit.reports.build import build_report
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.model import Report
 from jaxaudit.reports.notes import Notes
+from jaxaudit.reports.view import Inferred
 from jaxaudit.rules.base import Obligation, Rule, Verdict
 from jaxaudit.rules.registry import all_rules
 from jaxaudit.spans import SourceText
@@ -60,15 +62,18 @@ class Outcome:
     """Errors inside jaxaudit itself, one line each."""
 
 
-def audit_paths(paths: Sequence[str], config: Config, *, force_exclude: bool = False) -> Outcome:
+def audit_paths(paths: Sequence[str], config: Config, *, force_exclude: bool = False, sections: bool = True) -> Outcome:
     """Audit the Python files of some paths."""
-    return audit([read_file(path) for path in find_files(paths, config, force_exclude=force_exclude)], config)
+    found = find_files(paths, config, force_exclude=force_exclude)
+    return audit([read_file(path) for path in found], config, sections=sections)
 
 
-def audit_text(name: str, data: bytes, config: Config, *, force_exclude: bool = False) -> Outcome:
+def audit_text(
+    name: str, data: bytes, config: Config, *, force_exclude: bool = False, sections: bool = True
+) -> Outcome:
     """Audit one file whose content is given, whatever the disk holds."""
     spared = force_exclude and exclusion(config)(name)
-    return audit([] if spared else [decode_file(shown_name(name), data)], config)
+    return audit([] if spared else [decode_file(shown_name(name), data)], config, sections=sections)
 
 
 @contextmanager
@@ -84,8 +89,13 @@ def collector_paused() -> Iterator[None]:
 
 
 @collector_paused()
-def audit(results: Sequence[SourceFile | Problem], config: Config, seen: Seen | None = None) -> Outcome:
-    """Audit files that were read already, whether or not they could be, with what was seen of them elsewhere."""
+def audit(
+    results: Sequence[SourceFile | Problem], config: Config, seen: Seen | None = None, *, sections: bool = True
+) -> Outcome:
+    """Audit files that were read already, whether or not they could be, with what was seen of them elsewhere.
+
+    Without `sections` those about data stay empty: whoever shows only findings need not wait for them.
+    """
     check_names(config)
     files = [one for one in results if isinstance(one, SourceFile)]
     load = loader(files)
@@ -95,7 +105,7 @@ def audit(results: Sequence[SourceFile | Problem], config: Config, seen: Seen | 
     faults: list[str] = []
 
     reading = _guard(partial(read_source, files, load), _NOTHING_READ, "reading the source", faults)
-    facts = _facts(reading.program, wanted, faults, further={"shapes"} if seen else set())
+    facts = _facts(reading.program, wanted, faults, further={"axes", "shapes"} if seen or sections else ())
     obligations = list(_obligations(reading.program, facts, wanted, faults))
     if seen is not None:
         solved = _facts(seen.program, wanted, faults)
@@ -113,7 +123,7 @@ def audit(results: Sequence[SourceFile | Problem], config: Config, seen: Seen | 
         known_families() if seen else {rule.name: rule.family for rule in wanted},
         sources,
         seen.notes if seen else None,
-        _shapes(facts) if seen else None,
+        _inferred(facts) if seen or sections else None,
     )
     report = apply_suppressions(report, files, known_families(), runs, sources)
     return Outcome(report, reading.program, sources, tuple(faults))
@@ -140,9 +150,10 @@ def _facts(
     return _guard(partial(solve, program, needs), None, "the analysis", faults)
 
 
-def _shapes(facts: Facts | None) -> Shapes | None:
-    found = facts.of("shapes") if facts is not None else None
-    return found if isinstance(found, Shapes) else None
+def _inferred(facts: Facts | None) -> Inferred | None:
+    solved = facts.solved if facts is not None else {}
+    shapes, axes = solved.get("shapes"), solved.get("axes")
+    return Inferred(shapes, axes) if isinstance(shapes, Shapes) and isinstance(axes, Axes) else None
 
 
 def _obligations(

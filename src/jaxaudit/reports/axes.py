@@ -10,7 +10,7 @@ from jaxaudit.analyses.threads import Station, Thread, Woven, weave
 from jaxaudit.analyses.threads.names import Name, maker, names_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.reports.model import Axis, AxisStation
-from jaxaudit.reports.types_text import value_type
+from jaxaudit.reports.types_text import exact_types, type_text
 
 _MOST_STATIONS = 60
 """Stations of one axis to report: enough for every line of a long program."""
@@ -113,7 +113,7 @@ def _station(station: Station, program: Program, steps: Mapping[Op, int], rows: 
         _text(station),
         op.name if op is not None else "",
         value.name,
-        value_type(value, program.types),
+        type_text(exact_types(program.types)(value)),
         axis,
         steps.get(op) if op is not None else (0 if station.kind == "enters" else None),
         rows.get(op) if op is not None else None,

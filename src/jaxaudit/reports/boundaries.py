@@ -6,25 +6,23 @@ those are taken away for every `vmap` around, so that a scan inside shows the sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from jaxaudit.ir import ArrayType, Op, Program, Region, Value
+from jaxaudit.ir import Op, Region, Value
 from jaxaudit.reports.model import Boundary, Crossing
 from jaxaudit.reports.stack import TRANSFORMS
-from jaxaudit.reports.types_text import type_text
+from jaxaudit.reports.types_text import Shown, type_text
+from jaxaudit.reports.view import Names, View
 
 _MOST = 2000
 """Boundaries to show; an unrolled model has the same ones over and over."""
-
-Names = Callable[[Value], tuple[str, ...]]
-"""Gives the ids of a value's axes."""
 
 
 class _Look(NamedTuple):
     """How a value looks from one side: its type and the ids of its axes."""
 
-    kind: ArrayType | None
+    kind: Shown | None
     axes: tuple[str, ...] = ()
 
     def without(self, gone: Sequence[int]) -> _Look:
@@ -34,7 +32,7 @@ class _Look(NamedTuple):
         kept = [place for place in range(len(self.kind.shape)) if place not in gone]
         shape = tuple(self.kind.shape[place] for place in kept)
         axes = tuple(self.axes[place] for place in kept) if len(self.axes) == len(self.kind.shape) else ()
-        return _Look(ArrayType(shape, self.kind.dtype, self.kind.weak), axes)
+        return _Look(Shown(shape, self.kind.dtype), axes)
 
 
 class _Side(NamedTuple):
@@ -44,13 +42,13 @@ class _Side(NamedTuple):
     how: str
 
 
-def boundaries(program: Program, axes: Names) -> tuple[Boundary, ...]:
-    """Give every boundary of a traced program once, in program order."""
+def boundaries(view: View) -> tuple[Boundary, ...]:
+    """Give every boundary of a program once, in program order."""
     found: dict[tuple[object, ...], Boundary] = {}
-    for root in program.roots:
+    for root in view.roots:
         for op, around in _nested(root.region):
             if op.name in TRANSFORMS:
-                made = _Border(op, around, program, axes).boundary(root.name)
+                made = _Border(op, around, view).boundary(root.name)
                 found.setdefault((made.path, made.line, made.transform, made.function, made.entries), made)
             if len(found) >= _MOST:
                 break
@@ -58,7 +56,11 @@ def boundaries(program: Program, axes: Names) -> tuple[Boundary, ...]:
 
 
 def _nested(region: Region) -> Iterator[tuple[Op, tuple[Op, ...]]]:
-    """Walk a region with the vmaps around each op: inside them types keep the mapped axes."""
+    """Walk a region with the vmaps around each op: inside them types keep the mapped axes.
+
+    A body that several calls share is walked once for all of them.
+    """
+    seen: set[int] = set()
     waiting: list[tuple[Iterator[Op], tuple[Op, ...]]] = [(iter(region.ops), ())]
     while waiting:
         ops, around = waiting[-1]
@@ -68,14 +70,18 @@ def _nested(region: Region) -> Iterator[tuple[Op, tuple[Op, ...]]]:
             continue
         yield op, around
         inner = (*around, op) if op.name == "vmap" else around
-        waiting.extend((iter(one.ops), inner) for one in reversed(op.regions))
+        for one in reversed(op.regions):
+            if not one.shared or id(one) not in seen:
+                seen.add(id(one))
+                waiting.append((iter(one.ops), inner))
 
 
 class _Border:
     """One op that is a transformation, seen from both sides."""
 
-    def __init__(self, op: Op, around: tuple[Op, ...], program: Program, axes: Names) -> None:
-        self.op, self.around, self.program, self.axes = op, around, program, axes
+    def __init__(self, op: Op, around: tuple[Op, ...], view: View) -> None:
+        self.op, self.around, self.types, self.axes = op, around, view.types, view.axes
+        self.exact = view.exact
         self.region = op.regions[-1]
         self.paths = op.attrs.get("paths")
 
@@ -91,10 +97,12 @@ class _Border:
 
     def look(self, value: Value | None, axis: int | None = None) -> _Look:
         """Say how a value looks to the code around this op, and without one more axis."""
-        kind = self.program.types.get(value) if value is not None else None
+        kind = self.types(value) if value is not None else None
         if value is None or kind is None:
             return _Look(kind)
         axes = self.axes(value)
+        if not self.exact:
+            return _Look(kind, axes)
         gone = [place for one in self.around for place in _mapped_place(one, value, axes, self.axes)]
         if axis is not None and kind.shape:
             gone.append(axis % len(kind.shape))
@@ -136,9 +144,17 @@ class _Border:
 
     def _exit(self, number: int) -> _Side:
         op, result, inner = self.op, self.op.results[number], self.region.results[number]
-        mapped = _at(op.attrs.get("mapped_out"), number) if op.name == "vmap" else None
+        mapped = self._collected(number) if op.name == "vmap" else None
         name = self._carried(number) or result.name or inner.name
         return _Side(name, self.look(result), self.look(inner, mapped), self._how_out(number, mapped))
+
+    def _collected(self, number: int) -> int | None:
+        """Give the axis along which `vmap` collects a result; source has it as it is written."""
+        if self.exact:
+            return _at(self.op.attrs.get("mapped_out"), number)
+        options = self.op.attrs.get("options")
+        given = options.get("out_axes", 0) if isinstance(options, Mapping) else 0
+        return _at(given, number) if isinstance(given, tuple) else _number(given)
 
     def _carried(self, number: int) -> str:
         """Give the name of a carried value, by the parameter it comes in as; of a gradient, by what it is taken for."""

@@ -10,14 +10,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.frontends.base import Problem, Reading
-from jaxaudit.reports.axes import axes_section, thread_axes
+from jaxaudit.ir import Op
+from jaxaudit.reports.axes import ThreadAxes, axes_section, thread_axes
 from jaxaudit.reports.boundaries import boundaries
-from jaxaudit.reports.flow import data_flow
+from jaxaudit.reports.flow import Flow, data_flow
 from jaxaudit.reports.identity import Sources, with_ids
 from jaxaudit.reports.model import (
     SCHEMA_VERSION,
+    Axis,
     Coverage,
     Finding,
     Report,
@@ -32,13 +33,15 @@ from jaxaudit.reports.model import (
     WhyStep,
 )
 from jaxaudit.reports.notes import Notes
+from jaxaudit.reports.source_axes import source_axes
 from jaxaudit.reports.stack import stack
+from jaxaudit.reports.view import Inferred, View, source_view, traced_view
 from jaxaudit.rules.base import Edit, Obligation, Severity, Verdict
 from jaxaudit.spans import Span
 from jaxaudit.version import VERSION
 
 NOT_AVAILABLE = ("data_flow", "boundaries")
-"""Sections that need exact shapes, and so a trace or a run."""
+"""Sections that need shapes, which are not inferred for reports that do not show them."""
 
 _VERDICTS = (Verdict.PROVED, Verdict.UNKNOWN, Verdict.VIOLATED)
 _SEVERITIES = (Severity.WARNING, Severity.PERFORMANCE, Severity.ERROR)
@@ -52,9 +55,9 @@ def build_report(
     families: Mapping[str, str],
     sources: Sources,
     notes: Notes | None = None,
-    shapes: Shapes | None = None,
+    inferred: Inferred | None = None,
 ) -> Report:
-    """Build the report on the audited paths; `shapes` are those of the source, which name axes."""
+    """Build the report on the audited paths; what source shows names axes and fills its sections."""
     paths = frozenset(audited)
     merged = combine(merge(one for one in obligations if one.span.path in paths))
     front_end = reading.program.front_end
@@ -64,16 +67,17 @@ def build_report(
     findings += [unreadable(one, front_end) for one in problems if one.path in paths]
     findings = list(with_ids(sorted(findings, key=order), sources))
     rows = stack(reading.program, notes, paths)
-    threads = thread_axes(notes.program, (reading.program, shapes) if shapes else None) if notes else None
-    flow = data_flow(notes.program, threads.ids) if notes and threads else None
+    threads = thread_axes(notes.program, (reading.program, inferred.shapes) if inferred else None) if notes else None
+    view = _view(reading, notes, threads, inferred, paths)
+    flow = data_flow(view) if view else None
     return Report(
         schema_version=SCHEMA_VERSION,
         tool=Tool("jaxaudit", VERSION),
         targets=(*(Target(path, front_end) for path in sorted(audited)), *(notes.targets if notes else ())),
         data_flow=flow.steps if flow else (),
         transformation_stack=rows.rows,
-        boundaries=boundaries(notes.program, threads.ids) if notes and threads else (),
-        axes=axes_section(threads, flow.of_op, rows.of_op) if threads and flow else (),
+        boundaries=boundaries(view) if view else (),
+        axes=_axes(threads, inferred, flow, rows.of_op, paths) if flow else (),
         issues=tuple(one for one in findings if one.severity != "warning"),
         warnings=tuple(one for one in findings if one.severity == "warning"),
         verified=tuple(
@@ -87,8 +91,25 @@ def build_report(
             if one.verdict is Verdict.UNKNOWN
         ),
         coverage=coverage_of(merged, reading, families, notes),
-        not_available=() if notes else NOT_AVAILABLE,
+        not_available=() if view else NOT_AVAILABLE,
     )
+
+
+def _view(
+    reading: Reading, notes: Notes | None, threads: ThreadAxes | None, inferred: Inferred | None, paths: frozenset[str]
+) -> View | None:
+    """See what was traced where something was, else what source tells."""
+    if notes is not None and threads is not None:
+        return traced_view(notes.program, threads.ids)
+    return source_view(reading.program, inferred, paths) if inferred is not None else None
+
+
+def _axes(
+    threads: ThreadAxes | None, inferred: Inferred | None, flow: Flow, rows: Mapping[Op, int], paths: frozenset[str]
+) -> tuple[Axis, ...]:
+    if threads is not None:
+        return axes_section(threads, flow.of_op, rows)
+    return source_axes(inferred.axes, flow.of_op, rows, paths) if inferred is not None else ()
 
 
 def merge(obligations: Iterable[Obligation]) -> list[Obligation]:

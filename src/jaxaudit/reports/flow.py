@@ -7,17 +7,18 @@ makes what goes elsewhere. A value that nothing reads is told as dropped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from jaxaudit.ir import Op, Program, Region, Root, Value
+from jaxaudit.ir import Op, Region, Root, Value
 from jaxaudit.reports.model import FlowStep, FlowValue
 from jaxaudit.reports.stack import TRANSFORMS
-from jaxaudit.reports.types_text import value_type
+from jaxaudit.reports.types_text import type_text
+from jaxaudit.reports.view import View
 
-Names = Callable[[Value], tuple[str, ...]]
-"""Gives the ids of a value's axes."""
+_SILENT = frozenset(("py.const", "py.return", "py.container", "py.join"))
+"""Ops that move no data: constants, and what Python does with values without looking at them."""
 
 _MOST_STEPS = 200_000
 """Steps to keep of one function; what is beyond is said in one more step."""
@@ -30,10 +31,10 @@ class Flow(NamedTuple):
     of_op: Mapping[Op, int]
 
 
-def data_flow(program: Program, axes: Names) -> Flow:
-    """Give the steps of every root of a traced program."""
+def data_flow(view: View) -> Flow:
+    """Give the steps of every root of a program."""
     of_op: dict[Op, int] = {}
-    return Flow(tuple(step for root in program.roots for step in _Root(root, program, axes, of_op).steps()), of_op)
+    return Flow(tuple(step for root in view.roots for step in _Root(root, view, of_op).steps()), of_op)
 
 
 class _Group(NamedTuple):
@@ -55,12 +56,13 @@ class _Inside(NamedTuple):
 
 
 class _Root:
-    def __init__(self, root: Root, program: Program, axes: Names, of_op: dict[Op, int]) -> None:
+    def __init__(self, root: Root, view: View, of_op: dict[Op, int]) -> None:
         self.root = root
-        self.axes = axes
+        self.axes = view.axes
         self.of_op = of_op
-        self.types = program.types
-        self.uses = _uses(root.region)
+        self.types = view.types
+        self.uses = _uses(root)
+        self.behind = _behind(root.region)
 
     def steps(self) -> Iterator[FlowStep]:
         region = self.root.region
@@ -74,15 +76,15 @@ class _Root:
                 yield FlowStep(*place, "more", f"further steps are left out after {_MOST_STEPS:,}", id=number)
                 break
             yield self.step(group)
-        left = _ids(region.results)
-        yield FlowStep(*place, "leave", "results", _names(region.results), (), id=number + 1, reads=left)
+        left = [one for value in region.results for one in self.seen(value)]
+        yield FlowStep(*place, "leave", "results", _names(left), (), id=number + 1, reads=_ids(left))
 
     def step(self, group: _Group) -> FlowStep:
         self.of_op.update(dict.fromkeys(group.ops, group.number))
         made = [value for op in group.ops for value in op.results]
         inside = set(made)
         read = Counter(value for op in group.ops for value in op.operands if value in inside)
-        taken = [value for op in group.ops for value in op.operands if value not in inside]
+        taken = [one for op in group.ops for value in op.operands for one in self.seen(value) if one not in inside]
         shown = tuple(value for value in made if self.uses[value] > read[value] or not self.uses[value])
         span = group.ops[0].span
         regions = group.ops[0].regions
@@ -103,19 +105,27 @@ class _Root:
             place.branch,
             _ids(dict.fromkeys(taken)),
             self.values([value for region in regions for value in region.params]),
-            tuple(value.id for region in regions for value in region.results),
+            tuple(one.id for region in regions for value in region.results for one in self.seen(value)[:1]),
         )
+
+    def seen(self, value: Value) -> tuple[Value, ...]:
+        """Give the values that a step really takes when it takes one that a silent op made."""
+        return self.behind.get(value, (value,))
 
     def values(self, values: Sequence[Value]) -> tuple[FlowValue, ...]:
         return tuple(
-            FlowValue(value.name, value_type(value, self.types), self.uses[value], value.id, self.axes(value))
+            FlowValue(value.name, type_text(self.types(value)), self.uses[value], value.id, self.axes(value))
             for value in values
         )
 
 
 def _groups(first: _Inside) -> Iterator[_Group]:
-    """Walk the regions in order, without recursion, and fold neighbours of one line; steps are numbered from 1."""
+    """Walk the regions in order, without recursion, and fold neighbours of one line; steps are numbered from 1.
+
+    A body that several calls share is told once, at the first of them.
+    """
     numbers = count(1)
+    told: set[int] = set()
     waiting = [_folded(first, numbers)]
     while waiting:
         item = next(waiting[-1], None)
@@ -123,14 +133,15 @@ def _groups(first: _Inside) -> Iterator[_Group]:
             waiting.pop()
         elif isinstance(item, _Group):
             yield item
-        else:
+        elif not item.region.shared or id(item.region) not in told:
+            told.add(id(item.region))
             waiting.append(_folded(item, numbers))
 
 
 def _folded(place: _Inside, numbers: Iterator[int]) -> Iterator[_Group | _Inside]:
     run: list[Op] = []
     for op in place.region.ops:
-        if op.name == "py.const":
+        if op.name in _SILENT or not (op.operands or op.results or op.regions):
             continue
         if run and (op.regions or op.span[:2] != run[0].span[:2]):
             yield _Group(tuple(run), place, next(numbers))
@@ -152,13 +163,27 @@ def _insides(op: Op, group: _Group) -> Iterator[_Inside]:
         yield _Inside(region, name, group.place.depth + 1, group.number, branch)
 
 
-def _uses(region: Region) -> Counter[Value]:
+def _uses(root: Root) -> Counter[Value]:
+    region = root.region
     uses: Counter[Value] = Counter(region.results)
+    if root.runs:
+        # What a module binds at its top level, other functions and modules may read.
+        uses.update(value for op in region.ops for value in op.results if value.name)
     for op in region.walk():
         uses.update(op.operands)
         for inner in op.regions:
             uses.update(inner.results)
     return uses
+
+
+def _behind(region: Region) -> dict[Value, tuple[Value, ...]]:
+    """Give for each value that a silent op made what that op was given."""
+    behind: dict[Value, tuple[Value, ...]] = {}
+    for op in region.walk():
+        if op.name in _SILENT and op.operands:
+            given = tuple(dict.fromkeys(one for value in op.operands for one in behind.get(value, (value,))))
+            behind.update(dict.fromkeys(op.results, given))
+    return behind
 
 
 def _op_names(ops: Sequence[Op]) -> str:

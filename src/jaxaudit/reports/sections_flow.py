@@ -69,14 +69,15 @@ def _step(step: FlowStep, arrow: str) -> Iterator[Text]:
         line.append(f"  {step.what}", "bold")
     if step.takes:
         line.append(f"  {arrow} {clean(_some(step.takes))}", "dim")
-    dropped = [value.name or value.type for value in step.makes if not value.uses and step.op != "enter"]
+    unread = [value for value in step.makes if not value.uses and step.op != "enter"]
+    dropped = [value.name or value.type for value in unread if value.name or value.type]
     if dropped:
         line.append(f"  dropped: {clean(_some(dropped))}", "yellow")
     yield line
 
 
 def _values(values: Sequence[FlowValue]) -> str:
-    return _some([f"{value.name}: {value.type}" if value.name else value.type for value in values])
+    return _some([f"{value.name}: {value.type or '?'}" if value.name else value.type or "?" for value in values])
 
 
 def _some(names: Sequence[str]) -> str:
@@ -90,7 +91,8 @@ def _crossings(label: str, rows: Sequence[Crossing], arrow: str) -> Iterator[Tex
     left = max((len(row.outside) for row in shown), default=0)
     right = max((len(row.inside) for row in shown), default=0)
     for row in shown:
-        outside, inside = (row.outside, row.inside) if label == "in" else (row.inside, row.outside)
+        sides = (row.outside or "?", row.inside or "?")
+        outside, inside = sides if label == "in" else reversed(sides)
         first, second = (left, right) if label == "in" else (right, left)
         text = f"    {label:<4}{clean(row.name):<{wide}}  {outside:<{first}} {arrow} {inside:<{second}}  {row.how}"
         yield Text(text.rstrip())

@@ -1,18 +1,67 @@
-"""Writes exact types the way people write them: `f32[32,4]`, `key[8]`, `i32[]`."""
+"""Writes types the way people write them: `f32[32,4]`, `key[8]`, `i32[]`; `f32[NUM_ENVS,?]` where source tells less."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass
 
+from jaxaudit.analyses.dims import Dim
+from jaxaudit.analyses.labels import named
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import ArrayType, Value
 
 _SHORT = (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c"))
 
 
-def type_text(kind: ArrayType | None) -> str:
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A type as it is shown: exact where JAX told it, as far as it is known where only source was read."""
+
+    shape: tuple[str, ...]
+    dtype: str
+
+
+Types = Callable[[Value], Shown | None]
+"""Gives the type of a value; None where nothing is known of it."""
+
+
+def exact_types(types: Mapping[Value, ArrayType]) -> Types:
+    """Read the types that JAX told."""
+
+    def of(value: Value) -> Shown | None:
+        known = types.get(value)
+        return Shown(tuple(map(str, known.shape)), known.dtype) if known is not None else None
+
+    return of
+
+
+def inferred_types(shapes: Shapes) -> Types:
+    """Read the types that the source shows; a value whose rank is unknown has none."""
+
+    def of(value: Value) -> Shown | None:
+        known = shapes.of(value)
+        if known.dims is None or known.number is not None:
+            return None
+        return Shown(tuple(map(_size, known.dims)), known.dtype or "?")
+
+    return of
+
+
+def axis_name(dim: Dim, known: Container[str]) -> str:
+    """Give the name of an axis among those that are known, where a constant, an annotation or a comment gives one."""
+    return min((label.name for label in named(dim.labels) if label.name in known), default="")
+
+
+def _size(dim: Dim) -> str:
+    """Write a size: a number, or an expression short enough to be read in a shape."""
+    text = str(dim)
+    return text if text.isdecimal() or (len(text) <= 12 and "#" not in text) else "?"
+
+
+def type_text(kind: Shown | None) -> str:
     """Give the short form of a type; empty when it is not known."""
-    return f"{short_dtype(kind.dtype)}[{','.join(map(str, kind.shape))}]" if kind else ""
+    return f"{short_dtype(kind.dtype)}[{','.join(kind.shape)}]" if kind else ""
 
 
 def short_dtype(name: str) -> str:
@@ -23,26 +72,3 @@ def short_dtype(name: str) -> str:
         if re.fullmatch(rf"{long}\d+.*", name):
             return short + name[len(long) :]
     return name
-
-
-def value_type(value: Value, types: Mapping[Value, ArrayType]) -> str:
-    """Give the short form of a value's type."""
-    return type_text(types.get(value))
-
-
-def without_axis(kind: ArrayType | None, axis: int | None) -> ArrayType | None:
-    """Give a type with one axis taken away; unchanged where there is none to take."""
-    if kind is None or axis is None or not kind.shape:
-        return kind
-    sizes = list(kind.shape)
-    del sizes[axis % len(sizes)]
-    return ArrayType(tuple(sizes), kind.dtype, kind.weak)
-
-
-def with_axis(kind: ArrayType | None, axis: int | None, size: int | None) -> ArrayType | None:
-    """Give a type with one axis put in; unchanged where nothing is known of it."""
-    if kind is None or axis is None or size is None:
-        return kind
-    sizes = list(kind.shape)
-    sizes.insert(axis if axis >= 0 else len(sizes) + 1 + axis, size)
-    return ArrayType(tuple(sizes), kind.dtype, kind.weak)

@@ -51,7 +51,7 @@ def check(
     options = take_report_options(given)
     check_format(options.format)
     config = options.config(_config(paths, stdin_filename))
-    outcome = _audit(paths, stdin_filename, config, force_exclude=force_exclude)
+    outcome = _audit(paths, stdin_filename, config, force_exclude=force_exclude, sections=options.shows_sections)
     finish(context, outcome, options, strict=config.strict)
 
 
@@ -107,14 +107,16 @@ def _config(paths: tuple[str, ...], stdin_filename: str | None) -> Config:
     return find_config(common_directory([stdin_filename or "."] if stdin else paths))
 
 
-def _audit(paths: tuple[str, ...], stdin_filename: str | None, config: Config, *, force_exclude: bool) -> Outcome:
+def _audit(
+    paths: tuple[str, ...], stdin_filename: str | None, config: Config, *, force_exclude: bool, sections: bool
+) -> Outcome:
     from jaxaudit.session import audit_paths, audit_text
 
     if "-" in paths:
         name = stdin_filename or "stdin.py"
-        return audit_text(name, sys.stdin.buffer.read(), config, force_exclude=force_exclude)
+        return audit_text(name, sys.stdin.buffer.read(), config, force_exclude=force_exclude, sections=sections)
     paths = paths or (".",)
-    outcome = audit_paths(paths, config, force_exclude=force_exclude)
+    outcome = audit_paths(paths, config, force_exclude=force_exclude, sections=sections)
     if not outcome.report.targets:
         click.echo(f"jaxaudit: no Python files to audit in {', '.join(paths)}", err=True)
     return outcome

@@ -48,6 +48,10 @@ def refusing(command: Callable[Params, None]) -> Callable[Params, None]:
     return wrapped
 
 
+_FINDINGS_ONLY = ("text", "sarif", "github")
+"""Formats that show no data flow, unless `-v` asks for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
     """How to report, and what makes the audit fail."""
@@ -61,6 +65,11 @@ class ReportOptions:
     quiet: bool
     verbose: bool
     show_ir: bool
+
+    @property
+    def shows_sections(self) -> bool:
+        """Whether the report shows how data flows, and not only what was found."""
+        return not self.show_ir and (self.verbose or self.format not in _FINDINGS_ONLY)
 
     def config(self, found: Config) -> Config:
         """Add what the command line says to a configuration."""

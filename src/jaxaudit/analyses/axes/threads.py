@@ -26,6 +26,7 @@ class Station:
     """`enters`, `vmapped`, `scanned`, `merged`, `split`, `reduced`, `projected`, `broadcast`, `collected`."""
     what: str
     """The function or value it happens in."""
+    op: Op
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def threads_of(program: Program, shapes: Shapes) -> tuple[Thread, ...]:
                 sizes.setdefault(label.name, str(dim))
                 stations = ways.setdefault(label.name, {})
                 if len(stations) < _MOST:
-                    stations.setdefault(Station(op.span, deed, _what(op)))
+                    stations.setdefault(Station(op.span, deed, _what(op), op))
     return tuple(Thread(name, sizes[name], tuple(stations)) for name, stations in ways.items())
 
 

@@ -1,0 +1,60 @@
+"""How the sections about data see a program: which roots, the type of each value and the names of its axes.
+
+A traced program has exact types, which keep mapped axes under `vmap`; one read from source has what was inferred, as
+the code there sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jaxaudit.analyses.axes import Axes
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Program, Region, Root, Value
+from jaxaudit.reports.stack import TRANSFORMS
+from jaxaudit.reports.types_text import Types, axis_name, exact_types, inferred_types
+
+Names = Callable[[Value], tuple[str, ...]]
+"""Gives the ids of a value's axes."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the sections read."""
+
+    roots: tuple[Root, ...]
+    types: Types
+    axes: Names
+    exact: bool
+    """Whether types are JAX's own; under `vmap` those keep the mapped axes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """What analyses found out about a program that was read from source."""
+
+    shapes: Shapes
+    axes: Axes
+
+
+def traced_view(program: Program, axes: Names) -> View:
+    """See a program that JAX traced."""
+    return View(program.roots, exact_types(program.types), axes, exact=True)
+
+
+def source_view(program: Program, found: Inferred, paths: frozenset[str]) -> View:
+    """See what source tells of the audited files; roots that handle no array are left out."""
+    shapes = found.shapes
+    known = {thread.name for thread in found.axes.threads}
+
+    def axes(value: Value) -> tuple[str, ...]:
+        dims = shapes.of(value).dims
+        return tuple(axis_name(dim, known) for dim in dims) if dims is not None else ()
+
+    roots = tuple(root for root in program.roots if root.region.span.path in paths and _computes(root.region))
+    return View(roots, inferred_types(shapes), axes, exact=False)
+
+
+def _computes(region: Region) -> bool:
+    return any(op.name in TRANSFORMS or op.name.startswith(("array.", "key.", "grad.")) for op in region.walk())
