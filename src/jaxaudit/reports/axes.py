@@ -73,7 +73,7 @@ def _axis(thread: Thread, threads: ThreadAxes, steps: Mapping[Op, int], rows: Ma
     stations: dict[tuple[object, ...], AxisStation] = {}
     for station in _told(thread):
         made = _station(station, threads.program, steps, rows)
-        key = (made.kind, made.path, made.line, made.transformation)
+        key = (made.kind, made.path, made.line, made.transformation, made.backward)
         known = stations.get(key)
         if known is not None:
             stations[key] = replace(known, count=known.count + 1)
@@ -117,6 +117,7 @@ def _station(station: Station, program: Program, steps: Mapping[Op, int], rows: 
         axis,
         steps.get(op) if op is not None else (0 if station.kind == "enters" else None),
         rows.get(op) if op is not None else None,
+        backward=op is not None and bool(op.attrs.get("backward")),
     )
 
 

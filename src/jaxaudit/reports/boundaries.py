@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.reports.captures import captures
 from jaxaudit.reports.model import Boundary, Crossing
 from jaxaudit.reports.stack import TRANSFORMS
 from jaxaudit.reports.types_text import Shown, type_text
@@ -46,9 +47,10 @@ def boundaries(view: View) -> tuple[Boundary, ...]:
     """Give every boundary of a program once, in program order."""
     found: dict[tuple[object, ...], Boundary] = {}
     for root in view.roots:
+        captured = captures(root) if view.exact else {}
         for op, around in _nested(root.region):
             if op.name in TRANSFORMS:
-                made = _Border(op, around, view).boundary(root.name)
+                made = _Border(op, around, view).boundary(root.name, captured.get(op, ()))
                 found.setdefault((made.path, made.line, made.transform, made.function, made.entries), made)
             if len(found) >= _MOST:
                 break
@@ -85,15 +87,22 @@ class _Border:
         self.region = op.regions[-1]
         self.paths = op.attrs.get("paths")
 
-    def boundary(self, root: str) -> Boundary:
+    def boundary(self, root: str, captured: Sequence[Value]) -> Boundary:
+        """Tell what goes in and out, and what the inside reads without being handed it."""
         op = self.op
         entries = [self._entry(number) for number in range(len(op.operands))]
+        entries += [_Side(one.name, self.look(one), self.look(one), "captured") for one in captured if self._told(one)]
         exits = [self._exit(number) for number in range(min(len(op.results), len(self.region.results)))]
         spelling = op.text("spelling").removeprefix("jax.") or op.name
         function = op.text("function") or self.region.label
         mapped = tuple(f"{one.text('function')} ({one.attrs.get('axis_size')})" for one in self.around)
         place = (op.span.path, op.span.line)
         return Boundary(root, spelling, function, *place, _crossings(entries), _crossings(exits), mapped)
+
+    def _told(self, value: Value) -> bool:
+        """Tell whether a captured value is worth a line: numbers without a name are constants of the code."""
+        kind = self.types(value)
+        return kind is not None and bool(value.name or kind.shape)
 
     def look(self, value: Value | None, axis: int | None = None) -> _Look:
         """Say how a value looks to the code around this op, and without one more axis."""
@@ -145,7 +154,7 @@ class _Border:
     def _exit(self, number: int) -> _Side:
         op, result, inner = self.op, self.op.results[number], self.region.results[number]
         mapped = self._collected(number) if op.name == "vmap" else None
-        name = self._carried(number) or result.name or inner.name
+        name = self._carried(number) or result.name or inner.name or _leaf(op, number)
         return _Side(name, self.look(result), self.look(inner, mapped), self._how_out(number, mapped))
 
     def _collected(self, number: int) -> int | None:
@@ -182,6 +191,12 @@ class _Border:
             case "fori" | "while":
                 return "carried"
         return "comes out"
+
+
+def _leaf(op: Op, number: int) -> str:
+    """Give where a result sits in what the function gives, as JAX writes it."""
+    leaves = op.attrs.get("leaves")
+    return str(leaves[number]) if isinstance(leaves, tuple) and number < len(leaves) else ""
 
 
 def _mapped_place(around: Op, value: Value, axes: tuple[str, ...], names: Names) -> Iterator[int]:

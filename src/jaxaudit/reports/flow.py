@@ -12,7 +12,10 @@ from itertools import count
 from typing import NamedTuple
 
 from jaxaudit.ir import Op, Region, Root, Value
+from jaxaudit.ir.ops import BODIES, MAPPED
+from jaxaudit.reports.captures import captures
 from jaxaudit.reports.model import FlowStep, FlowValue
+from jaxaudit.reports.residuals import Residuals
 from jaxaudit.reports.stack import TRANSFORMS
 from jaxaudit.reports.types_text import type_text
 from jaxaudit.reports.view import View
@@ -63,6 +66,9 @@ class _Root:
         self.types = view.types
         self.uses = _uses(root)
         self.behind = _behind(root.region)
+        self.captured = captures(root) if view.exact else {}
+        self.residuals = Residuals(root)
+        self.outside, self.inside = _passages(root.region)
 
     def steps(self) -> Iterator[FlowStep]:
         region = self.root.region
@@ -77,15 +83,21 @@ class _Root:
                 break
             yield self.step(group)
         left = [one for value in region.results for one in self.seen(value)]
-        yield FlowStep(*place, "leave", "results", _names(left), (), id=number + 1, reads=_ids(left))
+        yield FlowStep(*place, "leave", "results", self.names(left), (), id=number + 1, reads=_ids(left))
 
     def step(self, group: _Group) -> FlowStep:
         self.of_op.update(dict.fromkeys(group.ops, group.number))
         made = [value for op in group.ops for value in op.results]
         inside = set(made)
         read = Counter(value for op in group.ops for value in op.operands if value in inside)
-        taken = [one for op in group.ops for value in op.operands for one in self.seen(value) if one not in inside]
-        shown = tuple(value for value in made if self.uses[value] > read[value] or not self.uses[value])
+        taken = dict.fromkeys(
+            one
+            for op in group.ops
+            for value in (*op.operands, *self.captured.get(op, ()))
+            for one in self.seen(value)
+            if one not in inside
+        )
+        shown = tuple(value for value in made if self.uses[value] > read[value] or self.is_dropped(value, group))
         span = group.ops[0].span
         regions = group.ops[0].regions
         place = group.place
@@ -97,24 +109,52 @@ class _Root:
             span.line,
             _op_names(group.ops),
             _what(group.ops),
-            _names(dict.fromkeys(taken)),
-            self.values(shown),
+            self.names(taken),
+            self.values(shown, group),
             len(group.ops),
             group.number,
             place.parent,
             place.branch,
-            _ids(dict.fromkeys(taken)),
+            _ids(taken),
             self.values([value for region in regions for value in region.params]),
             tuple(one.id for region in regions for value in region.results for one in self.seen(value)[:1]),
+            all(op.attrs.get("backward") for op in group.ops),
         )
 
     def seen(self, value: Value) -> tuple[Value, ...]:
         """Give the values that a step really takes when it takes one that a silent op made."""
         return self.behind.get(value, (value,))
 
-    def values(self, values: Sequence[Value]) -> tuple[FlowValue, ...]:
+    def is_dropped(self, value: Value, group: _Group) -> bool:
+        """Tell whether somebody gave a value a name, or gets it from a call, and then nothing reads it."""
+        return not self.uses[value] and bool(value.name or group.ops[0].regions)
+
+    def is_residual(self, value: Value, group: _Group) -> bool:
+        """Tell whether a step of a forward pass makes a value only for the backward pass."""
+        forward = not group.ops[0].attrs.get("backward")
+        return forward and self.uses[value] > 0 and self.residuals.has(value, group.ops)
+
+    def names(self, values: Iterable[Value]) -> tuple[str, ...]:
+        """Name values for people; one without a name by the line that makes it."""
+        return tuple(dict.fromkeys(self.name(value) for value in values))
+
+    def name(self, value: Value) -> str:
+        while not value.name and value in self.outside:
+            value = self.outside[value]
+        while not value.name and value in self.inside:
+            value = self.inside[value]
+        return value.name or f"line {value.span.line}"
+
+    def values(self, values: Sequence[Value], group: _Group | None = None) -> tuple[FlowValue, ...]:
         return tuple(
-            FlowValue(value.name, type_text(self.types(value)), self.uses[value], value.id, self.axes(value))
+            FlowValue(
+                value.name,
+                type_text(self.types(value)),
+                self.uses[value],
+                value.id,
+                self.axes(value),
+                group is not None and self.is_residual(value, group),
+            )
             for value in values
         )
 
@@ -163,6 +203,20 @@ def _insides(op: Op, group: _Group) -> Iterator[_Inside]:
         yield _Inside(region, name, group.place.depth + 1, group.number, branch)
 
 
+def _passages(region: Region) -> tuple[dict[Value, Value], dict[Value, Value]]:
+    """Give for each parameter of a body what it is outside, and for each result of a call what it is inside."""
+    outside: dict[Value, Value] = {}
+    inside: dict[Value, Value] = {}
+    for op in region.walk():
+        if op.regions and op.name in BODIES | MAPPED:
+            body = op.regions[0]
+            if len(op.operands) == len(body.params):
+                outside.update(zip(body.params, op.operands, strict=True))
+            if len(op.results) == len(body.results):
+                inside.update(zip(op.results, body.results, strict=True))
+    return outside, inside
+
+
 def _uses(root: Root) -> Counter[Value]:
     region = root.region
     uses: Counter[Value] = Counter(region.results)
@@ -192,10 +246,40 @@ def _op_names(ops: Sequence[Op]) -> str:
 
 
 def _what(ops: Sequence[Op]) -> str:
-    """Name what the ops do: the functions that they are calls of."""
-    names = dict.fromkeys(_last(op.text("function")) for op in ops if op.text("function"))
-    shown = list(names)[:4]
+    """Name what the ops do: the functions that they are calls of, as the user calls them."""
+    names = [name for name in dict.fromkeys(map(_called, ops)) if name]
+    shown = names[:4]
     return ", ".join(shown) + (", ..." if len(names) > len(shown) else "")
+
+
+def _called(op: Op) -> str:
+    """Give the function that an op is part of: a library's, else JAX's; a flax module by the name it has."""
+    library = op.text("library")
+    if library and not op.regions:
+        return op.text("scope").rpartition("/")[2] or library if library[:1].isupper() else library
+    if op.name in ("py.item", "py.unpack"):
+        return "[...]"
+    name = op.text("api") or op.text("function")
+    return _OPERATORS.get(name) or _last(name).removeprefix("operator_")
+
+
+_OPERATORS = {
+    **{f"operator_{name}": sign for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"))},
+    **{f"operator_r{name}": sign for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"))},
+    "operator_pow": "**",
+    "operator_matmul": "@",
+    "operator_neg": "-",
+    "operator_floordiv": "//",
+    "getitem": "[...]",
+    "operator_gt": ">",
+    "operator_lt": "<",
+    "operator_ge": ">=",
+    "operator_le": "<=",
+    "operator_eq": "==",
+    "rewriting_take": "[...]",
+    "deferring_binary_op": "",
+    "prop": "",
+}
 
 
 def _last(name: str) -> str:
@@ -204,7 +288,3 @@ def _last(name: str) -> str:
 
 def _ids(values: Iterable[Value]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(value.id for value in values))
-
-
-def _names(values: Sequence[Value] | dict[Value, None]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(value.name or f"line {value.span.line}" for value in values))

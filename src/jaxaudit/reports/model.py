@@ -99,6 +99,8 @@ class FlowValue:
     """Tells values of one root apart; steps name it in `reads` and `leaves`."""
     axes: tuple[str, ...] = ()
     """The id of each axis of its type, in order; empty for axes of size one."""
+    residual: bool = False
+    """True when it is kept for the backward pass alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,8 @@ class FlowStep:
     """What its operands are called inside, for a step that has an inside."""
     leaves: tuple[int, ...] = ()
     """The ids of the values inside that become what it makes."""
+    backward: bool = False
+    """True for a step of a backward pass, which JAX made of the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,8 @@ class AxisStation:
     """The id of the transformation that does it, for `vmapped`, `scanned` and their kin."""
     count: int = 1
     """How many stations of this kind and line are told as one."""
+    backward: bool = False
+    """True for what happens in a backward pass."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from jaxaudit.reports.snippet import Look, clean
 
 Findings = Callable[[Sequence[Finding]], Iterator[Text]]
 _SHOWN_PLACES = 3
+_SHOWN_LINES = 12
 
 
 def all_sections(report: Report, findings: Findings, look: Look) -> Iterator[Text]:
@@ -97,9 +98,18 @@ def _verified(verified: Iterable[Verified]) -> Iterator[Text]:
         by_rule[one.rule].append(one)
     for rule, entries in sorted(by_rule.items()):
         yield Text("  ").append(rule, "bold").append(f"  {len(entries)}", "green")
+        places: dict[tuple[str, str], dict[int, None]] = defaultdict(dict)
         for one in entries:
-            yield Text("    ").append(clean(f"{one.path}:{one.line}"), "dim").append(f"  {clean(one.reason)}")
+            places[one.path, one.reason].setdefault(one.line)
+        for (path, reason), lines in places.items():
+            yield Text("    ").append(clean(f"{path}:{_lines(list(lines))}"), "dim").append(f"  {clean(reason)}")
     yield Text()
+
+
+def _lines(lines: Sequence[int]) -> str:
+    """Write the lines where one reason holds."""
+    shown = ",".join(map(str, lines[:_SHOWN_LINES]))
+    return shown + (f" and {len(lines) - _SHOWN_LINES} more" if len(lines) > _SHOWN_LINES else "")
 
 
 def _unknown(unknown: Iterable[Unknown]) -> Iterator[Text]:

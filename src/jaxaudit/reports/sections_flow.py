@@ -2,29 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.text import Text
 
+from jaxaudit.reports.folding import arrays, fold
 from jaxaudit.reports.model import Crossing, FlowStep, FlowValue, Report
 from jaxaudit.reports.snippet import Look, clean
 
-_SHOWN_ARGUMENTS = 12
-"""Leaves of one step or boundary to print; JSON has all of them."""
+_SHOWN_ROWS = 12
+"""Rows of one boundary to print; JSON has all of them."""
+
+_FEW = 3
+"""So many arrays are told one by one, though only one of them has a name."""
 
 _SHOWN_STEPS = 4000
 """Steps of the flow to print."""
+
+Named = Mapping[str, str]
+"""The names of axes by their id."""
+
+
+def axis_names(report: Report) -> Named:
+    """Give the names that are worth showing in a shape: those that somebody gave, and products of them."""
+    shown = ("declared", "constant", "axis_name", "product")
+    return {axis.id: axis.name for axis in report.axes if axis.named_by in shown}
+
+
+def shape_text(kind: str, axes: Sequence[str], named: Named) -> str:
+    """Write a type with the names of its axes: `f32[batch=32,4]`."""
+    dtype, bracket, sizes = kind.partition("[")
+    parts = sizes.removesuffix("]").split(",") if sizes != "]" else []
+    if not bracket or len(parts) != len(axes):
+        return kind
+    told = [f"{named[one]}={size}" if one in named else size for size, one in zip(parts, axes, strict=True)]
+    return f"{dtype}[{','.join(told)}]"
 
 
 def flow_section(report: Report, look: Look) -> Iterator[Text]:
     """Give the data flow, function by function."""
     arrow = "←" if look.unicode else "<-"
+    named = axis_names(report)
     root = ""
     for step in report.data_flow[:_SHOWN_STEPS]:
         if step.root != root and step.op == "enter":
             root = step.root
             yield Text(f"  {clean(step.root)}", "bold").append(f"  {clean(step.path)}:{step.line}", "dim")
-        yield from _step(step, arrow)
+        if step.what != "lambda" or step.op != "py.call":
+            yield _step(step, arrow, named)
     if len(report.data_flow) > _SHOWN_STEPS:
         yield Text(f"    and {len(report.data_flow) - _SHOWN_STEPS:,} more steps: the other formats have them", "dim")
     yield Text()
@@ -32,13 +57,14 @@ def flow_section(report: Report, look: Look) -> Iterator[Text]:
 
 def stack_section(report: Report, look: Look) -> Iterator[Text]:
     """Give the transformations, each indented below the one around it."""
+    traced = any(row.front_end == "jaxpr" for row in report.transformation_stack)
     for row in report.transformation_stack:
         line = Text("  " + "  " * row.depth).append(row.transform, "bold").append(f"  {clean(row.function)}")
         line.append(f"  {clean(row.path)}:{row.line}", "dim")
         if row.options:
             shown = ", ".join(f"{name}={value}" for name, value in row.options.items())
             line.append(f"  {clean(shown)}", "dim")
-        yield line
+        yield line.append("  (in the source, not traced)" if traced and row.front_end == "source" else "", "dim")
         if row.traces is not None and row.traces.count > 1:
             yield Text("  " + "  " * row.depth + f"    traced {row.traces.count} times", "yellow")
             for cause in row.traces.causes[:3]:
@@ -49,52 +75,83 @@ def stack_section(report: Report, look: Look) -> Iterator[Text]:
 def boundary_section(report: Report, look: Look) -> Iterator[Text]:
     """Give a table at each entry and exit: outside, inside, and how it crosses."""
     arrow = "→" if look.unicode else "->"
+    named = axis_names(report)
     for row in report.boundaries:
         line = Text("  ").append(row.transform, "bold").append(f"  {clean(row.function)}")
         yield line.append(f"  {clean(row.path)}:{row.line}", "dim")
         if row.mapped:
-            yield Text(f"    (the shapes keep the axes of: {clean(', '.join(row.mapped))})", "dim")
-        yield from _crossings("in", row.entries, arrow)
-        yield from _crossings("out", row.exits, arrow)
+            yield Text(f"    (for one element of: {clean(', '.join(row.mapped))})", "dim")
+        yield from _crossings("in", row.entries, arrow, named)
+        yield from _crossings("out", row.exits, arrow, named)
     yield Text()
 
 
-def _step(step: FlowStep, arrow: str) -> Iterator[Text]:
-    pad = "    " + "  " * step.depth
-    line = Text(pad).append(f"{step.line:>4}  ", "dim")
-    line.append(clean(_values(step.makes)))
-    if step.op not in ("enter", "leave"):
-        line.append(f"  {clean(step.what or step.op)}", "bold" if "." not in step.op else "")
-    else:
-        line.append(f"  {step.what}", "bold")
+def _step(step: FlowStep, arrow: str, named: Named) -> Text:
+    line = Text("    " + "  " * step.depth).append(f"{step.line:>4}  ", "dim")
+    made = clean(_values(step.makes, named))
+    line.append(f"{made}  " if made else "")
+    what = step.what or step.op
+    line.append(clean(what), "bold" if "." not in step.op else "")
     if step.takes:
-        line.append(f"  {arrow} {clean(_some(step.takes))}", "dim")
+        line.append(f"  {arrow} {clean(', '.join(_folded(step.takes)))}", "dim")
+    if step.backward:
+        line.append("  backward", "dim italic")
     unread = [value for value in step.makes if not value.uses and step.op != "enter"]
     dropped = [value.name or value.type for value in unread if value.name or value.type]
     if dropped:
-        line.append(f"  dropped: {clean(_some(dropped))}", "yellow")
-    yield line
+        line.append(f"  dropped: {clean(', '.join(_folded(dropped)))}", "yellow")
+    return line
 
 
-def _values(values: Sequence[FlowValue]) -> str:
-    return _some([f"{value.name}: {value.type or '?'}" if value.name else value.type or "?" for value in values])
+def _values(values: Sequence[FlowValue], named: Named) -> str:
+    told: list[str] = []
+    kept = sum(value.residual for value in values)
+    values = [value for value in values if not value.residual]
+    saved = [f"{kept} kept for the backward pass"] if kept else []
+    names = {value.name for value in values if value.name}
+    if len(names) == 1 and len(values) > _FEW:
+        return ", ".join([f"{names.pop()} {arrays(len(values))}", *saved])
+    for label, places in fold([value.name for value in values]):
+        if len(places) == 1:
+            value = values[places[0]]
+            kind = shape_text(value.type, value.axes, named) or "?"
+            told.append(f"{value.name}: {kind}" if value.name else kind)
+        else:
+            told.append(f"{label} {arrays(len(places))}" if label else f"{len(places)} arrays")
+    return ", ".join([*told, *saved])
 
 
-def _some(names: Sequence[str]) -> str:
-    rest = len(names) - _SHOWN_ARGUMENTS
-    return ", ".join(names[:_SHOWN_ARGUMENTS]) + (f", and {rest} more" if rest > 0 else "")
+def _folded(names: Sequence[str]) -> list[str]:
+    return [label if len(places) == 1 else f"{label} {arrays(len(places))}" for label, places in fold(names)]
 
 
-def _crossings(label: str, rows: Sequence[Crossing], arrow: str) -> Iterator[Text]:
-    shown = rows[:_SHOWN_ARGUMENTS]
-    wide = max((len(row.name) for row in shown), default=0)
-    left = max((len(row.outside) for row in shown), default=0)
-    right = max((len(row.inside) for row in shown), default=0)
-    for row in shown:
-        sides = (row.outside or "?", row.inside or "?")
-        outside, inside = sides if label == "in" else reversed(sides)
-        first, second = (left, right) if label == "in" else (right, left)
-        text = f"    {label:<4}{clean(row.name):<{wide}}  {outside:<{first}} {arrow} {inside:<{second}}  {row.how}"
-        yield Text(text.rstrip())
-    if len(rows) > len(shown):
-        yield Text(f"    {label:<4}and {len(rows) - len(shown)} more", "dim")
+def _crossings(label: str, rows: Sequence[Crossing], arrow: str, named: Named) -> Iterator[Text]:
+    cells = [cell for how in dict.fromkeys(row.how for row in rows) for cell in _cells(rows, how, label, named)]
+    shown = cells[:_SHOWN_ROWS]
+    wide, left, right = (max((len(cell[i]) for cell in shown), default=0) for i in range(3))
+    for name, before, after, how in shown:
+        crossing = f"{before:<{left}} {arrow} {after:<{right}}" if after else f"{before:<{left + right + 3}}"
+        yield Text(f"    {label:<4}{clean(name):<{wide}}  {crossing}  {how}".rstrip())
+    if len(cells) > len(shown):
+        yield Text(f"    {label:<4}and {len(cells) - len(shown)} more", "dim")
+
+
+def _cells(rows: Sequence[Crossing], how: str, label: str, named: Named) -> Iterator[tuple[str, str, str, str]]:
+    """Give the rows that cross in one way; trees whose leaves do not change are told as one."""
+    own = [row for row in rows if row.how == how]
+    most = 3 if how in _UNCHANGED else _SHOWN_ROWS
+    for head, places in fold([row.name for row in own], most):
+        if len(places) > 1 and head:
+            yield head, f"{len(places)} arrays", "", how
+            continue
+        for row in (own[place] for place in places):
+            outside = shape_text(row.outside, row.outside_axes, named) or "?"
+            inside = shape_text(row.inside, row.inside_axes, named) or "?"
+            first, second = (outside, inside) if label == "in" else (inside, outside)
+            yield row.name, first, second if second != first or how not in _UNCHANGED else "", how
+
+
+_UNCHANGED = frozenset(
+    ("value", "carried", "captured", "goes in", "comes out", "gradient", "shared by all", "auxiliary")
+)
+"""Ways of crossing that keep the shape, so that it is told once."""

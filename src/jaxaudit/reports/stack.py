@@ -110,7 +110,7 @@ class _Rows:
         line: int,
         op: Op | None = None,
     ) -> Transformation:
-        options = {name: _text(op.attrs[name]) for name in _OPTIONS if op and _tells(op.attrs.get(name))}
+        options = {name: _text(op.attrs[name]) for name in _OPTIONS if op and _tells(name, op.attrs.get(name))}
         row = Transformation(self.next, parent, depth, root, transform, function, path, line, self.front_end, options)
         self.next += 1
         return row
@@ -156,12 +156,16 @@ class _Rows:
         return row, True
 
 
-def _tells(value: object) -> bool:
+def _tells(name: str, value: object) -> bool:
     """Tell whether an option says more than its default."""
     parts = value if isinstance(value, tuple) else (value,)
+    if name in ("in_axes", "out_axes"):
+        return any(one != 0 for one in parts) and value is not None
     return any(one is not None and one is not False and one != {} for one in parts)
 
 
 def _text(value: object) -> str:
+    if isinstance(value, tuple) and len(value) > 1 and len(set(map(str, value))) == 1:
+        value = value[0]
     text = str(value)
     return text if len(text) <= 120 else text[:117] + "..."

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from jaxaudit.analyses.labels import named
+from jaxaudit.analyses.labels import Labels, named
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.declared import declared_axes
 from jaxaudit.analyses.threads.weave import Thread, Woven
@@ -39,7 +39,6 @@ _MAKERS = {
 }
 
 Votes = dict[Thread, dict[str, Counter[str]]]
-Place = tuple[Span, str]
 
 
 def names_of(program: Program, woven: Woven, source: tuple[Program, Shapes] | None) -> dict[Thread, Name]:
@@ -63,16 +62,18 @@ def _declared(program: Program, woven: Woven, votes: Votes) -> None:
                 votes[thread]["declared"][name] += 1
 
 
-def _labelled(program: Program, shapes: Shapes) -> Mapping[Place, list[tuple[int, str]]]:
-    """Give for each place in the source the named axes of the value that is made there."""
-    found: dict[Place, list[tuple[int, str]]] = {}
+def _labelled(program: Program, shapes: Shapes) -> Mapping[Span, set[tuple[tuple[int, str], ...]]]:
+    """Give for each place in the source the axes of what is made there, where some have names."""
+    found: dict[Span, set[tuple[tuple[int, str], ...]]] = defaultdict(set)
     for value, span in _values(program):
         dims = shapes.of(value).dims
         if dims and any(dim.labels for dim in dims):
-            own = [(dim.constant or 0, next((one.name for one in named(dim.labels)), "")) for dim in dims]
-            found.setdefault((span, value.name), own)
-            found.setdefault((span, ""), own)
+            found[span].add(tuple((dim.constant or 0, _label(dim.labels)) for dim in dims))
     return found
+
+
+def _label(labels: Labels) -> str:
+    return min((one.name for one in named(labels)), default="")
 
 
 def _values(program: Program) -> Iterator[tuple[Value, Span]]:
@@ -81,16 +82,21 @@ def _values(program: Program) -> Iterator[tuple[Value, Span]]:
 
 
 def _constants(
-    program: Program, woven: Woven, labelled: Mapping[Place, Sequence[tuple[int, str]]], votes: Votes
+    program: Program, woven: Woven, labelled: Mapping[Span, set[tuple[tuple[int, str], ...]]], votes: Votes
 ) -> None:
     for value, span in _values(program):
-        known = labelled.get((span, value.name)) or labelled.get((span, ""))
         kind = program.types.get(value)
-        if known is None or kind is None or [size for size, _ in known] != list(kind.shape):
+        if kind is None or span not in labelled:
             continue
-        for thread, (_, name) in zip(woven.of(value), known, strict=False):
-            if thread is not None and name:
-                votes[thread]["constant"][name] += 1
+        for known in labelled[span]:
+            if tuple(size for size, _ in known) == kind.shape:
+                _vote(woven.of(value), known, votes)
+
+
+def _vote(threads: Sequence[Thread | None], known: Sequence[tuple[int, str]], votes: Votes) -> None:
+    for thread, (_, name) in zip(threads, known, strict=False):
+        if thread is not None and name:
+            votes[thread]["constant"][name] += 1
 
 
 def _makers(thread: Thread, votes: Votes) -> None:

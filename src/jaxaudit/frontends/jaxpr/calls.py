@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jaxaudit.frontends.jaxpr import compat
+from jaxaudit.frontends.jaxpr import compat, variables
 from jaxaudit.frontends.jaxpr.files import JAX, USER, layer_of
 from jaxaudit.frontends.jaxpr.primitives.base import plain
 from jaxaudit.frontends.jaxpr.sites import Site
@@ -124,7 +124,7 @@ def _body_op(
     operands = body.values(equation.invars, site.span)
     region = enter(body, jaxpr, site, operands, recomputed=recomputed)
     attrs = {"function": readable(function.name), **attrs}
-    leave(body, name, site, equation.outvars, operands, attrs, (region,))
+    leave(body, name, site, equation.outvars, operands, attrs, (region,), function.results)
 
 
 def readable(name: str) -> str:
@@ -167,10 +167,23 @@ def leave(
     operands: Sequence[Value],
     attrs: Mapping[str, object],
     regions: Sequence[Region],
+    paths: Sequence[str] | None = None,
 ) -> None:
-    """Append the op that holds regions, with results for the variables of its equation."""
+    """Append the op that holds regions, with results for the variables of its equation.
+
+    They are called as the user calls them; `paths` say where each result sits in what the function gives.
+    """
     inner = regions[-1].results
     names = [inner[i].name if len(inner) == len(outs) else "" for i in range(len(outs))]
+    if paths is not None and len(paths) == len(outs):
+        attrs = {**attrs, "leaves": tuple(paths)}
+        told = [(site.own and variables.name_of_leaf(site.span, path.removeprefix("result"))) or "" for path in paths]
+        # What only passes through is still what went in, and keeps that name.
+        through = {value for region in regions for value in region.params} if name == "jit" else set()
+        names = [
+            known if value in through else given or known
+            for given, known, value in zip(told, names, inner, strict=True)
+        ]
     results = [body.writer.value(site.span, compat.type_of(out), known) for out, known in zip(outs, names, strict=True)]
     body.writer.hold(name, site, operands, attrs, results, regions)
     body.bind(outs, results)

@@ -30,10 +30,10 @@ def scan(body: Body, equation: Any, site: Site) -> None:
     known: dict[str, object] = {"function": readable(function.name)}
     if record is not None and record.kind == "map" and carry == 0:
         attrs = {**known, "function": record.function, "in_axes": (0,) * (len(operands) - consts)}
-        leave(body, "map", site, equation.outvars, operands[consts:], attrs, (region,))
+        leave(body, "map", site, equation.outvars, operands[consts:], attrs, (region,), function.results)
         return
     attrs = {**known, "carry": carry, "length": int(params["length"]), "reverse": bool(params["reverse"])}
-    leave(body, "scan", site, equation.outvars, operands[consts:], attrs, (region,))
+    leave(body, "scan", site, equation.outvars, operands[consts:], attrs, (region,), function.results)
 
 
 def _is_fori(function: compat.Function, site: Site) -> bool:
@@ -84,7 +84,7 @@ def while_loop(body: Body, equation: Any, site: Site) -> None:
     test = enter(body, params["cond_jaxpr"], site, [*operands[:tested], *carried], consts=tested)
     turn = enter(body, params["body_jaxpr"], site, operands[tested:], consts=fixed)
     attrs: dict[str, object] = {"function": readable(function.name), "carry": len(carried)}
-    leave(body, "while", site, equation.outvars, carried, attrs, (test, turn))
+    leave(body, "while", site, equation.outvars, carried, attrs, (test, turn), function.results)
 
 
 def _counts(params: Any, fixed: int) -> bool:
@@ -104,7 +104,8 @@ def cond(body: Body, equation: Any, site: Site) -> None:
     operands = body.values(equation.invars[1:], site.span)
     regions = [enter(body, branch, site, operands) for branch in branches]
     names = ", ".join(readable(compat.function_of(branch).name) for branch in branches)
-    leave(body, "cond", site, equation.outvars, [predicate, *operands], {"function": names}, regions)
+    paths = compat.function_of(branches[0]).results
+    leave(body, "cond", site, equation.outvars, [predicate, *operands], {"function": names}, regions, paths)
 
 
 def _is_truth(body: Body, index: Any) -> bool:

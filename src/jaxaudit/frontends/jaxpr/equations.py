@@ -34,6 +34,8 @@ class Context:
     """True where a forward pass is run again for the backward pass: its draws are no new draws."""
     control: Record | None = None
     """The call that made the equation around, such as that of `pmap`."""
+    backward: bool = False
+    """True inside an equation of a backward pass."""
 
 
 @dataclass(slots=True)
@@ -57,6 +59,8 @@ class Body:
         outer = self.context
         surroundings = self.writer.surroundings
         self.sites = [surroundings.site(one, outer.span, outer.inlined) for one in jaxpr.eqns]
+        if outer.backward:
+            self.sites = [site._replace(around=site.around._replace(backward=True)) for site in self.sites]
         self._index(jaxpr)
         self.runs = runs(jaxpr.eqns, self.sites, self.last_use)
         nesting = Nesting(compat.function_of(self.jaxpr), self.writer.records)
@@ -118,6 +122,7 @@ class Body:
             inlined or (self.context.inlined and not site.own),
             recomputed or self.context.recomputed,
             site.around.control or self.context.control,
+            site.around.backward,
         )
         return Body(self.writer, jaxpr, context)
 

@@ -49,6 +49,8 @@ class Origin:
     """The function of `jax.random` that was called from outside it."""
     api: str = ""
     """The function of JAX that code outside JAX called, such as `mean` or `where`."""
+    library: str = ""
+    """The function of a library that the user's code called, such as `apply_gradients`; a module by its class."""
     caller: str = ""
     """Whose code called into JAX; wrappers that only pass a function on are looked through."""
 
@@ -82,6 +84,8 @@ def _read(codes: Sequence[CodeType], offsets: Sequence[int]) -> Origin:
         layer = layer_of(path)
         if layer == USER:
             users.append(Place((code, offset), span_at(code, offset)))
+        if layer == LIBRARY and not users:
+            origin.library = _public(code) or origin.library
         if layer in (USER, LIBRARY):
             inside_jax = False
             if not origin.caller and (layer == USER or not is_transparent(path)):
@@ -92,6 +96,14 @@ def _read(codes: Sequence[CodeType], offsets: Sequence[int]) -> Origin:
             origin.api = code.co_name.strip("_")
     origin.users = tuple(users)
     return origin
+
+
+def _public(code: CodeType) -> str:
+    """Give the name of a library's function as its users know it; empty for what only passes on."""
+    *owners, name = code.co_qualname.split(".")
+    if name == "__call__" and owners and not owners[-1].startswith(("_", "<")):
+        return owners[-1]
+    return "" if name.startswith(("_", "<")) or "<locals>" in owners else name
 
 
 def call_site() -> tuple[str, Span | None]:

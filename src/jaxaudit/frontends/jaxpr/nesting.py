@@ -39,8 +39,11 @@ class Call(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The function's name."""
-        return self.code.co_name.replace("<lambda>", "lambda")
+        """The function's name; a method that makes objects callable goes by its class."""
+        name = (
+            self.code.co_qualname.rpartition("<locals>.")[2] if self.code.co_name == "__call__" else self.code.co_name
+        )
+        return name.removesuffix(".__call__").replace("<lambda>", "lambda")
 
 
 Step = Key | Call
@@ -52,8 +55,8 @@ class Nesting:
 
     function: compat.Function
     records: Records
-    turns: dict[tuple[CodeType, compat.Frame], int] = field(default_factory=dict)
-    seen: dict[tuple[CodeType, compat.Frame], tuple[int, Run | None]] = field(default_factory=dict)
+    turns: dict[tuple[CodeType, compat.Frame, bool], int] = field(default_factory=dict)
+    seen: dict[tuple[CodeType, compat.Frame, bool], tuple[int, Run | None]] = field(default_factory=dict)
     """For each call: the last instruction of the callee that was met, and the run that stood there itself."""
 
     def stack(self, run: Run, site: Site) -> tuple[Step, ...]:
@@ -67,7 +70,8 @@ class Nesting:
             passed = self._passed(place.span, waiting)
             steps += passed
             if callee is not None and not passed and not self._is_control(place.span, site.around):
-                itself = run if callee is chain[-1] else None
+                # What a library draws by itself may be many draws of one call.
+                itself = run if callee is chain[-1] and not site.origin.library else None
                 steps.append(self._call(place.frame, callee.frame, itself, site.around))
         return (*waiting, *steps) if waiting else tuple(steps)
 
@@ -97,18 +101,23 @@ class Nesting:
         return around.control is not None and around.control.span == span
 
     def _call(self, frame: compat.Frame, callee: compat.Frame, run: Run | None, around: Around) -> Call:
-        place = (callee[0], frame)
+        place = (callee[0], frame, around.backward)
         before = self.seen.get(place)
-        if before is not None and _starts_over(callee, run, *before):
+        if before is not None and _starts_over(callee, run, *before, backward=around.backward):
             self.turns[place] = self.turns.get(place, 0) + 1
         self.seen[place] = (callee[1], run)
         under = ("transpose",) if around.backward else ()
         return Call(callee[0], frame, self.turns.get(place, 0), under)
 
 
-def _starts_over(callee: compat.Frame, run: Run | None, last: int, before: Run | None) -> bool:
-    """Tell whether a function was called anew: it is at an earlier instruction, and no loop of its own led there."""
+def _starts_over(callee: compat.Frame, run: Run | None, last: int, before: Run | None, *, backward: bool) -> bool:
+    """Tell whether a function was called anew: it is at an earlier instruction, and no loop of its own led there.
+
+    A backward pass goes through the instructions from the last to the first.
+    """
     code, offset = callee
+    if backward:
+        offset, last = last, offset
     drawn_again = run is not None and before is not None and run.kind == before.kind == RANDOM
     if offset > last or (offset == last and not drawn_again):
         return False

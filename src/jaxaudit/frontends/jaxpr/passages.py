@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from jaxaudit.frontends.jaxpr import compat
+from jaxaudit.frontends.jaxpr import compat, variables
 from jaxaudit.frontends.jaxpr.branches import lower_branches
 from jaxaudit.frontends.jaxpr.frames import NOWHERE
 from jaxaudit.frontends.jaxpr.markers import MARKER, is_tangent, mapped_axis, shifted
@@ -62,12 +62,21 @@ def _lower_passage(body: Body, segment: Segment, record: Record) -> None:
         left = [out for out in left_behind(body, start, stop, given) if out not in handed_in]
         inner = [body.value(out, record.span) for out in left]
     writer.builder.close(region, tuple(inner))
-    results = [writer.like(value, record.span) for value in inner]
+    results = [_result(body, value, out, segment, record) for value, out in zip(inner, left, strict=True)]
     attrs = _attributes(body, segment, record, entries, left)
     writer.hold(SEGMENTS[record.kind], site, operands, attrs, results, (region,))
     body.bind(left, results)
     # What goes in and is read again further on (a backward pass does that) is what was outside all along.
     body.bind(list(handed_in), operands)
+
+
+def _result(body: Body, inner: Value, out: Any, segment: Segment, record: Record) -> Value:
+    """Make what comes out of a transformation, called as the user calls it."""
+    made = body.writer.like(inner, record.span)
+    post = next((one for one in _marks(body, segment, record) if one.outvars[0] is out and _is_given(one)), None)
+    leaf = record.leaves.get(("post", post.params["leaf"])) if post is not None else None
+    made.name = (variables.name_of_leaf(record.span, leaf.path) if leaf is not None else "") or made.name
+    return made
 
 
 def _keeps_equation(body: Body, segment: Segment, record: Record) -> bool:

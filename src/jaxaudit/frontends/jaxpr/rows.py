@@ -29,7 +29,7 @@ def lower_row(body: Body, run: Run) -> None:
             body.lower_equation(run.start + 1)
             return
         index = found
-    names = (_unpacked(site, index),) if isinstance(index, int) else ()
+    names = (_unpacked(site, index),)
     names = names if any(names) else body.names(run.stop - 1)
     arguments: dict[str, Argument] = {"base": body.read(taken.invars[0]), "index": index}
     body.bind(squeezed.outvars, body.writer.emit("py.item", site, arguments, {}, squeezed.outvars, names))
@@ -49,9 +49,12 @@ def lower_unstack(body: Body, equation: Any, site: Site) -> None:
         body.bind((out,), body.writer.emit("py.item", site, arguments, {}, (out,), names[i : i + 1]))
 
 
-def _unpacked(site: Site, index: int) -> str:
+def _unpacked(site: Site, index: Argument) -> str:
+    """Name a row that Python unpacked; under `vmap` the axes before it are taken whole."""
     names = variables.names_at(site.span) if site.own else ()
-    return names[index] if len(names) > 1 and 0 <= index < len(names) else ""
+    rows = [part for part in (index if isinstance(index, tuple) else (index,)) if part != WHOLE]
+    row = rows[0] if len(rows) == 1 else None
+    return names[row] if isinstance(row, int) and len(names) > 1 and 0 <= row < len(names) else ""
 
 
 def _dynamic_index(body: Body, taken: Any, dropped: tuple[int, ...]) -> Argument | None:

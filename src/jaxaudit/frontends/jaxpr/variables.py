@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,22 @@ def names_at(span: Span) -> tuple[str, ...]:
     return _bound(span.path).get(span[1:], ())
 
 
+def name_of_leaf(span: Span, path: str) -> str:
+    """Name one leaf of what the expression at a place gives: `[0].time` is `state.time` in `state, obs = ...`."""
+    table = _leaves(span.path).get(span[1:], {})
+    for end in _ends(path):
+        found = table.get(path[:end])
+        if found:
+            return "" if found == "_" else found + path[end:]
+    return ""
+
+
+def _ends(path: str) -> Iterator[int]:
+    """Give where a path may be cut, longest first."""
+    yield len(path)
+    yield from (place for place in range(len(path) - 1, -1, -1) if path[place] in ".[")
+
+
 @cache
 def text_of(path: str) -> str:
     """Read a file of the user's, empty when it cannot be read."""
@@ -34,18 +51,41 @@ def text_of(path: str) -> str:
 
 @cache
 def _bound(path: str) -> _Names:
+    found: _Names = {}
+    for target, value in _assignments(path):
+        _bind(found, target, value)
+    return found
+
+
+@cache
+def _leaves(path: str) -> dict[_Place, dict[str, str]]:
+    """Give for each assigned expression the variable that each part of it goes to, by its path."""
+    return {_place(value): dict(_parts(target, "")) for target, value in _assignments(path)}
+
+
+def _parts(target: ast.expr, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(target, ast.Name):
+        yield path, target.id
+    elif isinstance(target, ast.Tuple | ast.List):
+        for number, part in enumerate(target.elts):
+            if isinstance(part, ast.Starred):
+                return
+            yield from _parts(part, f"{path}[{number}]")
+
+
+@cache
+def _assignments(path: str) -> tuple[tuple[ast.expr, ast.expr], ...]:
     try:
         tree = ast.parse(text_of(path))
     except (SyntaxError, ValueError, RecursionError):
-        return {}
-    found: _Names = {}
+        return ()
+    found: list[tuple[ast.expr, ast.expr]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
-            for target in node.targets:
-                _bind(found, target, node.value)
+            found.extend((target, node.value) for target in node.targets)
         elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
-            _bind(found, node.target, node.value)
-    return found
+            found.append((node.target, node.value))
+    return tuple(found)
 
 
 def _bind(found: _Names, target: ast.expr, value: ast.expr) -> None:

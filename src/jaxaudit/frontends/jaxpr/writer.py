@@ -95,6 +95,8 @@ def marks_of(site: Site) -> dict[str, object]:
         found["scope"] = around.scope
     if around.backward:
         found["backward"] = True
+    if site.origin.library:
+        found["library"] = site.origin.library
     return found
 
 

@@ -199,9 +199,9 @@ def _reason(keys: KeyFacts, use: Use) -> str:
     if isinstance(use.term, Row) and isinstance(use.term.base, Split) and isinstance(use.term.index, Number):
         split = use.term.base.tag[-1].span
         where = line_of(split, use.spot.span)
-        return (
-            f"{name} is row {use.term.index.value} of the split on {where}, and no other use on its path has that row"
-        )
+        # Under `vmap` a row is taken of every split at once: `[:, 0]`.
+        row = str(use.term.index.value).removeprefix("[:, ").removesuffix("]")
+        return f"{name} is row {row} of the split on {where}, and no other use on its path has that row"
     return f"nothing else on the same path uses {name}"
 
 

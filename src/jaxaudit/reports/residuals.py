@@ -1,0 +1,41 @@
+"""Residuals: what a forward pass keeps for the backward pass alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+
+from jaxaudit.ir import Op, Root, Value
+from jaxaudit.ir.ops import LOOPS, MAPPED
+
+
+class Residuals:
+    """Knows of each value of a root who reads it in the forward pass."""
+
+    def __init__(self, root: Root) -> None:
+        """Index a root; one in which nothing is differentiated has no residuals."""
+        ops = list(root.region.walk())
+        self.any = any(op.attrs.get("backward") for op in ops)
+        self._readers: dict[Value, set[Op | None]] = defaultdict(set)
+        if not self.any:
+            return
+        for value in root.region.results:
+            self._readers[value].add(None)
+        for op in ops:
+            if not op.attrs.get("backward"):
+                for value in op.operands:
+                    self._readers[value].add(op)
+        for op in ops:
+            self._leave(op)
+
+    def _leave(self, op: Op) -> None:
+        """What a body leaves behind is read when the result is; ops come before their bodies, so one pass is enough."""
+        for region in op.regions:
+            straight = len(region.results) == len(op.results) and op.name not in LOOPS | MAPPED
+            for place, inner in enumerate(region.results):
+                if not straight or self._readers.get(op.results[place]):
+                    self._readers[inner].add(None)
+
+    def has(self, value: Value, ops: Collection[Op]) -> bool:
+        """Tell whether nothing in the forward pass reads a value but some ops."""
+        return self.any and self._readers.get(value, set()) <= set(ops)
