@@ -2,13 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.set-up
+WEB := web/node_modules/.set-up
 
 .PHONY: demo test lint format clean
 
 demo: $(STAMP)
 	$(BIN)/jaxaudit check examples --exit-zero
 
-test: lint
+test: lint $(WEB)
 	$(BIN)/python -m pytest -q -n auto
 
 lint: $(STAMP)
@@ -26,5 +27,12 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
+# The page of the HTML report is committed as it is built; with npm here, the tests build it again and compare.
+$(WEB): web/package.json
+	@mkdir -p $(@D)
+	@if command -v npm >/dev/null; then npm install --prefix web --no-package-lock --no-audit --no-fund --silent \
+		|| echo "npm could not install web/package.json: the page is not rebuilt"; fi
+	@touch $@
+
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .import_linter_cache dist
+	rm -rf .venv web/node_modules .pytest_cache .ruff_cache .import_linter_cache dist

@@ -129,6 +129,9 @@ function Mark() {
 }
 
 function Views({ route, report }: { route: Route; report: Report }) {
+  useEffect(() => {
+    document.querySelector(".view[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [route.view]);
   const counts: Partial<Record<View, number>> = {
     issues: report.issues.length, warnings: report.warnings.length, boundaries: report.boundaries.length,
     verified: report.verified.length, flow: report.steps, axes: report.axes.filter((axis) => axis.name).length || report.axes.length,

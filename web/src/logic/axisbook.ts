@@ -9,13 +9,16 @@ export class AxisBook {
 
   constructor(axes: Axis[] = []) {
     for (const axis of axes) this.axes.set(axis.id, axis);
-    // Axes of one name share a colour, also across functions; those without a name have none of their own.
+    // Axes of one name share a colour, also across functions. Those without a name get what colours are left, the ones
+    // that most happens to first.
     const names = new Map<string, number>();
     for (const axis of axes) {
       if (!axis.name) continue;
       if (!names.has(axis.name)) names.set(axis.name, names.size % COLOURS);
       this.colours.set(axis.id, (names.get(axis.name) ?? 0) + 1);
     }
+    const others = axes.filter((axis) => !axis.name).sort((one, other) => other.stations.length - one.stations.length);
+    others.slice(0, Math.max(0, COLOURS - names.size)).forEach((axis, at) => this.colours.set(axis.id, names.size + at + 1));
   }
 
   name(id: string): string {
@@ -59,7 +62,8 @@ export function typeParts(type: string, axes: string[] | undefined): TypePart[] 
   sizes.forEach((size, at) => {
     if (at) parts.push({ text: ", " });
     const name = axes[at] ? book.name(axes[at]) : "";
-    parts.push(name ? { text: `${name}=${size}`, axis: axes[at] } : { text: size });
+    const known = axes[at] && book.colour(axes[at]) > 0;
+    parts.push(known ? { text: name ? `${name}=${size}` : size, axis: axes[at] } : { text: size });
   });
   parts.push({ text: `]${found[3]}` });
   return parts;

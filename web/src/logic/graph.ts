@@ -170,7 +170,7 @@ function single(made: Outline, open: ReadonlySet<string>, step: FlowStep): Item 
   const inner = made.children.get(step.id) ?? [];
   const id = stepId(step);
   const node: GraphNode = {
-    id, kind: inner.length ? "box" : "step", title: titleOf(step), step, values: step.makes,
+    id, kind: inner.length ? "box" : "step", title: titleOf(step, inner.length > 0), step, values: step.makes,
     inside: made.sizes.get(step.id) ?? 0, open: inner.length > 0 && open.has(id), children: [], edges: [],
   };
   if (node.open) fill(node, made, open, inner, step.enters, step.leaves);
@@ -181,8 +181,11 @@ export function stepId(step: FlowStep): string {
   return `s${step.id}`;
 }
 
-export function titleOf(step: FlowStep): string {
-  return step.what || step.op;
+/** What people look for: the names of what a step makes, and for a box what it calls. */
+export function titleOf(step: FlowStep, box = false): string {
+  const names = [...new Set(step.makes.map((value) => value.name).filter(Boolean))];
+  if (box || !names.length) return step.what || step.op;
+  return names.length > 2 ? `${names.slice(0, 2).join(", ")} +${names.length - 2}` : names.join(", ");
 }
 
 /** Gives the ids to open so that a step is in sight. */

@@ -11,6 +11,7 @@ export interface ElkNode {
   y?: number;
   children?: ElkNode[];
   edges?: ElkEdge[];
+  ports?: { id: string; width: number; height: number; layoutOptions: Record<string, string> }[];
   layoutOptions?: Record<string, string>;
 }
 
@@ -59,20 +60,29 @@ export function nodeLines(node: GraphNode): string[] {
     return [node.values.length > 1 ? `${node.values.length} arrays` : first ? typeString(first.type, first.axes) : ""].filter(Boolean);
   }
   if (node.kind === "group" || (node.kind === "box" && node.values.length === 0)) return [];
+  const alone = node.kind === "step" && node.values.length === 1;
   return node.values.slice(0, 2).map((value) => {
     const more = node.values.length > 2 && value === node.values[1] ? ` +${node.values.length - 2}` : "";
-    return `${value.name ? `${value.name}: ` : ""}${typeString(value.type, value.axes)}${more}`;
+    return `${value.name && !alone ? `${value.name}: ` : ""}${typeString(value.type, value.axes)}${more}`;
   });
 }
 
 export function nodeSize(node: GraphNode): { width: number; height: number } {
   const lines = nodeLines(node).map((line) => crop(visible(line), WIDEST));
   const pill = node.kind === "in" || node.kind === "out";
-  const title = crop(visible(node.title), 30).length * TITLE + (node.kind === "box" ? chipWidth(node) + 44 : 0);
-  const text = Math.max(title, ...lines.map((line) => line.length * MONO), node.kind === "group" ? 150 : 0);
+  const number = node.step && !pill ? String(node.step.line).length * MONO + 16 : 0;
+  const title = crop(visible(node.title), 30).length * TITLE + number + (node.kind === "box" ? chipWidth(node) + 26 : 0);
+  const caption = captionOf(node).length * 5.6;
+  const text = Math.max(title, caption, ...lines.map((line) => line.length * MONO), node.kind === "group" ? 150 : 0);
   const width = Math.ceil(Math.max(pill ? 60 : 96, text) + 24);
-  const extra = node.kind === "box" || node.kind === "group" ? 28 : 0;
+  const extra = node.kind === "box" || node.kind === "group" ? 28 : captionOf(node) ? 16 : 0;
   return { width, height: pill ? 22 + 14 * lines.length : 28 + 16 * lines.length + extra };
+}
+
+/** What a step does, where its title is what it makes. */
+export function captionOf(node: GraphNode): string {
+  const what = node.kind === "step" ? (node.step?.what ?? "") : "";
+  return what === node.title ? "" : crop(visible(what), 40);
 }
 
 export function chipWidth(node: GraphNode): number {
@@ -96,7 +106,6 @@ const OPTIONS: Record<string, string> = {
   "elk.layered.nodePlacement.strategy": "BRANDES_KOEPF",
   "elk.layered.nodePlacement.bk.fixedAlignment": "BALANCED",
   "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
-  "elk.layered.mergeEdges": "true",
   "elk.edgeRouting": "ORTHOGONAL",
   "elk.padding": `[top=${HEADER + 12},left=16,bottom=16,right=16]`,
 };
@@ -104,15 +113,19 @@ const OPTIONS: Record<string, string> = {
 export function toElk(node: GraphNode): ElkNode {
   const constraint = node.kind === "in" ? "FIRST" : node.kind === "out" ? "LAST" : "";
   const own: Record<string, string> = constraint ? { "elk.layered.layering.layerConstraint": constraint } : {};
-  if (!node.open) return { id: node.id, ...nodeSize(node), layoutOptions: own };
+  // All that a node makes leaves it at one place; what it takes arrives side by side.
+  const port = { id: `${node.id}:out`, width: 0, height: 0, layoutOptions: { "elk.port.side": "SOUTH" } };
+  const fixed: Record<string, string> = { ...own, "elk.portConstraints": "FIXED_SIDE" };
+  if (!node.open) return { id: node.id, ...nodeSize(node), ports: [port], layoutOptions: fixed };
   const { width } = nodeSize(node);
   return {
     id: node.id,
+    ports: [port],
     layoutOptions: {
-      ...OPTIONS, ...own, "elk.nodeSize.constraints": "MINIMUM_SIZE", "elk.nodeSize.minimum": `(${width},60)`,
+      ...OPTIONS, ...fixed, "elk.nodeSize.constraints": "MINIMUM_SIZE", "elk.nodeSize.minimum": `(${width},60)`,
     },
     children: node.children.map(toElk),
-    edges: node.edges.map((edge) => ({ id: edge.id, sources: [edge.from], targets: [edge.to] })),
+    edges: node.edges.map((edge) => ({ id: edge.id, sources: [`${edge.from}:out`], targets: [edge.to] })),
   };
 }
 

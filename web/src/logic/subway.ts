@@ -17,8 +17,9 @@ export interface Row {
   stops: Stop[];
   /** The transformations around it, outermost first. */
   bands: Band[];
-  /** The band that this row opens or closes. */
-  opens?: Band;
+  /** The transformations that begin or end in this row. */
+  begins: Band[];
+  ends: Band[];
 }
 
 export interface Band {
@@ -37,10 +38,8 @@ export interface Lane {
   column: number;
   first: number;
   last: number;
-  /** Where it begins or ends otherwise than at the edge of the map. */
+  /** How it runs from each of its rows to the next. */
   styles: Style[];
-  born: boolean;
-  dies: boolean;
 }
 
 export interface Join {
@@ -57,19 +56,21 @@ export interface Subway {
 }
 
 const AFTER = new Set(["collected", "stacked"]);
-const ENDS = new Set(["reduced", "projected", "merged", "indexed", "split"]);
+const UNDER = new Set(["vmapped", "sharded"]);
 const TRANSFORMS = /^(vmap|pmap|shard_map|scan|map|fori|while|grad|vjp|jvp|jit|cond|checkpoint|custom_jvp|custom_vjp)$/;
 
 export function subway(axes: Axis[], outline: Outline | undefined): Subway {
   const rows = rowsOf(axes, outline);
   const at = new Map<Stop["station"], number>();
   rows.forEach((row, number) => row.stops.forEach((stop) => at.set(stop.station, number)));
-  const lanes = axes.filter((axis) => axis.stations.length).map((axis) => laneOf(axis, rows, at));
+  const lanes = axes.filter((axis) => axis.stations.length).map((axis) => laneOf(axis, rows, at, outline));
   return { rows, lanes, joins: joinsOf(lanes, rows), columns: columnsOf(lanes) };
 }
 
 function endOf(step: number, outline: Outline | undefined): number {
-  return step + (outline?.sizes.get(step) ?? 0) + 0.5;
+  // Where the last step of an outer one is an inner one, the inner one ends first.
+  const depth = outline?.root.steps[step]?.depth ?? 0;
+  return step + (outline?.sizes.get(step) ?? 0) + 0.5 - depth / 10_000;
 }
 
 function orderOf(station: Station, outline: Outline | undefined): number {
@@ -85,7 +86,7 @@ function rowsOf(axes: Axis[], outline: Outline | undefined): Row[] {
     for (const station of axis.stations) {
       const order = orderOf(station, outline);
       const key = order < 0 ? "start" : order === Number.MAX_SAFE_INTEGER ? "end" : `${order}:${station.path}:${station.line}`;
-      const row = rows.get(key) ?? { order, path: station.path, line: station.line, stops: [], bands: bandsAround(station, order, outline) };
+      const row = rows.get(key) ?? newRow(station, order, outline);
       row.stops.push({ axis, station });
       rows.set(key, row);
     }
@@ -93,34 +94,34 @@ function rowsOf(axes: Axis[], outline: Outline | undefined): Row[] {
   return [...rows.values()].sort((one, other) => one.order - other.order || one.line - other.line);
 }
 
-function bandsAround(station: Station, order: number, outline: Outline | undefined): Band[] {
+function newRow(station: Station, order: number, outline: Outline | undefined): Row {
+  const row: Row = { order, path: station.path, line: station.line, stops: [], bands: [], begins: [], ends: [] };
   const steps = outline?.root.steps;
-  if (!steps || station.step === null || station.step === undefined || order < 0) return [];
-  const bands: Band[] = [];
-  for (let at: number | null = steps[station.step]?.parent ?? null; at !== null; at = steps[at].parent) {
-    const step = steps[at];
-    if (TRANSFORMS.test(step.op)) {
-      bands.unshift({ key: at, transform: step.op, function: step.what, from: at, to: endOf(at, outline), depth: 0 });
-    }
-  }
-  return bands.map((band, depth) => ({ ...band, depth }));
+  const own = station.step === null || station.step === undefined ? undefined : steps?.[station.step];
+  if (!steps || !own || order < 0) return row;
+  const around: number[] = [];
+  for (let at = own.parent; at !== null; at = steps[at].parent) if (TRANSFORMS.test(steps[at].op)) around.unshift(at);
+  const band = (at: number, depth: number): Band => ({
+    key: at, transform: steps[at].op, function: steps[at].what, from: at, to: endOf(at, outline), depth,
+  });
+  row.bands = around.map(band);
+  if (TRANSFORMS.test(own.op)) (AFTER.has(station.kind) ? row.ends : row.begins).push(band(own.id, around.length));
+  return row;
 }
 
-function laneOf(axis: Axis, rows: Row[], at: Map<Station, number>): Lane {
+function laneOf(axis: Axis, rows: Row[], at: Map<Station, number>, outline: Outline | undefined): Lane {
   const stops = axis.stations.map((station) => at.get(station) ?? 0);
   const first = Math.min(...stops);
   const last = Math.max(...stops);
   const styles = new Array<Style>(last - first + 1).fill("plain");
   for (const station of axis.stations) {
-    if (station.kind !== "vmapped" && station.kind !== "scanned" && station.kind !== "sharded") continue;
-    const step = station.step ?? -1;
-    for (let row = (at.get(station) ?? first) + 1; row <= last; row++) {
-      if (!rows[row].bands.some((band) => band.key === step)) break;
+    if (station.kind !== "scanned" && !UNDER.has(station.kind)) continue;
+    const end = endOf(station.step ?? -1, outline);
+    for (let row = at.get(station) ?? first; row < last && rows[row + 1].order <= end; row++) {
       styles[row - first] = station.kind === "scanned" ? "loop" : "under";
     }
   }
-  const lastKinds = axis.stations.filter((station) => at.get(station) === last).map((station) => station.kind);
-  return { axis, column: 0, first, last, styles, born: first > 0, dies: lastKinds.some((kind) => ENDS.has(kind)) };
+  return { axis, column: 0, first, last, styles };
 }
 
 /** Gives lanes their columns: a column is used again when its line has ended. */

@@ -57,7 +57,7 @@ export function factsOf(value: FlowValue): [string, string][] {
 export function Value({ value }: { value: FlowValue }) {
   return (
     <div class="value">
-      <bdi class="value-name">{visible(value.name || "unnamed")}</bdi>
+      <bdi class={`value-name ${value.name ? "" : "unnamed"}`}>{visible(value.name || "unnamed")}</bdi>
       <TypeText type={value.type} axes={value.axes} />
       {factsOf(value).map(([key, fact]) => (
         <span class="fact"><span class="fact-key">{key}</span> {visible(fact)}</span>

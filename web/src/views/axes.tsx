@@ -4,7 +4,7 @@ import type { Axis } from "../data/model";
 import { book } from "../logic/axisbook";
 import { outline } from "../logic/graph";
 import { hashOf } from "../logic/route";
-import { subway, type Lane, type Row, type Subway } from "../logic/subway";
+import { subway, type Band, type Lane, type Row, type Subway } from "../logic/subway";
 import { count, visible } from "../logic/text";
 import { Chip, Empty, Prose, Spot, TypeText, transformKind } from "../parts/bits";
 import { CodeLine } from "../parts/code";
@@ -14,6 +14,7 @@ import { List } from "../parts/list";
 const LANE = 22;
 const ROW = 46;
 const MOST = 14;
+const FEW = 8;
 
 export function Axes() {
   const { store, route, go } = usePage();
@@ -24,8 +25,8 @@ export function Axes() {
   const [all, setAll] = useState(false);
   const root = chosen?.root ?? (roots.includes(picked) ? picked : mainRoot(axes));
   const mine = useMemo(() => axes.filter((axis) => axis.root === root).sort(byWeight), [axes, root]);
-  const shown = chosen ? [chosen, ...related(chosen, mine)] : all ? mine.slice(0, 60) : mine.filter((axis) => axis.name).slice(0, MOST);
-  const lines = shown.length ? shown : mine.slice(0, MOST);
+  const usual = useMemo(() => usualLines(mine), [mine]);
+  const lines = chosen ? [chosen, ...related(chosen, mine)] : all ? mine.slice(0, 60) : usual;
   const flow = store.flow.find((one) => one.name === root);
   const map = useMemo(() => {
     const made = flow ? outline(flow) : undefined;
@@ -43,13 +44,13 @@ export function Axes() {
           </label>
         )}
         <div class="legend" role="group" aria-label="Axes">
-          {mine.filter((axis) => axis.name || all || axis === chosen).slice(0, 60).map((axis) => (
+          {mine.filter((axis) => usual.includes(axis) || all || axis === chosen).slice(0, 60).map((axis) => (
             <button type="button" class={`axis-chip axis-${book.colour(axis.id)}`} aria-pressed={axis === chosen} onClick={() => go(axis === chosen ? { view: "axes" } : { view: "axes", axis: axis.id })} title={visible(axis.origin ?? "")}>
               <span class="swatch" aria-hidden="true" /><bdi>{visible(book.title(axis))}</bdi> <span class="size">{axis.size}</span>
             </button>
           ))}
-          {mine.some((axis) => !axis.name) && mine.some((axis) => axis.name) && (
-            <button type="button" class="quiet" aria-pressed={all} onClick={() => setAll(!all)}>{all ? "named axes only" : `${count(mine.filter((axis) => !axis.name).length, "axis", "axes")} without a name`}</button>
+          {mine.length > usual.length && (
+            <button type="button" class="quiet" aria-pressed={all} onClick={() => setAll(!all)}>{all ? "fewer" : `${count(mine.length - usual.length, "more axis", "more axes")}`}</button>
           )}
         </div>
       </div>
@@ -73,6 +74,13 @@ function mainRoot(axes: Axis[]): string {
   const weights = new Map<string, number>();
   for (const axis of axes) weights.set(axis.root, (weights.get(axis.root) ?? 0) + axis.stations.length);
   return [...weights].sort((one, other) => other[1] - one[1])[0]?.[0] ?? "";
+}
+
+/** The axes to begin with: those with a name, and where these are few, those that much happens to. */
+function usualLines(mine: Axis[]): Axis[] {
+  const named = mine.filter((axis) => axis.name).slice(0, MOST);
+  const busy = mine.filter((axis) => !axis.name && axis.stations.length > 2);
+  return [...named, ...busy.slice(0, Math.max(0, FEW - named.length))];
 }
 
 function byWeight(one: Axis, other: Axis): number {
@@ -111,7 +119,11 @@ function Stop({ row, at, map, chosen }: { row: Row; at: number; map: Subway; cho
       <div class="stop-text" style={{ paddingLeft: `${row.bands.length * 14}px` }}>
         <div class="stop-place">
           {opened.map((band) => <Chip kind={transformKind(band.transform)}>{visible(band.transform)} {visible(band.function)}</Chip>)}
-          {label ? <b>{label}</b> : <><Spot path={row.path} line={row.line} short /> <CodeLine path={row.path} line={row.line} /></>}
+          {label && <b>{label}</b>}
+          {!label && <Spot path={row.path} line={row.line} short />}
+          {!label && (row.ends.length
+            ? <span class="muted">end of <Chip kind={transformKind(row.ends[0].transform)}>{visible(row.ends[0].transform)} {visible(row.ends[0].function)}</Chip></span>
+            : <CodeLine path={row.path} line={row.line} />)}
         </div>
         <div class="stop-deeds">
           {row.stops.slice(0, 6).map((stop) => (
@@ -137,7 +149,9 @@ function Track({ row, at, map, chosen }: { row: Row; at: number; map: Subway; ch
   const columns = new Map(map.lanes.map((lane) => [lane.axis.id, lane]));
   return (
     <svg class="track" width={width} height={ROW} viewBox={`0 0 ${width} ${ROW}`} aria-hidden="true">
-      {row.bands.map((band) => <rect class={`band band-${transformKind(band.transform)}`} x={2 + band.depth * 3} y={0} width={width - 4 - band.depth * 6} height={ROW} />)}
+      {row.bands.map((band) => <Shade band={band} width={width} top={0} height={ROW} />)}
+      {row.begins.map((band) => <Shade band={band} width={width} top={middle} height={ROW - middle} />)}
+      {row.ends.map((band) => <Shade band={band} width={width} top={0} height={middle} />)}
       {map.joins.filter((join) => join.row === at).map((join) => {
         const [from, to] = [columns.get(join.from), columns.get(join.to)];
         if (!from || !to) return null;
@@ -152,16 +166,19 @@ function Track({ row, at, map, chosen }: { row: Row; at: number; map: Subway; ch
   );
 }
 
+function Shade({ band, width, top, height }: { band: Band; width: number; top: number; height: number }) {
+  const inset = 2 + band.depth * 3;
+  return <rect class={`band band-${transformKind(band.transform)}`} x={inset} y={top} width={width - 2 * inset} height={height} />;
+}
+
 function Rail({ lane, at, chosen }: { lane: Lane; at: number; chosen?: Axis }) {
   const middle = ROW / 2;
-  const style = lane.styles[at - lane.first];
-  const next = at < lane.last ? lane.styles[at + 1 - lane.first] : style;
   const dim = chosen && chosen !== lane.axis ? "dim" : "";
-  const kind = (name: string): string => `rail rail-${name} axis-${book.colour(lane.axis.id)} ${dim}`;
+  const kind = (row: number): string => `rail rail-${lane.styles[row - lane.first]} axis-${book.colour(lane.axis.id)} ${dim}`;
   return (
     <>
-      {at > lane.first && <path class={kind(style)} d={`M${x(lane.column)},0V${middle}`} />}
-      {at < lane.last && <path class={kind(next === "plain" ? style === "plain" ? "plain" : next : next)} d={`M${x(lane.column)},${middle}V${ROW}`} />}
+      {at > lane.first && <path class={kind(at - 1)} d={`M${x(lane.column)},0V${middle}`} />}
+      {at < lane.last && <path class={kind(at)} d={`M${x(lane.column)},${middle}V${ROW}`} />}
     </>
   );
 }

@@ -78,7 +78,7 @@ function Cross({ one, way }: { one: Crossing; way: string }) {
 }
 
 function howKind(how: string): string {
-  if (/^(mapped|split)/.test(how)) return "map";
+  if (/^(mapped|split|collected)/.test(how)) return "map";
   if (/^(scanned|stacked|carried)/.test(how)) return "loop";
   return /^gradient/.test(how) ? "grad" : "plain";
 }

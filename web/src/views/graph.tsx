@@ -6,7 +6,7 @@ import type { FlowValue } from "../data/model";
 import { book, typeParts, typeString } from "../logic/axisbook";
 import { layOut } from "../logic/elk";
 import { buildGraph, type GraphNode, type Outline } from "../logic/graph";
-import { chipOf, chipWidth, nodeLines, toDrawing, toElk, type DrawnNode, type Drawing } from "../logic/layout";
+import { captionOf, chipOf, chipWidth, nodeLines, toDrawing, toElk, type DrawnNode, type Drawing } from "../logic/layout";
 import { crop, visible } from "../logic/text";
 import { Empty, factsOf, transformKind } from "../parts/bits";
 import { usePage } from "../parts/context";
@@ -103,7 +103,7 @@ export function Graph({ made, open, setOpen, chosen }: GraphProps) {
   return (
     <div class="graph" onKeyDown={pressed} onMouseLeave={() => setHover(undefined)}>
       {!drawing && <Empty title="Laying out the graph" />}
-      <svg ref={frame} class={`canvas ${near ? "focused" : ""}`} role="group" aria-label={`Data flow of ${visible(made.root.name)}; the table mode has the same facts`} tabIndex={0}>
+      <svg ref={frame} class={`canvas ${near ? "focused" : ""}`} role="group" aria-label={`Data flow of ${visible(made.root.name)}; the table mode has the same facts`} tabindex={0}>
         <defs><marker id="tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0,0.5L7,4L0,7.5z" /></marker></defs>
         <g ref={inner}>
           {drawing?.nodes.filter(({ node }) => node.open).map((drawn) => <Box key={drawn.node.id} drawn={drawn} toggle={toggle} chosen={chosen} go={(step) => go({ view: "flow", root: made.root.index, step })} />)}
@@ -168,14 +168,14 @@ function Box({ drawn: { node, x, y, width, height }, toggle, go, chosen }: BoxPr
   return (
     <g class={`box box-${kind} ${chosen !== undefined && node.step?.id === chosen && node.id !== "root" ? "chosen" : ""}`} transform={`translate(${x},${y})`} data-id={node.id}>
       <rect width={width} height={height} rx={9} />
-      <g class="box-head" role="button" tabIndex={0} aria-expanded="true" aria-label={`Fold ${visible(node.title)}`} onClick={fold}
+      <g class="box-head" role="button" tabindex={0} aria-expanded="true" aria-label={`Fold ${visible(node.title)}`} onClick={fold}
         onKeyDown={(event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); fold(); } }}>
         <rect class="hit" width={width} height={32} rx={9} />
         {node.id !== "root" && <path class="twist-open" d="M12,13.5h8l-4,5z" />}
         <HeadText node={node} at={node.id === "root" ? 12 : 26} />
       </g>
       {node.step && node.id !== "root" && (
-        <text class="about-link" role="button" tabIndex={0} x={width - 14} y={21} text-anchor="end" onClick={() => go(node.step?.id ?? 0)} onKeyDown={(event) => event.key === "Enter" && go(node.step?.id ?? 0)}>:{node.step.line}</text>
+        <text class="about-link" role="button" tabindex={0} x={width - 14} y={21} text-anchor="end" onClick={() => go(node.step?.id ?? 0)} onKeyDown={(event) => event.key === "Enter" && go(node.step?.id ?? 0)}>:{node.step.line}</text>
       )}
     </g>
   );
@@ -212,14 +212,15 @@ function Leaf({ drawn: { node, x, y, width, height }, near, chosen, toggle, hove
   const lines = nodeLines(node);
   const style = `leaf leaf-${node.kind} ${folded ? `box-${node.kind === "group" ? "group" : transformKind(chipOf(node))}` : ""} ${near ? "" : "far"} ${chosen ? "chosen" : ""} ${node.captured ? "captured" : ""}`;
   return (
-    <g class={style} transform={`translate(${x},${y})`} data-id={node.id} role="button" tabIndex={0} aria-expanded={folded ? "false" : undefined}
+    <g class={style} transform={`translate(${x},${y})`} data-id={node.id} role="button" tabindex={0} aria-expanded={folded ? "false" : undefined}
       aria-label={visible(`${node.title} ${lines.join(", ")}${folded ? `, ${node.inside} steps inside` : ""}`)}
       onClick={act} onKeyDown={(event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); act(); } }}
       onMouseMove={(event) => hover({ x: event.clientX, y: event.clientY, node })} onMouseLeave={() => hover(undefined)} onFocus={() => hover(undefined)}>
       <rect width={width} height={height} rx={pill ? 12 : 8} />
       {folded && <path class="twist-shut" d="M13,12l5,4l-5,4z" />}
       {folded ? <HeadText node={node} at={26} /> : <text class={pill ? "pill-title" : "node-title"} x={12} y={pill ? 15 : 19}>{crop(visible(node.title), 30)}</text>}
-      {!folded && !pill && node.step && <text class="node-line" x={width - 10} y={19} text-anchor="end">{node.step.line}</text>}
+      {!pill && node.step && <text class="node-line" x={width - 10} y={folded ? 21 : 19} text-anchor="end">{node.step.line}</text>}
+      {captionOf(node) && <text class="node-inside" x={12} y={height - 8}>{captionOf(node)}</text>}
       {lines.map((line, at) => <TypeLine x={folded ? 14 : 12} y={(pill ? 29 : folded ? 43 : 36) + at * 16} node={node} line={line} at={at} />)}
       {folded && <text class="node-inside" x={14} y={height - 9}>{node.inside.toLocaleString("en")} {node.inside === 1 ? "step" : "steps"} inside</text>}
     </g>
