@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.ops import VOCABULARY
 
 _EQUAL = frozenset(("==", "!=", "equal", "not_equal", "allclose", "isclose", "array_equal")) | frozenset(
     ("assert_allclose", "assert_array_equal", "assert_array_almost_equal", "assert_equal", "assert_trees_all_close")
@@ -81,6 +82,13 @@ class Users:
         owners = [(self._owner.get(one), self._owner.get(other)) for one, other in pairs]
         alike = len(first.operands) == len(second.operands) and bool(pairs)
         return alike and all(one is not None and one is other for one, other in owners)
+
+    def comes_to_nothing(self, op: Op) -> bool:
+        """Tell whether whatever is computed from an op is dropped in the end: a dry run, to see whether parts fit."""
+        seen, ops = self.reached(op.results)
+        if not op.results or len(ops) >= _MAX_OPS or not seen.isdisjoint(self._left):
+            return False
+        return not any(VOCABULARY[user.name].effect for user in ops)
 
     def is_read(self, op: Op) -> bool:
         """Tell whether anything is done with the results of an op."""

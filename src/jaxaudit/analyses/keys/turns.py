@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from jaxaudit.analyses.conditions import conditions
+from jaxaudit.analyses.conditions import Condition, conditions
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.keys.holders import carried, is_condition
 from jaxaudit.analyses.keys.rename import Rename
@@ -14,7 +14,19 @@ from jaxaudit.analyses.keys.terms import Seed, Term, Terms, Tick, root
 from jaxaudit.analyses.keys.uses import How, Scope, Use
 from jaxaudit.analyses.keys.vary import Variation, Vary
 from jaxaudit.analyses.paths import Places
-from jaxaudit.ir import Exit, Op
+from jaxaudit.ir import Exit, Op, Value
+
+_AT_THE_END = frozenset(
+    (
+        ("equal", True),
+        ("not_equal", False),
+        ("less", False),
+        ("greater_equal", True),
+        ("less_equal", False),
+        ("greater", True),
+    )
+)
+"""Comparisons of a loop's count with a bound, and the answers that hold in the last turns only."""
 
 
 class Turn(Enum):
@@ -88,7 +100,23 @@ class Turns:
                 return Turn.ONCE
             if known.relation == "is" and general.of(about) is not Vary.SAME:
                 return Turn.UNKNOWN
+            if known.relation == "true" and self._is_last(scope, known):
+                return Turn.UNKNOWN
         return None
+
+    def _is_last(self, scope: Scope, known: Condition) -> bool:
+        """Tell `if i == n - 1` and the `else` of `if i < n - 1`: at the end of a loop, maybe in its last turn alone."""
+        maker = self.places.maker.get(known.value)
+        counted = None if maker is None else maker.arguments.get("x")
+        if maker is None or not isinstance(counted, Value):
+            return False
+        is_count = isinstance(self.read(counted), Tick) or counted in scope.region.params
+        if not is_count or (maker.text("function"), known.holds) not in _AT_THE_END:
+            return False
+        bound = maker.arguments.get("y")
+        trips = None if scope.op is None else scope.op.attrs.get("trips")
+        # `i > 0` leaves many turns; only a bound that is computed may be the last one.
+        return isinstance(bound, Value) or (isinstance(bound, int) and isinstance(trips, int) and bound >= trips - 1)
 
     def _seeded_inside(self, scope: Scope, term: Term) -> bool:
         start = root(term)

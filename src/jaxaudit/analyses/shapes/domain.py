@@ -139,6 +139,9 @@ class ShapesDomain:
         if look.fit is not None and op.results and all(value in self.types for value in op.results):
             # JAX itself made these types, so what met here goes together.
             look.fit, look.clash = Fit.FITS, ""
+        if look.fit is Fit.CLASHES and op.attrs.get("guarded"):
+            # The program catches what JAX raises here: it may be a question rather than a mistake.
+            look.fit = Fit.OPEN
         contexts = self.seen.setdefault(op, [])
         if len(contexts) < _MOST_CONTEXTS:
             known = {value: fact for value, fact in zip(op.results, results, strict=False) if fact is not None}

@@ -11,6 +11,7 @@ from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.tracing.boundaries import entering, leaving
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import UNKNOWN, Kind, Trace, TracingFacts, join
+from jaxaudit.analyses.tracing.questions import tracer_questions
 from jaxaudit.analyses.tracing.transfer import TransferTable
 from jaxaudit.analyses.tracing.visits import Visits
 from jaxaudit.ir import Exit, Op, Program, Region, Value
@@ -95,7 +96,7 @@ class TracingDomain:
 
     def finish(self, program: Program, solution: Solution[Trace]) -> TracingFacts:
         """Hand the visits to the rules."""
-        return self._visits.facts()
+        return self._visits.facts(tracer_questions(program))
 
 
 def _later(fact: Trace, *, changed: bool) -> Trace:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 
 from jaxaudit.analyses.domain import Read
@@ -60,8 +60,12 @@ class Visits:
                 if value in self._tested or param in self._tested:
                     self._tested.update((value, param))
 
-    def facts(self) -> TracingFacts:
-        """Give all visits; code that asks for a value's type takes another path for tracers, so doubt such values."""
+    def facts(self, questions: Set[Value] = frozenset()) -> TracingFacts:
+        """Give all visits; code that asks for a value's type takes another path for tracers, so doubt such values.
+
+        `questions` are conditions that ask for tracers.
+        """
+        self._switches |= questions
         return TracingFacts({name: tuple(map(self._doubted, known.values())) for name, known in self._known.items()})
 
     def _doubted(self, visit: Visit) -> Visit:
@@ -73,7 +77,12 @@ class Visits:
         return replace(visit, facts=facts)
 
     def _guarded(self, visit: Visit) -> bool:
-        """Tell whether a global switch decides if the op runs at all: with it, nothing may be traced."""
+        """Tell whether a `try` catches what JAX raises, or whether something else decides if the op runs at all.
+
+        With a global switch nothing may be traced, and code that asks for tracers takes another path for them.
+        """
+        if visit.op.attrs.get("guarded"):
+            return True
         return any(op.name == "py.branch" and not self._switches.isdisjoint(op.operands) for op in visit.stack)
 
 

@@ -145,6 +145,8 @@ def _super_attribute(it: Interpreter, base: Super, name: str, span: Span) -> Abs
         member = cls.namespace.get(name)
         if isinstance(member, FunctionValue):
             return _method(it, member, base.receiver, span)
+        if isinstance(member, Transformed):
+            return PartialValue(member, (base.receiver,), {})
         if member is not None:
             return member
     return Attribute(base, name)
@@ -159,6 +161,8 @@ def _record_attribute(it: Interpreter, base: Record, name: str, span: Span) -> A
     member = find_in_class(base.cls, name)
     if isinstance(member, FunctionValue):
         return _method(it, member, base, span)
+    if isinstance(member, Transformed):
+        return PartialValue(member, (base,), {})
     return Attribute(base, name) if member is None else member
 
 

@@ -44,6 +44,7 @@ def run_arms(it: Interpreter, arms: Sequence[Arm], span: Span, construct: str, c
     merger = _Merger(it, falling, span)
     env = merger.environment(before) if falling else before
     merger.heap()
+    _note_left(it, outcomes)
     for outcome in outcomes:
         results = merger.results(outcome) if outcome.exit is Exit.FALL else ()
         it.builder.close(outcome.region, results, outcome.exit)
@@ -54,6 +55,27 @@ def run_arms(it: Interpreter, arms: Sequence[Arm], span: Span, construct: str, c
     attrs = {"construct": construct}
     it.emit("py.branch", span, attrs=attrs, operands=operands, results=tuple(merger.made), regions=regions)
     return Exit.FALL if falling else weakest(outcome.exit for outcome in outcomes)
+
+
+def _note_left(it: Interpreter, outcomes: Iterable[_Outcome]) -> None:
+    """Remember how paths that leave early changed objects: whoever gets control next sees that."""
+    for outcome in outcomes:
+        if outcome.changes and outcome.exit is Exit.RETURN:
+            it.frame.left.append(outcome.changes)
+        elif outcome.changes and outcome.exit in (Exit.BREAK, Exit.CONTINUE) and it.frame.loops:
+            it.frame.loops[-1].left.append(outcome.changes)
+
+
+def merge_left(it: Interpreter, left: Sequence[Mapping[int, Box]], span: Span, kind: str) -> None:
+    """Merge the objects of paths that left early into the state of the path that did not."""
+    for id_ in dict.fromkeys(id_ for changes in left for id_ in changes):
+        ref = Ref(id_)
+        boxes = [*(changes[id_] for changes in left if id_ in changes), it.heap[ref]]
+        merged = merge_boxes(boxes, _joining(it, kind, span), it)
+        if merged is None:
+            temporary: list[Abstract] = [it.heap.new(box) for box in boxes]
+            merged = OpaqueBox(_joining(it, kind, span)(temporary).value, _kind(boxes[0]))
+        it.heap[ref] = merged
 
 
 def weakest(exits: Iterable[Exit]) -> Exit:
@@ -153,11 +175,17 @@ def join(it: Interpreter, values: Sequence[Abstract], kind: str, span: Span, ope
     if len(distinct) == 1:
         return distinct[0]
 
+    return merge(distinct, _joining(it, kind, span, operator), it)
+
+
+def _joining(it: Interpreter, kind: str, span: Span, operator: str = "") -> Callable[[Sequence[Abstract]], Leaf]:
     def column(parts: Sequence[Abstract]) -> Leaf:
         operands = tuple(dict.fromkeys(materialise(it, part, span) for part in parts))
+        if len(operands) == 1:
+            return Leaf(operands[0], _common_class(parts))
         attrs = {"kind": kind, "operator": operator} if operator else {"kind": kind}
         op = it.emit("py.join", span, attrs=attrs, operands=operands)
         op.result.name = next((value.name for value in operands if value.name), "")
         return Leaf(op.result, _common_class(parts))
 
-    return merge(distinct, column, it)
+    return column

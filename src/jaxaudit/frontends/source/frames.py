@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.values import Abstract, FunctionValue
+from jaxaudit.frontends.source.values import Abstract, Box, FunctionValue
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.modules import Module
@@ -22,6 +23,8 @@ class LoopExits:
 
     breaks: list[Env] = field(default_factory=list)
     continues: list[Env] = field(default_factory=list)
+    left: list[Mapping[int, Box]] = field(default_factory=list)
+    """Objects as the paths that end a turn early left them."""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,6 +41,8 @@ class Frame:
     returns: list[Abstract] = field(default_factory=list)
     yields: list[Abstract] = field(default_factory=list)
     loops: list[LoopExits] = field(default_factory=list)
+    left: list[Mapping[int, Box]] = field(default_factory=list)
+    """Objects as the paths that return early left them."""
     global_names: frozenset[str] = frozenset()
     nonlocal_names: frozenset[str] = frozenset()
     global_reads: dict[str, Abstract] = field(default_factory=dict)
@@ -46,6 +51,9 @@ class Frame:
     """The youngest value when a function's frame was opened."""
     captured: frozenset[str] = frozenset()
     """Variables that inner functions read and that are bound more than once."""
+
+    guarded: int = 0
+    """How many `try` statements around the open statement go on after an exception of JAX."""
 
     @property
     def place(self) -> str:
@@ -108,3 +116,24 @@ def rebound_captures(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) 
         again = again or isinstance(current, _LOOPS)
         pending.extend((child, inner, again) for child in ast.iter_child_nodes(current))
     return frozenset(name for name in read if bound[name] > 1)
+
+
+@lru_cache(maxsize=4096)
+def assigned_names(node: ast.AST) -> frozenset[str]:
+    """Give the names that a loop's statements assign (not those of functions defined in it)."""
+    names: set[str] = set()
+    pending: list[ast.AST] = list(ast.iter_child_nodes(node))
+    while pending:
+        current = pending.pop()
+        match current:
+            case ast.Name(ctx=ast.Store(), id=name):
+                names.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+                continue
+            case ast.Lambda():
+                continue
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+                names.add(name)
+        pending.extend(ast.iter_child_nodes(current))
+    return frozenset(names)

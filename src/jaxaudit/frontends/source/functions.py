@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source import bindings, decorators
 from jaxaudit.frontends.source.arguments import Arguments, bind
 from jaxaudit.frontends.source.axis_names import declare_axes
-from jaxaudit.frontends.source.branches import join
+from jaxaudit.frontends.source.branches import join, merge_left
 from jaxaudit.frontends.source.frames import Frame, declarations, rebound_captures
 from jaxaudit.frontends.source.regions import Parametrised, is_closed, leaves_in_order, parametrise, with_leaves
 from jaxaudit.frontends.source.signatures import closed, signature
@@ -256,6 +256,8 @@ def _body(it: Interpreter, function: FunctionValue, frame: Frame) -> Abstract:
     if isinstance(node, ast.Lambda):
         return it.evaluate(node.body)
     leaving = it.execute(node.body)
+    if frame.left:
+        _merge_returns(it, frame, leaving, it.span(node.body[-1]))
     if function.kind == "generator":
         return _generated(it, frame, it.span(node.body[-1]))
     returns = frame.returns
@@ -264,6 +266,19 @@ def _body(it: Interpreter, function: FunctionValue, frame: Frame) -> Abstract:
     if not returns:
         return it.unknown("the function never returns", it.span(node.body[-1]))
     return join(it, returns, "return", it.span(node.body[-1]))
+
+
+def _merge_returns(it: Interpreter, frame: Frame, leaving: Exit, span: Span) -> None:
+    """Let the caller see objects as any of the paths left them that return."""
+    ids = dict.fromkeys(id_ for changes in frame.left for id_ in changes)
+    if leaving is Exit.FALL or len(frame.left) < len(frame.returns):
+        merge_left(it, frame.left, span, "return")
+        return
+    for id_ in ids:
+        # Every path returned early, so the state before the last branch is nobody's.
+        left = [changes[id_] for changes in frame.left if id_ in changes]
+        it.heap[Ref(id_)] = left.pop()
+        merge_left(it, [{id_: box} for box in left], span, "return")
 
 
 def _generated(it: Interpreter, frame: Frame, span: Span) -> Abstract:

@@ -117,6 +117,8 @@ class Interpreter:
         regions: tuple[Region, ...] = (),
     ) -> Op:
         """Append an op to the open region."""
+        if self.frame.guarded:
+            attrs = {**attrs, "guarded": True}
         return self.builder.emit(name, span, arguments, attrs, operands=operands, results=results, regions=regions)
 
     def unknown(self, reason: str, span: Span, name: str = "") -> Leaf:

@@ -13,7 +13,7 @@ from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.staging import kind_of_argument
 from jaxaudit.frontends.source.structure import argument, leaves
 from jaxaudit.frontends.source.trees import trees_of
-from jaxaudit.frontends.source.values import Abstract, Leaf, Library, Sequence, TupleValue, Zip
+from jaxaudit.frontends.source.values import Abstract, Leaf, Library, Ref, Sequence, TupleValue, Zip
 from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.trees import Border
 from jaxaudit.spans import Span
@@ -58,9 +58,11 @@ def row_of(name: str) -> Row | None:
     return lookup(name)
 
 
-def emit_row(it: Interpreter, row: Row, name: str, given: Arguments, span: Span) -> Abstract:
-    """Emit the op of a table row."""
-    attrs: dict[str, object] = {}
+def emit_row(
+    it: Interpreter, row: Row, name: str, given: Arguments, span: Span, receiver: Ref | None = None
+) -> Abstract:
+    """Emit the op of a table row; `receiver` is the object of the audited code whose inherited method it is."""
+    attrs: dict[str, object] = {} if receiver is None else {"object": receiver.id}
     if row.op == "tree.other":
         attrs["border"] = Border(trees_of(it, given.positional))
     elif row.op in _TAKES_ARRAYS and given.positional and isinstance(first := given.positional[0], Zip | Sequence):

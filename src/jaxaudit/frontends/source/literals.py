@@ -9,7 +9,8 @@ from jaxaudit.frontends.source.arguments import known_items
 from jaxaudit.frontends.source.assign import assign
 from jaxaudit.frontends.source.elements import element, trip_count
 from jaxaudit.frontends.source.folding import truth
-from jaxaudit.frontends.source.loops import Loop, assigned_names
+from jaxaudit.frontends.source.frames import assigned_names
+from jaxaudit.frontends.source.loops import Loop
 from jaxaudit.frontends.source.structure import leaves, materialise, rebuild
 from jaxaudit.frontends.source.values import Abstract, Const, DictBox, Leaf, ListBox, Ref, Sequence, TupleValue, sized
 from jaxaudit.ir import Exit, Value

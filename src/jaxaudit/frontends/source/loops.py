@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.source.assign import assign
-from jaxaudit.frontends.source.branches import join
+from jaxaudit.frontends.source.branches import join, merge_left
 from jaxaudit.frontends.source.elements import element, trip_count
 from jaxaudit.frontends.source.folding import truth
-from jaxaudit.frontends.source.frames import Env, LoopExits
+from jaxaudit.frontends.source.frames import Env, LoopExits, assigned_names
 from jaxaudit.frontends.source.structure import kind_of, materialise, rebuild, same
 from jaxaudit.frontends.source.values import (
     Abstract,
@@ -77,27 +76,6 @@ def while_(it: Interpreter, node: ast.While) -> Exit:
     return it.execute(node.orelse)
 
 
-@lru_cache(maxsize=4096)
-def assigned_names(node: ast.AST) -> frozenset[str]:
-    """Give the names that a loop's statements assign (not those of functions defined in it)."""
-    names: set[str] = set()
-    pending: list[ast.AST] = list(ast.iter_child_nodes(node))
-    while pending:
-        current = pending.pop()
-        match current:
-            case ast.Name(ctx=ast.Store(), id=name):
-                names.add(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                names.add(name)
-                continue
-            case ast.Lambda():
-                continue
-            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
-                names.add(name)
-        pending.extend(ast.iter_child_nodes(current))
-    return frozenset(names)
-
-
 @dataclass(slots=True)
 class _Attempt:
     """One interpretation of a body, and whether its end agrees with its beginning."""
@@ -128,7 +106,7 @@ class Loop:
         self.split: dict[int, tuple[str, Box]] = {}
         self.before: Env = dict(it.frame.env)
         self.reads = it.reads()
-        self.returned, self.yielded = len(it.frame.returns), len(it.frame.yields)
+        self.returned, self.yielded, self.left = len(it.frame.returns), len(it.frame.yields), len(it.frame.left)
 
     def run(self, turn: Callable[[Leaf], Exit], collect: Callable[[], list[Value]] | None = None) -> int:
         """Interpret the loop, leave the state after it, and say how many `break`s it has.
@@ -154,6 +132,7 @@ class Loop:
         it.restore(self.reads)
         del it.frame.returns[self.returned :]
         del it.frame.yields[self.yielded :]
+        del it.frame.left[self.left :]
         entered = (it.builder.newest, it.heap.newest)
         index = it.builder.value(self.span, "")
         head = _Head(it, self.span)
@@ -166,6 +145,7 @@ class Loop:
         it.frame.env.update(heads)
         it.frame.loops.append(LoopExits())
         with it.builder.nested("loop", "body", self.span, (index, *head.params)) as region:
+            self._forget_outer_variables()
             leaving = turn(Leaf(index))
             attempt = _Attempt(region, heads, boxes, head.initial, head.params, exits=it.frame.loops.pop())
             attempt.entered = entered
@@ -176,12 +156,26 @@ class Loop:
         attempt.unstable_boxes = changed - self.havoc - self.split.keys()
         return attempt
 
+    def _forget_outer_variables(self) -> None:
+        """Take variables of other scopes for unknown where the body changes them: each turn may see another value."""
+        it, frame = self.it, self.it.frame
+        for name in sorted(self.names & frame.nonlocal_names):
+            scope = frame.enclosing()
+            while scope is not None and name not in scope.env:
+                scope = scope.enclosing()
+            if scope is not None:
+                scope.env[name] = it.unknown("a loop changes this variable of another function", self.span, name)
+        for name in sorted(self.names & frame.global_names):
+            frame.global_reads[name] = it.unknown("a loop changes this global", self.span, name)
+
     def _carried(self) -> list[str]:
         return sorted(name for name in self.names if name in self.before)
 
     def _end_turn(self, attempt: _Attempt, leaving: Exit) -> None:
         """Compare the state at the end of a turn with the one it began with."""
         it = self.it
+        if attempt.exits.left:
+            merge_left(it, attempt.exits.left, self.span, "continue")
         ends = [*([it.frame.env] if leaving is Exit.FALL else []), *attempt.exits.continues]
         if leaving is not Exit.CONTINUE and not ends:
             attempt.once = {"trips": 1}
@@ -242,6 +236,7 @@ class Loop:
             results=(*after, *self.collected),
             regions=(attempt.region,),
         )
+        self._forget_outer_variables()
         outside = dict(zip(attempt.params, after, strict=True))
         env = {**it.frame.env, **{name: self._after(head, outside) for name, head in attempt.heads.items()}}
         for name in self._carried():

@@ -205,7 +205,7 @@ def _object_method(it: Interpreter, ref: Ref, box: ObjectBox, name: str, given: 
     for base in library_bases(box.cls):
         row = lookup(f"{base}.{name}")
         if row is not None:
-            made = library.emit_row(it, row, f"{base}.{name}", given, span)
+            made = library.emit_row(it, row, f"{base}.{name}", given, span, ref)
             applied = _applied(it, ref, box, given, span) if f"{base}.{name}" == _APPLY else None
             # The numbers drawn from `rngs` are in what the op gives.
             return made if applied is None or "rngs" in given.keywords else applied

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source import attributes, bindings, classes
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.folding import truth
-from jaxaudit.frontends.source.structure import argument, materialise
+from jaxaudit.frontends.source.structure import materialise
+from jaxaudit.frontends.source.type_tests import is_instance
 from jaxaudit.frontends.source.values import (
     NONE,
     Abstract,
@@ -130,18 +131,6 @@ def _wraps(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
 
 def _first(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     return given.positional[0] if given.positional else None
-
-
-def _isinstance(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
-    if len(given.positional) != 2:
-        return None
-    value, cls = given.positional
-    if isinstance(value, Const) and isinstance(cls, Library):
-        return Const(f"builtins.{type(value.value).__name__}" == cls.name)
-    if isinstance(value, FunctionValue | ClassValue) and isinstance(cls, Library):
-        return Const(False)
-    arguments = {"x": materialise(it, value, span), "y": argument(it, cls, span)}
-    return Leaf(it.emit("py.operator", span, arguments, {"operator": "isinstance"}).result)
 
 
 def _getattr(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
@@ -265,7 +254,7 @@ HANDLERS: dict[str, Handler] = {
     "builtins.dict": _dict,
     "builtins.reversed": _reversed,
     "builtins.iter": _first,
-    "builtins.isinstance": _isinstance,
+    "builtins.isinstance": is_instance,
     "builtins.getattr": _getattr,
     "builtins.setattr": _setattr,
     "builtins.object.__setattr__": _object_setattr,

@@ -53,6 +53,8 @@ class Write:
     loops: tuple[Op, ...]
     traced: bool
     """True when compiled code itself does it."""
+    step: float | None = None
+    """By how much a counter changes."""
 
 
 @dataclass(slots=True)
@@ -69,12 +71,19 @@ class Root:
             # frozen with the rest.
             inside = [one for one in self.writes[state] if call.at < one.at < call.end]
             return inside == [write] and bool(write.op.attrs.get("augmented"))
+        if self._balanced(state):
+            return False
         for loop in write.loops:
-            if loop in call.loops and call.made <= _entered(loop):
+            if loop in call.loops and call.made <= _entered(loop)[0] and not _made_inside(state, loop):
                 return True
         if write.at < call.at:
             return False
         return any(other.at > write.at and self.is_same(call, other) for other in self.calls)
+
+    def _balanced(self, state: State) -> bool:
+        """Tell whether the state is a depth: as often counted up as down, so that every call finds the same number."""
+        steps = [write.step for write in self.writes[state] if not write.traced]
+        return len(steps) > 1 and None not in steps and sum(step for step in steps if step is not None) == 0
 
     def is_same(self, call: Call, other: Call) -> bool:
         """Tell whether two calls run one compiled function."""
@@ -82,9 +91,27 @@ class Root:
         return other.made == call.made and other.function == call.function and other.op.regions[0].span == where
 
 
-def _entered(loop: Op) -> int:
+def _entered(loop: Op) -> tuple[int, int]:
     mark = loop.attrs.get("entered")
-    return mark[0] if isinstance(mark, tuple) else 0
+    return mark if isinstance(mark, tuple) else (0, 0)
+
+
+def _made_inside(state: State, loop: Op) -> bool:
+    """Tell whether every turn makes the object anew whose attribute or entry this is."""
+    kind, owner, _ = state
+    if kind not in ("attr", "item") or not isinstance(owner, int):
+        return False
+    newest_value, newest_object = _entered(loop)
+    return owner > newest_object if owner > 0 else -owner > newest_value
+
+
+def _step(op: Op, made: dict[Value, Op]) -> float | None:
+    """Give what `x += 1` or `x -= 1` adds."""
+    value = op.arguments.get("value")
+    how = made.get(value) if isinstance(value, Value) and op.attrs.get("augmented") else None
+    if how is None or not isinstance(amount := how.arguments.get("y"), int | float):
+        return None
+    return {"add": amount, "subtract": -amount}.get(how.text("function"))
 
 
 def histories(program: Program) -> Iterator[Root]:
@@ -101,6 +128,7 @@ class _Reader:
         self.history = Root()
         self._at = 0
         self._seen: set[int] = set()
+        self._made: dict[Value, Op] = {}
         self._reads: list[list[Read]] = []
 
     def region(self, region: Region, loops: tuple[Op, ...]) -> None:
@@ -117,7 +145,10 @@ class _Reader:
             elif op.name == "py.read":
                 self._note_read(op)
             elif (state := _changed(op)) is not None:
-                self.history.writes.setdefault(state, []).append(Write(op, self._at, loops, bool(self._reads)))
+                write = Write(op, self._at, loops, bool(self._reads), _step(op, self._made))
+                self.history.writes.setdefault(state, []).append(write)
+            elif op.name == "array.map":
+                self._made.update((value, op) for value in op.results)
             else:
                 for inner in op.regions:
                     self.region(inner, (*loops, op) if op.name in _LOOPS else loops)

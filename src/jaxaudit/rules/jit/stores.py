@@ -45,6 +45,18 @@ class Store:
             case _:
                 return "a container from outside"
 
+    @property
+    def stays(self) -> bool:
+        """Tell whether the value belongs to an outer transformation that its target belongs to as well.
+
+        `grad` and `vmap` trace no more than what depends on their arguments; anything else is still their caller's.
+        """
+        stage, op = self.visit.stage, self.visit.op
+        if stage is None or stage is self.tracer or _outside(op, stage):
+            return False
+        inner = self.visit.stack[self.visit.stack.index(stage) + 1 :] if stage in self.visit.stack else ()
+        return not any(self.fact.by is one for one in inner)
+
 
 def outer_stores(facts: TracingFacts) -> Iterator[Store]:
     """Give every store in traced code whose target is older than the innermost transformation around it."""

@@ -129,6 +129,8 @@ def _judge(store: Store) -> Obligation:
         return Obligation(rule, span, Verdict.UNKNOWN, f"whether what {store.target} gets is traced is not known")
     if store.fact.kind is not Kind.TRACED:
         return Obligation(rule, span, Verdict.PROVED, f"what {store.target} gets is a Python value")
+    if store.stays:
+        return Obligation(rule, span, Verdict.PROVED, f"{store.target} lives where its value is traced")
     message = f"a value that {transform(store.fact.by)} traces is stored in {store.target}"
     return _leak(span, store.fact, message, "return the value instead of storing it")
 

@@ -1,7 +1,7 @@
 """Signs that a key is shared on purpose: then it is a warning at most.
 
 People share keys for common random numbers, antithetic pairs, or to start two networks alike. The code says so (equal
-calls, results that are compared), a comment says so, or the key's own name does. Nobody can tell in a test.
+calls, results that are compared), a comment gives the purpose, or the key's own name does. Nobody can tell in a test.
 """
 
 from __future__ import annotations
@@ -14,17 +14,11 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.conflicts import Conflict
-from jaxaudit.analyses.keys.terms import Term, root
-from jaxaudit.ir import Op, Program
+from jaxaudit.analyses.keys.terms import Each, Term, root
+from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.rules.random.comments import states_purpose
 from jaxaudit.spans import Span
 
-_CLEAR = re.compile(
-    r"on purpose|deliberate|intentional|common random|\bcrn\b|antithetic|correlated|\bpaired\b", re.IGNORECASE
-)
-_SHARING = re.compile(r"(?<![-\w])(same|shared?|sharing|common|identical|re-?us(e|es|ed|ing)|fixed)\b", re.IGNORECASE)
-_RANDOM = re.compile(
-    r"\b(keys?|rngs?|prng|seeds?|noise|random\w*|draws?|samples?|numbers|masks?|init\w*)\b", re.IGNORECASE
-)
 _NAME = re.compile(
     r"(^|_)(shared?|common|same|fixed|const(ant)?|crn|static|frozen|dummy|placeholder|example)(_|$)", re.IGNORECASE
 )
@@ -33,7 +27,7 @@ _SAMPLES = re.compile(r"sampl|draw|noise|generat|random|init|make|create|build|n
 _EVALUATION_KEY = re.compile(r"(^|_)eval(uation)?(_|$)", re.IGNORECASE)
 _EVALUATES = re.compile(r"eval|score|bench|compar|validat|measure|test|plot|report|time", re.IGNORECASE)
 
-EXPLICIT = "if it is meant, say so: `jax.random.clone(key)` for the second use, or a comment"
+EXPLICIT = "if it is meant, say so: `jax.random.clone(key)` for the second use, or a comment that says what for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +47,19 @@ class Evidence:
     def of_pair(self, conflict: Conflict) -> str:
         """Say why two uses of one key look deliberate, or give an empty text."""
         first, second = conflict.first.spot, conflict.second.spot
-        if _same_start(first, second):
+        if _same_start(first, second) or _one_module(conflict):
             return f"both are made by the same `{callee_of(first)}`, so that they start alike, it seems"
         if self._fruitless(conflict.first):
             return f"nothing is drawn from the keys that `{callee_of(first)}` splits off"
+        if any(
+            one.how is How.DRAW and self.keys.users.comes_to_nothing(one.spot)
+            for one in (conflict.first, conflict.second)
+        ):
+            return "what is computed with it is dropped in the end"
         if _aligned(conflict.first.origin.spot) and _aligned(conflict.second.origin.spot):
             return "permuting two arrays with one key keeps them aligned"
+        if _same_choice(conflict.first.origin.spot, conflict.second.origin.spot):
+            return "choosing from two arrays with one key keeps what is chosen aligned"
         if _within_library(conflict.first.origin.spot, conflict.second.origin.spot):
             return "both uses are inside one call of a library"
         if first is not second and self.keys.users.are_equated(first, second):
@@ -91,6 +92,10 @@ class Evidence:
         """Say why using one key for every element of a mapped axis looks deliberate, or give an empty text."""
         if _aligned(use.origin.spot):
             return f"permuting every element of `{op.name}` with one key keeps them aligned"
+        if _mapped_inside(use):
+            return "each of its keys serves another element of a function mapped inside, so alternatives share them"
+        if _judges_parameters(op):
+            return "every element applies other parameters to the same data, on common random numbers, it seems"
         if self.keys.users.are_ranked(op):
             return "the results are ranked against each other, which looks like common random numbers"
         if use.inner is not None and _EVALUATES.search(callee_of(use.spot)):
@@ -129,7 +134,7 @@ class Evidence:
         comments = self.program.comments.get(span.path, {})
         last = min(span.end_line, span.line + 3)
         texts = [comments[line] for line in range(span.line - 2, last + 1) if line in comments]
-        return any(_CLEAR.search(text) or (_SHARING.search(text) and _RANDOM.search(text)) for text in texts)
+        return any(map(states_purpose, texts))
 
 
 def _unmapped(op: Op) -> Iterator[str]:
@@ -157,6 +162,58 @@ def _same_start(first: Op, second: Op) -> bool:
     same = [one is other for one, other in zip(first.operands, second.operands, strict=True)]
     # The key is one of the operands; a network that starts alike shares an input too.
     return all(same) or (first.name == "key.draw" and sum(same) > 1)
+
+
+def _one_module(conflict: Conflict) -> bool:
+    """One module initialised twice with one key, wherever that is written: an online network and its target."""
+    first, second = conflict.first, conflict.second
+    ways = [one.origin.spot for one in (first, second)]
+    if any(op.name != "key.draw" or callee_of(op) != "init" for op in ways) or first.spot is second.spot:
+        return False
+    module = ways[0].attrs.get("object")
+    if module is None or module != ways[1].attrs.get("object"):
+        return False
+    return ways[0] is not ways[1] or first.spot.operands == second.spot.operands
+
+
+def _same_choice(first: Op, second: Op) -> bool:
+    """Two choices that differ in nothing but the array that is chosen from."""
+    if first.name != "key.draw" or callee_of(first) != "choice" or not _same_callee(first, second):
+        return False
+    rest, other = ({k: v for k, v in op.arguments.items() if k != "a"} for op in (first, second))
+    arrays = [op.arguments.get("a") for op in (first, second)]
+    return rest == other and all(isinstance(one, Value) for one in arrays) and arrays[0] is not arrays[1]
+
+
+def _mapped_inside(use: Use) -> bool:
+    """Tell whether a function mapped further in gives every element a key of its own from the shared array."""
+    inner: Use | None = use
+    while inner is not None:
+        if inner.site.name in ("vmap", "pmap") and isinstance(inner.term, Each):
+            return True
+        inner = inner.inner
+    return False
+
+
+def _judges_parameters(op: Op) -> bool:
+    """Tell whether what is mapped are the parameters of a network, and nothing else."""
+    axes = op.attrs.get("in_axes")
+    if op.name != "vmap" or not isinstance(axes, tuple) or not op.regions:
+        return False
+    mapped = {param for param, axis in zip(op.regions[0].params, axes, strict=False) if axis is not None}
+    return bool(mapped) and all(one in _applied(op.regions[0]) for one in mapped)
+
+
+def _applied(region: Region) -> set[Value]:
+    """Give the values that a region applies networks to as their parameters, seen from the region."""
+    found: set[Value] = set()
+    for op in region.ops:
+        if op.text("function").endswith("Module.apply"):
+            found.update(one for one in (op.arguments.get("variables"),) if isinstance(one, Value))
+        for inner in op.regions:
+            outside = dict(zip(inner.params, op.operands, strict=False))
+            found.update(outside.get(value, value) for value in _applied(inner))
+    return found
 
 
 def _within_library(first: Op, second: Op) -> bool:

@@ -43,14 +43,29 @@ def operands(look: Look) -> list[ShapeFact]:
 
 
 def _map(look: Look) -> ShapeFact:
-    if look.op.attrs.get("operator") and (number := _python(look)) is not None:
-        return number
+    if look.op.attrs.get("operator"):
+        number = _python(look)
+        if number is not None:
+            return number
+        if _joins_sequences(look) or _is_text(look):
+            return NOTHING
     if look.function in _OWN_SHAPE or look.has("*", "**"):
         return NOTHING
     given = operands(look)
     dims = fitted(look, given)
     dtype, weak = _dtype(look.function, given)
     return array(dims, dtype, weak=weak)
+
+
+def _joins_sequences(look: Look) -> bool:
+    """Tell whether `+` or `*` joins or repeats lists and tuples: Python looks at no shape then."""
+    given = [look.fact("x"), look.fact("y")]
+    return look.function in ("add", "multiply") and any(one.items is not None or one.each is not None for one in given)
+
+
+def _is_text(look: Look) -> bool:
+    """Tell whether an operand is text, or some object of a library: `string.ascii_lowercase + ...`."""
+    return any(isinstance(value, str | bytes) for value in look.op.arguments.values())
 
 
 def _python(look: Look) -> ShapeFact | None:

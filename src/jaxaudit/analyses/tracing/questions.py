@@ -1,0 +1,52 @@
+"""Conditions that ask whether something is a tracer: code behind them takes another path for tracers.
+
+The question is often asked in a helper (`has_tracers(tree)`), so the answer is followed through calls, loops and the
+operators that put truth values together.
+"""
+
+from __future__ import annotations
+
+from jaxaudit.ir import Op, Program, Value
+
+_CLASSES = ("Tracer", "DynamicJaxprTracer", "JVPTracer", "BatchTracer")
+_QUESTIONS = frozenset(("is_concrete", "trace_state_clean", "is_tracer", "unsafe_am_i_under_a_jit_DO_NOT_USE"))
+_PASSING = frozenset("py.operator py.join py.call_library py.container py.to_python py.element".split())
+"""Ops whose result answers the question when an operand does."""
+_ROUNDS = 4
+
+
+def tracer_questions(program: Program) -> set[Value]:
+    """Give the values that say whether something is a tracer."""
+    ops = list(program.walk())
+    found = {value for op in ops if _asks(op) for value in op.results}
+    known = 0
+    for _ in range(_ROUNDS if found else 0):
+        if len(found) == known:
+            break
+        known = len(found)
+        for op in ops:
+            _follow(op, found)
+    return found
+
+
+def _asks(op: Op) -> bool:
+    if op.name == "py.operator" and op.text("operator") == "isinstance":
+        return any(name.rpartition(".")[2] in _CLASSES for name in _texts(op.arguments.get("y")))
+    function = op.text("function") or op.text("callee")
+    return op.name in ("py.call_library", "py.call_unknown") and function.rpartition(".")[2] in _QUESTIONS
+
+
+def _texts(argument: object) -> list[str]:
+    if isinstance(argument, tuple):
+        return [text for part in argument for text in _texts(part)]
+    return [argument] if isinstance(argument, str) else []
+
+
+def _follow(op: Op, found: set[Value]) -> None:
+    if op.name in _PASSING:
+        if not found.isdisjoint(op.operands):
+            found.update(op.results)
+        return
+    for region in op.regions:
+        # A loop that builds a list gives what its turns add after what it carries, in the order of its results.
+        found.update(made for made, inner in zip(op.results, region.results, strict=False) if inner in found)
