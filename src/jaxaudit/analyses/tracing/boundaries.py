@@ -12,7 +12,8 @@ from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMBER, NUMPY, STAT
 from jaxaudit.ir import Op, Region
 
 _FILTERED = frozenset(
-    "equinox.filter_jit equinox.filter_checkpoint equinox.filter_make_jaxpr equinox.filter_pmap".split()
+    """equinox.filter_jit equinox.filter_checkpoint equinox.filter_make_jaxpr equinox.filter_pmap
+    equinox.filter_eval_shape""".split()
 )
 _PLAIN = frozenset("jax.jit jax.pmap jax.checkpoint jax.make_jaxpr haiku.jit haiku.pmap haiku.remat".split())
 _TO_ARRAY = ("array", "numpy", "number")
@@ -54,7 +55,15 @@ def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
         case name if name in _WHOLE:
             carry = op.attrs.get("carry") if name == "scan" else 0
             count = carry if isinstance(carry, int) else 0
-            return [_traced(op, fact, "carry" if at < count else "element") for at, fact in enumerate(facts)]
+            fixed = _statics(op, len(facts))
+            if name == "abstract" and op.text("spelling") in _FILTERED:
+                fixed = tuple(True if fact.kind is Kind.STATIC else None for fact in facts)
+            return [
+                _staged(op, fact, True)
+                if fixed[at] is True
+                else _traced(op, fact, "carry" if at < count else "element")
+                for at, fact in enumerate(facts)
+            ]
         case _:
             return _fitted(facts, region)
 

@@ -213,6 +213,9 @@ class TransferTable:
 
     def _numpy(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
+        if any(one.traced_array for one in operands):
+            # It raises, or it only calls a method of the traced array, or such arrays never come here.
+            return Trace(Kind.UNKNOWN, "array", mask=_makes_mask(op, operands))
         return replace(NUMPY, mask=_makes_mask(op, operands), varies=_varies(op, operands, read))
 
     def _library(self, op: Op, read: Read[Trace]) -> Trace:

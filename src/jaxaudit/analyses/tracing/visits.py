@@ -43,7 +43,9 @@ class Visits:
         if _tests_type(op):
             self._tested.update(op.operands)
         if name in _ANYWHERE or (name in _TRACED_CODE and self.context.tracer is not None):
-            self.keep(name, op, {value: read(value) for value in op.operands})
+            captured = op.attrs.get("captured")
+            values = (*op.operands, *captured) if isinstance(captured, tuple) else op.operands
+            self.keep(name, op, {value: read(value) for value in values})
 
     def keep(self, name: str, op: Op, facts: Mapping[Value, Trace]) -> None:
         """Note an op under a name, once for equal facts and surroundings."""

@@ -135,7 +135,10 @@ def _method(it: Interpreter, member: FunctionValue, receiver: Abstract, span: Sp
         return member
     if member.kind == "class":
         return BoundMethod(member, member.owner if member.owner is not None else receiver)
-    if member.kind == "property":
+    if member.kind == "cached property" and it.compiled:
+        # Whoever read it first computed it, most likely before anything was traced.
+        return it.unknown("a cached property may have been computed before", span, member.name)
+    if member.kind in ("property", "cached property"):
         return it.call(BoundMethod(member, receiver), Arguments(), span)
     return BoundMethod(member, receiver)
 

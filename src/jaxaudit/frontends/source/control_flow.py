@@ -213,16 +213,21 @@ def _choose(
     return merged
 
 
-def _runs(op: str, skip: int = 1) -> Handler:
-    """Make the handler of a function that takes a function first and runs it on what follows its `skip` arguments."""
+def _runs(op: str, skip: int = 1, spelling: str = "") -> Handler:
+    """Make the handler of a function that takes a function first and runs it on what follows its `skip` arguments.
+
+    One with a `spelling` of its own leaves alone whatever is no array, as Equinox's filtered functions do.
+    """
 
     def handler(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         if len(given.positional) < skip or not given.positional:
             return None
         function = given.positional[0]
-        operands = Arguments(tuple(lifted(it, value, span) for value in given.positional[skip:]), {}, given.star)
+        rest = given.positional[skip:]
+        staged = rest if spelling else tuple(lifted(it, value, span) for value in rest)
+        operands = Arguments(staged, given.keywords if spelling else {}, given.star)
         inputs = flattened(it, operands.all())
-        attrs: dict[str, object] = {"function": name_of(function)}
+        attrs: dict[str, object] = {"function": name_of(function), "spelling": spelling}
         if op in ("map", "tree.map"):
             attrs["in_axes"] = (0,) * len(inputs.operands)
         result, _ = run_body(it, op, function, operands, inputs, attrs, span)
@@ -269,7 +274,7 @@ def _spellings() -> dict[str, Handler]:
         "jax.lax.map": _runs("map"),
         "jax.lax.associative_scan": associative_scan,
         "jax.eval_shape": _runs("abstract"),
-        "equinox.filter_eval_shape": _runs("abstract"),
+        "equinox.filter_eval_shape": _runs("abstract", spelling="equinox.filter_eval_shape"),
         "flax.nnx.eval_shape": _runs("abstract"),
         "haiku.eval_shape": _runs("abstract"),
         "jax.tree.map": tree_calls.tree_map,

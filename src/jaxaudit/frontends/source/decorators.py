@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _KINDS = {
     "builtins.property": "property",
-    "functools.cached_property": "property",
+    "functools.cached_property": "cached property",
     "builtins.staticmethod": "static",
     "builtins.classmethod": "class",
     "functools.lru_cache": "cached",

@@ -137,3 +137,14 @@ def assigned_names(node: ast.AST) -> frozenset[str]:
                 names.add(name)
         pending.extend(ast.iter_child_nodes(current))
     return frozenset(names)
+
+
+@lru_cache(maxsize=8192)
+def free_names(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+    """Give the names that a function may read from the functions around it."""
+    params = node.args
+    own = {
+        one.arg for one in (*params.posonlyargs, *params.args, *params.kwonlyargs, params.vararg, params.kwarg) if one
+    }
+    mentioned = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    return frozenset(mentioned - own - assigned_names(node))

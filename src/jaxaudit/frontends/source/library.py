@@ -11,9 +11,9 @@ from jaxaudit.frontends.source.api.rows import Row
 from jaxaudit.frontends.source.api.unmodelled import UNMODELLED
 from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.staging import kind_of_argument
-from jaxaudit.frontends.source.structure import argument, leaves
+from jaxaudit.frontends.source.structure import argument, leaves, rebuild
 from jaxaudit.frontends.source.trees import trees_of
-from jaxaudit.frontends.source.values import Abstract, Leaf, Library, Ref, Sequence, TupleValue, Zip
+from jaxaudit.frontends.source.values import Abstract, Leaf, Library, Record, Ref, Sequence, TupleValue, Zip
 from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.trees import Border
 from jaxaudit.spans import Span
@@ -27,6 +27,8 @@ _COVERED = frozenset(name.partition(".")[0] for name in ROWS) - {"array", "numpy
 
 _TAKES_ARRAYS = frozenset(("array.join", "array.create", "array.reduce"))
 """Ops whose first argument may not be an iterator."""
+_LEAF_BY_LEAF = frozenset(("collective", "grad.stop", "device.place"))
+"""Ops that give back the tree they are given."""
 
 
 def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
@@ -63,11 +65,25 @@ def emit_row(
 ) -> Abstract:
     """Emit the op of a table row; `receiver` is the object of the audited code whose inherited method it is."""
     attrs: dict[str, object] = {} if receiver is None else {"object": receiver.id}
+    if row.op in _LEAF_BY_LEAF and given.positional and isinstance(given.positional[0], TupleValue | Record | Ref):
+        return _on_leaves(it, row, name, given, span)
     if row.op == "tree.other":
         attrs["border"] = Border(trees_of(it, given.positional))
     elif row.op in _TAKES_ARRAYS and given.positional and isinstance(first := given.positional[0], Zip | Sequence):
         attrs["first"] = kind_of_argument(it, first)
     return _emit(it, row, name, bind_row(it, row, given, span), span, attrs)
+
+
+def _on_leaves(it: Interpreter, row: Row, name: str, given: Arguments, span: Span) -> Abstract:
+    """Interpret a function that takes any tree and gives the same tree back, leaf by leaf."""
+
+    def on_leaf(leaf: Leaf) -> Leaf:
+        parts = Arguments((leaf, *given.positional[1:]), given.keywords, given.star, given.stars)
+        made = it.emit(row.op, span, bind_row(it, row, parts, span), {"function": name, **row.attrs}).result
+        made.name = leaf.value.name
+        return Leaf(made, leaf.cls)
+
+    return rebuild(given.positional[0], on_leaf, it)
 
 
 def _emit(

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.arguments import Arguments, known_items
+from jaxaudit.frontends.source.frames import Frame, free_names
 from jaxaudit.frontends.source.members import library_bases
-from jaxaudit.frontends.source.regions import Entered, Parametrised, flattened, lifted
-from jaxaudit.frontends.source.structure import kind_of
+from jaxaudit.frontends.source.regions import Entered, Parametrised, flattened, leaves_in_order, lifted
+from jaxaudit.frontends.source.structure import kind_of, leaves
 from jaxaudit.frontends.source.values import (
     Abstract,
     BoundMethod,
@@ -26,6 +27,7 @@ from jaxaudit.frontends.source.values import (
     TupleValue,
     Zip,
 )
+from jaxaudit.ir import Value
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -59,6 +61,8 @@ class Statics:
     """False when an option says so in a way that could not be read."""
     misfits: tuple[str, ...] = ()
     """Numbers and names that fit no parameter."""
+    unplaced: bool = False
+    """True when a name may be that of any parameter whose name is not known."""
 
 
 def signature_of(function: Abstract) -> Signature:
@@ -101,6 +105,7 @@ def _matched(wanted: Seq[object], signature: Signature) -> Statics:
     positions: set[int] = set()
     named: set[str] = set()
     misfits: list[str] = []
+    unplaced = False
     for one in wanted:
         if isinstance(one, int):
             at = one + len(names) if one < 0 else one
@@ -111,9 +116,10 @@ def _matched(wanted: Seq[object], signature: Signature) -> Statics:
         elif isinstance(one, str):
             named.add(one)
             positions.update([names.index(one)] if one in names else [])
+            unplaced |= one not in names and signature.open
             if one not in names and one not in signature.keyword_only and not signature.open:
                 misfits.append(one)
-    return Statics(frozenset(positions), frozenset(named), True, tuple(misfits))
+    return Statics(frozenset(positions), frozenset(named), True, tuple(misfits), unplaced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +153,29 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     return Staged(inputs, {"static": tuple(static), "given": tuple(told), "misfits": statics.misfits})
 
 
+def static_leaves(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[bool | None, ...]:
+    """Say of every leaf of the arguments whether it stays a Python value."""
+    statics, names = statics_of(it, callee), signature_of(callee.function).names
+    roles = [_role(given, at, names, statics)[1] for at in range(len(given.all()))]
+    counts = [len(leaves_in_order(it, value, copy=True)) for value in given.all()]
+    return tuple(fixed for fixed, count in zip(roles, counts, strict=True) for _ in range(count))
+
+
+def captured_values(it: Interpreter, function: Abstract) -> tuple[Value, ...]:
+    """Give the values that a function reads from the functions around it."""
+    while isinstance(function, Transformed | PartialValue | BoundMethod):
+        function = function.function
+    if not isinstance(function, FunctionValue):
+        return ()
+    found: list[Value] = []
+    scope: Frame | None = function.frame
+    while scope is not None and scope.kind == "function":
+        names = free_names(function.node)
+        found += [leaf for name, value in scope.env.items() if name in names for leaf in leaves(it, value)]
+        scope = scope.enclosing()
+    return tuple(dict.fromkeys(found))
+
+
 def _joined(parts: Seq[Parametrised], entered: Entered) -> Parametrised:
     values = tuple(value for part in parts for value in part.values)
     operands = tuple(value for part in parts for value in part.operands)
@@ -166,7 +195,8 @@ def _role(given: Arguments, at: int, names: tuple[str, ...], statics: Statics) -
     """Give an argument's parameter name, and whether it stays a Python value; None when that is not known."""
     if at < len(given.positional):
         name = names[at] if at < len(names) else ""
-        return name, at in statics.positions if statics.known else None
+        known = statics.known and not (statics.unplaced and at >= len(names) and at not in statics.positions)
+        return name, at in statics.positions if known else None
     rest = list(given.keywords)
     if at - len(given.positional) < len(rest):
         name = rest[at - len(given.positional)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source import functions
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.regions import Parametrised, flattened, leaves_in_order, with_leaves
-from jaxaudit.frontends.source.staging import signature_of, stage
+from jaxaudit.frontends.source.staging import captured_values, signature_of, stage, static_leaves
 from jaxaudit.frontends.source.structure import argument
 from jaxaudit.frontends.source.trees import trees_of
 from jaxaudit.frontends.source.values import (
@@ -137,6 +137,7 @@ def attributes(it: Interpreter, callee: Transformed, given: Arguments, span: Spa
         "made": _made(callee.function),
         "wrapped": callee.span,
         "border": border(it, callee.function, given),
+        "captured": captured_values(it, callee.function),
     }
 
 
@@ -216,6 +217,8 @@ def _apply_mapped(it: Interpreter, callee: Transformed, given: Arguments, span: 
     axes = [axis for position, value in enumerate(given.positional) for axis in _axes(it, in_axes, value, position)]
     axes += [0] * (len(inputs.operands) - len(axes))
     attrs = {**attributes(it, callee, given, span), "in_axes": tuple(axes[: len(inputs.operands)])}
+    if callee.transform == "pmap":
+        attrs["static"] = static_leaves(it, callee, given)
     result, _ = run_body(it, callee.transform, callee.function, given, inputs, attrs, span)
     return result
 

@@ -136,6 +136,9 @@ def _judge(visit: Visit) -> Obligation:
     function = op.text("function").replace("<lambda>", "lambda") or "the function"
     made = op.attrs.get("made")
     if isinstance(made, int) and made > entered:
+        if _differs(op, visit, entered):
+            reason = f"`{function}` is another function in every turn: it holds an object of that turn"
+            return Obligation(RetraceEveryCall.name, op.span, Verdict.PROVED, reason)
         text = f"`{function}` is made anew in every turn, so `jit` compiles it every time"
         return _violation(op, loop, text, "make the function once, before the loop")
     for value, static in zip(op.operands, _statics(op), strict=False):
@@ -147,6 +150,13 @@ def _judge(visit: Visit) -> Obligation:
             return _violation(op, loop, _shape_text(value, function), "pad to a fixed size")
     reason = f"`{function}` is one function, and no argument is known to change its shape"
     return Obligation(RetraceEveryCall.name, op.span, Verdict.PROVED, reason)
+
+
+def _differs(op: Op, visit: Visit, entered: int) -> bool:
+    """Tell whether a function made in a loop holds something of its turn that could be no argument: a model, say."""
+    captured = op.attrs.get("captured")
+    held = [value for value in captured if value.id > entered] if isinstance(captured, tuple) else []
+    return any(visit.of(value).what not in ("array", "numpy", "number") for value in held)
 
 
 def _shape_text(value: Value, function: str) -> str:

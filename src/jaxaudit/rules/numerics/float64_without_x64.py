@@ -169,7 +169,8 @@ def _asks_wide(op: Op) -> bool:
     if op.name == "array.convert" and op.text("function") in _WIDE:
         return True
     jax_made = op.text("function").startswith("jax.") or op.text("function") == "astype"
-    return jax_made and op.name != "array.numpy" and str(op.arguments.get("dtype")) in _WIDE
+    makes_array = op.name not in ("array.numpy", "array.shape", "py.call_library")
+    return jax_made and makes_array and str(op.arguments.get("dtype")) in _WIDE
 
 
 def _runs(root: Root) -> bool:

@@ -14,7 +14,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.conflicts import Conflict
-from jaxaudit.analyses.keys.terms import Each, Term, root
+from jaxaudit.analyses.keys.terms import Each, Number, Seed, Term, root
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.random.comments import states_purpose
 from jaxaudit.spans import Span
@@ -51,11 +51,8 @@ class Evidence:
             return f"both are made by the same `{callee_of(first)}`, so that they start alike, it seems"
         if self._fruitless(conflict.first):
             return f"nothing is drawn from the keys that `{callee_of(first)}` splits off"
-        if any(
-            one.how is How.DRAW and self.keys.users.comes_to_nothing(one.spot)
-            for one in (conflict.first, conflict.second)
-        ):
-            return "what is computed with it is dropped in the end"
+        if self._dry_run(conflict):
+            return "its seed is fixed, and what is computed with it is dropped in the end"
         if _aligned(conflict.first.origin.spot) and _aligned(conflict.second.origin.spot):
             return "permuting two arrays with one key keeps them aligned"
         if _same_choice(conflict.first.origin.spot, conflict.second.origin.spot):
@@ -73,6 +70,14 @@ class Evidence:
     def _fruitless(self, use: Use) -> bool:
         """A callee splits the key for its own ends, and its caller drops what it gives."""
         return use.inner is not None and use.origin.how is How.SPLIT and use.origin.site not in self.keys.fruitful
+
+    def _dry_run(self, conflict: Conflict) -> bool:
+        """A key with a fixed seed, to see whether parts fit together: the numbers themselves are dropped."""
+        seed = root(conflict.second.term)
+        if not (isinstance(seed, Seed) and isinstance(seed.data, Number)):
+            return False
+        uses = (conflict.first, conflict.second)
+        return any(one.how is How.DRAW and self.keys.users.comes_to_nothing(one.spot) for one in uses)
 
     def _paired(self, first: Op, second: Op) -> bool:
         """Comparing two samples of one key is a mistake; comparing what was computed with them may be meant."""

@@ -17,9 +17,9 @@ _FLOATS = frozenset(
     "rademacher t pareto chisquare".split()
 )
 _PARAMETERS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys("normal uniform gumbel exponential laplace logistic cauchy maxwell rademacher".split(), ()),
-    "bits": (),
-    "randint": (),
+    **dict.fromkeys("normal gumbel exponential laplace logistic cauchy maxwell rademacher bits".split(), ()),
+    "uniform": ("minval", "maxval"),
+    "randint": ("minval", "maxval"),
     "truncated_normal": ("lower", "upper"),
     "bernoulli": ("p",),
     "beta": ("a", "b"),
@@ -54,10 +54,14 @@ def _split(look: Look) -> ShapeFact:
 
 
 def _drawn(look: Look, parameters: tuple[str, ...], dtype: str | None) -> ShapeFact:
-    if look.raw("shape") is not None:
-        return array(shape_of(look.fact("shape")), dtype)
     given = [look.raw(name) for name in parameters]
-    dims, _ = broadcast([array_dims(look.of(value)) for value in given if value is not None])
+    shapes = [array_dims(look.of(value)) for value in given if value is not None]
+    if look.raw("shape") is not None:
+        shape = shape_of(look.fact("shape"))
+        # Parameters with more axes than the shape asks for make a larger array than that.
+        larger = shape is not None and any(dims is not None and len(dims) > len(shape) for dims in shapes)
+        return array(None if larger else shape, dtype)
+    dims, _ = broadcast(shapes)
     return array(dims, dtype)
 
 
