@@ -149,6 +149,7 @@ def test_keys_go_through_views_and_findings(opened, file):
         page.keyboard.press(str(number))
         expect(page.locator("main")).to_have_attribute("data-view", view)
     page.keyboard.press("1")
+    expect(page.locator("main")).to_have_attribute("data-view", "issues")
     page.keyboard.press("j")
     expect(page.locator("#issue-0001.chosen")).to_be_visible()
     page.keyboard.press("j")

@@ -1,5 +1,5 @@
 /** The frame of the page: summary, views, search, keys, theme. */
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Report } from "./data/model";
 import { emptyStore, fillStore, type Store } from "./data/store";
 import { hashOf, parseRoute, VIEWS, type Route, type View } from "./logic/route";
@@ -181,7 +181,9 @@ const KEYS: [string, string][] = [
 ];
 
 function Help({ close }: { close: () => void }) {
+  const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
+    button.current?.focus();
     const pressed = (event: KeyboardEvent): void => {
       if (event.key === "Escape") close();
     };
@@ -193,7 +195,7 @@ function Help({ close }: { close: () => void }) {
       <div class="help" role="dialog" aria-modal="true" aria-label="Keys" onClick={(event) => event.stopPropagation()}>
         <h2>Keys</h2>
         <dl>{KEYS.map(([key, what]) => <><dt><kbd>{key}</kbd></dt><dd>{what}</dd></>)}</dl>
-        <button type="button" onClick={close} autofocus>Close</button>
+        <button type="button" ref={button} onClick={close}>Close</button>
       </div>
     </div>
   );

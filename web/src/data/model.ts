@@ -89,6 +89,7 @@ export interface Station extends Place {
   step?: number | null;
   transformation?: number | null;
   count?: number;
+  backward?: boolean;
 }
 
 export interface Axis {
@@ -152,6 +153,7 @@ export interface FlowStep extends Place {
   makes: FlowValue[];
   enters: FlowValue[];
   takes?: string[];
+  backward?: boolean;
 }
 
 /** The flow of one root: its steps by id, and who makes which value. */

@@ -32,6 +32,7 @@ export interface GraphEdge {
 /** What does not change while boxes open and close. */
 export interface Outline {
   root: FlowRoot;
+  steps: Map<number, FlowStep>;
   children: Map<number, FlowStep[]>;
   values: Map<number, FlowValue>;
   needs: Map<number, Set<number>>;
@@ -45,7 +46,7 @@ const PILLS = 8;
 
 export function outline(root: FlowRoot): Outline {
   const made: Outline = {
-    root, children: new Map(), values: new Map(), needs: new Map(), sizes: new Map(), results: [],
+    root, steps: new Map(root.steps.map((step) => [step.id, step])), children: new Map(), values: new Map(), needs: new Map(), sizes: new Map(), results: [],
   };
   for (const step of root.steps) {
     for (const value of step.makes) made.values.set(value.id, value);
@@ -191,12 +192,12 @@ export function titleOf(step: FlowStep, box = false): string {
 /** Gives the ids to open so that a step is in sight. */
 export function pathTo(made: Outline, id: number): string[] {
   const path: string[] = [];
-  for (let at: FlowStep | undefined = made.root.steps[id]; at; ) {
+  for (let at: FlowStep | undefined = made.steps.get(id); at; ) {
     const parent: number | null = at.parent;
     const owner = parent === null ? "root" : `s${parent}`;
     const siblings = made.children.get(parent ?? TOP) ?? [];
     path.push(...groupAround(owner, siblings, at), owner);
-    at = parent === null ? undefined : made.root.steps[parent];
+    at = parent === null ? undefined : made.steps.get(parent);
   }
   return path;
 }

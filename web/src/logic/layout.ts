@@ -82,7 +82,8 @@ export function nodeSize(node: GraphNode): { width: number; height: number } {
 /** What a step does, where its title is what it makes. */
 export function captionOf(node: GraphNode): string {
   const what = node.kind === "step" ? (node.step?.what ?? "") : "";
-  return what === node.title ? "" : crop(visible(what), 40);
+  const shown = what === node.title ? "" : crop(visible(what), 40);
+  return node.kind === "step" && node.step?.backward ? `backward  ${crop(shown, 30)}` : shown;
 }
 
 export function chipWidth(node: GraphNode): number {

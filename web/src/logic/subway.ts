@@ -2,7 +2,7 @@
  * The axis map: each axis is a line, each thing that happens to it a station, in the order of the program. Inside a
  * `vmap` that took it away an axis runs underground; inside a scan over it, it is read turn by turn.
  */
-import type { Axis, Station } from "../data/model";
+import type { Axis, FlowStep, Station } from "../data/model";
 import type { Outline } from "./graph";
 
 export interface Stop {
@@ -69,14 +69,20 @@ export function subway(axes: Axis[], outline: Outline | undefined): Subway {
 
 function endOf(step: number, outline: Outline | undefined): number {
   // Where the last step of an outer one is an inner one, the inner one ends first.
-  const depth = outline?.root.steps[step]?.depth ?? 0;
+  const depth = outline?.steps.get(step)?.depth ?? 0;
   return step + (outline?.sizes.get(step) ?? 0) + 0.5 - depth / 10_000;
 }
 
+/** Gives the step of a station; where the report does not name it, the first one of its line. */
+function stepOf(station: Station, outline: Outline | undefined): number | undefined {
+  if (station.step !== null && station.step !== undefined) return station.step;
+  return outline?.root.steps.find((step) => step.depth > 0 && step.line === station.line && step.path === station.path)?.id;
+}
+
 function orderOf(station: Station, outline: Outline | undefined): number {
-  if (station.kind === "enters") return -1;
+  const step = stepOf(station, outline) ?? (station.kind === "enters" ? 0 : Number.MAX_SAFE_INTEGER - 1);
+  if (station.kind === "enters" && step === 0) return -1;
   if (station.kind === "returned") return Number.MAX_SAFE_INTEGER;
-  const step = station.step ?? Number.MAX_SAFE_INTEGER - 1;
   return AFTER.has(station.kind) ? endOf(step, outline) : step;
 }
 
@@ -96,17 +102,21 @@ function rowsOf(axes: Axis[], outline: Outline | undefined): Row[] {
 
 function newRow(station: Station, order: number, outline: Outline | undefined): Row {
   const row: Row = { order, path: station.path, line: station.line, stops: [], bands: [], begins: [], ends: [] };
-  const steps = outline?.root.steps;
-  const own = station.step === null || station.step === undefined ? undefined : steps?.[station.step];
+  const steps = outline?.steps;
+  const own = steps?.get(stepOf(station, outline) ?? -1);
   if (!steps || !own || order < 0) return row;
-  const around: number[] = [];
-  for (let at = own.parent; at !== null; at = steps[at].parent) if (TRANSFORMS.test(steps[at].op)) around.unshift(at);
-  const band = (at: number, depth: number): Band => ({
-    key: at, transform: steps[at].op, function: steps[at].what, from: at, to: endOf(at, outline), depth,
+  const around: FlowStep[] = [];
+  for (let at = up(own, steps); at; at = up(at, steps)) if (TRANSFORMS.test(at.op)) around.unshift(at);
+  const band = (step: FlowStep, depth: number): Band => ({
+    key: step.id, transform: step.op, function: step.what, from: step.id, to: endOf(step.id, outline), depth,
   });
   row.bands = around.map(band);
-  if (TRANSFORMS.test(own.op)) (AFTER.has(station.kind) ? row.ends : row.begins).push(band(own.id, around.length));
+  if (TRANSFORMS.test(own.op)) (AFTER.has(station.kind) ? row.ends : row.begins).push(band(own, around.length));
   return row;
+}
+
+function up(step: FlowStep, steps: Map<number, FlowStep>): FlowStep | undefined {
+  return step.parent === null ? undefined : steps.get(step.parent);
 }
 
 function laneOf(axis: Axis, rows: Row[], at: Map<Station, number>, outline: Outline | undefined): Lane {
@@ -116,7 +126,7 @@ function laneOf(axis: Axis, rows: Row[], at: Map<Station, number>, outline: Outl
   const styles = new Array<Style>(last - first + 1).fill("plain");
   for (const station of axis.stations) {
     if (station.kind !== "scanned" && !UNDER.has(station.kind)) continue;
-    const end = endOf(station.step ?? -1, outline);
+    const end = endOf(stepOf(station, outline) ?? -1, outline);
     for (let row = at.get(station) ?? first; row < last && rows[row + 1].order <= end; row++) {
       styles[row - first] = station.kind === "scanned" ? "loop" : "under";
     }

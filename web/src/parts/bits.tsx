@@ -45,13 +45,15 @@ export function TypeText({ type, axes, plain }: { type: string; axes?: string[];
   );
 }
 
+const YES: Record<string, string> = { residual: "kept for the backward pass alone" };
 const OWN = new Set(["id", "name", "type", "uses", "axes"]);
 
 /** The facts of a value beyond its type: range, meaning, and whatever else the analyses tell. */
 export function factsOf(value: FlowValue): [string, string][] {
   return Object.entries(value)
-    .filter(([key, fact]) => !OWN.has(key) && fact !== "" && fact !== null && fact !== undefined)
-    .map(([key, fact]) => [key, typeof fact === "string" ? fact : JSON.stringify(fact)]);
+    .filter(([key, fact]) => !OWN.has(key) && fact !== "" && fact !== null && fact !== undefined && fact !== false)
+    .filter(([, fact]) => !Array.isArray(fact) || fact.length > 0)
+    .map(([key, fact]) => [key, fact === true ? (YES[key] ?? "yes") : typeof fact === "string" ? fact : JSON.stringify(fact)]);
 }
 
 export function Value({ value }: { value: FlowValue }) {

@@ -18,7 +18,7 @@ export function FlowTable({ made, chosen }: { made: Outline; chosen?: number }) 
   useEffect(() => {
     if (chosen === undefined) return;
     const around: number[] = [];
-    for (let at = steps[chosen]?.parent ?? null; at !== null; at = steps[at].parent) around.push(at);
+    for (let at = made.steps.get(chosen)?.parent ?? null; at !== null; at = made.steps.get(at)?.parent ?? null) around.push(at);
     if (around.some((id) => !open.has(id))) setOpen(new Set([...open, ...around]));
   }, [chosen]);
   const rows = useMemo(() => visibleSteps(steps, open, made.children), [steps, open]);

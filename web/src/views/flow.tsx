@@ -52,7 +52,7 @@ function Drawn({ root, mode }: { root: FlowRoot; mode: Mode }) {
   useEffect(() => {
     if (route.step !== undefined) setOpen((now) => new Set([...now, ...pathTo(made, route.step ?? 0)]));
   }, [route.step]);
-  const step = route.step === undefined ? undefined : root.steps[route.step];
+  const step = route.step === undefined ? undefined : made.steps.get(route.step);
   return (
     <div class={`flow-body ${step ? "inspected" : ""}`}>
       {mode === "graph" ? <Graph made={made} open={open} setOpen={setOpen} chosen={route.step} /> : <FlowTable made={made} chosen={route.step} />}

@@ -210,7 +210,7 @@ function Leaf({ drawn: { node, x, y, width, height }, near, chosen, toggle, hove
     else if (node.step) go(node.step.id);
   };
   const lines = nodeLines(node);
-  const style = `leaf leaf-${node.kind} ${folded ? `box-${node.kind === "group" ? "group" : transformKind(chipOf(node))}` : ""} ${near ? "" : "far"} ${chosen ? "chosen" : ""} ${node.captured ? "captured" : ""}`;
+  const style = `leaf leaf-${node.kind} ${folded ? `box-${node.kind === "group" ? "group" : transformKind(chipOf(node))}` : ""} ${near ? "" : "far"} ${chosen ? "chosen" : ""} ${node.captured ? "captured" : ""} ${node.step?.backward ? "backward" : ""}`;
   return (
     <g class={style} transform={`translate(${x},${y})`} data-id={node.id} role="button" tabindex={0} aria-expanded={folded ? "false" : undefined}
       aria-label={visible(`${node.title} ${lines.join(", ")}${folded ? `, ${node.inside} steps inside` : ""}`)}

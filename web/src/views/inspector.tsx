@@ -23,6 +23,7 @@ export function Inspector({ step, made }: { step: FlowStep; made: Outline }) {
       </header>
       <h3><bdi>{visible(step.what || step.op)}</bdi></h3>
       <p class="small"><Spot path={step.path} line={step.line} /> <span class="muted">in</span> <bdi>{visible(step.function)}</bdi></p>
+      {step.backward && <p class="small muted">A step of the backward pass, which JAX made of this line.</p>}
       <p class="inspector-code"><CodeLine path={step.path} line={step.line} /></p>
       {findings.map((one) => (
         <a class={`inspector-finding note-${one.severity}`} href={hashOf({ view: one.severity === "warning" ? "warnings" : "issues", finding: one.id })}>{one.rule}</a>

@@ -124,8 +124,12 @@ function Line({ text, line, path, string, chosen, wide }: LineProps) {
 /** What the values of a line are, in each way that leads there; equal ones once. */
 export function ghosts(found: StepAt[]): { values: FlowValue[]; at: StepAt }[] {
   const seen = new Map<string, { values: FlowValue[]; at: StepAt }>();
-  for (const at of found) {
-    const values = at.step.makes.filter((value) => value.type);
+  const forward = found.filter((at) => !at.step.backward);
+  for (const at of forward.length ? forward : found) {
+    // What has a name is what the line is about; the rest are its intermediate results.
+    const typed = at.step.makes.filter((value) => value.type && !value.residual);
+    const named = typed.filter((value) => value.name);
+    const values = named.length ? named : typed;
     const key = values.map((value) => `${value.name}:${value.type}`).join(";");
     if (values.length && !seen.has(key)) seen.set(key, { values, at });
   }
