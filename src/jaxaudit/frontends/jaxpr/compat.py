@@ -37,6 +37,7 @@ SEQUENCES: tuple[type, ...] = (tuple, list)
 """What holds several parameters of an equation."""
 
 Primitive: Any = _core.Primitive
+_Literal: Any = _core.Literal
 Tracer: Any = jax.core.Tracer
 ShapedArray: Any = jax.core.ShapedArray
 
@@ -77,7 +78,7 @@ def inner_jaxprs(params: Mapping[str, Any]) -> Iterator[Any]:
 
 def is_literal(atom: Any) -> bool:
     """Tell whether an operand of an equation is a constant written into it."""
-    return isinstance(atom, _core.Literal)
+    return isinstance(atom, _Literal)
 
 
 def type_of(atom: Any) -> ArrayType | None:

@@ -13,12 +13,13 @@ from jaxaudit.frontends.jaxpr.markers import MARKER
 from jaxaudit.frontends.jaxpr.nesting import Nesting
 from jaxaudit.frontends.jaxpr.passages import lower_segment
 from jaxaudit.frontends.jaxpr.primitives import ROWS, UNMODELLED, Equation
+from jaxaudit.frontends.jaxpr.primitives.base import constant
 from jaxaudit.frontends.jaxpr.records import Record
 from jaxaudit.frontends.jaxpr.rows import lower_row
 from jaxaudit.frontends.jaxpr.runs import RANDOM, ROW, Run, runs
 from jaxaudit.frontends.jaxpr.segments import Segment, arrange
 from jaxaudit.frontends.jaxpr.sites import Site
-from jaxaudit.frontends.jaxpr.writer import Writer, constant
+from jaxaudit.frontends.jaxpr.writer import Writer
 from jaxaudit.ir import Argument, Value
 from jaxaudit.spans import Span
 
@@ -51,16 +52,15 @@ class Body:
     runs: list[Run] = field(default_factory=list)
     last_use: dict[Any, int] = field(default_factory=dict)
     """The position of the last equation that reads a variable; past the end for what the jaxpr gives."""
+    equations: Sequence[Any] = ()
 
     def run(self, inputs: Sequence[Argument]) -> list[Argument]:
         """Lower every equation; give what the jaxpr gives."""
         jaxpr = compat.open_jaxpr(self.jaxpr)
         self._bind(jaxpr, inputs)
         outer = self.context
-        surroundings = self.writer.surroundings
-        self.sites = [surroundings.site(one, outer.span, outer.inlined) for one in jaxpr.eqns]
-        if outer.backward:
-            self.sites = [site._replace(around=site.around._replace(backward=True)) for site in self.sites]
+        self.equations = jaxpr.eqns
+        self.sites = self.writer.surroundings.sites(jaxpr.eqns, outer)
         self._index(jaxpr)
         self.runs = runs(jaxpr.eqns, self.sites, self.last_use)
         nesting = Nesting(compat.function_of(self.jaxpr), self.writer.records)
@@ -75,18 +75,15 @@ class Body:
         self.env.update(zip(jaxpr.invars, inputs, strict=True))
 
     def _index(self, jaxpr: Any) -> None:
+        last_use, made, is_literal = self.last_use, self.made, compat.is_literal
         for position, equation in enumerate(jaxpr.eqns):
             for atom in equation.invars:
-                if not compat.is_literal(atom):
-                    self.last_use[atom] = position
-            self.made.update(dict.fromkeys(equation.outvars, equation))
+                if not is_literal(atom):
+                    last_use[atom] = position
+            for out in equation.outvars:
+                made[out] = equation
         end = len(jaxpr.eqns)
         self.last_use.update((out, end) for out in jaxpr.outvars if not compat.is_literal(out))
-
-    @property
-    def equations(self) -> Sequence[Any]:
-        """The equations of the jaxpr."""
-        return compat.open_jaxpr(self.jaxpr).eqns
 
     def read(self, atom: Any) -> Argument:
         """Give what a variable or literal is in the program."""

@@ -13,6 +13,7 @@ from typing import Any
 from jaxaudit.frontends.jaxpr import compat, patches
 from jaxaudit.frontends.jaxpr.equations import Body, Context
 from jaxaudit.frontends.jaxpr.files import set_user_roots, shown
+from jaxaudit.frontends.jaxpr.primitives import ROWS
 from jaxaudit.frontends.jaxpr.records import RECORDS, Records
 from jaxaudit.frontends.jaxpr.variables import text_of
 from jaxaudit.frontends.jaxpr.writer import Writer
@@ -70,6 +71,7 @@ class Lowering:
         """Write down the arrays that the jaxpr or one inside it is closed over, each once."""
         writer = self._writer
         writer.constants.clear()
+        writer.sharing.forget()
         for variable, value in _closed_over(closed, set()):
             if id(value) not in writer.constants:
                 made: Value = writer.materialise(_scalar(value), span)
@@ -110,6 +112,8 @@ def _closed_over(closed: Any, seen: set[int]) -> Iterator[tuple[Any, Any]]:
     seen.add(id(jaxpr))
     yield from zip(jaxpr.constvars, compat.consts_of(closed), strict=False)
     for equation in jaxpr.eqns:
+        if equation.primitive.name in ROWS:
+            continue
         for inner in compat.inner_jaxprs(equation.params):
             yield from _closed_over(inner, seen)
 

@@ -22,14 +22,13 @@ from jaxaudit.frontends.jaxpr.sites import Around, Key, Site
 from jaxaudit.spans import Span
 
 
-class Call(NamedTuple):
-    """One call of a function of the user's."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """One call of a function of the user's; the equations that it made have the same object."""
 
     code: CodeType
     at: compat.Frame
     """The frame that makes the call."""
-    turn: int
-    """Tells calls apart that the same instruction makes one after the other."""
     under: tuple[str, ...] = ()
 
     @property
@@ -50,30 +49,73 @@ Step = Key | Call
 
 
 @dataclass(slots=True)
+class _Spot:
+    """An instruction that calls a function, forwards or backwards, and how far its latest call has come."""
+
+    call: Call
+    backward: bool
+    last: int | None = None
+    """The last instruction of the callee that was met."""
+    run: Run | None = None
+    """The run that stood there itself."""
+
+    def reach(self, offset: int, run: Run | None) -> Call:
+        """Go on to an instruction of the callee; a new call when it must have been left in between."""
+        call = self.call
+        if self.last is not None and _starts_over((call.code, offset), run, self.last, self.run, backward=self.backward):
+            call = self.call = Call(call.code, call.at, call.under)
+        self.last, self.run = offset, run
+        return call
+
+
+class _Reached(NamedTuple):
+    """A call on the way to some equations: where it stands, and which instruction of the callee they are at."""
+
+    spot: _Spot
+    offset: int
+    itself: bool
+    """True for the innermost call: the equations are made by this very instruction."""
+
+
+@dataclass(slots=True)
 class Nesting:
     """Reads the calls around the runs of one jaxpr, in order."""
 
     function: compat.Function
     records: Records
-    turns: dict[tuple[CodeType, compat.Frame, bool], int] = field(default_factory=dict)
-    seen: dict[tuple[CodeType, compat.Frame, bool], tuple[int, Run | None]] = field(default_factory=dict)
-    """For each call: the last instruction of the callee that was met, and the run that stood there itself."""
+    spots: dict[tuple[int, int, int, bool], _Spot] = field(default_factory=dict)
+    """By the identities of the callee and the caller, and the caller's instruction; the calls keep both alive."""
+    ways: dict[int, tuple[Site, tuple[Key | _Reached, ...]]] = field(default_factory=dict)
+    """The way to each site, by its identity."""
+    before: tuple[Step, ...] = ()
 
     def stack(self, run: Run, site: Site) -> tuple[Step, ...]:
-        """Give the steps from the jaxpr's own function down to a run."""
+        """Give the steps from the jaxpr's own function down to a run; if equal, the same object as before."""
+        known = self.ways.get(id(site))
+        if known is None:
+            known = self.ways[id(site)] = (site, self._way(site))
+        steps = tuple(
+            [
+                one if isinstance(one, Key) else one.spot.reach(one.offset, run if one.itself else None)
+                for one in known[1]
+            ]
+        )
+        if steps != self.before:
+            self.before = steps
+        return self.before
+
+    def _way(self, site: Site) -> tuple[Key | _Reached, ...]:
         chain = self._chain(site)
-        if not chain:
-            return site.around.keys
         waiting = list(site.around.keys)
-        steps: list[Step] = []
-        for place, callee in zip(chain, [*chain[1:], None], strict=True):
+        steps: list[Key | _Reached] = []
+        for place, callee in zip(chain, [*chain[1:], None], strict=True) if chain else ():
             passed = self._passed(place.span, waiting)
             steps += passed
             if callee is not None and not passed and not self._is_control(place.span, site.around):
                 # What a library draws by itself may be many draws of one call.
-                itself = run if callee is chain[-1] and not site.origin.library else None
-                steps.append(self._call(place.frame, callee.frame, itself, site.around))
-        return (*waiting, *steps) if waiting else tuple(steps)
+                itself = callee is chain[-1] and not site.origin.library
+                steps.append(_Reached(self._spot(place.frame, callee.frame[0], site.around), callee.frame[1], itself))
+        return (*waiting, *steps)
 
     def _chain(self, site: Site) -> Sequence[Place]:
         """Give the user's frames, outermost first, from the function on that the jaxpr was traced from."""
@@ -100,14 +142,13 @@ class Nesting:
         """A function that was given to `cond` or `scan` is called by them."""
         return around.control is not None and around.control.span == span
 
-    def _call(self, frame: compat.Frame, callee: compat.Frame, run: Run | None, around: Around) -> Call:
-        place = (callee[0], frame, around.backward)
-        before = self.seen.get(place)
-        if before is not None and _starts_over(callee, run, *before, backward=around.backward):
-            self.turns[place] = self.turns.get(place, 0) + 1
-        self.seen[place] = (callee[1], run)
-        under = ("transpose",) if around.backward else ()
-        return Call(callee[0], frame, self.turns.get(place, 0), under)
+    def _spot(self, frame: compat.Frame, callee: CodeType, around: Around) -> _Spot:
+        place = (id(callee), id(frame[0]), frame[1], around.backward)
+        spot = self.spots.get(place)
+        if spot is None:
+            call = Call(callee, frame, ("transpose",) if around.backward else ())
+            spot = self.spots[place] = _Spot(call, around.backward)
+        return spot
 
 
 def _starts_over(callee: compat.Frame, run: Run | None, last: int, before: Run | None, *, backward: bool) -> bool:

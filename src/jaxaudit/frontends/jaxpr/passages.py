@@ -41,7 +41,7 @@ def lower_segment(body: Body, segment: Segment) -> None:
     elif segment.record.kind in _UNMARKED:
         record = segment.record
         attrs = {"function": record.function, "spelling": f"jax.{record.kind}", "call": record.uid}
-        lower_reading(body, segment, SEGMENTS[record.kind], record.function, record.span, record.span, attrs)
+        lower_reading(body, segment, record, SEGMENTS[record.kind], attrs)
     else:
         _lower_passage(body, segment, segment.record)
 

@@ -23,6 +23,11 @@ KEY_PRIMITIVES = {
 """The primitives about keys, and the function of `jax.random` that each stands for when it is met alone."""
 
 
+_SLICES = ("slice", "dynamic_slice")
+_FIRSTS = frozenset((*KEY_PRIMITIVES, *_SLICES))
+"""Primitives that more than a single equation may begin with."""
+
+
 class Run(NamedTuple):
     """Consecutive equations that become one op."""
 
@@ -38,7 +43,11 @@ def runs(equations: Sequence[Any], sites: Sequence[Site], last_use: Mapping[Any,
     found: list[Run] = []
     position = 0
     while position < len(equations):
-        run = _random(equations, sites, position) or _row(equations, position, last_use) or Run(position, position + 1)
+        run = None
+        if sites[position].origin.random is not None or equations[position].primitive.name in _FIRSTS:
+            run = _random(equations, sites, position) or _row(equations, position, last_use)
+        if run is None:
+            run = Run(position, position + 1)
         found.append(run)
         position = run.stop
     return found
@@ -86,7 +95,7 @@ def _touches_keys(equation: Any) -> bool:
 def _row(equations: Sequence[Any], start: int, last_use: Mapping[Any, int]) -> Run | None:
     """Find a slice whose only reader squeezes axes of size one away: `a[0]`."""
     first = equations[start]
-    if first.primitive.name not in ("slice", "dynamic_slice") or start + 1 >= len(equations):
+    if first.primitive.name not in _SLICES or start + 1 >= len(equations):
         return None
     second, made = equations[start + 1], first.outvars[0]
     if second.primitive.name == "squeeze" and second.invars[0] is made and last_use.get(made) == start + 1:

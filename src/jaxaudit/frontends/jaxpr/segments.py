@@ -41,10 +41,15 @@ class Segment:
 
 def arrange(stacks: Sequence[tuple[Step, ...]], records: Mapping[int, Record]) -> list[int | Segment]:
     """Nest positions by the transformations around them."""
-    last = {key: position for position, stack in enumerate(stacks) for key in stack}
+    last = _last(stacks)
     top: list[int | Segment] = []
     opened: list[Segment] = []
+    before: tuple[Step, ...] = ()
     for position, stack in enumerate(stacks):
+        if stack is before and len(stack) == len(opened):
+            (opened[-1].items if opened else top).append(position)
+            continue
+        before = stack
         del opened[_kept(opened, stack, position, last) :]
         for key in stack[len(opened) :]:
             segment = Segment(key, records[key.uid] if isinstance(key, Key) else None)
@@ -52,6 +57,18 @@ def arrange(stacks: Sequence[tuple[Step, ...]], records: Mapping[int, Record]) -
             opened.append(segment)
         (opened[-1].items if opened else top).append(position)
     return top
+
+
+def _last(stacks: Sequence[tuple[Step, ...]]) -> dict[Step, int]:
+    """Give the last position under each transformation."""
+    found: dict[Step, int] = {}
+    before: tuple[Step, ...] = ()
+    for position, stack in enumerate(stacks):
+        if stack is not before:
+            found.update((key, position - 1) for key in before if isinstance(key, Key))
+            before = stack
+    found.update((key, len(stacks) - 1) for key in before if isinstance(key, Key))
+    return found
 
 
 def _kept(opened: Sequence[Segment], stack: Sequence[Step], position: int, last: Mapping[Step, int]) -> int:

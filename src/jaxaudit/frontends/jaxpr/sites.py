@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from jaxaudit.frontends.jaxpr import compat
 from jaxaudit.frontends.jaxpr.frames import Origin, Origins
@@ -63,27 +63,68 @@ class Site(NamedTuple):
     around: Around
 
 
+class Outer(Protocol):
+    """What the equations of a jaxpr are told by the equation that holds it."""
+
+    @property
+    def span(self) -> Span:
+        """The place of that equation."""
+        ...
+
+    @property
+    def inlined(self) -> bool:
+        """Whether that is the only place the user knows."""
+        ...
+
+    @property
+    def backward(self) -> bool:
+        """Whether it belongs to a backward pass."""
+        ...
+
+
 class Surroundings:
     """Reads sites; equal name stacks are read once."""
 
     def __init__(self, records: Records) -> None:
         self.records = records
         self._known: dict[Any, Around] = {}
+        self._turned: dict[int, Around] = {}
         self._origins = Origins()
 
-    def site(self, equation: Any, outer: Span, inlined: bool) -> Site:
-        """Give the site of an equation; inside a library's function the call around it is what the user knows."""
-        origin = self._origins.of(equation)
-        own = bool(origin.users) and not inlined
-        return Site(origin.users[0].span if own else outer, own, origin, self.around(equation))
+    def sites(self, equations: Sequence[Any], outer: Outer) -> list[Site]:
+        """Give the site of each equation; inside a library's function the call around it is what the user knows.
 
-    def around(self, equation: Any) -> Around:
-        """Read the name stack of an equation."""
+        Equations that come from the same place in the same way have the same object.
+        """
+        known: dict[int, Site] = {}
+        found: dict[tuple[int, int], Site] = {}
+        sites: list[Site] = []
+        for equation in equations:
+            source = id(equation.source_info)
+            site = known.get(source)
+            if site is None:
+                origin, around = self.read(equation)
+                same = (id(origin), id(around))
+                site = found.get(same)
+                if site is None:
+                    site = found[same] = self._site(origin, around, outer)
+                known[source] = site
+            sites.append(site)
+        return sites
+
+    def _site(self, origin: Origin, around: Around, outer: Outer) -> Site:
+        own = bool(origin.users) and not outer.inlined
+        if outer.backward and not around.backward:
+            around = self._turned.setdefault(id(around), around._replace(backward=True))
+        return Site(origin.users[0].span if own else outer.span, own, origin, around)
+
+    def read(self, equation: Any) -> tuple[Origin, Around]:
+        """Read the frames and the name stack of an equation; equal ones give the same objects."""
         stack = equation.source_info.name_stack
         known = self._known.get(stack)
         if known is None:
             known = self._known[stack] = self._read(tuple(compat.name_stack(equation)))
-        return known
+        return self._origins.of(equation), known
 
     def _read(self, stack: Sequence[tuple[bool, str]]) -> Around:
         keys: dict[int, Key] = {}

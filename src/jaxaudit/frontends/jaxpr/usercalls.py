@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.jaxpr.frames import NOWHERE
 from jaxaudit.frontends.jaxpr.nesting import Call, place_of
+from jaxaudit.frontends.jaxpr.records import Record
 from jaxaudit.frontends.jaxpr.runs import outside_inputs
 from jaxaudit.frontends.jaxpr.segments import Segment
+from jaxaudit.frontends.jaxpr.sharing import Passage
 from jaxaudit.frontends.jaxpr.sites import Site
-from jaxaudit.ir import Value
+from jaxaudit.ir import Region, Value
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -18,29 +20,51 @@ if TYPE_CHECKING:
 
 
 def lower_call(body: Body, segment: Segment, call: Call) -> None:
-    """Lower the equations that one call made."""
-    lower_reading(body, segment, "py.call", call.name, call.span, place_of(call), {"function": call.name})
+    """Lower the equations that one call made, or use what was made of an earlier call that did the same."""
+    passage = _passage(body, segment, "py.call", call.span, {"function": call.name})
+    sharing = body.writer.sharing
+    left = [out for one in passage.equations for out in one.outvars if body.last_use.get(out, -1) >= passage.stop]
+    region = sharing.find(call, passage)
+    if region is not None and len(region.results) == len(left):
+        _leave(passage, region, left)
+        return
+    region = _enter(passage, segment, call.name, place_of(call))
+    sharing.keep(call, passage, region)
 
 
-def lower_reading(
-    body: Body, segment: Segment, op: str, label: str, span: Span, place: Span, attrs: Mapping[str, object]
-) -> None:
+def lower_reading(body: Body, segment: Segment, record: Record, op: str, attrs: Mapping[str, object]) -> None:
     """Lower a segment whose entries are not marked: it is given what its equations read from outside."""
-    writer = body.writer
+    _enter(_passage(body, segment, op, record.span, attrs), segment, record.function, record.span)
+
+
+def _passage(body: Body, segment: Segment, op: str, span: Span, attrs: Mapping[str, object]) -> Passage:
     start, stop = body.runs[segment.first].start, body.runs[segment.last].stop
-    site = Site(span, True, NOWHERE, body.sites[start].around)
-    read = [atom for atom in outside_inputs(body.equations[start:stop]) if isinstance(body.env_value(atom), Value)]
-    operands = [body.value(atom, span) for atom in read]
+    equations = body.equations[start:stop]
+    read = [atom for atom in outside_inputs(equations) if isinstance(body.env_value(atom), Value)]
+    return Passage(body, start, stop, equations, read, op, span, attrs)
+
+
+def _enter(passage: Passage, segment: Segment, label: str, place: Span) -> Region:
+    body, writer = passage.body, passage.body.writer
+    operands = body.values(passage.read, passage.span)
     params = [writer.like(value, place) for value in operands]
     with writer.builder.nested("function", label, place, params) as region:
-        body.env.update(zip(read, params, strict=True))
+        body.bind(passage.read, params)
         body.lower(segment.items)
-        left = left_behind(body, start, stop)
-        inner = [body.value(out, span) for out in left]
+        left = left_behind(body, passage.start, passage.stop)
+        inner = [body.value(out, passage.span) for out in left]
     writer.builder.close(region, tuple(inner))
-    results = [writer.like(value, span) for value in inner]
-    writer.hold(op, site, operands, attrs, results, (region,))
-    body.bind(read, operands)
+    body.bind(passage.read, operands)
+    _leave(passage, region, left)
+    return region
+
+
+def _leave(passage: Passage, region: Region, left: Sequence[Any]) -> None:
+    """Append the op that holds the region, with results for what is read after it."""
+    body, writer, span = passage.body, passage.body.writer, passage.span
+    results = [writer.like(value, span) for value in region.results]
+    site = Site(span, True, NOWHERE, body.sites[passage.start].around)
+    writer.hold(passage.op, site, body.values(passage.read, span), passage.attrs, results, (region,))
     body.bind(left, results)
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from jaxaudit.frontends.jaxpr import compat
 from jaxaudit.frontends.jaxpr.files import shown
+from jaxaudit.frontends.jaxpr.prints import Prints
 from jaxaudit.frontends.jaxpr.records import Records
+from jaxaudit.frontends.jaxpr.sharing import Sharing
 from jaxaudit.frontends.jaxpr.sites import Site, Surroundings
 from jaxaudit.ir import Argument, ArrayType, Op, Region, Value
 from jaxaudit.ir.builder import Builder
@@ -26,9 +28,11 @@ class Writer:
     """The arrays that jaxprs are closed over, by identity."""
     paths: set[str] = field(default_factory=set)
     surroundings: Surroundings = field(init=False)
+    sharing: Sharing = field(init=False)
 
     def __post_init__(self) -> None:
         self.surroundings = Surroundings(self.records)
+        self.sharing = Sharing(Prints(self.surroundings))
 
     def value(self, span: Span, kind: ArrayType | None, name: str = "") -> Value:
         """Make a value with its type."""
@@ -98,17 +102,3 @@ def marks_of(site: Site) -> dict[str, object]:
     if site.origin.library:
         found["library"] = site.origin.library
     return found
-
-
-def constant(literal: Any) -> Argument:
-    """Give a literal of a jaxpr as a constant of the IR."""
-    value = literal.val
-    item = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
-    # JAX has subclasses of numbers that remember a dtype; the type of the value says that already.
-    if isinstance(item, bool | str | None):
-        return item
-    if isinstance(item, int):
-        return int(item)
-    if isinstance(item, float):
-        return float(item)
-    return complex(item) if isinstance(item, complex) else str(item)

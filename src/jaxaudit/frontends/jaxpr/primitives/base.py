@@ -84,3 +84,17 @@ def plain(item: Any) -> Argument:
     if hasattr(item, "items"):
         return {str(key): plain(part) for key, part in item.items()}
     return str(item)
+
+
+def constant(literal: Any) -> Argument:
+    """Give a literal of a jaxpr as a constant of the IR."""
+    value = literal.val
+    item = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
+    # JAX has subclasses of numbers that remember a dtype; the type of the value says that already.
+    if isinstance(item, bool | str | None):
+        return item
+    if isinstance(item, int):
+        return int(item)
+    if isinstance(item, float):
+        return float(item)
+    return complex(item) if isinstance(item, complex) else str(item)

@@ -1,0 +1,200 @@
+"""What does an audit cost beside the trace itself? A training step of a 405-billion-parameter Llama, and parts of it.
+
+    python benchmarks/scale.py [--layers 32 63 126] [--case scanned unrolled] [--repeat N]
+
+Each case runs in a process of its own. Times differ from machine to machine; the last column, what jaxaudit adds in
+parts of what `jax.make_jaxpr` takes by itself, is taken in one run and is worth comparing. Nothing here asserts it.
+Nothing is computed and no array is made: everything is shapes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+_PROGRAM = Path(__file__).with_name("llama.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one case took: seconds and megabytes."""
+
+    case: str
+    layers: int
+    equations: int
+    ops: int
+    plain: float
+    """`jax.make_jaxpr` alone."""
+    marked: float
+    """The same with jaxaudit's markers in it."""
+    lowering: float
+    """From the jaxpr to the program that rules read."""
+    transport: float
+    """From the process that traces to the one that judges."""
+    judging: float
+    """Analyses, rules and the report."""
+    source: float
+    """Reading the file itself, as `check` does; it does not grow with the model."""
+    memory: float
+    """The highest of the process, plain tracing included."""
+    traced_memory: float
+    """The highest of the process before jaxaudit did anything."""
+
+    @property
+    def added(self) -> float:
+        """What jaxaudit adds to the trace."""
+        return max(self.marked - self.plain, 0.0) + self.lowering + self.transport + self.judging
+
+
+def timed(work: Callable[[], Result], repeat: int = 1) -> tuple[float, Result]:
+    """Give the shortest time of a few runs, and what the last one gave."""
+    times = []
+    for _ in range(repeat):
+        gc.collect()
+        start = time.perf_counter()
+        result = work()
+        times.append(time.perf_counter() - start)
+    return min(times), result
+
+
+def megabytes() -> float:
+    """Give the most memory that this process ever had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def equations_in(jaxpr: Any) -> int:
+    """Count equations, those of inner jaxprs included, each inner jaxpr once for each equation that holds it."""
+    from jaxaudit.frontends.jaxpr import compat
+
+    found = compat.open_jaxpr(jaxpr).eqns
+    return len(found) + sum(equations_in(inner) for one in found for inner in compat.inner_jaxprs(one.params))
+
+
+def measure(case: str, layers: int, repeat: int) -> Cost:
+    """Measure one case in this process."""
+    import jax
+    import llama
+
+    step = llama.train_step(llama.Config(layers=layers))
+    given = llama.arguments(llama.Config(layers=layers), scanned=case == "scanned")
+
+    def plain() -> Any:
+        jax.clear_caches()
+        return jax.make_jaxpr(step)(*given)
+
+    # What JAX sets up once in a process is no part of a trace.
+    jax.make_jaxpr(llama.train_step(llama.Config(layers=1)))(*llama.arguments(llama.Config(layers=1), scanned=False))
+    plain_time, unmarked = timed(plain, repeat)
+    equations = equations_in(unmarked)
+    del unmarked
+    return _audited(case, layers, repeat, step, given, equations, plain_time)
+
+
+def _audited(
+    case: str, layers: int, repeat: int, step: Callable[..., Any], given: Sequence[Any], equations: int, plain: float
+) -> Cost:
+    import jax
+
+    from jaxaudit.config import Config
+    from jaxaudit.discover import read_file, shown_name
+    from jaxaudit.frontends.jaxpr.lower import Lowering, install_markers, traced
+    from jaxaudit.frontends.jaxpr.protocol import Capture, Reply
+    from jaxaudit.ir.serial import encode_program
+    from jaxaudit.observing import seen_by
+    from jaxaudit.session import audit
+
+    before = megabytes()
+    install_markers()
+
+    def marked() -> Any:
+        jax.clear_caches()
+        return traced(step, given, {})
+
+    def lowered() -> Any:
+        lowering = Lowering()
+        lowering.add(closed, name="step", path=str(_PROGRAM))
+        return lowering.program()
+
+    def handed_over() -> Any:
+        text = json.dumps(asdict(Reply(program=encode_program(program), captures=(capture,))))
+        return seen_by(Reply(program=json.loads(text)["program"], captures=(capture,)))
+
+    capture = Capture("step", "trace", str(_PROGRAM), 1, str(_PROGRAM), 1)
+    files = [read_file(Path(shown_name(str(_PROGRAM))).absolute())]
+    marked_time, closed = timed(marked, repeat)
+    lowering_time, program = timed(lowered, repeat)
+    transport_time, seen = timed(handed_over, repeat)
+    source_time, _ = timed(lambda: audit(files, Config()), repeat)
+    both_time, outcome = timed(lambda: audit(files, Config(), seen), repeat)
+    for fault in outcome.faults:
+        print(fault, file=sys.stderr)
+    return Cost(
+        case,
+        layers,
+        equations,
+        sum(1 for _ in program.walk()),
+        plain,
+        marked_time,
+        lowering_time,
+        transport_time,
+        max(both_time - source_time, 0.0),
+        source_time,
+        megabytes(),
+        before,
+    )
+
+
+def in_child(case: str, layers: int, repeat: int) -> Cost:
+    """Measure one case in a fresh process."""
+    command = [sys.executable, __file__, "--child", case, str(layers), str(repeat)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return Cost(**json.loads(done.stdout.splitlines()[-1]))
+
+
+_HEADINGS = ("case", "layers", "equations", "ops", "make_jaxpr", "with marks", "lowering", "transport", "judging")
+_MORE = ("source", "added/plain", "us/equation", "MB traced", "MB in all")
+
+
+def row(cost: Cost) -> str:
+    """Write one case down."""
+    seconds = (cost.plain, cost.marked, cost.lowering, cost.transport, cost.judging, cost.source)
+    cells = [
+        f"{cost.case:10}{cost.layers:11}{cost.equations:11}{cost.ops:11}",
+        *(f"{one:10.2f}s" for one in seconds),
+        f"{cost.added / cost.plain:11.2f}{cost.added / cost.equations * 1e6:12.0f}",
+        f"{cost.traced_memory:11.0f}{cost.memory:11.0f}",
+    ]
+    return "".join(cells)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--layers", nargs="+", type=int, default=[32, 63, 126])
+    parser.add_argument("--case", nargs="+", default=["scanned", "unrolled"], choices=["scanned", "unrolled"])
+    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        case, layers, repeat = options.child
+        print(json.dumps(asdict(measure(case, int(layers), int(repeat)))))
+        return
+    print("".join(f"{one:>11}" for one in (*_HEADINGS, *_MORE)))
+    for case in options.case:
+        for layers in options.layers:
+            print(row(in_child(case, layers, options.repeat)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
