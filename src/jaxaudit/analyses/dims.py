@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import gcd
 
 from jaxaudit.analyses.labels import Labels
@@ -109,9 +109,10 @@ class Dim:
         return " + ".join(texts).replace("+ -", "- ") or "0"
 
 
+@lru_cache(maxsize=4096, typed=True)
 def constant(number: int) -> Dim:
     """Give the dim of a number."""
-    return Dim((((), number),) if number else ())
+    return Dim((((), int(number)),) if number else ())
 
 
 UNKNOWN = Dim(None)

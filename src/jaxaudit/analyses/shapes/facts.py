@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant, either, variable
 from jaxaudit.ir import ArrayType, Value
@@ -81,6 +82,7 @@ def sequence(items: tuple[ShapeFact, ...]) -> ShapeFact:
     return ShapeFact(items=items)
 
 
+@lru_cache(maxsize=4096)
 def exact(known: ArrayType) -> ShapeFact:
     """Give the fact of a value whose type JAX itself told."""
     return array(tuple(constant(size) for size in known.shape), canonical(known.dtype), weak=known.weak)
