@@ -2,8 +2,8 @@
 
     python benchmarks/scale.py [--layers 32 63 126] [--case scanned unrolled] [--repeat N]
 
-Each case runs in a process of its own. Times differ from machine to machine; the last column, what jaxaudit adds in
-parts of what `jax.make_jaxpr` takes by itself, is taken in one run and is worth comparing. Nothing here asserts it.
+Each case runs in a process of its own. Processor times differ from machine to machine; what jaxaudit adds in parts of
+what `jax.make_jaxpr` takes by itself (`added/plain`) is taken in one run and worth comparing. Nothing asserts it.
 Nothing is computed and no array is made: everything is shapes.
 """
 
@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -58,13 +59,13 @@ class Cost:
 
 
 def timed(work: Callable[[], Result], repeat: int = 1) -> tuple[float, Result]:
-    """Give the shortest time of a few runs, and what the last one gave."""
+    """Give the least processor time of a few runs, and what the last one gave."""
     times = []
     for _ in range(repeat):
         gc.collect()
-        start = time.perf_counter()
+        start = time.process_time()
         result = work()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times), result
 
 
@@ -109,7 +110,7 @@ def _audited(
     from jaxaudit.config import Config
     from jaxaudit.discover import read_file, shown_name
     from jaxaudit.frontends.jaxpr.lower import Lowering, install_markers, traced
-    from jaxaudit.frontends.jaxpr.protocol import Capture, Reply
+    from jaxaudit.frontends.jaxpr.protocol import Capture, Reply, read_reply, write
     from jaxaudit.ir.serial import encode_program
     from jaxaudit.observing import seen_by
     from jaxaudit.session import audit
@@ -127,8 +128,10 @@ def _audited(
         return lowering.program()
 
     def handed_over() -> Any:
-        text = json.dumps(asdict(Reply(program=encode_program(program), captures=(capture,))))
-        return seen_by(Reply(program=json.loads(text)["program"], captures=(capture,)))
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "reply.json")
+            write(path, Reply(program=encode_program(program), captures=(capture,)))
+            return seen_by(read_reply(path))
 
     capture = Capture("step", "trace", str(_PROGRAM), 1, str(_PROGRAM), 1)
     files = [read_file(Path(shown_name(str(_PROGRAM))).absolute())]

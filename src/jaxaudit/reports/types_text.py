@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.labels import named
@@ -31,9 +32,14 @@ def exact_types(types: Mapping[Value, ArrayType]) -> Types:
 
     def of(value: Value) -> Shown | None:
         known = types.get(value)
-        return Shown(tuple(map(str, known.shape)), known.dtype) if known is not None else None
+        return _shown(known) if known is not None else None
 
     return of
+
+
+@lru_cache(maxsize=4096)
+def _shown(known: ArrayType) -> Shown:
+    return Shown(tuple(map(str, known.shape)), known.dtype)
 
 
 def inferred_types(shapes: Shapes) -> Types:
@@ -59,6 +65,7 @@ def _size(dim: Dim) -> str:
     return text if text.isdecimal() or (len(text) <= 12 and "#" not in text) else "?"
 
 
+@lru_cache(maxsize=4096)
 def type_text(kind: Shown | None) -> str:
     """Give the short form of a type; empty when it is not known."""
     return f"{short_dtype(kind.dtype)}[{','.join(kind.shape)}]" if kind else ""

@@ -6,13 +6,14 @@ axes of equal size that nothing takes for one stay two threads, which is the poi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from jaxaudit.analyses.threads.relation import Deed, Relation, Slot, Types
+from jaxaudit.analyses.threads.shared import Edge, Summary, shared_body
 from jaxaudit.analyses.threads.table import relation_of
-from jaxaudit.ir import Op, Program, Root, Value
+from jaxaudit.ir import Op, Program, Region, Root, Value
 
 _MOST_STATIONS = 400
 """How many stations of one axis are kept; an unrolled model has the same ones over and over."""
@@ -66,8 +67,10 @@ def weave(program: Program) -> Woven:
 class _Loom:
     """The weaving of one root."""
 
-    def __init__(self, root: Root, types: Types, woven: Woven) -> None:
+    def __init__(self, root: Root, types: Types, woven: Woven, bodies: dict[int, Summary] | None = None) -> None:
         self.root, self.types, self.woven = root, types, woven
+        self.bodies: dict[int, Summary] = {} if bodies is None else bodies
+        self.entered: set[int] = set()
         self.first: dict[Value, int] = {}
         self.parents: list[int] = []
         self.slots: list[Slot] = []
@@ -79,11 +82,51 @@ class _Loom:
     def run(self) -> None:
         region = self.root.region
         self._border("enters", region.params)
-        for op in region.walk():
-            self._take(op, relation_of(op, self.types))
+        self._walk(region)
         self._border("returned", region.results)
         self._match()
         self._finish()
+
+    def _walk(self, region: Region) -> None:
+        for op in region.walk():
+            body = shared_body(op)
+            if body is None or id(body) not in self.entered:
+                self._take(op, relation_of(op, self.types))
+            else:
+                self._take(op, self._summary(body).relation(op))
+            if body is not None:
+                self.entered.add(id(body))
+
+    def _summary(self, body: Region) -> Summary:
+        known = self.bodies.get(id(body))
+        if known is None:
+            known = self.bodies[id(body)] = _Loom(self.root, self.types, Woven(), self.bodies)._summarised(body)
+        return known
+
+    def _summarised(self, body: Region) -> Summary:
+        """Weave a body by itself, and tell what it does to the axes at its edge."""
+        self._walk(body)
+        self._match()
+        edges: dict[int, Edge] = {}
+        links: list[tuple[Edge, Edge]] = []
+        for position, value in enumerate((*body.params, *body.results)):
+            for axis in range(self._rank(value)):
+                edge = Edge(position, axis)
+                first = edges.setdefault(self._find(self._number(Slot(value, axis))), edge)
+                if first != edge:
+                    links.append((first, edge))
+
+        def at_edge(slots: Sequence[Slot]) -> tuple[Edge, ...]:
+            found = [edges.get(self._find(self._number(slot))) for slot in slots]
+            return tuple(edge for edge in found if edge is not None) if None not in found else ()
+
+        merges = [(parts, at_edge([whole])) for slots, whole in self.merges if (parts := at_edge(slots))]
+        splits = [(at_edge([whole]), parts) for whole, slots in self.splits if (parts := at_edge(slots))]
+        return Summary(
+            links,
+            [(parts, whole[0]) for parts, whole in merges if whole],
+            [(whole[0], parts) for whole, parts in splits if whole],
+        )
 
     def _border(self, kind: str, values: tuple[Value, ...]) -> None:
         for value in dict.fromkeys(values):

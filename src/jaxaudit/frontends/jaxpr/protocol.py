@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +124,9 @@ class Reply:
 def write(path: Path, message: Request | Reply) -> None:
     """Write a message; a half-written file is never seen, since it is renamed into place."""
     part = path.with_suffix(".part")
-    part.write_text(json.dumps(asdict(message)), encoding="utf-8")
+    # The program is plain data already, and too large to be copied once more.
+    data = {one.name: getattr(message, one.name) for one in fields(message)}
+    part.write_text(json.dumps(data, default=asdict, separators=(",", ":")), encoding="utf-8")
     part.replace(path)
 
 
