@@ -6,11 +6,9 @@ and the rest of the report stands.
 
 from __future__ import annotations
 
-import gc
 import os
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -27,6 +25,7 @@ from jaxaudit.discover import Loader, decode_file, exclusion, find_files, loader
 from jaxaudit.frontends.base import Problem, Reach, Reading, SourceFile
 from jaxaudit.frontends.source.read import read_source
 from jaxaudit.ir import Program
+from jaxaudit.ir.collector import collector_paused
 from jaxaudit.pages import BUILTIN, OBSERVED
 from jaxaudit.reports.build import build_report
 from jaxaudit.reports.identity import Sources
@@ -74,18 +73,6 @@ def audit_text(
     """Audit one file whose content is given, whatever the disk holds."""
     spared = force_exclude and exclusion(config)(name)
     return audit([] if spared else [decode_file(shown_name(name), data)], config, sections=sections)
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Keep Python from looking for garbage: trees, IR and facts live until the end, so it would find none."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 @collector_paused()

@@ -1,8 +1,8 @@
 """Programs as plain JSON, so that one process can trace and another can judge; nothing here runs what it reads.
 
-Values and regions are tables referred to by number, so nesting never deepens the document, a region that several ops
-share stays one region, and identity survives the journey. Constants keep their Python type (`1`, `1.0`, `True`, tuples,
-symbols); an attribute of any other type travels as its text.
+Values, regions, places and types are tables referred to by number, so nesting never deepens the document, a region that
+several ops share stays one region, and identity survives the journey. Constants keep their Python type (`1`, `1.0`,
+`True`, tuples, symbols); an attribute of any other type travels as its text.
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from jaxaudit.ir.collector import collector_paused
 from jaxaudit.ir.types import ArrayType, Declared, Exit, Op, Program, Region, Root, Symbol, Value
 from jaxaudit.spans import Span
+
+_PLAIN = frozenset({type(None), bool, int, float, str})
 
 Show = Callable[[str], str]
 """Turns a path of the sender into the path that reports show."""
 
 
+@collector_paused()
 def encode_program(program: Program) -> dict[str, Any]:
     """Turn a program into JSON data."""
     encoder = _Encoder(program.types, program.declared)
@@ -26,11 +30,14 @@ def encode_program(program: Program) -> dict[str, Any]:
         "comments": {path: {str(n): text for n, text in lines.items()} for path, lines in program.comments.items()},
         "values": encoder.values,
         "regions": encoder.regions,
+        "spans": [[encoder.paths[span.path], *span[1:]] for span in encoder.spans],
+        "types": [[list(kind.shape), kind.dtype, kind.weak] for kind in encoder.kinds],
         "paths": list(encoder.paths),
         "roots": roots,
     }
 
 
+@collector_paused()
 def decode_program(data: Mapping[str, Any], show: Show = str) -> Program:
     """Turn JSON data back into a program; paths become those that reports show."""
     decoder = _Decoder(data, show)
@@ -50,6 +57,8 @@ class _Encoder:
         self.values: list[list[Any]] = []
         self.regions: list[Any] = []
         self.paths: dict[str, int] = {}
+        self.spans: dict[Span, int] = {}
+        self.kinds: dict[ArrayType, int] = {}
         self._value_numbers: dict[Value, int] = {}
         self._region_numbers: dict[int, int] = {}
 
@@ -72,13 +81,14 @@ class _Encoder:
         return number
 
     def op(self, op: Op) -> list[Any]:
+        data = self.data
         return [
             op.name,
             self.numbers(op.operands),
             self.numbers(op.results),
             self.span(op.span),
-            {key: self.data(value) for key, value in op.arguments.items()},
-            {key: self.data(value) for key, value in op.attrs.items()},
+            {key: data(value) for key, value in op.arguments.items()},
+            {key: data(value) for key, value in op.attrs.items()},
             [self.region(region) for region in op.regions],
         ]
 
@@ -91,20 +101,26 @@ class _Encoder:
             return known
         number = self._value_numbers[value] = len(self.values)
         kind = self.types.get(value)
-        exact = [list(kind.shape), kind.dtype, kind.weak] if kind else None
+        exact = None if kind is None else self.kinds.setdefault(kind, len(self.kinds))
         axes = self.declared.get(value)
         named = [list(axes.names), axes.scope] if axes else None
         self.values.append([value.id, self.span(value.span), value.name, exact, named])
         return number
 
-    def span(self, span: Span) -> list[int]:
-        path = self.paths.setdefault(span.path, len(self.paths))
-        return [path, *span[1:]]
+    def span(self, span: Span) -> int:
+        known = self.spans.get(span)
+        if known is None:
+            known = self.spans[span] = len(self.spans)
+            self.paths.setdefault(span.path, len(self.paths))
+        return known
 
     def data(self, item: object) -> Any:
+        if isinstance(item, Value):
+            return {"v": self.value(item)}
+        return item if type(item) in _PLAIN else self.structure(item)
+
+    def structure(self, item: object) -> Any:
         match item:
-            case Value():
-                return {"v": self.value(item)}
             case Symbol():
                 return {"s": str(item)}
             case None | bool() | int() | float() | str():
@@ -124,7 +140,9 @@ class _Encoder:
 
 class _Decoder:
     def __init__(self, data: Mapping[str, Any], show: Show) -> None:
-        self.paths = [show(path) for path in data["paths"]]
+        paths = [show(path) for path in data["paths"]]
+        self.spans = [Span(paths[row[0]], *row[1:]) for row in data["spans"]]
+        self.kinds = [_array_type(row) for row in data["types"]]
         self.types: dict[Value, ArrayType] = {}
         self.declared: dict[Value, Declared] = {}
         self.values = [self.value(row) for row in data["values"]]
@@ -133,9 +151,9 @@ class _Decoder:
 
     def value(self, row: list[Any]) -> Value:
         number, span, name, exact, named = row
-        value = Value(number, self.span(span), name)
+        value = Value(number, self.spans[span], name)
         if exact is not None:
-            self.types[value] = _array_type(exact)
+            self.types[value] = self.kinds[exact]
         if named is not None:
             self.declared[value] = Declared(tuple(named[0]), named[1])
         return value
@@ -145,7 +163,7 @@ class _Decoder:
         if known is not None:
             return known
         row = self._rows[number]
-        region = Region(row["kind"], row["label"], self.span(row["span"]), self.many(row["params"]))
+        region = Region(row["kind"], row["label"], self.spans[row["span"]], self.many(row["params"]))
         self._regions[number] = region
         region.ops.extend(self.op(op) for op in row["ops"])
         region.results = self.many(row["results"])
@@ -159,17 +177,15 @@ class _Decoder:
             name,
             self.many(operands),
             self.many(results),
-            self.span(span),
+            self.spans[span],
             {key: self.data(value) for key, value in arguments.items()},
             {key: self.data(value) for key, value in attrs.items()},
-            tuple(self.region(region) for region in regions),
+            tuple([self.region(region) for region in regions]),
         )
 
     def many(self, numbers: list[int]) -> tuple[Value, ...]:
-        return tuple(self.values[number] for number in numbers)
-
-    def span(self, row: list[int]) -> Span:
-        return Span(self.paths[row[0]], *row[1:])
+        values = self.values
+        return tuple([values[number] for number in numbers])
 
     def data(self, item: Any) -> Any:
         if not isinstance(item, dict):

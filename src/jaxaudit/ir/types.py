@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain
 
 from jaxaudit.spans import Span
 
@@ -182,7 +183,22 @@ class Program:
     declared: Mapping[Value, Declared] = field(default_factory=dict)
     """The names of axes that annotations give."""
 
+    _ops: list[Op] = field(default_factory=list, init=False, repr=False)
+    _named: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
+
     def walk(self) -> Iterator[Op]:
         """Give every op of every root, in order."""
-        for root in self.roots:
-            yield from root.region.walk()
+        return iter(self._walked())
+
+    def named(self, *names: str) -> Iterator[Op]:
+        """Give every op of some names: those of each name in order, one name after the other."""
+        self._walked()
+        return chain.from_iterable(self._named.get(name, ()) for name in names)
+
+    def _walked(self) -> list[Op]:
+        """Walk once for all who ask: nothing changes a program."""
+        if not self._ops:
+            self._ops.extend(op for root in self.roots for op in root.region.walk())
+            for op in self._ops:
+                self._named.setdefault(op.name, []).append(op)
+        return self._ops

@@ -41,6 +41,8 @@ class Relation:
     """All that an op does to axes."""
 
     links: list[Link] = field(default_factory=list)
+    same: list[tuple[Value, Value]] = field(default_factory=list)
+    """Arrays of one shape that go on axis by axis."""
     deeds: list[Deed] = field(default_factory=list)
     merges: list[tuple[tuple[Slot, ...], Slot]] = field(default_factory=list)
     """Axes that a reshape makes one."""
@@ -93,10 +95,8 @@ def numbers(given: Argument) -> tuple[int, ...]:
 
 def same_shape(relation: Relation, seen: Seen, before: Value, after: Value) -> None:
     """Link two arrays of one shape axis by axis."""
-    first, second = seen.shape(before), seen.shape(after)
-    if first == second:
-        for axis in range(len(first)):
-            relation.link(before, axis, after, axis)
+    if seen.shape(before) == seen.shape(after):
+        relation.same.append((before, after))
 
 
 def in_order(relation: Relation, seen: Seen, before: Value, after: Value, dropped: Sequence[int]) -> None:

@@ -134,8 +134,10 @@ class _Loom:
                 self._station(Station(kind, Slot(value, axis)))
 
     def _take(self, op: Op, relation: Relation) -> None:
-        for before, after in relation.links:
-            self._join(self._number(before), self._number(after))
+        for before, after in relation.same:
+            self._fuse(before, after)
+        for one, other in relation.links:
+            self._join(self._number(one), self._number(other))
         for deed in relation.deeds:
             self._station(Station(deed.kind, self._placed(deed), op))
         self.merges.extend(relation.merges)
@@ -187,14 +189,26 @@ class _Loom:
             self.stations.append((self._number(station.slot), station))
 
     def _number(self, slot: Slot) -> int:
+        return self._base(slot.value) + slot.axis
+
+    def _base(self, value: Value) -> int:
         """Number the axes of a value when it is first met."""
-        base = self.first.get(slot.value)
+        base = self.first.get(value)
         if base is None:
-            base = self.first[slot.value] = len(self.parents)
-            rank = self._rank(slot.value)
+            base = self.first[value] = len(self.parents)
+            rank = self._rank(value)
             self.parents.extend(range(base, base + rank))
-            self.slots.extend(Slot(slot.value, axis) for axis in range(rank))
-        return base + slot.axis
+            self.slots.extend([Slot(value, axis) for axis in range(rank)])
+        return base
+
+    def _fuse(self, before: Value, after: Value) -> None:
+        """Take two arrays of one shape for one, axis by axis; what is met for the first time gets the same numbers."""
+        base, other = self._base(before), self.first.get(after)
+        if other is None:
+            self.first[after] = base
+        elif other != base:
+            for axis in range(self._rank(before)):
+                self._join(base + axis, other + axis)
 
     def _find(self, number: int) -> int:
         parents = self.parents
@@ -223,10 +237,14 @@ class _Loom:
             if whole is not None:
                 whole.factors = tuple(self._thread(self._find(self._number(one)), threads) for one in parts)
         self.woven.threads.extend(threads.values())
+        known: dict[tuple[int, int], tuple[Thread | None, ...]] = {}
         for value, base in self.first.items():
             if value.name.isidentifier():
                 self._call(value, base, threads)
-            self.woven._of[value] = tuple(self._known(base + axis, threads) for axis in range(self._rank(value)))
+            axes = (base, self._rank(value))
+            if axes not in known:
+                known[axes] = tuple([self._known(base + axis, threads) for axis in range(axes[1])])
+            self.woven._of[value] = known[axes]
 
     def _call(self, value: Value, base: int, threads: Mapping[int, Thread]) -> None:
         for axis in range(self._rank(value)):

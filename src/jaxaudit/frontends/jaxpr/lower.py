@@ -5,9 +5,7 @@ Nothing is executed on a device. Exceptions that the user's code or JAX raises w
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from jaxaudit.frontends.jaxpr import compat, patches
@@ -19,6 +17,7 @@ from jaxaudit.frontends.jaxpr.variables import text_of
 from jaxaudit.frontends.jaxpr.writer import Writer
 from jaxaudit.frontends.source.modules import comments_of
 from jaxaudit.ir import Program, Region, Root, Value
+from jaxaudit.ir.collector import collector_paused
 from jaxaudit.spans import Span
 
 
@@ -55,7 +54,7 @@ class Lowering:
             writer.value(span, compat.type_of(variable), known)
             for variable, known in zip(jaxpr.invars, names, strict=True)
         ]
-        with _without_collection(), writer.builder.nested("root", name, span, params) as region:
+        with collector_paused(), writer.builder.nested("root", name, span, params) as region:
             self._constants(closed, span)
             out = Body(writer, closed, Context(span)).run(params)
             results = tuple(writer.materialise(one, span) for one in out)
@@ -84,18 +83,6 @@ class Lowering:
         """Give all roots so far as a program, with exact types and the comments of the files they touch."""
         comments = {path: comments_of(text) for path in sorted(self._writer.paths) if "#" in (text := text_of(path))}
         return Program(tuple(self._roots), "jaxpr", comments, self._writer.types)
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Pause the garbage collector: all that is made here stays, and it would be walked again and again."""
-    paused = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if paused:
-            gc.enable()
 
 
 def _names(given: Sequence[str], known: Sequence[str] | None, count: int) -> Sequence[str]:
