@@ -62,7 +62,9 @@ class _Spot:
     def reach(self, offset: int, run: Run | None) -> Call:
         """Go on to an instruction of the callee; a new call when it must have been left in between."""
         call = self.call
-        if self.last is not None and _starts_over((call.code, offset), run, self.last, self.run, backward=self.backward):
+        if self.last is not None and _starts_over(
+            (call.code, offset), run, self.last, self.run, backward=self.backward
+        ):
             call = self.call = Call(call.code, call.at, call.under)
         self.last, self.run = offset, run
         return call
