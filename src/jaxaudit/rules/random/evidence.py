@@ -74,7 +74,8 @@ class Evidence:
     def _dry_run(self, conflict: Conflict) -> bool:
         """A key with a fixed seed, to see whether parts fit together: the numbers themselves are dropped."""
         seed = root(conflict.second.term)
-        if not (isinstance(seed, Seed) and isinstance(seed.data, Number)):
+        # A trace does not show what Python prints or stores, so nothing can be said to be dropped in it.
+        if self.program.front_end == "jaxpr" or not (isinstance(seed, Seed) and isinstance(seed.data, Number)):
             return False
         uses = (conflict.first, conflict.second)
         return any(one.how is How.DRAW and self.keys.users.comes_to_nothing(one.spot) for one in uses)
