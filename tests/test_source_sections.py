@@ -61,7 +61,7 @@ def test_boundaries_show_both_sides():
 
 def test_axes_are_those_with_a_name():
     axes = {one.name: [station.kind for station in one.stations] for one in report().axes}
-    assert axes["NUM_ENVS"][:2] == ["enters", "vmapped"]
+    assert axes["NUM_ENVS"][:2] == ["made", "vmapped"]
     assert "scanned" in axes["LENGTH"]
 
 
