@@ -31,7 +31,7 @@ def _axis(thread: Thread, steps: Mapping[Op, int], rows: Mapping[Op, int], paths
 
 def _station(station: Station, steps: Mapping[Op, int], rows: Mapping[Op, int]) -> AxisStation:
     op, span = station.op, station.span
-    text = f"{station.deed} by {station.what}" if station.deed != "enters" else f"enters: {station.what}"
-    return AxisStation(
-        station.deed, span.path, span.line, text, op.name, step=steps.get(op), transformation=rows.get(op)
-    )
+    # No argument of a function brings a named axis in: it begins where an op makes it.
+    kind = "made" if station.deed == "enters" else station.deed
+    place = (kind, span.path, span.line, f"{kind} by {station.what}", op.name)
+    return AxisStation(*place, step=steps.get(op), transformation=rows.get(op))
