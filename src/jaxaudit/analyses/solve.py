@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from jaxaudit.analyses.axes import axes_of
 from jaxaudit.analyses.domain import Domain, Facts
 from jaxaudit.analyses.keys import KeysDomain
+from jaxaudit.analyses.ranges import RangesDomain
 from jaxaudit.analyses.shapes import ShapesDomain
 from jaxaudit.analyses.tracing import TracingDomain
 from jaxaudit.ir import Exit, Op, Program, Region, Value
@@ -25,6 +26,9 @@ DOMAINS: Mapping[str, Callable[[Program], Domain[Any]]] = {
     "tracing": TracingDomain,
 }
 """Every domain by name, made anew for each program."""
+
+BUILT_ON: Mapping[str, tuple[str, Callable[[Program, Any], Domain[Any]]]] = {"ranges": ("shapes", RangesDomain)}
+"""Domains that read the facts of another: the domain that is solved first, and how to make this one."""
 
 DERIVED: Mapping[str, tuple[str, Callable[[Program, Any], object]]] = {"axes": ("shapes", axes_of)}
 """What is read off the facts of a domain once it is solved: the domain, and the reading."""
@@ -41,8 +45,13 @@ MAX_CONTEXTS = 6
 def solve(program: Program, needs: Collection[str]) -> Facts:
     """Solve the domains that rules need, each in one walk over the program."""
     solved: dict[str, object] = {}
-    for name in sorted({DERIVED[need][0] if need in DERIVED else need for need in needs}):
+    bases = {DERIVED[need][0] if need in DERIVED else need for need in needs}
+    for name in sorted({BUILT_ON[base][0] if base in BUILT_ON else base for base in bases}):
         domain = DOMAINS[name](program)
+        solved[name] = domain.finish(program, solve_domain(program, domain))
+    for name in sorted(BUILT_ON.keys() & bases):
+        base, make = BUILT_ON[name]
+        domain = make(program, solved[base])
         solved[name] = domain.finish(program, solve_domain(program, domain))
     for name in DERIVED.keys() & set(needs):
         base, read = DERIVED[name]
@@ -172,4 +181,5 @@ class _Solver(Generic[Fact]):
         self.run(region, [self.domain.unknown(value) for value in region.params])
 
     def grow(self, turn: int, old: Fact, new: Fact) -> Fact:
-        return self.domain.join(old, new) if turn < WIDEN_AFTER else self.domain.widen(old, new)
+        early = turn < getattr(self.domain, "widen_after", WIDEN_AFTER)
+        return self.domain.join(old, new) if early else self.domain.widen(old, new)

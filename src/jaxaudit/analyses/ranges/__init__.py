@@ -1,0 +1,8 @@
+"""The ranges domain: between which numbers the elements of every value lie, and what else is known of them."""
+
+from jaxaudit.analyses.ranges.domain import RangesDomain
+from jaxaudit.analyses.ranges.facts import Range, Zero
+from jaxaudit.analyses.ranges.result import Ranges
+from jaxaudit.analyses.ranges.words import range_text
+
+__all__ = ["Range", "Ranges", "RangesDomain", "Zero", "range_text"]

@@ -1,0 +1,114 @@
+"""The ranges domain: an interval with flags for every value, by context, with widening in loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jaxaudit.analyses.domain import Read, Transfer
+from jaxaudit.analyses.ranges import facts, regions
+from jaxaudit.analyses.ranges.dtypes import of_dtype
+from jaxaudit.analyses.ranges.facts import WILD, Range, meet
+from jaxaudit.analyses.ranges.look import Look, known_of
+from jaxaudit.analyses.ranges.look import Transfer as Inner
+from jaxaudit.analyses.ranges.mutated import mutated_values
+from jaxaudit.analyses.ranges.refine import Bound, apply
+from jaxaudit.analyses.ranges.result import Ranges
+from jaxaudit.analyses.ranges.transfer.table import TABLE
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir.ops import BRANCHES
+
+
+class RangesDomain:
+    """Ranges of values; it reads sizes and dtypes off the shapes that were solved before."""
+
+    name = "ranges"
+    by_summary = False
+    widen_after = 1
+    """Loops are widened at once: two turns settle nearly all of them, and loops nest."""
+
+    def __init__(self, program: Program, shapes: Shapes) -> None:
+        self.known = known_of(program, shapes)
+        self.mutated = mutated_values(program) if program.front_end != "jaxpr" else frozenset()
+        self._guards: list[tuple[Op, Mapping[Value, Bound]]] = []
+        self._table = {name: self._wrap(transfer) for name, transfer in TABLE.items()}
+
+    @property
+    def table(self) -> Mapping[str, Transfer[Range]]:
+        """The transfer functions by op name."""
+        return self._table
+
+    def unknown(self, value: Value) -> Range:
+        """Give what the dtype says; what comes from outside the program is taken for an ordinary number."""
+        dtype = self.known.dtype(value)
+        told = of_dtype(dtype)
+        return told if value in self.known.inputs or told.integer else WILD
+
+    def join(self, first: Range, second: Range) -> Range:
+        """Give the range that covers both."""
+        return facts.join(first, second)
+
+    def widen(self, old: Range, new: Range) -> Range:
+        """Give a range that covers both and whose ends move in few steps."""
+        return facts.widen(old, new)
+
+    def enter(self, op: Op, region: Region, read: Read[Range], turn: int) -> Sequence[Range]:
+        """Give the ranges of a region's parameters."""
+        guarded = self._reader(read)
+        made = regions.enter(op, region, guarded, turn, self.known)
+        if op.name in BRANCHES:
+            while self._guards and self._guards[-1][0] is op:
+                self._guards.pop()
+            self._guards.append((op, regions.branch_bounds(op, region, self._reader(read), self.known)))
+        return [self._typed(value, one) for value, one in zip(region.params, made, strict=True)]
+
+    def leave(self, op: Op, read: Read[Range]) -> Sequence[Range | None]:
+        """Give the ranges of an op's results once its regions are solved."""
+        while self._guards and self._guards[-1][0] is op:
+            self._guards.pop()
+        made = regions.leave(op, self._reader(read), self.known)
+        return self._kept(op, made)
+
+    def finish(self, program: Program, solution: object) -> Ranges:
+        """Give rules the ranges of all values."""
+        found = getattr(solution, "facts", {})
+        return Ranges(found, self.known, self.unknown)
+
+    def _reader(self, read: Read[Range]) -> Read[Range]:
+        """Read values as they are where the program stands: in a branch, its condition holds."""
+        guards = [bounds for _, bounds in self._guards if bounds]
+        if not guards:
+            return read
+
+        def guarded(value: Value) -> Range:
+            found = read(value)
+            for bounds in guards:
+                bound = bounds.get(value)
+                found = found if bound is None else apply(found, bound)
+            return found
+
+        return guarded
+
+    def _wrap(self, transfer: Inner) -> Transfer[Range]:
+        def run(op: Op, read: Read[Range]) -> Sequence[Range | None]:
+            return self._kept(op, transfer(Look(op, self._reader(read), self.known)))
+
+        return run
+
+    def _kept(self, op: Op, made: Sequence[Range | None]) -> Sequence[Range | None]:
+        given = [made[i] if i < len(made) else None for i in range(len(op.results))]
+        return [
+            WILD if value in self.mutated else self._typed(value, WILD if one is None else one)
+            for value, one in zip(op.results, given, strict=True)
+        ]
+
+    def _typed(self, value: Value, one: Range) -> Range:
+        """Narrow a range by what the dtype of the value says anyway."""
+        dtype = self.known.dtype(value)
+        if dtype is None:
+            return one
+        told = of_dtype(dtype)
+        if not told.integer:
+            return one
+        one = one if one.integer and not one.nan and one.finite else facts.as_integer(one)
+        return meet(one, told.low, told.high) if one.low < told.low or one.high > told.high else one

@@ -1,0 +1,223 @@
+"""What the regions of an op take and leave: calls, transformations, loops and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+
+from jaxaudit.analyses.domain import Read
+from jaxaudit.analyses.ranges.dtypes import of_dtype
+from jaxaudit.analyses.ranges.facts import WILD, Range, join, plain, unrelated
+from jaxaudit.analyses.ranges.look import Known, Look
+from jaxaudit.analyses.ranges.refine import Bound, apply, constraints
+from jaxaudit.analyses.shapes.regions import carry_count
+from jaxaudit.ir import Exit, Op, Region, Value
+
+Facts = Sequence[Range]
+Reader = Read[Range]
+
+_PASSING = frozenset({"jit", "py.call", "checkpoint", "custom_jvp", "custom_vjp"})
+"""Ops whose results are those of their region, as they are."""
+_MAPPING = frozenset({"vmap", "pmap", "shard_map", "map"})
+
+
+def enter(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
+    """Give the ranges of a region's parameters."""
+    taken = _ENTER.get(op.name)
+    made = list(taken(op, region, read, turn, known)) if taken is not None else [WILD] * len(region.params)
+    made = made[: len(region.params)]
+    return made + [WILD] * (len(region.params) - len(made))
+
+
+def leave(op: Op, read: Reader, known: Known) -> Facts:
+    """Give the ranges of an op's results."""
+    left = _LEAVE.get(op.name)
+    return left(op, read, known) if left is not None else [_by_dtype(value, known) for value in op.results]
+
+
+def _by_dtype(value: Value, known: Known) -> Range:
+    dtype = known.dtype(value)
+    return of_dtype(dtype) if dtype is not None and ("int" in dtype or dtype == "bool") else WILD
+
+
+def _given(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
+    return [plain(read(value)) for value in op.operands]
+
+
+def _returned(op: Op, read: Reader, known: Known) -> Facts:
+    if op.attrs.get("yields"):
+        return [WILD] * len(op.results)
+    return [unrelated(read(value)) for value in op.regions[-1].results]
+
+
+def _mapped(op: Op, read: Reader, known: Known) -> Facts:
+    return [plain(read(value)) for value in op.regions[-1].results]
+
+
+def _differentiated(op: Op, read: Reader, known: Known) -> Facts:
+    """A trace shows the gradients among the results of its region; source shows the function's own results alone."""
+    inner = op.regions[-1].results
+    if known.types and len(inner) == len(op.results):
+        return [plain(read(value)) for value in inner]
+    own = [plain(read(value)) for value in inner]
+    return [*own, *(WILD for _ in op.results[len(own) :])]
+
+
+def _traced_alone(op: Op, read: Reader, known: Known) -> Facts:
+    """In source the results of these are not those of the region."""
+    inner = op.regions[-1].results
+    if known.types and len(inner) == len(op.results):
+        return [plain(read(value)) for value in inner]
+    return [WILD] * len(op.results)
+
+
+def _scanned(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
+    count = carry_count(op)
+    carry = region.results[:count] if turn else op.operands[:count]
+    return [plain(read(value)) for value in (*carry, *op.operands[count:])]
+
+
+def _after_scan(op: Op, read: Reader, known: Known) -> Facts:
+    count = carry_count(op)
+    region = op.regions[0]
+    carry = [join(plain(read(a)), plain(read(b))) for a, b in zip(op.operands, region.results[:count], strict=False)]
+    return [*carry, *(unrelated(read(value)) for value in region.results[count:])]
+
+
+def _counted(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
+    count = len(region.params) - 1
+    start = op.operands[len(op.operands) - count :] if count else ()
+    lower, upper = (read(value) for value in op.operands[:2]) if len(op.operands) > count + 1 else (WILD, WILD)
+    index = Range(lower.low, max(upper.high - 1, lower.low), integer=True)
+    carry = region.results[:count] if turn else start
+    return [index, *(plain(read(value)) for value in carry)]
+
+
+def _after_fori(op: Op, read: Reader, known: Known) -> Facts:
+    region = op.regions[0]
+    count = len(region.params) - 1
+    start = op.operands[len(op.operands) - count :] if count else ()
+    return [join(plain(read(a)), plain(read(b))) for a, b in zip(start, region.results, strict=False)]
+
+
+def _looped(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
+    """The condition and the body of a `while` take the same carry; in the body the condition holds."""
+    body = op.regions[-1]
+    carry = body.results if turn else op.operands
+    made = [plain(read(value)) for value in carry]
+    test = op.regions[0]
+    if region is not body or len(op.regions) < 2 or not test.results or len(test.params) != len(made):
+        return made
+    return _narrowed(made, test.params, Look(op, read, known), test.results[0], holds=True)
+
+
+def _after_while(op: Op, read: Reader, known: Known) -> Facts:
+    body = op.regions[-1]
+    left = [join(plain(read(a)), plain(read(b))) for a, b in zip(op.operands, body.results, strict=False)]
+    test = op.regions[0]
+    if len(op.regions) < 2 or not test.results or len(test.params) != len(left):
+        return left
+    return _narrowed(left, test.params, Look(op, read, known), test.results[0], holds=False)
+
+
+def _narrowed(made: list[Range], params: Sequence[Value], look: Look, condition: Value, *, holds: bool) -> Facts:
+    known = constraints(look, condition, holds=holds)
+    return [
+        one if (bound := known.get((param, ()))) is None else apply(one, bound)
+        for one, param in zip(made, params, strict=True)
+    ]
+
+
+def _branch(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
+    """Operands of a branch are what the predicate says of them there."""
+    made = [plain(read(value)) for value in op.operands[1:]]
+    if op.name != "cond" or len(op.regions) != 2:
+        return made
+    bounds = _bounds(op, region, read, known)
+    return [
+        one if (bound := bounds.get(value)) is None else apply(one, bound)
+        for one, value in zip(made, op.operands[1:], strict=True)
+    ]
+
+
+def branch_bounds(op: Op, region: Region, read: Reader, known: Known) -> Mapping[Value, Bound]:
+    """Give what a branch knows of values from outside it, by the condition under which it runs."""
+    if op.name not in ("py.branch", "cond") or len(op.regions) != 2 or not op.operands:
+        return {}
+    if op.name == "py.branch" and [one.label for one in op.regions] != ["then", "else"]:
+        return {}
+    return _bounds(op, region, read, known)
+
+
+def _bounds(op: Op, region: Region, read: Reader, known: Known) -> Mapping[Value, Bound]:
+    found = constraints(Look(op, read, known), op.operands[0], holds=region is op.regions[0])
+    return {value: bound for (value, layout), bound in found.items() if not layout}
+
+
+def _joined(op: Op, read: Reader, known: Known) -> Facts:
+    ways = [region.results for region in op.regions if region.exit is Exit.FALL]
+    if not ways:
+        return ()
+    made = [plain(read(value)) for value in ways[0]]
+    for way in ways[1:]:
+        made = [join(fact, plain(read(value))) for fact, value in zip(made, way, strict=False)]
+    return made
+
+
+def _turn(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
+    """A Python loop starts with its operands and goes on with what the last turn left."""
+    carried = region.results if turn else op.operands
+    trips = op.attrs.get("trips")
+    index = Range(0.0, max(trips - 1.0, 0.0) if isinstance(trips, int) else inf, integer=True)
+    return [index, *(plain(read(value)) for value in carried[: len(region.params) - 1])]
+
+
+def _after_turns(op: Op, read: Reader, known: Known) -> Facts:
+    region = op.regions[0]
+    count = len(region.params) - 1
+    left = [plain(read(value)) for value in region.results]
+    made = [join(plain(read(op.operands[i])), one) for i, one in enumerate(left[:count]) if i < len(op.operands)]
+    return [*made, *left[count:]]
+
+
+def _pair(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
+    made = [plain(read(value)) for value in op.operands]
+    if turn:
+        made = [join(one, plain(read(value))) for one, value in zip(made, region.results, strict=False)]
+    return made if len(made) == len(region.params) else [*made, *made]
+
+
+def _after_pairs(op: Op, read: Reader, known: Known) -> Facts:
+    results = op.regions[0].results
+    return [join(plain(read(a)), plain(read(b))) for a, b in zip(op.operands, results, strict=False)]
+
+
+Enter = Callable[[Op, Region, Reader, int, Known], Facts]
+Leave = Callable[[Op, Reader, Known], Facts]
+
+_ENTER: Mapping[str, Enter] = {
+    **dict.fromkeys((*_PASSING, *_MAPPING, "grad", "jvp", "vjp", "abstract"), _given),
+    "scan": _scanned,
+    "fori": _counted,
+    "while": _looped,
+    "cond": _branch,
+    "py.branch": _branch,
+    "associative_scan": _pair,
+    **dict.fromkeys(("py.loop", "py.while"), _turn),
+}
+_LEAVE: Mapping[str, Leave] = {
+    **dict.fromkeys(_PASSING, _returned),
+    **dict.fromkeys(_MAPPING, _mapped),
+    "grad": _differentiated,
+    **dict.fromkeys(("jvp", "vjp"), _traced_alone),
+    "scan": _after_scan,
+    "fori": _after_fori,
+    "while": _after_while,
+    "cond": _joined,
+    "py.branch": _joined,
+    "associative_scan": _after_pairs,
+    **dict.fromkeys(("py.loop", "py.while"), _after_turns),
+}
+
+UNMODELLED = frozenset({"tree.map", "transform", "callback", "abstract"})
+"""Ops with regions whose results are unknown."""

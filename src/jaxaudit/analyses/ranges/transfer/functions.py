@@ -1,0 +1,248 @@
+"""Elementwise functions of one argument: the range of each from the range of its argument."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import inf, pi
+
+from jaxaudit.analyses.ranges import arithmetic
+from jaxaudit.analyses.ranges.arithmetic import monotone, rounded
+from jaxaudit.analyses.ranges.facts import ANY, TRUTH, WILD, Range, Zero
+
+Unary = Callable[[Range], Range]
+
+_UNDERFLOWS = -80.0
+"""Below this the exponential is close to zero in float32, and zero soon after."""
+_OVERFLOWS = 88.0
+_SMALLEST = 1e-37
+
+
+def identity(x: Range) -> Range:
+    """Give a value that is passed on."""
+    return x
+
+
+def exp(x: Range) -> Range:
+    """Give the exponential: never negative, zero where it underflows, infinite where it overflows."""
+    low = math.exp(x.low) if x.low > _UNDERFLOWS else 0.0
+    high = math.exp(x.high) if x.high < _OVERFLOWS else inf
+    zero = Zero(x.sinks, ordinary=True) if x.sinks else None
+    return Range(low, high, False, x.high < _OVERFLOWS, x.nan, x.low > _UNDERFLOWS, zero, peak=x.peak)
+
+
+def log(x: Range) -> Range:
+    """Give the logarithm: NaN below zero, infinite at zero."""
+    low = math.log(x.low) if x.low > 0 else -inf
+    high = math.log(x.high) if 0 < x.high < inf else inf
+    safe = x.low > 0 or (x.low >= 0 and x.nonzero)
+    return Range(low, high, False, safe and x.finite, x.nan or x.low < 0, peak=x.peak)
+
+
+def log1p(x: Range) -> Range:
+    """Give log(1 + x)."""
+    made = log(Range(x.low + 1, x.high + 1, False, x.finite, x.nan))
+    return replace(made, nonzero=not x.has_zero and made.finite and abs(x.low) > _SMALLEST, zero=x.zero)
+
+
+def sqrt(x: Range) -> Range:
+    """Give the square root: NaN below zero."""
+    low, high = (end**0.5 if end > 0 else 0.0 for end in (x.low, x.high))
+    return Range(low, high, False, x.finite, x.nan or x.low < 0, not x.has_zero, x.zero)
+
+
+def rsqrt(x: Range) -> Range:
+    """Give one over the square root: infinite at zero."""
+    made = arithmetic.reciprocal(sqrt(x))
+    return replace(made, finite=x.low > 0 or (x.low >= 0 and x.nonzero), nan=x.nan or x.low < 0)
+
+
+def relu(x: Range) -> Range:
+    """Give the larger of a value and zero."""
+    made = arithmetic.maximum(x, Range(0.0, 0.0, integer=True))
+    zero = Zero("`relu` is 0 for every negative input", ordinary=True) if x.low < 0 else x.zero
+    return replace(made, zero=zero)
+
+
+def softplus(x: Range) -> Range:
+    """Give log(1 + exp(x)): never negative, and zero where it underflows."""
+    return Range(_softplus(x.low), _softplus(x.high), False, x.finite, x.nan, x.low > _UNDERFLOWS)
+
+
+def _softplus(end: float) -> float:
+    if end < _UNDERFLOWS:
+        return 0.0
+    return end if end > _OVERFLOWS else math.log1p(math.exp(end))
+
+
+def _sigmoid(end: float) -> float:
+    return 1.0 / (1.0 + math.exp(-end)) if end > -_OVERFLOWS else 0.0
+
+
+def sigmoid(x: Range) -> Range:
+    """Give the logistic function: between zero and one, ends included, since it rounds to them."""
+    zero = Zero(x.sinks, ordinary=True) if x.sinks else None
+    return Range(_sigmoid(x.low), _sigmoid(x.high), False, True, x.nan, x.low > _UNDERFLOWS, zero)
+
+
+def _bounded(low: float, high: float, *, finite: bool = True) -> Unary:
+    return lambda x: Range(low, high, False, finite, x.nan or not x.finite)
+
+
+def _rising(function: Callable[[float], float], low: float, high: float) -> Unary:
+    run = monotone(function, low, high)
+    return lambda x: replace(run(x), zero=x.zero)
+
+
+def _at_least(low: float) -> Unary:
+    """Make the transfer function of an activation that is at least a number and at most its input or zero."""
+    return lambda x: Range(max(low, min(x.low, 0.0)), max(x.high, 0.0), False, x.finite, x.nan)
+
+
+def _within(low: float, high: float, function: Unary) -> Unary:
+    """Make the transfer function of one that is defined between two ends and NaN outside."""
+
+    def run(x: Range) -> Range:
+        made = function(x)
+        return made if low <= x.low and x.high <= high else replace(made, nan=True)
+
+    return run
+
+
+def sign(x: Range) -> Range:
+    """Give the sign."""
+    low, high = (float((end > 0) - (end < 0)) for end in (x.low, x.high))
+    return Range(low, high, True, True, x.nan, x.nonzero, x.zero)
+
+
+def logical_not(x: Range) -> Range:
+    """Give the opposite of a truth value."""
+    return replace(TRUTH, zero=Zero("the mask is 0 wherever its opposite holds", ordinary=True))
+
+
+def _truth(x: Range) -> Range:
+    return TRUTH
+
+
+def _log_sigmoid(x: Range) -> Range:
+    return Range(-_softplus(-x.low) if x.low > -inf else -inf, -_softplus(-x.high), False, x.finite, x.nan)
+
+
+def _nan_to_num(x: Range) -> Range:
+    return Range(min(x.low, 0.0), max(x.high, 0.0), x.integer) if x.nan else Range(x.low, x.high, x.integer)
+
+
+def _angle(factor: float) -> Unary:
+    return lambda x: arithmetic.multiply(x, Range(factor, factor, nonzero=True))
+
+
+def _any(x: Range) -> Range:
+    return Range(finite=x.finite, nan=x.nan)
+
+
+def _wild(x: Range) -> Range:
+    return WILD
+
+
+def _count(x: Range) -> Range:
+    return Range(0.0, inf, integer=True)
+
+
+def _log_of(factor: float) -> Unary:
+    def run(x: Range) -> Range:
+        made = log(x)
+        return replace(made, low=made.low / factor, high=made.high / factor)
+
+    return run
+
+
+def _exp2(x: Range) -> Range:
+    made = exp(arithmetic.multiply(x, Range(math.log(2), math.log(2))))
+    return replace(made, nan=x.nan, zero=None)
+
+
+def _each(names: str, function: Unary) -> dict[str, Unary]:
+    return dict.fromkeys(names.split(), function)
+
+
+_tanh = _rising(math.tanh, -1.0, 1.0)
+_arctan = _rising(math.atan, -pi / 2, pi / 2)
+
+UNARY: Mapping[str, Unary] = {
+    **_each("positive identity real conj conjugate reduce_precision", identity),
+    **_each("abs absolute fabs", arithmetic.absolute),
+    **_each("negative neg", arithmetic.negative),
+    "square": arithmetic.square,
+    "reciprocal": lambda x: arithmetic.divide(Range(1.0, 1.0), x),
+    "exp": exp,
+    "exp2": _exp2,
+    "expm1": lambda x: replace(arithmetic.subtract(exp(x), Range(1.0, 1.0)), zero=x.zero, sinks=""),
+    "log": log,
+    "log2": _log_of(math.log(2)),
+    "log10": _log_of(math.log(10)),
+    "log1p": log1p,
+    "sqrt": sqrt,
+    "rsqrt": rsqrt,
+    "cbrt": lambda x: Range(0.0 if x.low >= 0 else -inf, 0.0 if x.high <= 0 else inf, False, x.finite, x.nan),
+    "relu": relu,
+    "relu6": lambda x: replace(arithmetic.minimum(relu(x), Range(6.0, 6.0)), zero=relu(x).zero),
+    "softplus": softplus,
+    "squareplus": lambda x: Range(max(x.low, 0.0), inf, False, x.finite, x.nan),
+    "sparse_plus": relu,
+    **_each("sigmoid logistic expit", sigmoid),
+    **_each("hard_sigmoid sparse_sigmoid ndtr", _bounded(0.0, 1.0)),
+    "tanh": _tanh,
+    "hard_tanh": _rising(lambda end: max(-1.0, min(1.0, end)), -1.0, 1.0),
+    "soft_sign": _bounded(-1.0, 1.0),
+    "erf": _rising(math.erf, -1.0, 1.0),
+    "erfc": _bounded(0.0, 2.0),
+    "erfcx": lambda x: Range(0.0, inf, False, False, x.nan),
+    **_each("arctan atan", _arctan),
+    **_each("arccos acos", _within(-1.0, 1.0, _bounded(0.0, pi))),
+    **_each("arcsin asin", _within(-1.0, 1.0, _bounded(-pi / 2, pi / 2))),
+    **_each("arctanh atanh", _within(-1.0, 1.0, lambda x: Range(finite=False, nan=x.nan))),
+    **_each("arccosh acosh", _within(1.0, inf, lambda x: Range(0.0, inf, False, x.finite, x.nan))),
+    **_each("arcsinh asinh", lambda x: Range(finite=x.finite, nan=x.nan, zero=x.zero)),
+    **_each("sin cos", _bounded(-1.0, 1.0)),
+    "sinc": _bounded(-0.22, 1.0),
+    "cosh": lambda x: Range(1.0, inf, False, False, x.nan),
+    **_each("sinh tan", lambda x: Range(finite=False, nan=x.nan or not x.finite)),
+    "sign": sign,
+    "floor": rounded(math.floor, math.floor),
+    **_each("fix trunc", rounded(math.trunc, math.trunc)),
+    "ceil": rounded(math.ceil, math.ceil),
+    **_each("round rint around", rounded(math.floor, math.ceil)),
+    "logical_not": logical_not,
+    **_each("isnan isinf isfinite is_finite isneginf isposinf signbit isreal iscomplex all any isin in1d", _truth),
+    **_each("bitwise_count clz population_count", _count),
+    **_each("silu swish hard_silu hard_swish", _at_least(-0.376)),
+    "gelu": _at_least(-0.171),
+    "mish": _at_least(-0.31),
+    "elu": _any,
+    "celu": _any,
+    "selu": lambda x: Range(-1.759, inf, False, x.finite, x.nan),
+    "leaky_relu": _any,
+    "log_sigmoid": _log_sigmoid,
+    "log1mexp": lambda x: Range(-inf, 0.0, False, False, True),
+    "log_ndtr": lambda x: Range(-inf, 0.0, False, x.finite, x.nan),
+    "nan_to_num": _nan_to_num,
+    **_each("deg2rad radians", _angle(pi / 180)),
+    **_each("rad2deg degrees", _angle(180 / pi)),
+    "one_minus_square": lambda x: arithmetic.subtract(Range(1.0, 1.0), arithmetic.square(x)),
+    **_each("invert bitwise_not bitwise_invert", lambda x: Range(integer=True)),
+    "entr": lambda x: Range(-inf, 0.37, False, False, x.nan),
+    **_each("bessel_i0e i0e", _bounded(0.0, 1.0)),
+    **_each("bessel_i1e i1e", _bounded(-0.5, 0.5)),
+    "i0": lambda x: Range(1.0, inf, False, False, x.nan),
+    "imag": lambda x: ANY,
+}
+"""Every elementwise function of one argument whose range is known."""
+
+UNMODELLED = frozenset(
+    """
+    angle bernoulli bessel_jn dawsn digamma erf_inv erfinv exp1 expi factorial fresnel frexp gamma gammaln gammasgn i1
+    lgamma loggamma logit modf ndtri polynomial sici spacing spence wofz
+    """.split()
+)
+"""Functions of one argument nothing is said of: their results may be anything."""

@@ -1,0 +1,324 @@
+"""Elementwise ops: functions of one argument by their table, those of two here, with what makes operands related."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import inf, log, pi
+
+from jaxaudit.analyses.ranges import arithmetic
+from jaxaudit.analyses.ranges.dtypes import SMALL, of_dtype, wrapped
+from jaxaudit.analyses.ranges.facts import ANY, EVERYWHERE, TRUTH, WILD, Range, Relation, Zero, exactly
+from jaxaudit.analyses.ranges.look import Look, Transfer, single
+from jaxaudit.analyses.ranges.transfer import functions
+from jaxaudit.analyses.ranges.transfer.functions import UNARY
+from jaxaudit.ir import Argument, Value
+
+Binary = Callable[[Range, Range], Range]
+
+_KEEPS_RELATION = frozenset("positive identity reduce_precision".split())
+_SOME_FALSE = Zero("the comparison is False for some elements", ordinary=True)
+
+
+def _always(holds: bool) -> Range:
+    return Range(float(holds), float(holds), integer=True, nonzero=holds)
+
+
+def _below(x: Range, y: Range) -> Range:
+    return _decided(x.high < y.low, x.low >= y.high, x, y)
+
+
+def _not_above(x: Range, y: Range) -> Range:
+    return _decided(x.high <= y.low, x.low > y.high, x, y)
+
+
+def _decided(holds: bool, fails: bool, x: Range, y: Range) -> Range:
+    if (holds or fails) and not x.nan and not y.nan:
+        return _always(holds)
+    return replace(TRUTH, zero=_SOME_FALSE)
+
+
+def _compared(x: Range, y: Range) -> Range:
+    return replace(TRUTH, zero=_SOME_FALSE)
+
+
+def _both(x: Range, y: Range) -> Range:
+    return replace(TRUTH, zero=x.zero or y.zero)
+
+
+def _bits(x: Range, y: Range) -> Range:
+    """Combine bits: of numbers that are not negative the result is none, and no longer than the longer one."""
+    if x.low < 0 or y.low < 0:
+        return Range(integer=True)
+    top = max(x.high, y.high)
+    return Range(0.0, inf if top == inf else 2.0 ** int(top).bit_length() - 1, integer=True)
+
+
+def _masked_bits(x: Range, y: Range) -> Range:
+    tops = [one.high for one in (x, y) if one.low >= 0]
+    return Range(0.0, min(tops), integer=True) if tops else Range(integer=True)
+
+
+def _shifted_right(x: Range, y: Range) -> Range:
+    return Range(min(0.0, x.low), max(0.0, x.high), integer=True)
+
+
+def _hypot(x: Range, y: Range) -> Range:
+    return functions.sqrt(arithmetic.add(arithmetic.square(x), arithmetic.square(y)))
+
+
+def _logaddexp(x: Range, y: Range) -> Range:
+    return Range(max(x.low, y.low), max(x.high, y.high) + log(2), False, x.finite and y.finite, x.nan or y.nan)
+
+
+def _copysign(x: Range, y: Range) -> Range:
+    reach = max(abs(x.low), abs(x.high))
+    return Range(-reach, reach, x.integer, x.finite, x.nan or y.nan)
+
+
+def _next(x: Range, y: Range) -> Range:
+    return Range(x.low, x.high, False, x.finite, x.nan or y.nan) if x.low == -inf else ANY
+
+
+def _xlogy(x: Range, y: Range) -> Range:
+    made = arithmetic.multiply(x, functions.log(y))
+    return replace(made, nan=x.nan or y.nan or y.low < 0)
+
+
+def _each(names: str, function: Binary) -> dict[str, Binary]:
+    return dict.fromkeys(names.split(), function)
+
+
+BINARY: Mapping[str, Binary] = {
+    "add": arithmetic.add,
+    **_each("subtract sub", arithmetic.subtract),
+    **_each("multiply mul", arithmetic.multiply),
+    **_each("divide true_divide div", arithmetic.divide),
+    "floor_divide": arithmetic.floor_divide,
+    **_each("power pow float_power integer_pow", arithmetic.power),
+    **_each("remainder mod", arithmetic.remainder),
+    **_each("rem fmod", arithmetic.truncated_remainder),
+    **_each("maximum max fmax", arithmetic.maximum),
+    **_each("minimum min fmin", arithmetic.minimum),
+    **_each("less lt", _below),
+    **_each("less_equal le", _not_above),
+    **_each("greater gt", lambda x, y: _below(y, x)),
+    **_each("greater_equal ge", lambda x, y: _not_above(y, x)),
+    **_each("equal not_equal eq ne isclose", _compared),
+    **_each("logical_and logical_or logical_xor combine_masks", _both),
+    "bitwise_and": _masked_bits,
+    **_each("bitwise_or bitwise_xor", _bits),
+    **_each("right_shift bitwise_right_shift shift_right_logical shift_right_arithmetic", _shifted_right),
+    "arctan2": lambda x, y: Range(-pi, pi, False, True, x.nan or y.nan),
+    "atan2": lambda x, y: Range(-pi, pi, False, True, x.nan or y.nan),
+    "hypot": _hypot,
+    "logaddexp": _logaddexp,
+    "copysign": _copysign,
+    "nextafter": _next,
+    "heaviside": lambda x, y: Range(min(0.0, y.low), max(1.0, y.high), False, y.finite, x.nan or y.nan),
+    "xlogy": _xlogy,
+    "xlog1py": lambda x, y: _xlogy(x, arithmetic.add(y, exactly(1.0))),
+}
+"""Every elementwise function of two arguments whose range is known."""
+
+UNMODELLED = (
+    frozenset(
+        """
+        beta betainc betaln bitwise_left_shift boxcox boxcox1p comb complex digitize divmod expn gammainc gammaincc gcd
+        hyp1f1 hyp2f1 igamma igamma_grad_a igammac interp kl_div lcm ldexp left_shift logaddexp2 mulhi multigammaln
+        owens_t poch polygamma polyval random_gamma_grad rel_entr shift_left sph_harm_y zeta
+        cdf entropy isf logcdf logpdf logpmf logsf pdf pmf ppf sf
+        """.split()
+    )
+    | functions.UNMODELLED
+)
+"""Elementwise functions nothing is said of."""
+
+
+def map_again(look: Look) -> Range | None:
+    """Give the range of an elementwise op, fitted into its dtype; None where it is not modelled."""
+    name = look.function
+    # The primitive of a trace has the sign of the dividend; what makes `jnp.mod` of it are ops of their own.
+    name = "rem" if name == "remainder" and look.known.types else name
+    made = None if look.has("*", "**") else map_range(look, name)
+    return None if made is None else _fitted(look, name, made)
+
+
+def _map(look: Look) -> Range:
+    made = map_again(look)
+    return by_dtype(look) if made is None else made
+
+
+def map_range(look: Look, name: str) -> Range | None:
+    """Give the range of an elementwise function; None where it is not modelled."""
+    given = look.given()
+    if name in UNARY and (name not in BINARY or len(given) < 2):
+        return _unary(look, name)
+    if name not in BINARY or len(given) < 2:
+        return None
+    x, y = given[0], given[1]
+    first, second = look.of(x), look.of(y)
+    special = _RELATED.get(name)
+    made = special(look, x, y) if special is not None else None
+    return made if made is not None else BINARY[name](first, second)
+
+
+def _unary(look: Look, name: str) -> Range:
+    x = look.first()
+    made = UNARY[name](x)
+    if name in ("sqrt", "rsqrt") and x.relation is not None and x.relation.kind == "sum":
+        squared = _squared(look, x.relation.other)
+        if squared is not None and name == "sqrt":
+            return replace(made, relation=replace(x.relation, kind="length", other=squared), zero=_no_length())
+    if name in _KEEPS_RELATION:
+        return made
+    return replace(made, relation=None) if made.relation is not None else made
+
+
+def _no_length() -> Zero:
+    return Zero("the length of a zero vector is 0", ordinary=False)
+
+
+def _squared(look: Look, value: Value) -> Value | None:
+    """Give the value whose square another one is."""
+    maker = look.maker(value)
+    if maker is None:
+        return None
+    given = list(maker.arguments.values()) or list(maker.operands)
+    name = maker.text("function").rpartition(".")[2]
+    twice = name in ("multiply", "mul") and len(given) > 1 and given[0] is given[1]
+    second_power = name in ("power", "pow", "integer_pow") and len(given) > 1 and given[1] in (2, 2.0)
+    if (name == "square" or twice or second_power) and isinstance(given[0], Value):
+        return given[0]
+    return None
+
+
+def _relation(look: Look, argument: Argument, other: Argument, *kinds: str) -> Relation | None:
+    """Give how an argument is related to another one, when both meet element by element."""
+    relation = look.of(argument).relation
+    if relation is None or not relation.aligned or relation.kind not in kinds or not isinstance(other, Value):
+        return None
+    return relation if relation.other is other else None
+
+
+def _subtracted(look: Look, x: Argument, y: Argument) -> Range | None:
+    plain = arithmetic.subtract(look.of(x), look.of(y))
+    if isinstance(x, Value) and x is y:
+        return replace(exactly(0.0), nan=plain.nan, integer=plain.integer)
+    highest = _relation(look, y, x, "max", "above")
+    if highest is not None:
+        zero = Zero("the largest element minus the maximum is 0", ordinary=True) if highest.kind == "max" else None
+        peak = highest.axes or EVERYWHERE if highest.kind == "max" else None
+        return replace(plain, high=0.0, zero=zero, peak=peak)
+    if _relation(look, y, x, "min") is not None:
+        return replace(plain, low=0.0)
+    return None
+
+
+def _multiplied(look: Look, x: Argument, y: Argument) -> Range | None:
+    return arithmetic.square(look.of(x)) if isinstance(x, Value) and x is y else None
+
+
+def _divided(look: Look, x: Argument, y: Argument) -> Range | None:
+    first, second = look.of(x), look.of(y)
+    plain = arithmetic.divide(first, second)
+    if _relation(look, y, x, "length") is not None:
+        return replace(plain, low=-1.0, high=1.0, unit=True, finite=not second.has_zero)
+    part = _relation(look, y, x, "sum", "above", "max")
+    if part is None or first.low < 0:
+        return None
+    # What is finite divided by what is at least as large is at most one; nothing divided by nothing is NaN.
+    axis = next(iter(part.axes)) if part.kind == "sum" and part.axes is not None and len(part.axes) == 1 else None
+    return replace(plain, low=max(plain.low, 0.0), high=1.0, finite=True, sums_to_one=axis, zero=first.zero)
+
+
+def _added(look: Look, x: Argument, y: Argument) -> Range | None:
+    """Something at least as large stays so when a number that is not negative is added."""
+    first, second = look.of(x), look.of(y)
+    for one, more in ((first, second), (second, first)):
+        relation = one.relation
+        if relation is not None and more.low >= 0 and relation.kind in ("max", "sum", "above", "length"):
+            kind = "length" if relation.kind == "length" else "above"
+            safe = relation.kind != "sum" or one.low >= 0
+            made = arithmetic.add(first, second)
+            return replace(made, relation=replace(relation, kind=kind)) if safe else made
+    return None
+
+
+def _larger(look: Look, x: Argument, y: Argument) -> Range | None:
+    first, second = look.of(x), look.of(y)
+    for one, more in ((first, second), (second, first)):
+        relation = one.relation
+        if relation is not None and relation.kind in ("max", "sum", "above", "length"):
+            same = more.high == -inf or relation.kind == "length"
+            safe = relation.kind != "sum" or one.low >= 0
+            made = arithmetic.maximum(first, second)
+            kind = relation.kind if same else "above"
+            return replace(made, relation=replace(relation, kind=kind)) if safe else made
+    return None
+
+
+def _same_index(look: Look, x: Argument, y: Argument) -> Range | None:
+    """Comparing an index with all positions along an axis gives a one-hot vector."""
+    for index, positions in ((x, y), (y, x)):
+        axis = _counted_axis(look, positions)
+        sizes = look.sizes(index)
+        if axis is None or sizes is None or not (len(sizes) < -axis or sizes[axis] == 1):
+            continue
+        size = (look.sizes(positions) or (None,) * -axis)[axis]
+        inside = size is not None and look.of(index).integer and 0 <= look.of(index).low <= look.of(index).high < size
+        return replace(TRUTH, zero=_NOT_THIS, one_hot=axis, sums_to_one=axis if inside else None)
+    return None
+
+
+_NOT_THIS = Zero("a one-hot vector is 0 but for one element", ordinary=True)
+
+
+def _counted_axis(look: Look, positions: Argument) -> int | None:
+    """Give the axis along which an array counts 0, 1, 2, ...; None where it does not."""
+    maker = look.maker(positions)
+    sizes = look.sizes(positions)
+    if maker is None or not sizes or maker.text("function").rpartition(".")[2] not in ("arange", "iota"):
+        return None
+    dimension = maker.arguments.get("dimension", 0)
+    return dimension - len(sizes) if isinstance(dimension, int) and look.of(positions).low == 0 else None
+
+
+_RELATED: Mapping[str, Callable[[Look, Argument, Argument], Range | None]] = {
+    **dict.fromkeys(("subtract", "sub"), _subtracted),
+    **dict.fromkeys(("multiply", "mul"), _multiplied),
+    **dict.fromkeys(("divide", "true_divide", "div"), _divided),
+    "add": _added,
+    **dict.fromkeys(("maximum", "max"), _larger),
+    **dict.fromkeys(("equal", "eq"), _same_index),
+}
+
+_GROWS = frozenset("multiply mul power pow integer_pow square left_shift".split())
+
+
+def _fitted(look: Look, name: str, made: Range) -> Range:
+    """Put a result into its dtype: small integers wrap around, wide ones only where a bound shows it."""
+    dtype = look.out_dtype
+    if dtype is None:
+        return made
+    if dtype in SMALL or dtype.startswith(("int", "uint")):
+        made = _truncated(made) if name in ("divide", "div") else made
+        if name in _GROWS and not made.is_bounded and not look.op.attrs.get("operator"):
+            return of_dtype(dtype)
+        return wrapped(made, dtype)
+    return made
+
+
+def _truncated(made: Range) -> Range:
+    low = made.low if abs(made.low) == inf else float(int(made.low))
+    high = made.high if abs(made.high) == inf else float(int(made.high))
+    return replace(made, low=low, high=high, integer=True, nonzero=False)
+
+
+def by_dtype(look: Look) -> Range:
+    """Give what the dtype of a result says; nothing else is known of it."""
+    dtype = look.out_dtype
+    return WILD if dtype is None or not (dtype == "bool" or "int" in dtype) else of_dtype(dtype)
+
+
+TABLE: Mapping[str, Transfer] = {"array.map": single(_map)}

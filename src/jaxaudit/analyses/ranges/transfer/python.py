@@ -1,0 +1,157 @@
+"""Python's own acts, NumPy functions, and collectives between devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf
+
+from jaxaudit.analyses.ranges import arithmetic
+from jaxaudit.analyses.ranges.facts import TRUTH, WILD, Range, Zero, exactly, join, plain
+from jaxaudit.analyses.ranges.look import Look, Transfer, single
+from jaxaudit.analyses.ranges.transfer import create, layout, reduce
+from jaxaudit.analyses.ranges.transfer.maps import by_dtype, map_range
+from jaxaudit.ir import Argument, Value
+
+_SIZES = frozenset("shape size ndim len itemsize nbytes axis_size".split())
+
+
+def _unknown(look: Look) -> Sequence[Range]:
+    return [WILD] * len(look.op.results)
+
+
+def _constant(look: Look) -> Range:
+    value = look.op.attrs.get("value")
+    return look.of(value) if isinstance(value, bool | int | float) else WILD
+
+
+def _read(look: Look) -> Range:
+    value = look.op.attrs.get("value")
+    return look.of(value) if isinstance(value, bool | int | float | Value) else WILD
+
+
+def _joined(look: Look) -> Range:
+    return plain(layout.join_all([look.read(value) for value in look.op.operands])) if look.op.operands else WILD
+
+
+def _operator(look: Look) -> Range:
+    name = look.op.text("operator")
+    if name in ("and", "or"):
+        return _joined(look) if len(look.op.operands) > 1 else WILD
+    return replace(TRUTH, zero=Zero("the condition may fail", ordinary=False))
+
+
+def _element(look: Look) -> Range:
+    iterable = look.raw("iterable")
+    if isinstance(iterable, Mapping):
+        return turns(iterable, look)
+    return plain(look.of(iterable)) if iterable is not None and not isinstance(iterable, str | bytes) else WILD
+
+
+def turns(iterable: Mapping[str, Argument], look: Look) -> Range:
+    """Give the elements of a `range`."""
+    step = iterable.get("step", 1)
+    first, last = look.of(iterable.get("start")), look.of(iterable.get("stop"))
+    if isinstance(step, int) and step > 0:
+        return Range(first.low, max(last.high - 1, first.low), integer=True)
+    if isinstance(step, int) and step < 0:
+        return Range(min(last.low + 1, first.high), first.high, integer=True)
+    return Range(integer=True)
+
+
+def _to_python(look: Look) -> Range:
+    x = plain(look.first())
+    if look.function == "int":
+        return create.put_into(replace(x, nan=False), "int64")
+    return create.put_into(x, "bool") if look.function == "bool" else x
+
+
+def _shape(look: Look) -> Range:
+    number = look.known.number(look.op.results[0]) if look.op.results else None
+    if number is not None:
+        return exactly(float(number))
+    return Range(0.0, inf, integer=True) if look.function in _SIZES else WILD
+
+
+def _library(look: Look) -> Sequence[Range]:
+    """Calls of `math` and of Python's own functions; constants among their arguments may be missing."""
+    function = look.op.text("function")
+    module, _, name = function.rpartition(".")
+    ranges = [look.of(one) for one in look.given()]
+    if module == "builtins" and ranges and not look.op.arguments:
+        return [_builtin(name, ranges)] * len(look.op.results)
+    if module in ("math", "numpy") and look.op.arguments:
+        made = map_range(look, name)
+        return [WILD if made is None else made] * len(look.op.results)
+    return _unknown(look)
+
+
+def _builtin(name: str, ranges: Sequence[Range]) -> Range:
+    if name == "max":
+        return Range(max(one.low for one in ranges), inf, finite=False, nan=True)
+    if name == "min":
+        return Range(-inf, min(one.high for one in ranges), finite=False, nan=True)
+    if name == "abs" and len(ranges) == 1:
+        return arithmetic.absolute(ranges[0])
+    return Range(0.0, inf, integer=True) if name == "len" else WILD
+
+
+def _numpy(look: Look) -> Sequence[Range]:
+    """NumPy functions do what their kin in `jax.numpy` do."""
+    name, count = look.function, len(look.op.results)
+    if look.has("*", "**") or count != 1:
+        return _unknown(look)
+    if name in create.CREATE:
+        return [create.CREATE[name](look)]
+    if name in reduce.REDUCE:
+        return [reduce.REDUCE[name](look)]
+    made = map_range(look, name)
+    return [by_dtype(look) if made is None else made]
+
+
+def _collective(look: Look) -> Sequence[Range]:
+    name, x = look.function, plain(look.first())
+    if name.startswith(("psum", "unreduced_psum", "reduce_scatter", "unreduced_reduce_scatter")):
+        return [_summed(look, one) for one in _arrays(look)]
+    if name in ("axis_index", "axis_size", "process_index"):
+        return [Range(0.0, inf, integer=True)]
+    if name.startswith(("ppermute", "pshuffle", "precv")):
+        return [join(one, exactly(0.0)) for one in _arrays(look)]
+    return [x] * len(look.op.results) if len(look.op.results) == 1 else _arrays(look)
+
+
+def _arrays(look: Look) -> list[Range]:
+    given = look.raw("x", "operand", "in_tree")
+    count = len(look.op.results)
+    if isinstance(given, tuple) and len(given) == count:
+        return [plain(look.of(one)) for one in given]
+    return [plain(look.of(given))] * count
+
+
+def _summed(look: Look, x: Range) -> Range:
+    return arithmetic.scaled(x, Range(1.0, inf, integer=True))
+
+
+TABLE: Mapping[str, Transfer] = {
+    "py.const": single(_constant),
+    "py.global": single(_read),
+    "py.join": single(_joined),
+    "py.operator": single(_operator),
+    "py.element": single(_element),
+    "py.to_python": single(_to_python),
+    "py.call_library": _library,
+    "array.shape": single(_shape),
+    "array.numpy": _numpy,
+    "collective": _collective,
+    **dict.fromkeys(
+        "py.unknown py.attr py.container py.random py.clock py.call_unknown py.format tree.other".split(), _unknown
+    ),
+}
+
+NO_RESULTS = frozenset(
+    """
+    py.store_attr py.set_item py.append py.read py.rebind py.store_global py.store_nonlocal py.test py.print py.return
+    py.raise py.drop py.unread py.replace py.sizes py.passed tree.static tree.class
+    """.split()
+)
+"""Ops that make no values, or none with a range."""

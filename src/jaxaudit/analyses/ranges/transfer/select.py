@@ -1,0 +1,93 @@
+"""Choices between arrays: each arm is looked at again for the elements that the condition lets through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from jaxaudit.analyses.ranges import arithmetic
+from jaxaudit.analyses.ranges.facts import WILD, Range, Zero, exactly, join, unrelated
+from jaxaudit.analyses.ranges.look import Look, Transfer, single
+from jaxaudit.analyses.ranges.refine import Constraints, constraints, refined
+from jaxaudit.analyses.ranges.transfer import create, maps
+from jaxaudit.ir import Argument
+
+_DEEP = -1e4
+"""A number so far below that its exponential is zero next to ordinary ones."""
+
+_MASKED = Zero("elements that the condition leaves out are 0", ordinary=True)
+_TRIANGLE = Zero("the other triangle is 0", ordinary=True)
+
+
+def _select(look: Look) -> Range:
+    name = look.function
+    if name in ("clip", "clamp"):
+        return _clipped(look)
+    if name in ("tril", "triu"):
+        return replace(join(unrelated(look.first()), exactly(0.0)), zero=_TRIANGLE)
+    if name == "select" and look.has("condlist"):
+        return _listed(look)
+    if name in ("where", "select", "select_n") and look.has("x", "on_true"):
+        condition = look.raw("condition", "pred")
+        return _chosen(look, condition, look.raw("x", "on_true"), look.raw("y", "on_false"))
+    cases = look.raw("cases")
+    if isinstance(cases, tuple) and cases:
+        return unrelated(look.of(cases))
+    return maps.by_dtype(look)
+
+
+def _chosen(look: Look, condition: Argument, x: Argument, y: Argument) -> Range:
+    asked = look.of(condition)
+    if asked.constant is not None:
+        return look.of(x) if asked.constant else look.of(y)
+    first = _arm(look, x, constraints(look, condition, holds=True))
+    second = _arm(look, y, constraints(look, condition, holds=False))
+    return _marked(join(unrelated(first), unrelated(second)), first, second)
+
+
+def _arm(look: Look, arm: Argument, known: Constraints) -> Range:
+    return look.of(arm) if not known else refined(look, arm, known, _again)
+
+
+def _again(look: Look) -> Range | None:
+    if look.op.name == "array.map":
+        return maps.map_again(look)
+    if look.op.name == "array.convert":
+        return create.convert(look)
+    return _select(look) if look.op.name == "array.select" and look.function in ("clip", "clamp") else None
+
+
+def _marked(made: Range, first: Range, second: Range) -> Range:
+    """Say what a constant arm brings in for sure: zero, or something far below."""
+    for arm in (first, second):
+        if arm.constant == 0:
+            made = replace(made, zero=_MASKED)
+        if arm.high <= _DEEP:
+            made = replace(made, sinks="elements that the condition leaves out are far below the others")
+    return made
+
+
+def _clipped(look: Look) -> Range:
+    x = look.range("x", "arr", "a")
+    low, high = look.raw("min", "a_min", "lower"), look.raw("max", "a_max", "upper")
+    made = x if low is None else arithmetic.maximum(x, look.of(low))
+    made = made if high is None else arithmetic.minimum(made, look.of(high))
+    if low is not None and look.of(low).constant == 0 and x.low < 0:
+        made = replace(made, zero=Zero("`clip` at 0 gives 0 for every negative input", ordinary=True))
+    return replace(made, relation=None, peak=None)
+
+
+def _listed(look: Look) -> Range:
+    choices, default = look.raw("choicelist"), look.raw("default")
+    if not isinstance(choices, tuple):
+        return WILD
+    return unrelated(join(look.of(choices), exactly(0.0) if default is None else look.of(default)))
+
+
+def _single(look: Look) -> Sequence[Range | None]:
+    if look.function == "where" and not look.has("x", "y"):
+        return [Range(0.0, integer=True)] * len(look.op.results)
+    return single(_select)(look)
+
+
+TABLE: Mapping[str, Transfer] = {"array.select": _single}
