@@ -18,6 +18,7 @@ from pathspec import GitIgnoreSpec
 
 from jaxaudit.analyses.axes import Axes
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.solve import solve
 from jaxaudit.config import Config, UsageError, nearest
@@ -92,10 +93,11 @@ def audit(
     faults: list[str] = []
 
     reading = _guard(partial(read_source, files, load), _NOTHING_READ, "reading the source", faults)
-    facts = _facts(reading.program, wanted, faults, further={"axes", "shapes"} if seen or sections else ())
+    facts = _facts(reading.program, wanted, faults, further=_shown(seen, sections=sections))
     obligations = list(_obligations(reading.program, facts, wanted, faults))
+    solved = facts
     if seen is not None:
-        solved = _facts(seen.program, wanted, faults)
+        solved = _facts(seen.program, wanted, faults, further={"ranges"} if sections else ())
         obligations += map(_accepted, _obligations(seen.program, solved, wanted, faults))
         told = _guard(
             lambda: list(seen.conclude([one.path for one in results], sources)), [], "the observation", faults
@@ -111,6 +113,7 @@ def audit(
         sources,
         seen.notes if seen else None,
         _inferred(facts) if seen or sections else None,
+        _ranges(solved),
     )
     report = apply_suppressions(report, files, known_families(), runs, sources)
     return Outcome(report, reading.program, sources, tuple(faults))
@@ -141,6 +144,16 @@ def _inferred(facts: Facts | None) -> Inferred | None:
     solved = facts.solved if facts is not None else {}
     shapes, axes = solved.get("shapes"), solved.get("axes")
     return Inferred(shapes, axes) if isinstance(shapes, Shapes) and isinstance(axes, Axes) else None
+
+
+def _shown(seen: Seen | None, *, sections: bool) -> set[str]:
+    """Name the domains that the sections show of source; what was traced is shown instead of it."""
+    return {"axes", "shapes"} | (set() if seen else {"ranges"}) if seen or sections else set()
+
+
+def _ranges(facts: Facts | None) -> Ranges | None:
+    found = facts.solved.get("ranges") if facts is not None else None
+    return found if isinstance(found, Ranges) else None
 
 
 def _obligations(

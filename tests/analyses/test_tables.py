@@ -1,7 +1,7 @@
 """Every table of the analyses and rules names ops of the vocabulary, and leaves none out that it must know."""
 
 from jaxaudit.analyses.keys.domain import KeysDomain
-from jaxaudit.analyses.solve import DERIVED, DOMAINS
+from jaxaudit.analyses.solve import BUILT_ON, DERIVED, DOMAINS
 from jaxaudit.ir import Program
 from jaxaudit.ir.ops import LOOPS, MAPPED, VOCABULARY
 from jaxaudit.rules.random import python_random_in_traced_code, same_key_across_vmap, same_key_in_loop
@@ -26,4 +26,4 @@ def test_rules_have_words_for_every_loop_and_map():
 
 
 def test_rules_need_domains_that_exist():
-    assert {need for rule in all_rules() for need in rule.needs} <= set(DOMAINS) | set(DERIVED)
+    assert {need for rule in all_rules() for need in rule.needs} <= set(DOMAINS) | set(DERIVED) | set(BUILT_ON)

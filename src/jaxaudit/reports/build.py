@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.frontends.base import Problem, Reading
 from jaxaudit.ir import Op
 from jaxaudit.reports.axes import ThreadAxes, axes_section, thread_axes
@@ -56,6 +57,7 @@ def build_report(
     sources: Sources,
     notes: Notes | None = None,
     inferred: Inferred | None = None,
+    ranges: Ranges | None = None,
 ) -> Report:
     """Build the report on the audited paths; what source shows names axes and fills its sections."""
     paths = frozenset(audited)
@@ -68,7 +70,7 @@ def build_report(
     findings = list(with_ids(sorted(findings, key=order), sources))
     rows = stack(reading.program, notes, paths)
     threads = thread_axes(notes.program, (reading.program, inferred.shapes) if inferred else None) if notes else None
-    view = _view(reading, notes, threads, inferred, paths)
+    view = _view(reading, notes, threads, inferred, ranges, paths)
     flow = data_flow(view) if view else None
     return Report(
         schema_version=SCHEMA_VERSION,
@@ -96,12 +98,17 @@ def build_report(
 
 
 def _view(
-    reading: Reading, notes: Notes | None, threads: ThreadAxes | None, inferred: Inferred | None, paths: frozenset[str]
+    reading: Reading,
+    notes: Notes | None,
+    threads: ThreadAxes | None,
+    inferred: Inferred | None,
+    ranges: Ranges | None,
+    paths: frozenset[str],
 ) -> View | None:
     """See what was traced where something was, else what source tells."""
     if notes is not None and threads is not None:
-        return traced_view(notes.program, threads.ids)
-    return source_view(reading.program, inferred, paths) if inferred is not None else None
+        return traced_view(notes.program, threads.ids, ranges)
+    return source_view(reading.program, inferred, paths, ranges) if inferred is not None else None
 
 
 def _axes(

@@ -62,6 +62,7 @@ class _Root:
     def __init__(self, root: Root, view: View, of_op: dict[Op, int]) -> None:
         self.root = root
         self.axes = view.axes
+        self.ranges = view.ranges
         self.of_op = of_op
         self.types = view.types
         self.uses = _uses(root)
@@ -154,6 +155,7 @@ class _Root:
                 value.id,
                 self.axes(value),
                 group is not None and self.is_residual(value, group),
+                self.ranges(value),
             )
             for value in values
         )

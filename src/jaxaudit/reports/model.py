@@ -101,6 +101,8 @@ class FlowValue:
     """The id of each axis of its type, in order; empty for axes of size one."""
     residual: bool = False
     """True when it is kept for the backward pass alone."""
+    range: str = ""
+    """Between which numbers its elements lie, and what else is known of them: `[0, 1]`, `>= 0`, `mask`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,7 @@ def _values(values: Sequence[FlowValue], named: Named) -> str:
         if len(places) == 1:
             value = values[places[0]]
             kind = shape_text(value.type, value.axes, named) or "?"
+            kind = f"{kind} {{{value.range}}}" if value.range else kind
             told.append(f"{value.name}: {kind}" if value.name else kind)
         else:
             told.append(f"{label} {arrays(len(places))}" if label else f"{len(places)} arrays")

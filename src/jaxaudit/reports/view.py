@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jaxaudit.analyses.axes import Axes
+from jaxaudit.analyses.ranges import Ranges, range_text
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program, Region, Root, Value
 from jaxaudit.reports.stack import TRANSFORMS
@@ -17,6 +18,9 @@ from jaxaudit.reports.types_text import Types, axis_name, exact_types, inferred_
 
 Names = Callable[[Value], tuple[str, ...]]
 """Gives the ids of a value's axes."""
+
+Words = Callable[[Value], str]
+"""Gives the range of a value in words; empty where nothing is known of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class View:
     axes: Names
     exact: bool
     """Whether types are JAX's own; under `vmap` those keep the mapped axes."""
+    ranges: Words = lambda value: ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +43,17 @@ class Inferred:
     axes: Axes
 
 
-def traced_view(program: Program, axes: Names) -> View:
+def range_words(ranges: Ranges | None) -> Words:
+    """Give the words for ranges, where they were looked for."""
+    return lambda value: "" if ranges is None else range_text(ranges.of(value))
+
+
+def traced_view(program: Program, axes: Names, ranges: Ranges | None = None) -> View:
     """See a program that JAX traced."""
-    return View(program.roots, exact_types(program.types), axes, exact=True)
+    return View(program.roots, exact_types(program.types), axes, exact=True, ranges=range_words(ranges))
 
 
-def source_view(program: Program, found: Inferred, paths: frozenset[str]) -> View:
+def source_view(program: Program, found: Inferred, paths: frozenset[str], ranges: Ranges | None = None) -> View:
     """See what source tells of the audited files; roots that handle no array are left out."""
     shapes = found.shapes
     known = {thread.name for thread in found.axes.threads}
@@ -53,7 +63,7 @@ def source_view(program: Program, found: Inferred, paths: frozenset[str]) -> Vie
         return tuple(axis_name(dim, known) for dim in dims) if dims is not None else ()
 
     roots = tuple(root for root in program.roots if root.region.span.path in paths and _computes(root.region))
-    return View(roots, inferred_types(shapes), axes, exact=False)
+    return View(roots, inferred_types(shapes), axes, exact=False, ranges=range_words(ranges))
 
 
 def _computes(region: Region) -> bool:

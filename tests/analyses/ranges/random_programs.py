@@ -75,9 +75,18 @@ def write(seed: int, steps: int = 24) -> str:
             at = text.index("{")
             # Half of the places of one expression share a variable, so that relations between them are met.
             same = rng.choice(known[text[at + 1]])
-            text = text.replace(text[at : at + 3], same) if rng.random() < 0.6 else text.replace(text[at : at + 3], same, 1)
+            text = (
+                text.replace(text[at : at + 3], same)
+                if rng.random() < 0.6
+                else text.replace(text[at : at + 3], same, 1)
+            )
         name = f"{kind}{step + 1}"
         lines.append(f"    {name} = {text}")
         known[kind].append(name)
     names = [line.split(" =")[0].strip() for line in lines]
-    return HEADER + "def run(x, y, n):\n" + "\n".join(lines) + f"\n    return dict({', '.join(f'{a}={a}' for a in names)})\n"
+    return (
+        HEADER
+        + "def run(x, y, n):\n"
+        + "\n".join(lines)
+        + f"\n    return dict({', '.join(f'{a}={a}' for a in names)})\n"
+    )

@@ -7,7 +7,7 @@ from math import isnan
 
 import pytest
 
-jax = pytest.importorskip("jax")
+pytest.importorskip("jax")
 
 import jax.numpy as jnp
 import numpy as np
@@ -51,9 +51,7 @@ def stated_by_source(code: str) -> dict[str, Range]:
 def stated_by_trace(code: str, seed: int, tmp_path) -> dict[str, Range]:
     path = tmp_path / "program.py"
     path.write_text(code)
-    program = lower.trace_and_lower(
-        function(code, str(path)), arguments(seed), {}, name="run", path=str(path)
-    )
+    program = lower.trace_and_lower(function(code, str(path)), arguments(seed), {}, name="run", path=str(path))
     ranges = solve(program, {"ranges"}).of("ranges")
     names = sorted(computed(seed))
     results = program.roots[0].region.results

@@ -54,18 +54,16 @@ class RangesDomain:
 
     def enter(self, op: Op, region: Region, read: Read[Range], turn: int) -> Sequence[Range]:
         """Give the ranges of a region's parameters."""
+        self._leave_branch(op)
         guarded = self._reader(read)
         made = regions.enter(op, region, guarded, turn, self.known)
         if op.name in BRANCHES:
-            while self._guards and self._guards[-1][0] is op:
-                self._guards.pop()
-            self._guards.append((op, regions.branch_bounds(op, region, self._reader(read), self.known)))
+            self._guards.append((op, regions.branch_bounds(op, region, guarded, self.known)))
         return [self._typed(value, one) for value, one in zip(region.params, made, strict=True)]
 
     def leave(self, op: Op, read: Read[Range]) -> Sequence[Range | None]:
         """Give the ranges of an op's results once its regions are solved."""
-        while self._guards and self._guards[-1][0] is op:
-            self._guards.pop()
+        self._leave_branch(op)
         made = regions.leave(op, self._reader(read), self.known)
         return self._kept(op, made)
 
@@ -73,6 +71,10 @@ class RangesDomain:
         """Give rules the ranges of all values."""
         found = getattr(solution, "facts", {})
         return Ranges(found, self.known, self.unknown)
+
+    def _leave_branch(self, op: Op) -> None:
+        if self._guards and self._guards[-1][0] is op:
+            self._guards.pop()
 
     def _reader(self, read: Read[Range]) -> Read[Range]:
         """Read values as they are where the program stands: in a branch, its condition holds."""
