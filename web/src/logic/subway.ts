@@ -80,9 +80,11 @@ function stepOf(station: Station, outline: Outline | undefined): number | undefi
 }
 
 function orderOf(station: Station, outline: Outline | undefined): number {
-  const step = stepOf(station, outline) ?? (station.kind === "enters" ? 0 : Number.MAX_SAFE_INTEGER - 1);
-  if (station.kind === "enters" && step === 0) return -1;
+  const step = stepOf(station, outline);
+  if (station.kind === "enters" && !step && !station.op) return -1;
   if (station.kind === "returned") return Number.MAX_SAFE_INTEGER;
+  // Without a step there is still the line; what goes back up stands below what went down.
+  if (step === undefined) return station.line + (AFTER.has(station.kind) ? 0.5 : 0);
   return AFTER.has(station.kind) ? endOf(step, outline) : step;
 }
 
@@ -126,7 +128,8 @@ function laneOf(axis: Axis, rows: Row[], at: Map<Station, number>, outline: Outl
   const styles = new Array<Style>(last - first + 1).fill("plain");
   for (const station of axis.stations) {
     if (station.kind !== "scanned" && !UNDER.has(station.kind)) continue;
-    const end = endOf(stepOf(station, outline) ?? -1, outline);
+    const step = stepOf(station, outline);
+    const end = step === undefined ? station.line + 0.5 : endOf(step, outline);
     for (let row = at.get(station) ?? first; row < last && rows[row + 1].order <= end; row++) {
       styles[row - first] = station.kind === "scanned" ? "loop" : "under";
     }

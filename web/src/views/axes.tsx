@@ -27,10 +27,11 @@ export function Axes() {
   const mine = useMemo(() => axes.filter((axis) => axis.root === root).sort(byWeight), [axes, root]);
   const usual = useMemo(() => usualLines(mine), [mine]);
   const lines = chosen ? [chosen, ...related(chosen, mine)] : all ? mine.slice(0, 60) : usual;
-  const flow = store.flow.find((one) => one.name === root);
+  // Axes that source names belong to no single function; their steps are told apart only where there is one.
+  const flow = root ? store.flow.find((one) => one.name === root) : store.flow.length === 1 ? store.flow[0] : undefined;
   const map = useMemo(() => {
     const made = flow ? outline(flow) : undefined;
-    return subway(lines, made);
+    return subway(root || made ? lines : lines.map(withoutSteps), made);
   }, [lines.map((axis) => axis.id).join("\n"), flow]);
   if (!axes.length) return <NoAxes />;
   return (
@@ -81,6 +82,10 @@ function usualLines(mine: Axis[]): Axis[] {
   const named = mine.filter((axis) => axis.name).slice(0, MOST);
   const busy = mine.filter((axis) => !axis.name && axis.stations.length > 2);
   return [...named, ...busy.slice(0, Math.max(0, FEW - named.length))];
+}
+
+function withoutSteps(axis: Axis): Axis {
+  return { ...axis, stations: axis.stations.map((station) => ({ ...station, step: null })) };
 }
 
 function byWeight(one: Axis, other: Axis): number {
@@ -173,7 +178,7 @@ function Shade({ band, width, top, height }: { band: Band; width: number; top: n
 
 function Rail({ lane, at, chosen }: { lane: Lane; at: number; chosen?: Axis }) {
   const middle = ROW / 2;
-  const dim = chosen && chosen !== lane.axis ? "dim" : "";
+  const dim = chosen && chosen.id !== lane.axis.id ? "dim" : "";
   const kind = (row: number): string => `rail rail-${lane.styles[row - lane.first]} axis-${book.colour(lane.axis.id)} ${dim}`;
   return (
     <>
