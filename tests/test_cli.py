@@ -53,9 +53,12 @@ def test_exit_codes_of_check(folder, arguments, code):
     ("arguments", "sentence"),
     [
         (["nowhere.py"], "no such file or directory: nowhere.py"),
-        (["--format", "sarif"], "the format `sarif` is not available in this version; use text, json or html"),
+        (
+            ["--format", "sarif"],
+            "the format `sarif` is not available in this version; use text, json, markdown or html",
+        ),
         (["--format", "jason"], "there is no format `jason`; did you mean `json`?"),
-        (["--format", "x"], "there is no format `x`; use text, json or html"),
+        (["--format", "x"], "there is no format `x`; use text, json, markdown or html"),
         (["--select", "bad-lin"], "select: there is no rule or family `bad-lin`; did you mean `bad-line`?"),
         (["--ignore", "radnom"], "ignore: there is no rule or family `radnom`; did you mean `random`?"),
         (["-", "bad.py"], "standard input (`-`) cannot be audited together with other paths"),

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from jaxaudit.reports.model import Report
     from jaxaudit.session import Outcome
 
-FORMATS = ("text", "json", "html")
-LATER_FORMATS = ("markdown", "sarif", "github")
+FORMATS = ("text", "json", "markdown", "html")
+LATER_FORMATS = ("sarif", "github")
 
 Params = ParamSpec("Params")
 Command = Callable[..., Any]
@@ -89,7 +89,7 @@ def take_report_options(given: dict[str, Any]) -> ReportOptions:
 
 
 _REPORT_OPTIONS = (
-    click.option("--format", default="text", metavar="FORMAT", help="How to report: text (default), json, html."),
+    click.option("--format", default="text", metavar="FORMAT", help="text (default), json, markdown or html."),
     click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report to a file."),
     click.option(
         "--select", multiple=True, metavar="RULES", help="Run only these rules or families (by comma, or repeated)."
@@ -103,7 +103,7 @@ _REPORT_OPTIONS = (
 )
 
 
-_ONE_OF = "text, json or html"
+_ONE_OF = "text, json, markdown or html"
 
 
 def check_format(name: str) -> None:
@@ -164,6 +164,10 @@ def _render(outcome: Outcome, options: ReportOptions, out: TextIO) -> None:
         from jaxaudit.reports.html.page import render_html
 
         render_html(outcome.report, outcome.sources, out)
+    elif options.format == "markdown":
+        from jaxaudit.reports.markdown import render_markdown
+
+        out.write(render_markdown(outcome.report, outcome.sources))
     else:
         from jaxaudit.reports.text import render_text
 
