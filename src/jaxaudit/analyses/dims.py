@@ -28,6 +28,8 @@ class Atom:
     """`size`: of an array's axis, hardly ever zero; `number`: any integer; `quotient` or `remainder` of the parts."""
     born: int = 0
     """Rises in program order, so that what a loop's body made can be told from what was there before."""
+    turns: tuple[Dim, Dim] | None = None
+    """Of a loop variable that counts up from zero: where it stops, and its step."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Atom) and self.text == other.text
@@ -120,9 +122,9 @@ ZERO = constant(0)
 ONE = constant(1)
 
 
-def variable(text: str, kind: str = "size", born: int = 0) -> Dim:
+def variable(text: str, kind: str = "size", born: int = 0, turns: tuple[Dim, Dim] | None = None) -> Dim:
     """Give a dim that stands for itself."""
-    return Dim((((Atom(text, None, kind, born),), 1),))
+    return Dim((((Atom(text, None, kind, born, turns),), 1),))
 
 
 def same(first: Dim, second: Dim) -> bool:

@@ -8,11 +8,9 @@ from jaxaudit.analyses.dims import UNKNOWN, constant, variable
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import NOTHING, array, integer, join, sequence, shown
 from jaxaudit.analyses.shapes.result import Fit
-from jaxaudit.analyses.shapes.transfer.library import _WIDTHS
 from jaxaudit.analyses.shapes.transfer.table import TABLE
 from jaxaudit.analyses.solve import solve
 from jaxaudit.frontends.base import SourceFile
-from jaxaudit.frontends.source.api.lookup import lookup
 from jaxaudit.frontends.source.read import read_source
 from jaxaudit.ir import ArrayType, Op, Program, Region, Root, Value
 from jaxaudit.ir.ops import VOCABULARY
@@ -142,11 +140,3 @@ def test_every_op_on_arrays_has_a_transfer_function():
     ops = {name for name in VOCABULARY if name.startswith("array.")}
     assert ops - set(TABLE) == NOT_MODELLED
     assert set(TABLE) <= set(VOCABULARY)
-
-
-@pytest.mark.parametrize("layer", _WIDTHS)
-def test_every_layer_names_a_parameter_of_its_row(layer):
-    row = lookup(layer)
-    assert row is not None
-    assert _WIDTHS[layer] in row.params
-    assert lookup(f"{layer}.__call__") is not None

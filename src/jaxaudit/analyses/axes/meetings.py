@@ -116,13 +116,19 @@ def _einsum(op: Op, context: Context) -> Pairs:
             seen.setdefault(letter, side)
 
 
-def _mapped(op: Op, context: Context) -> Pairs:
-    sides: list[Side] = []
+def mapped_sides(op: Op, context: Context) -> list[Side]:
+    """Give the axis that a map takes off each of its operands."""
+    found: list[Side] = []
     for value, axis in zip(op.operands, axes_of(op), strict=True):
         dims = context.of(value).dims
         place = place_of(axis, len(dims)) if dims is not None and isinstance(axis, int) else None
         if dims is not None and place is not None:
-            sides.append(Side(value, place, dims))
+            found.append(Side(value, place, dims))
+    return found
+
+
+def _mapped(op: Op, context: Context) -> Pairs:
+    sides = mapped_sides(op, context)
     yield from (("mapped", left, right) for left, right in combinations(sides, 2))
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant, either, variable
+from jaxaudit.analyses.labels import Label
 from jaxaudit.ir import ArrayType, Value
 
 Dims = tuple[Dim, ...]
@@ -32,14 +33,16 @@ class ShapeFact:
     """The items of a tuple or list."""
     each: ShapeFact | None = None
     """What every item of a sequence of unknown length is."""
+    length: Dim | None = None
+    """How many items such a sequence has, where that is a symbol."""
     symbol: str = ""
     """A name for an object nothing is known of; equal symbols are one object."""
     born: int = 0
     """Where the symbol came into being."""
     parts: tuple[ShapeFact, ...] | None = None
     """The leaves of a container that is seen as one value, in order."""
-    layer: tuple[str, tuple[Dim, ...] | None] | None = None
-    """A layer of a neural network library: its class, and the sizes it gives its output."""
+    layer: Layer | None = None
+    """A layer of a neural network library."""
 
     @property
     def is_array(self) -> bool:
@@ -57,6 +60,23 @@ class ShapeFact:
         if self.dims is not None:
             return f"{self.dtype or '?'}[{', '.join(map(shown, self.dims))}]"
         return f"({', '.join(map(str, self.items))})" if self.items is not None else "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer: its class, and the arguments it was made with."""
+
+    name: str
+    given: tuple[tuple[str, ShapeFact], ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()
+
+    def get(self, name: str) -> ShapeFact | None:
+        """Give an argument; None where it was not given."""
+        return next((fact for key, fact in self.given if key == name), None)
+
+    def text(self, name: str) -> str:
+        """Give an argument that is text; empty where it was not given."""
+        return next((text for key, text in self.texts if key == name), "")
 
 
 NOTHING = ShapeFact()
@@ -145,7 +165,7 @@ def _named(fact: ShapeFact, name: str, tag: str, born: int) -> ShapeFact:
 
 
 def _own(dim: Dim, text: str, kind: str, born: int) -> Dim:
-    return variable(text, kind, born) if dim.terms is None else dim
+    return variable(text, kind, born).labelled(dim.labels) if dim.terms is None else dim
 
 
 def as_number(fact: ShapeFact) -> Dim | None:
@@ -159,7 +179,7 @@ def as_number(fact: ShapeFact) -> Dim | None:
 
 def atoms_of(fact: ShapeFact) -> Iterator[Atom]:
     """Give every variable a fact speaks of, symbols included."""
-    for dim in (*(fact.dims or ()), *((fact.number,) if fact.number is not None else ())):
+    for dim in (*(fact.dims or ()), *(one for one in (fact.number, fact.length) if one is not None)):
         yield from dim.atoms()
     for item in (*(fact.items or ()), *(fact.parts or ()), *((fact.each,) if fact.each is not None else ())):
         yield from atoms_of(item)
@@ -173,7 +193,7 @@ def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
         return fact
 
     def kept(dim: Dim) -> Dim:
-        return dim if all(stays(atom) for atom in dim.atoms()) else UNKNOWN
+        return dim if all(stays(atom) for atom in dim.atoms()) else Dim(None, dim.labels)
 
     if fact.dims is not None:
         number = None if fact.number is None else kept(fact.number)
@@ -182,7 +202,15 @@ def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
         return sequence(tuple(forget(item, stays) for item in fact.items))
     if fact.parts is not None:
         return ShapeFact(parts=tuple(forget(part, stays) for part in fact.parts))
-    return replace(fact, each=forget(fact.each, stays)) if fact.each is not None else NOTHING
+    length = None if fact.length is None else kept(fact.length)
+    return replace(fact, each=forget(fact.each, stays), length=length) if fact.each is not None else NOTHING
+
+
+DEVICES = integer(variable("jax.device_count()").labelled(frozenset((Label("devices"),))))
+"""How many devices there are: one number, whoever asks."""
+
+ALL_DEVICES = "jax.devices()"
+"""The symbol of the list of all devices."""
 
 
 def shown(dim: Dim) -> str:

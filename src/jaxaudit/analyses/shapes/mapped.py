@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from jaxaudit.analyses.dims import UNKNOWN, Dim
+from jaxaudit.analyses.dims import UNKNOWN, Dim, differ, same
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.labels import made_by
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, shown
 from jaxaudit.analyses.shapes.literals import literal
+from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.ir import Argument, Op, Region
 
@@ -66,11 +67,28 @@ def axes_of(op: Op) -> tuple[object, ...]:
 
 def leave(op: Op, look: Look) -> Sequence[ShapeFact]:
     """Put the mapped axis on each result, where `out_axes` wants it."""
+    _judge_sizes(op, look)
     size = mapped_size(op, look.read).labelled(made_by("vmap", op))
     results = op.regions[0].results
     out = _out_axes(op, len(results))
     facts = [look.read(value) for value in results]
     return [_collected(fact, axis, size) for fact, axis in zip(facts, out, strict=True)]
+
+
+def _judge_sizes(op: Op, look: Look) -> None:
+    """Say whether all mapped axes have one size."""
+    sizes: list[Dim] = []
+    for value, axis in zip(op.operands, axes_of(op), strict=True):
+        fact = look.read(value)
+        place = place_of(axis, fact.rank) if isinstance(axis, int) else None
+        if fact.dims is not None and place is not None:
+            sizes.append(fact.dims[place])
+        elif fact.dims is not None and isinstance(axis, int):
+            text = f"axis {axis} of an array with {len(fact.dims)} axes cannot be mapped"
+            look.judge(Fit.CLASHES, text if fact.dims else f"`{op.name}` cannot map a number, which has no axes")
+    for size in sizes[1:]:
+        clash = f"axes of sizes {shown(sizes[0])} and {shown(size)} cannot be mapped together"
+        look.judge(Fit.FITS if same(sizes[0], size) else Fit.CLASHES if differ(sizes[0], size) else Fit.OPEN, clash)
 
 
 def _collected(fact: ShapeFact, axis: Argument, size: Dim) -> ShapeFact:

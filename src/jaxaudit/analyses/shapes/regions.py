@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim
+from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant
 from jaxaudit.analyses.domain import Read
-from jaxaudit.analyses.labels import made_by
+from jaxaudit.analyses.labels import made_by, size_labels
 from jaxaudit.analyses.shapes import mapped
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, atoms_of, forget, join
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.analyses.shapes.transfer.look import Look
+from jaxaudit.analyses.shapes.transfer.table import TABLE
 from jaxaudit.ir import Exit, Op, Region, Value
 from jaxaudit.ir.ops import BODIES
 
@@ -189,8 +190,10 @@ def _after_turns(op: Op, look: Look) -> Facts:
     count = len(region.params) - 1
     left = [forget(look.read(value), stays) for value in region.results]
     columns = op.text("kind") == "comprehension"
+    items = op.attrs.get("items")
+    length = constant(items).labelled(size_labels(items)) if isinstance(items, int) else None
     return [
-        join(look.read(op.operands[i]), fact) if i < count else ShapeFact(each=fact) if columns else fact
+        join(look.read(op.operands[i]), fact) if i < count else ShapeFact(each=fact, length=length) if columns else fact
         for i, fact in enumerate(left)
     ]
 
@@ -206,12 +209,45 @@ def _elements(op: Op, look: Look) -> Facts:
     return [look.read(value) for value in op.operands]
 
 
+_MOST_LEAVES = 64
+_PLAIN = 24
+"""How many ops a function on leaves may have to be run for each leaf."""
+
+
+def _each_leaf(op: Op, look: Look) -> Facts | None:
+    """Run the function of a `tree.map` for each leaf; None where it is more than a few plain ops."""
+    region, count = op.regions[0], len(op.regions[0].results)
+    trees = [look.read(value).parts for value in op.operands]
+    plain = len(region.ops) <= _PLAIN and not any(one.regions for one in region.ops)
+    leaves = len(op.results) - count
+    if not plain or count != 1 or not 0 < leaves <= _MOST_LEAVES or not trees or trees[0] is None:
+        return None
+    if len(region.params) != len(trees) or any(parts is not None and len(parts) != leaves for parts in trees):
+        return None
+    rows = [[NOTHING if parts is None else parts[at] for parts in trees] for at in range(leaves)]
+    return [_one_leaf(region, row, look) for row in rows]
+
+
+def _one_leaf(region: Region, given: Facts, look: Look) -> ShapeFact:
+    facts = dict(zip(region.params, given, strict=True))
+    for op in region.ops:
+        transfer = TABLE.get(op.name)
+        made = () if transfer is None else transfer(op, Look(op, lambda value: facts.get(value) or look.read(value)))
+        for at, value in enumerate(op.results):
+            fact = made[at] if at < len(made) else None
+            facts[value] = NOTHING if fact is None else fact
+    return facts.get(region.results[0], NOTHING)
+
+
 _ELEMENTWISE = ("array.map", "array.select", "array.convert", "grad.stop", "py.return", "py.const")
 
 
 def _after_leaves(op: Op, look: Look) -> Facts:
     """A function that works elementwise on every leaf of a tree keeps the shape of each."""
     count = len(op.regions[0].results)
+    each = _each_leaf(op, look)
+    if each is not None:
+        return [*[NOTHING] * count, *each]
     made = [NOTHING] * count
     parts = look.read(op.operands[0]).parts if op.operands else None
     if parts is None or len(parts) != len(op.results) - count or not _is_elementwise(op.regions[0]):

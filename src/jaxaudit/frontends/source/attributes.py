@@ -84,7 +84,7 @@ def _global_read(it: Interpreter, qualified: str, found: Leaf, span: Span) -> Ab
     if qualified not in reads:
         value = it.emit("py.global", span, attrs={"name": qualified}).result
         value.name = qualified.rpartition(".")[2]
-        reads[qualified] = Leaf(value, found.cls)
+        reads[qualified] = found.at(value)
     return reads[qualified]
 
 
@@ -106,7 +106,21 @@ def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, spa
         return Attribute(base, name)
     if member is None and name in ("replace", "_replace") and box.cls.kind == "dataclass":
         return Attribute(base, name)
+    if member is None and _set_up(it, base, box, span):
+        return _object_attribute(it, base, it.heap[base], name, span)  # type: ignore[arg-type]
     return _read_through(it, base, box, name, span)
+
+
+def _set_up(it: Interpreter, base: Ref, box: ObjectBox, span: Span) -> bool:
+    """Run the `setup` of a linen module before the first of its layers is read; False where that is done or none."""
+    setup = find_in_class(box.cls, "setup")
+    if not isinstance(setup, FunctionValue) or base.id in it.set_up or setup.node in it.active:
+        return False
+    it.set_up.add(base.id)
+    if "flax.linen.Module" not in library_bases(box.cls):
+        return False
+    it.call(BoundMethod(setup, base), Arguments(), span)
+    return True
 
 
 def note_captured(it: Interpreter, ref: Ref, kind: str, name: object, span: Span, value: Abstract) -> None:

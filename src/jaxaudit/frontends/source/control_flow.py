@@ -35,12 +35,26 @@ def scan(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     bound = _given(given, "f", "init", "xs", "length", "reverse", "unroll")
     if bound is None or bound[0] is None or bound[1] is None:
         return None
-    function, init, xs = bound[0], lifted(it, bound[1], span), bound[2] or NONE
+    function, xs = bound[0], bound[2] or NONE
     options = dict(zip(("length", "reverse", "unroll"), bound[3:], strict=True))
+    return run_scan(it, function, bound[1], xs, options, span)
+
+
+def run_scan(
+    it: Interpreter,
+    function: Abstract,
+    init: Abstract,
+    xs: Abstract,
+    options: dict[str, Abstract | None],
+    span: Span,
+    call: Callable[[Abstract, Abstract], Arguments] = lambda carry, x: Arguments((carry, x)),
+) -> Abstract:
+    """Interpret a scan; `call` says how the function is given the carry and one element."""
+    init = lifted(it, init, span)
     carry, items = flattened(it, [init]), flattened(it, [xs])
     params = (*carry.params, *items.params)
     with it.builder.nested("function", name_of(function), span, params) as region:
-        inner = call_inside(it, function, Arguments((carry.values[0], items.values[0])), span)
+        inner = call_inside(it, function, call(carry.values[0], items.values[0]), span)
         next_carry, ys = _pair(it, inner, span)
         out = _carried(it, carry.values[0], next_carry, span)
         per_step = leaves_in_order(it, ys, copy=True)

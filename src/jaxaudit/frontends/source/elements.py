@@ -35,7 +35,7 @@ def element(it: Interpreter, iterable: Abstract, index: Leaf, span: Span) -> Abs
         bounds = {name: argument(it, part, span) for name, part in parts.items()}
         return _emit(it, bounds, index, span)
     if isinstance(iterable, Sequence):
-        return rebuild(iterable.item, lambda leaf: Leaf(_emit(it, leaf.value, index, span).value, leaf.cls), it)
+        return rebuild(iterable.item, lambda leaf: leaf.at(_emit(it, leaf.value, index, span).value), it)
     items = known_items(it, iterable)
     if items:
         return _of_known(it, items, index, span)

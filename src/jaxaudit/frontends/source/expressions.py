@@ -92,7 +92,7 @@ def _global(it: Interpreter, identifier: str, span: Span) -> Abstract:
         attrs = {"name": f"{module.name}.{identifier}", "value": found.value}
         value = it.emit("py.global", span, attrs=attrs).result
         value.name = identifier
-        reads[identifier] = Leaf(value, found.cls if isinstance(found, Leaf) else "")
+        reads[identifier] = found.at(value) if isinstance(found, Leaf) else Leaf(value)
     if it.compiled and identifier in module.changing:
         it.note_read("global", module.name, identifier, span, reads[identifier])
     return reads[identifier]

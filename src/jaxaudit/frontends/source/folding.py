@@ -111,7 +111,7 @@ def _repeated(it: Interpreter, left: Abstract, right: Abstract) -> Abstract | No
         return TupleValue(left.items * times)
     if isinstance(left, Ref) and isinstance(box := it.heap[left], ListBox):
         if len(box.items) * times <= _LONGEST_SEQUENCE:
-            return it.heap.new(ListBox(box.items * times, box.kind))
+            return it.heap.new(ListBox(box.items * times, box.kind, times if len(box.items) == 1 else None))
     return None
 
 

@@ -92,6 +92,8 @@ class Interpreter:
         """How many ops the whole program may take before calls are followed less far: cost stays linear in the text."""
         self.roots: list[Root] = []
         self.declared: dict[Value, Declared] = {}
+        self.set_up: set[int] = set()
+        """The linen modules whose `setup` was run."""
         self.classes: list[ClassValue] = []
 
     def span(self, node: ast.expr | ast.stmt | ast.arg | ast.excepthandler | ast.alias) -> Span:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import calls, control_flow, python_calls, transforms
+from jaxaudit.frontends.source import calls, control_flow, holders, python_calls, transforms
 from jaxaudit.frontends.source.api.lookup import ROWS, canonical, lookup
 from jaxaudit.frontends.source.api.rows import Row
 from jaxaudit.frontends.source.api.unmodelled import UNMODELLED
@@ -13,7 +13,7 @@ from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.staging import kind_of_argument
 from jaxaudit.frontends.source.structure import argument, leaves, rebuild
 from jaxaudit.frontends.source.trees import trees_of
-from jaxaudit.frontends.source.values import Abstract, Leaf, Library, Record, Ref, Sequence, TupleValue, Zip
+from jaxaudit.frontends.source.values import Abstract, Leaf, Library, ListBox, Record, Ref, Sequence, TupleValue, Zip
 from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.trees import Border
 from jaxaudit.spans import Span
@@ -44,13 +44,14 @@ def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
         return transforms.wrap(it, name, given, span)
     row = lookup(name)
     if row is not None:
-        return emit_row(it, row, name, given, span)
+        return holders.holding(emit_row(it, row, name, given, span), name, given)
     package, last = name.partition(".")[0], name.rpartition(".")[2]
     cls = name if last[:1].isupper() else ""
     if package == "builtins" or (cls and package in _COVERED):
         # Built-ins take no key; constructors that do have rows.
         operands = tuple(dict.fromkeys(leaf for value in given.all() for leaf in leaves(it, value)))
-        return Leaf(it.emit("py.call_library", span, attrs={"function": name}, operands=operands).result, cls)
+        made = Leaf(it.emit("py.call_library", span, attrs={"function": name}, operands=operands).result, cls)
+        return holders.holding(made, name, given)
     reason = UNMODELLED.get(name, f"{name} is not modelled")
     return calls.unknown_call(it, Library(name), given, reason, span, name, cls)
 
@@ -67,6 +68,10 @@ def emit_row(
     attrs: dict[str, object] = {} if receiver is None else {"object": receiver.id}
     if row.op in _LEAF_BY_LEAF and given.positional and isinstance(given.positional[0], TupleValue | Record | Ref):
         return _on_leaves(it, row, name, given, span)
+    if row.op == "array.join" and given.positional and isinstance(first := given.positional[0], Ref):
+        box = it.heap[first]
+        if isinstance(box, ListBox) and box.count is not None:
+            attrs["count"] = box.count
     if row.op == "tree.other":
         attrs["border"] = Border(trees_of(it, given.positional))
     elif row.op in _TAKES_ARRAYS and given.positional and isinstance(first := given.positional[0], Zip | Sequence):
@@ -130,6 +135,10 @@ def _role(row: Row, name: str) -> str:
 def call_method(it: Interpreter, receiver: Leaf, cls: str, name: str, given: Arguments, span: Span) -> Abstract:
     """Call a method of a library object whose class is known."""
     qualified = f"{cls}.{name}"
+    if receiver.holds is not None and name == "__call__":
+        made = holders.in_turn(it, receiver.holds, given, span)
+        if made is not None:
+            return made
     row = lookup(qualified)
     if row is None:
         reason = f"{qualified} is not modelled"
@@ -137,7 +146,8 @@ def call_method(it: Interpreter, receiver: Leaf, cls: str, name: str, given: Arg
     if cls == "array.at":
         return _update(it, row, receiver, name, given, span)
     arguments = {"self": receiver.value, **bind_row(it, row, given, span)}
-    return _emit(it, row, qualified, arguments, span)
+    made = _emit(it, row, qualified, arguments, span)
+    return holders.followed(it, receiver, name, given, made, span)
 
 
 def _update(it: Interpreter, row: Row, receiver: Leaf, name: str, given: Arguments, span: Span) -> Abstract:

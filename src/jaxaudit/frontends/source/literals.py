@@ -12,7 +12,18 @@ from jaxaudit.frontends.source.folding import truth
 from jaxaudit.frontends.source.frames import assigned_names
 from jaxaudit.frontends.source.loops import Loop
 from jaxaudit.frontends.source.structure import leaves, materialise, rebuild
-from jaxaudit.frontends.source.values import Abstract, Const, DictBox, Leaf, ListBox, Ref, Sequence, TupleValue, sized
+from jaxaudit.frontends.source.values import (
+    Abstract,
+    Const,
+    DictBox,
+    Leaf,
+    ListBox,
+    Range,
+    Ref,
+    Sequence,
+    TupleValue,
+    sized,
+)
 from jaxaudit.ir import Exit, Value
 
 if TYPE_CHECKING:
@@ -83,7 +94,7 @@ def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.Genera
     item, results = _run(it, node, node.generators, [node.elt])
     outside = iter(results)
     lazy = isinstance(node, ast.GeneratorExp)
-    return Sequence(rebuild(item[0], lambda leaf: Leaf(next(outside), leaf.cls), it), lazy)
+    return Sequence(rebuild(item[0], lambda leaf: leaf.at(next(outside)), it), lazy)
 
 
 def dict_comprehension(it: Interpreter, node: ast.DictComp) -> Abstract:
@@ -118,6 +129,8 @@ def _run(
 
     before = dict(it.frame.env)
     attrs: dict[str, object] = {"trips": trip_count(it, iterable), "kind": "comprehension"}
+    if len(generators) == 1 and not first.ifs and isinstance(iterable, Range) and iterable.start == Const(0):
+        attrs["items"] = iterable.stop.value if isinstance(iterable.stop, Const) and iterable.step == Const(1) else None
     loop = Loop(it, "py.loop", it.span(node), assigned_names(node), attrs)
     loop.run(turn, lambda: list(inner))
     # A comprehension has a scope of its own: its variables do not outlive it.

@@ -339,7 +339,7 @@ class _Head:
 
 def _renamed(value: Abstract, names: dict[Value, Value]) -> Abstract:
     if isinstance(value, Leaf):
-        return Leaf(names.get(value.value, value.value), value.cls)
+        return value.at(names.get(value.value, value.value))
     if isinstance(value, TupleValue):
         return TupleValue(tuple([_renamed(item, names) for item in value.items]))
     if isinstance(value, Record):
@@ -348,7 +348,7 @@ def _renamed(value: Abstract, names: dict[Value, Value]) -> Abstract:
 
 
 def _as_leaf(leaf: Leaf, names: dict[Value, Value]) -> Leaf:
-    return Leaf(names.get(leaf.value, leaf.value), leaf.cls)
+    return leaf.at(names.get(leaf.value, leaf.value))
 
 
 def _renamed_box(box: Box, names: dict[Value, Value]) -> Box:

@@ -55,7 +55,7 @@ def parametrise(it: Interpreter, values: Seq[Abstract]) -> Parametrised:
     def param(leaf: Leaf) -> Leaf:
         if leaf.value not in params:
             params[leaf.value] = it.builder.value(leaf.value.span, leaf.value.name)
-        return Leaf(params[leaf.value], leaf.cls)
+        return leaf.at(params[leaf.value])
 
     inside = tuple([replace_leaves(it, value, param, copy=False) for value in values])
     return Parametrised(inside, tuple(params), tuple(params.values()))
@@ -72,7 +72,7 @@ def flattened(it: Interpreter, values: Seq[Abstract], *, copy: bool = True) -> P
     def param(leaf: Leaf) -> Leaf:
         operands.append(leaf.value)
         params.append(it.builder.value(leaf.value.span, leaf.value.name))
-        return Leaf(params[-1], leaf.cls)
+        return leaf.at(params[-1])
 
     inside = tuple([replace_leaves(it, value, param, copy=copy) for value in values])
     inner = set(_in_objects(it, values))
@@ -135,7 +135,7 @@ def leaves_in_order(it: Interpreter, value: Abstract, *, copy: bool) -> tuple[Va
 def with_leaves(it: Interpreter, value: Abstract, leaves: Seq[Value], *, copy: bool) -> Abstract:
     """Give a value with its leaves replaced one by one."""
     outside = iter(leaves)
-    return replace_leaves(it, value, lambda leaf: Leaf(next(outside), leaf.cls), copy=copy)
+    return replace_leaves(it, value, lambda leaf: leaf.at(next(outside)), copy=copy)
 
 
 def lifted(it: Interpreter, value: Abstract, span: Span) -> Abstract:

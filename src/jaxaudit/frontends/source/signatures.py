@@ -36,8 +36,10 @@ def signature(value: Abstract, box: Callable[[Ref], bool] = _never) -> Hashable 
     `box` says whether a container in the heap may be part of it.
     """
     match value:
-        case Leaf(cls=cls):
+        case Leaf(cls=cls, holds=None):
             return ("leaf", cls)
+        case Leaf(cls=cls, holds=held) if held is not None:
+            return _all(("holder", cls), (held,), box)
         case Const(value=Size() as size):
             return ("constant", "int", repr(size), size.name, size.scope)
         case Const(value=constant):
@@ -62,8 +64,8 @@ def signature(value: Abstract, box: Callable[[Ref], bool] = _never) -> Hashable 
             return _all(("transformed", transform, tuple(options)), (function, *options.values()), box)
         case PartialValue(function=function, args=args, kwargs=kwargs):
             return _all(("partial", tuple(kwargs), len(args)), (function, *args, *kwargs.values()), box)
-        case Attribute(receiver=Leaf(cls=cls), name=name):
-            return ("attribute", cls, name)
+        case Attribute(receiver=Leaf() as receiver, name=name):
+            return _all(("attribute", name), (receiver,), box)
         case Ref():
             return ("box", value.id) if box(value) else None
         case BoundMethod():

@@ -101,7 +101,7 @@ def _read_sequence(it: Interpreter, base: Sequence, index: Abstract, span: Span)
 
 
 def _item_leaf(it: Interpreter, leaf: Leaf, index: Abstract, span: Span) -> Leaf:
-    return Leaf(item(it, leaf, index, span).value, leaf.cls)
+    return leaf.at(item(it, leaf, index, span).value)
 
 
 def item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Leaf:

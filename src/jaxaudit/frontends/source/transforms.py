@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import functions
+from jaxaudit.frontends.source import functions, lifts
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.regions import Parametrised, flattened, leaves_in_order, with_leaves
 from jaxaudit.frontends.source.staging import captured_values, signature_of, stage, static_leaves
@@ -102,7 +102,7 @@ def wrap(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
     made = Transformed(wrapper.op, function, options, name, it.builder.newest, span)
     if isinstance(function, ClassValue):
         # A lifted class is still that class to whoever makes instances of it.
-        return function
+        return lifts.lifted_class(function, made)
     _note_wrapper(it, function, made)
     return made
 
@@ -121,6 +121,9 @@ def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
         return _apply_mapped(it, callee, given, span)
     if callee.transform == "grad":
         return _apply_grad(it, callee, given, span)
+    lifted = lifts.apply(it, callee, given, span) if callee.spelling in lifts.LIFTS else None
+    if lifted is not None:
+        return lifted
     staged = stage(it, callee, given, span)
     attrs = {**attributes(it, callee, given, span), **staged.attrs}
     result, _ = run_body(it, callee.transform, callee.function, given, staged.inputs, attrs, span)

@@ -33,6 +33,13 @@ class Leaf:
 
     value: Value
     cls: str = ""
+    holds: Abstract | None = None
+    """What a library object was made of that it calls later: the function of `hk.transform`, the layers of a
+    `Sequential`."""
+
+    def at(self, value: Value) -> Leaf:
+        """Give the same object as another value, beyond the border of a region."""
+        return Leaf(value, self.cls, self.holds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,6 +254,8 @@ class ListBox:
 
     items: tuple[Abstract, ...]
     kind: str = "list"
+    count: int | None = None
+    """The constant that says how many items there are, where one does: `[x] * N`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

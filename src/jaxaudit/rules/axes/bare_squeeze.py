@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.dims import ONE, differ
+from jaxaudit.analyses.dims import ONE, Dim, differ
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
+from jaxaudit.analyses.shapes.pieces import shortest
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Edit, Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.merge import strongest
@@ -19,7 +20,8 @@ class BareSqueeze(Rule):
 
     ## What it does
 
-    Finds `squeeze()` without an axis where an axis that is meant to stay may have size 1.
+    Finds `squeeze()` without an axis where an axis that is meant to stay may have size 1. It is an error where a loop
+    cuts an array into pieces, and the sizes say that the last one has a single row.
 
     ## Why is this bad?
 
@@ -53,6 +55,11 @@ class BareSqueeze(Rule):
         Example("import jax.numpy as jnp\n\ndef f():\n    return jnp.ones((8, 1)).squeeze()\n", "all sizes are known"),
     )
     invalid = (
+        Example(
+            "import jax.numpy as jnp\n\nx, w = jnp.ones((33, 7)), jnp.ones((7, 1))\nparts = []\n"
+            "for i in range(0, 33, 16):\n    parts.append((x[i : i + 16] @ w).squeeze())  #!\n",
+            "the last of the batches has one row",
+        ),
         Example(
             """
             import jax.numpy as jnp
@@ -104,10 +111,27 @@ def _judge(op: Op, context: Context | None, layered: bool) -> Obligation:
         if layered:
             return _fragile(op, "the output of a layer", last=True)
         return Obligation(BareSqueeze.name, op.span, Verdict.UNKNOWN, "nothing is known of the array's shape")
+    lone = next((dim for dim in fact.dims if shortest(dim) == 1), None)
+    if lone is not None:
+        return _broken(op, fact.dims, lone)
     if all(dim.constant is not None or differ(dim, ONE) for dim in fact.dims):
         reason = f"the shape is {shape_text(fact.dims)} here, so it is clear which axes go"
         return Obligation(BareSqueeze.name, op.span, Verdict.PROVED, reason)
     return _fragile(op, shape_text(fact.dims), last=fact.dims[-1] == ONE)
+
+
+def _broken(op: Op, dims: tuple[Dim, ...], lone: Dim) -> Obligation:
+    size = next(label.factors[0] for label in lone.labels if label.kind == "piece")
+    return Obligation(
+        BareSqueeze.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"the last piece has one row, not {size}, and `squeeze()` drops its axis too",
+        current="the result has one axis less for the last piece than for all others",
+        expected="every piece keeps the axis of its rows",
+        suggestion="name the axis: `squeeze(axis=-1)`" if dims[-1] == ONE else "name the axis",
+        edits=_edit(op) if dims[-1] == ONE else (),
+    )
 
 
 def _fragile(op: Op, what: str, *, last: bool) -> Obligation:

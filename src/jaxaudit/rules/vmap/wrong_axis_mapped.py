@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.axes.leftovers import Misplaced, misplaced_axes
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, violated
-from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.merge import strongest
 
 _PROGRAM = """import jax
@@ -34,7 +36,8 @@ class WrongAxisMapped(Rule):
     Follows the axis that `vmap` takes off its arguments and puts on its results. Where that axis later meets another
     thing, and the array it was taken off has an axis of that very name, the wrong one was mapped. So it is when two
     arguments are mapped together over axes of different names, and one of them has the fitting axis elsewhere, and
-    when the body meets the axis that was left behind.
+    when the body meets the axis that was left behind. Sizes decide too: after `x.reshape(-1, n, d)` the first axis is
+    not the one of size `n`.
 
     ## Why is this bad?
 
@@ -65,7 +68,7 @@ class WrongAxisMapped(Rule):
     name = "wrong-axis-mapped"
     family = "vmap"
     summary = "`vmap` maps over another axis than the one its results are used as."
-    needs = ("axes",)
+    needs = ("axes", "shapes")
 
     valid = (
         Example(_PROGRAM.format(axis=0, mark=""), "the axis that is met later"),
@@ -73,6 +76,11 @@ class WrongAxisMapped(Rule):
             "import jax\nimport jax.numpy as jnp\n\nBATCH, TIME = 12, 12\n"
             "y = jax.vmap(lambda s: s.mean(0), in_axes=1)(jnp.zeros((BATCH, TIME, 3))) - jnp.zeros((TIME, 3))\n",
             "mapped over time on purpose",
+        ),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\ncount = jax.device_count()\n"
+            "y = jax.pmap(lambda row: row.sum(0))(jnp.zeros((64, 3)).reshape(count, -1, 3))\n",
+            "the devices come first",
         ),
     )
     invalid = (
@@ -83,6 +91,12 @@ class WrongAxisMapped(Rule):
             "z = jax.vmap(lambda a, b: a @ b, in_axes=(1, 0))(x, y)  #!\n",
             "together with the fitting one",
         ),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\ncount = jax.device_count()\n"
+            "x = jnp.zeros((64, 3)).reshape(-1, count, 3)\n"
+            "y = jax.pmap(lambda row: row.sum(0))(x)  #!\n",
+            "what `-1` left over comes first",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -90,7 +104,25 @@ class WrongAxisMapped(Rule):
         axes = axes_facts(facts)
         found = [_finding(one) for one in axes.caused(Cause.MAPPED)]
         found.extend(_finding(one) for one in axes.caused(Cause.MISPLACED) if one.meeting.how == "mapped")
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        found.extend(map(_left_over, misplaced_axes(program, shapes)))
         yield from strongest([*agreements(self.name, axes, "mapped"), *found])
+
+
+def _left_over(one: Misplaced) -> Obligation:
+    name, shape = name_of(one.astray.value), shape_of(one.astray.dims)
+    wanted = axis_of(one.astray.dims[one.fitting])
+    partner = "the devices" if one.partner is None else f"the rows of {name_of(one.partner)}"
+    return Obligation(
+        WrongAxisMapped.name,
+        one.op.span,
+        Verdict.VIOLATED,
+        message=f"`{one.op.name}` maps axis {one.astray.place} of {name} {shape}; `{wanted}` is its axis {one.fitting}",
+        current=f"the mapped axis is taken for {partner}, and it is another one",
+        expected=f"axis {one.fitting} of {name} is mapped, or comes first",
+        suggestion=f"give the reshape `{wanted}` first and `-1` after it, or map axis {one.fitting}",
+    )
 
 
 def _finding(conflict: Conflict) -> Obligation:

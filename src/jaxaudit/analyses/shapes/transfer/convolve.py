@@ -27,11 +27,11 @@ def _convolve(look: Look) -> ShapeFact:
     sizes = {"N": lhs[source.index("N")], "C": rhs[kernel.index("O")]}
     for at, letter in enumerate(spatial):
         step = strides[at] if isinstance(strides, tuple) and at < len(strides) else 0
-        sizes[letter] = _covered(lhs[source.index(letter)], rhs[kernel.index(letter)], step, look.raw("padding"))
+        sizes[letter] = covered(lhs[source.index(letter)], rhs[kernel.index(letter)], step, look.raw("padding"))
     return array(tuple(sizes.get(letter, UNKNOWN) for letter in target), look.fact("lhs").dtype)
 
 
-def _covered(size: Dim, window: Dim, step: Argument, padding: Argument) -> Dim:
+def covered(size: Dim, window: Dim, step: Argument, padding: Argument) -> Dim:
     """Give the size of a spatial axis after a window has gone over it."""
     if not isinstance(step, int) or step < 1:
         return UNKNOWN

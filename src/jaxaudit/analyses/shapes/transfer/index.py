@@ -10,6 +10,7 @@ from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number
 from jaxaudit.analyses.shapes.literals import array_dims, is_slice, shape_of
 from jaxaudit.analyses.shapes.mapped import place_of, resized, without_axis
+from jaxaudit.analyses.shapes.pieces import piece
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.ir import Argument, Value
@@ -142,7 +143,8 @@ def sliced(size: Dim, part: Mapping[str, Argument], look: Look) -> Dim:
         return UNKNOWN
     if size.constant is not None and first.constant is not None and last.constant is not None:
         return constant(len(range(size.constant)[first.constant : last.constant]))
-    return _length_between(first, last, size)
+    between = _length_between(first, last, size)
+    return between if between.known else piece(first, last, size)
 
 
 def _stepped(size: Dim, part: Mapping[str, Argument]) -> Dim:

@@ -133,7 +133,23 @@ def _dtype(look: Look, function: str) -> str | None:
     return "float32" if function in _FLOATS and function != "rademacher" else None
 
 
+_NUMPY = frozenset("normal uniform integers randint standard_normal random random_sample choice".split())
+
+
+def _numpy(look: Look) -> ShapeFact:
+    """Give what NumPy's generators draw: as many numbers as `size` says."""
+    if look.has("*", "**") or (look.function == "choice" and look.fact("a").number is None):
+        return NOTHING
+    dtype = "int32" if look.function in ("integers", "randint", "choice") else "float32"
+    if look.function in ("randn", "rand"):
+        return array(shape_of(look.fact("args")) if look.has("args") else (), dtype)
+    if look.function not in _NUMPY or not look.has("size"):
+        return NOTHING
+    return array(() if look.raw("size") is None else shape_of(look.fact("size")), dtype)
+
+
 TABLE: Mapping[str, Transfer] = {
+    "py.random": single(_numpy),
     "key.seed": single(_seed),
     "key.split": single(_split),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, constant, differ, product
+from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.regroup import regrouped
 from jaxaudit.analyses.shapes.broadcast import broadcast, equal, shape_text
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number
@@ -53,6 +54,8 @@ def _resolved(look: Look, dims: Dims | None, wanted: Dims) -> Dims:
     rest = total // fixed
     left = (total % fixed).constant
     look.judge(Fit.OPEN if left is None else Fit.FITS if left == 0 else Fit.CLASHES, text)
+    if len(wanted) > 1:
+        rest = rest.labelled(frozenset((Label("rest"),)))
     return tuple(rest if dim == _AUTOMATIC else dim for dim in wanted)
 
 

@@ -1,4 +1,4 @@
-"""Library functions and layers that need no op of their own but have a shape: losses, dense layers, norms, dropout."""
+"""Library functions that need no op of their own but have a shape: losses, and the making and calling of layers."""
 
 from __future__ import annotations
 
@@ -6,52 +6,12 @@ from collections.abc import Mapping
 
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.dtypes import promote
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number
+from jaxaudit.analyses.shapes.facts import ALL_DEVICES, DEVICES, NOTHING, ShapeFact, array
 from jaxaudit.analyses.shapes.literals import array_like
 from jaxaudit.analyses.shapes.mapped import without_axis
+from jaxaudit.analyses.shapes.transfer import layers
 from jaxaudit.analyses.shapes.transfer.keys import draw
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
-
-_WIDTHS: Mapping[str, str] = {
-    "flax.linen.Dense": "features",
-    "flax.linen.Embed": "features",
-    "flax.linen.Conv": "features",
-    "flax.nnx.Linear": "out_features",
-    "flax.nnx.Embed": "features",
-    "haiku.Linear": "output_size",
-    "haiku.Embed": "embed_dim",
-    "equinox.nn.Linear": "out_features",
-}
-"""Layers and the parameter that says how wide their output is."""
-
-_SAME_SHAPE = frozenset(
-    f"{module}.{layer}.__call__"
-    for module in ("flax.linen", "flax.nnx", "haiku", "equinox.nn")
-    for layer in ("LayerNorm", "RMSNorm", "BatchNorm", "GroupNorm", "Dropout")
-)
-_EMBEDDINGS = ("flax.linen.Embed", "flax.nnx.Embed", "haiku.Embed")
-
-
-def _made(look: Look) -> ShapeFact:
-    name = look.op.text("function")
-    if name in _WIDTHS:
-        width = as_number(look.fact(_WIDTHS[name]))
-        return ShapeFact(layer=(name, None if width is None else (width,)))
-    return NOTHING
-
-
-def _layer(look: Look) -> ShapeFact:
-    """Give what a layer makes of its input: all axes stay but the last."""
-    layer, given = look.fact("self").layer, array_like(look.fact("inputs", "x", "ids"))
-    if layer is None or layer[1] is None or given.dims is None:
-        return NOTHING
-    kept = given.dims if layer[0] in _EMBEDDINGS else given.dims[:-1]
-    return array((*kept, *layer[1]), "float32" if given.dtype == "float32" else None) if given.dims else NOTHING
-
-
-def _normalised(look: Look) -> ShapeFact:
-    given = look.fact("x", "inputs")
-    return array(given.dims, given.dtype if given.dtype == "float32" else None)
 
 
 def _pairwise(look: Look) -> ShapeFact:
@@ -91,17 +51,19 @@ def _call(look: Look) -> ShapeFact:
     known = _LOSSES.get(name) or _LOSSES.get(name.replace("optax.losses.", "optax."))
     if known is not None:
         return known(look)
-    if name in _SAME_SHAPE:
-        return _normalised(look)
-    return _layer(look) if name.endswith(".__call__") else _made(look)
+    if name in ("jax.device_count", "jax.devices") and not look.op.arguments:
+        return DEVICES if name == "jax.device_count" else ShapeFact(symbol=ALL_DEVICES)
+    if name.endswith(".__call__"):
+        return layers.called(look, name) or NOTHING
+    return layers.made(look, name)
 
 
 def _draw(look: Look) -> ShapeFact:
     """Give what is drawn from a key: numbers, a new layer, or a layer's input with noise."""
     name = look.op.text("function")
-    if name in _WIDTHS:
-        return _made(look)
-    return _normalised(look) if name in _SAME_SHAPE else draw(look)
+    if name in layers.CLASSES:
+        return layers.made(look, name)
+    return (layers.called(look, name) if name.endswith(".__call__") else None) or draw(look)
 
 
 TABLE: Mapping[str, Transfer] = {"py.call_library": single(_call), "key.draw": single(_draw)}

@@ -24,12 +24,25 @@ def arithmetic(look: Look, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
     if function == "add" and x.items is not None and y.items is not None:
         return sequence(x.items + y.items)
     if x.items is not None and function == "multiply" and y.number is not None:
-        times = y.number.constant
-        return sequence(x.items * times) if times is not None and 0 <= times <= 32 else NOTHING
+        return _repeated(x.items, y.number)
     if (x.items is not None or y.items is not None) and not (x.is_array or y.is_array):
         # A tuple and something unknown: a longer tuple, or an array.
         return NOTHING
     return _integers(function, x, y)
+
+
+def _repeated(items: tuple[ShapeFact, ...], times: Dim) -> ShapeFact:
+    """Give `[x] * n`."""
+    count = times.constant
+    if count is not None:
+        return sequence(items * count) if 0 <= count <= 32 else _column(items, times)
+    return _column(items, times)
+
+
+def _column(items: tuple[ShapeFact, ...], times: Dim) -> ShapeFact:
+    if len(items) != 1 or not times.known:
+        return NOTHING
+    return ShapeFact(each=items[0], length=times)
 
 
 _QUESTIONS: Mapping[str, Callable[[int], bool]] = {

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim, constant
+from jaxaudit.analyses.labels import size_labels
 from jaxaudit.analyses.shapes.broadcast import equal, shape_text
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, sequence, shown
@@ -40,7 +41,7 @@ def _join_each(look: Look, given: ShapeFact) -> ShapeFact:
         return NOTHING
     each = array_like(given.each)
     if look.function == "stack":
-        return with_axis(each, axis, UNKNOWN)
+        return with_axis(each, axis, UNKNOWN if given.length is None else given.length)
     return resized(each, axis, UNKNOWN) if look.function == "concatenate" else NOTHING
 
 
@@ -50,7 +51,8 @@ def _stack(look: Look, shapes: Sequence[Dims], dtype: str | None, weak: bool) ->
     common = _common(look, shapes, None)
     if common is None or not isinstance(axis, int):
         return NOTHING
-    return with_axis(array(common, dtype, weak=weak), axis, constant(len(shapes)))
+    count = constant(len(shapes)).labelled(size_labels(look.op.attrs.get("count")))
+    return with_axis(array(common, dtype, weak=weak), axis, count)
 
 
 def _concatenate(look: Look, shapes: Sequence[Dims], axis: object, dtype: str | None) -> ShapeFact:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from jaxaudit.analyses.dims import UNKNOWN, constant, variable
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, integer, join, sequence, truth
+from jaxaudit.analyses.shapes.facts import (
+    ALL_DEVICES,
+    DEVICES,
+    NOTHING,
+    ShapeFact,
+    array,
+    as_number,
+    atoms_of,
+    integer,
+    join,
+    sequence,
+    truth,
+)
 from jaxaudit.analyses.shapes.literals import array_dims, is_slice, literal
 from jaxaudit.analyses.shapes.mapped import without_axis
 from jaxaudit.analyses.shapes.transfer.index import index_array
@@ -21,7 +33,7 @@ def _const(look: Look) -> ShapeFact:
 def _global(look: Look) -> ShapeFact:
     value = look.op.attrs.get("value")
     known = look.read(value) if isinstance(value, Value) else NOTHING
-    if known.is_array and all(dim.constant is not None for dim in known.dims or ()):
+    if known.is_array and all(atom.born == 0 for atom in atoms_of(known)):
         return known
     return ShapeFact(symbol=f"{look.op.text('name').rpartition('.')[2]}#0{look.op.text('name')}")
 
@@ -102,13 +114,22 @@ def _unpacked(items: tuple[ShapeFact, ...], count: int, star: int | None) -> Seq
 def _element(look: Look) -> ShapeFact:
     iterable = look.raw("iterable")
     if isinstance(iterable, Mapping):
-        return integer(UNKNOWN)
+        return _counter(look, iterable)
     fact = look.of(iterable)
     if fact.items:
         return _join_all(fact.items)
     if fact.each is not None:
         return fact.each
     return without_axis(fact, 0) if fact.dims and fact.number is None else NOTHING
+
+
+def _counter(look: Look, bounds: Mapping[str, Argument]) -> ShapeFact:
+    """Give the variable of a loop over a `range`, with its bounds where it counts up from zero."""
+    stop, step = (as_number(look.of(bounds.get(name))) for name in ("stop", "step"))
+    if bounds.get("start") != 0 or stop is None or step is None or step.constant is None or step.constant < 1:
+        return integer(UNKNOWN)
+    value = look.op.result
+    return integer(variable(f"{value.name or '_'}#{value.id}", "number", value.id, (stop.plain(), step.plain())))
 
 
 def _join_all(facts: Sequence[ShapeFact]) -> ShapeFact:
@@ -161,6 +182,8 @@ def _length(base: ShapeFact) -> ShapeFact:
         return integer(constant(len(base.items)))
     if base.dims:
         return integer(base.dims[0])
+    if base.symbol == ALL_DEVICES:
+        return DEVICES
     if base.symbol and not base.symbol.endswith(".shape"):
         return integer(variable(f"{base.symbol}.shape[0]", "size", base.born))
     return NOTHING

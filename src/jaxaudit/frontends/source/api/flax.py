@@ -57,8 +57,12 @@ _LAYER_CLASSES = merge(
         "py.call_library",
         """
         Dense: features use_bias dtype param_dtype precision kernel_init bias_init
+        DenseGeneral: features axis batch_dims use_bias
         Embed: num_embeddings features dtype param_dtype embedding_init
-        Conv: features kernel_size strides padding
+        Conv: features kernel_size strides padding input_dilation kernel_dilation
+        MultiHeadDotProductAttention MultiHeadAttention SelfAttention: num_heads dtype param_dtype qkv_features out_features
+        GRUCell LSTMCell MGUCell OptimizedLSTMCell SimpleCell: features
+        LayerNorm RMSNorm BatchNorm GroupNorm InstanceNorm Dropout PReLU:
         """,
         result=ITSELF,
     ),
@@ -67,7 +71,13 @@ _LAYER_CLASSES = merge(
         "py.call_library",
         """
         Linear: in_features out_features
+        Conv: in_features out_features kernel_size strides
         Embed: num_embeddings features
+        GRUCell LSTMCell OptimizedLSTMCell SimpleCell: in_features hidden_features
+        MultiHeadAttention: num_heads in_features qkv_features out_features
+        LayerNorm RMSNorm BatchNorm GroupNorm InstanceNorm: num_features
+        Dropout: rate
+        PReLU:
         """,
         result=ITSELF,
     ),

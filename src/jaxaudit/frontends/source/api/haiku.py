@@ -70,7 +70,25 @@ _INITIALIZERS = rows(
 
 _LAYERS = merge(
     # Layers that tell their sizes when they are made.
-    rows(_NAME, "py.call_library", "Linear: output_size with_bias\nEmbed: vocab_size embed_dim", result=ITSELF),
+    rows(
+        _NAME,
+        "py.call_library",
+        """
+        Linear: output_size with_bias
+        Embed: vocab_size embed_dim
+        Conv1D Conv2D: output_channels kernel_shape stride rate padding
+        GRU LSTM VanillaRNN: hidden_size
+        MultiHeadAttention: num_heads key_size w_init_scale
+        Flatten: preserve_dims
+        nets.MLP: output_sizes
+        LayerNorm: axis create_scale create_offset
+        BatchNorm: create_scale create_offset decay_rate
+        RMSNorm: axis
+        GroupNorm: groups
+        InstanceNorm: create_scale create_offset
+        """,
+        result=ITSELF,
+    ),
     rows(
         _NAME,
         "py.call_library",

@@ -20,6 +20,17 @@ _RANDOM = merge(
     rows("numpy.random", "py.call_library", "RandomState: seed", result=ITSELF),
     rows("numpy.random", "py.call_library", "SeedSequence PCG64 Philox MT19937: seed"),
     rows("numpy.random", "py.random", "Generator.* RandomState.*:"),
+    rows(
+        "numpy.random",
+        "py.random",
+        """
+        Generator.normal RandomState.normal: loc scale size
+        Generator.uniform RandomState.uniform Generator.integers RandomState.randint: low high size
+        Generator.standard_normal Generator.random RandomState.standard_normal RandomState.random_sample: size
+        Generator.choice RandomState.choice: a size replace p axis
+        RandomState.randn RandomState.rand: *args
+        """,
+    ),
 )
 
 _OUTSIDE = merge(

@@ -1,0 +1,252 @@
+"""Layers of the neural network libraries: what each makes of its input, from the sizes it was made with.
+
+A layer that is made keeps its arguments in its fact; the call reads them back. Where the layer was made out of sight,
+the rank is still known, and the width of the output is a size of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from jaxaudit.analyses.dims import UNKNOWN, Dim, constant, product
+from jaxaudit.analyses.regroup import regrouped
+from jaxaudit.analyses.shapes.facts import NOTHING, Dims, Layer, ShapeFact, array, as_number, sequence
+from jaxaudit.analyses.shapes.literals import array_like, shape_of
+from jaxaudit.analyses.shapes.mapped import place_of
+from jaxaudit.analyses.shapes.transfer.convolve import covered
+from jaxaudit.analyses.shapes.transfer.look import Look
+
+_UNSEEN = Layer("")
+
+
+def made(look: Look, name: str) -> ShapeFact:
+    """Give the fact of a new layer: its class, and what it was made with."""
+    if name not in CLASSES:
+        return NOTHING
+    facts = {key: look.of(value) for key, value in look.op.arguments.items() if not isinstance(value, str)}
+    texts = {key: value for key, value in look.op.arguments.items() if isinstance(value, str)}
+    return ShapeFact(layer=Layer(name, tuple(sorted(facts.items())), tuple(sorted(texts.items()))))
+
+
+def called(look: Look, name: str) -> ShapeFact | None:
+    """Give what the call of a layer gives; None where this is no layer that is known."""
+    kind = name.rpartition(".")[0]
+    if kind not in CLASSES or look.has("*", "**"):
+        return None
+    given = array_like(look.fact("inputs", "x", "ids", "input", "inputs_q", "query"))
+    layer = look.fact("self").layer
+    return CLASSES[kind](look, _UNSEEN if layer is None or layer.name != kind else layer, given)
+
+
+Call = Callable[[Look, Layer, ShapeFact], ShapeFact]
+
+
+def _dtype(given: ShapeFact) -> str | None:
+    return "float32" if given.dtype == "float32" else None
+
+
+def _width(layer: Layer, name: str) -> Dim:
+    number = None if layer.get(name) is None else as_number(layer.get(name) or NOTHING)
+    return UNKNOWN if number is None else number
+
+
+def _wide(name: str) -> Call:
+    """All axes stay but the last."""
+
+    def call(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
+        if not given.dims:
+            return NOTHING
+        return array((*given.dims[:-1], _width(layer, name)), _dtype(given))
+
+    return call
+
+
+def _embedding(name: str) -> Call:
+    """Each index becomes a vector."""
+
+    def call(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
+        return array(None if given.dims is None else (*given.dims, _width(layer, name)), "float32")
+
+    return call
+
+
+def _same(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
+    return array(given.dims, _dtype(given))
+
+
+def _general(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
+    """Give `DenseGeneral`: the last axes become the features."""
+    features, axis = layer.get("features"), layer.get("axis")
+    new = None if features is None else shape_of(features)
+    axes = (constant(-1),) if axis is None else shape_of(axis)
+    if given.dims is None or new is None or axes is None or layer.get("batch_dims") is not None:
+        return NOTHING
+    places = {place_of(one.constant, given.rank) for one in axes if one.constant is not None}
+    if len(places) != len(axes) or None in places:
+        return NOTHING
+    return array((*(dim for at, dim in enumerate(given.dims) if at not in places), *new), _dtype(given))
+
+
+def _attention(width: str) -> Call:
+    """The queries keep their axes; the last is as wide as asked for, else as it was."""
+
+    def call(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
+        if not given.dims:
+            return NOTHING
+        asked = layer.get(width)
+        last = given.dims[-1] if layer.name and asked is None else _width(layer, width)
+        return array((*given.dims[:-1], last), _dtype(given))
+
+    return call
+
+
+def _haiku_attention(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
+    if not given.dims:
+        return NOTHING
+    heads, value = _width(layer, "num_heads"), layer.get("value_size") or layer.get("key_size")
+    each = None if value is None else as_number(value)
+    wide = _width(layer, "model_size") if layer.get("model_size") else UNKNOWN if each is None else heads * each
+    return array((*given.dims[:-1], wide), _dtype(given))
+
+
+def _convolution(features: str, kernel: str, stride: str, *, first: bool = False, padding: str = "SAME") -> Call:
+    """A window goes over the axes between the batch and the channels."""
+
+    def call(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
+        channels = 0 if first else -1
+        if given.dims is None or len(given.dims) < 2:
+            return NOTHING
+        window = _sizes(layer.get(kernel), layer, first)
+        if window is None or len(window) >= len(given.dims) or layer.get("kernel_dilation"):
+            return _unsized(given.dims, channels, _width(layer, features))
+        places = range(1, len(window) + 1) if first else range(len(given.dims) - 1 - len(window), len(given.dims) - 1)
+        dims = list(given.dims)
+        for at, size in zip(places, window, strict=True):
+            dims[at] = covered(dims[at], size, _step(layer, stride, at - places[0]), layer.text("padding") or padding)
+        dims[channels] = _width(layer, features)
+        return array(tuple(dims), _dtype(given))
+
+    return call
+
+
+def _unsized(dims: Dims, channels: int, width: Dim) -> ShapeFact:
+    unknown = [UNKNOWN] * len(dims)
+    if channels == -1:
+        unknown[0] = dims[0]
+    unknown[channels] = width
+    return array(tuple(unknown), None)
+
+
+def _sizes(fact: ShapeFact | None, layer: Layer, first: bool) -> Dims | None:
+    if fact is None or layer.get("dilation") or layer.get("rate") or layer.get("padding"):
+        return None
+    if fact.number is None:
+        return shape_of(fact)
+    spatial = layer.name[-2:-1] if layer.name[-1:] in "dD" else ""
+    return (fact.number,) * int(spatial) if spatial.isdigit() else None if first else (fact.number,)
+
+
+def _step(layer: Layer, name: str, at: int) -> int:
+    fact = layer.get(name)
+    if fact is None:
+        return 1
+    sizes = shape_of(fact)
+    size = None if sizes is None else sizes[at] if at < len(sizes) else sizes[0]
+    return 0 if size is None or size.constant is None else size.constant
+
+
+def _cell(name: str, *, pair: bool = False, out_first: bool = False) -> Call:
+    """A recurrent cell: the carry is as wide as the output; of an LSTM there are two."""
+
+    def call(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
+        carry = look.fact("carry", "state", "prev_state", "hidden")
+        width = layer.get(name)
+        dims = None if not given.dims else (*given.dims[:-1], UNKNOWN if width is None else _width(layer, name))
+        if width is None and carry.dims is not None:
+            dims = carry.dims
+        out = array(dims, _dtype(given))
+        state = sequence((out, out)) if pair else out
+        return sequence((out, state)) if out_first else sequence((state, out))
+
+    return call
+
+
+def _equinox_cell(pair: bool) -> Call:
+    def call(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
+        out = array(None if not given.dims else (*given.dims[:-1], _width(layer, "hidden_size")), _dtype(given))
+        return sequence((out, out)) if pair else out
+
+    return call
+
+
+def _flattened(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
+    if given.dims is None or layer.get("preserve_dims") is not None or not layer.name or len(given.dims) < 2:
+        return NOTHING
+    return array(regrouped(given.dims, (given.dims[0], product(given.dims[1:]))), given.dtype)
+
+
+def _mlp(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
+    sizes = layer.get("output_sizes")
+    wide = None if sizes is None or not sizes.items else as_number(sizes.items[-1])
+    return array((*given.dims[:-1], UNKNOWN if wide is None else wide), _dtype(given)) if given.dims else NOTHING
+
+
+def carry_of(look: Look) -> ShapeFact:
+    """Give what `cell.initialize_carry(key, input_shape)` makes: zeros as wide as the cell."""
+    layer = look.fact("self").layer
+    shape = shape_of(look.fact("input_shape"))
+    if layer is None or not shape or "Conv" in layer.name or layer.get("features") is None:
+        return NOTHING
+    one = array((*shape[:-1], _width(layer, "features")), "float32")
+    return sequence((one, one)) if "LSTM" in layer.name else one
+
+
+_NORMS: Mapping[str, str] = {
+    "flax.linen": "LayerNorm RMSNorm GroupNorm InstanceNorm BatchNorm Dropout PReLU",
+    "flax.nnx": "LayerNorm RMSNorm GroupNorm InstanceNorm BatchNorm Dropout PReLU",
+    "haiku": "LayerNorm RMSNorm GroupNorm InstanceNorm BatchNorm",
+    "equinox.nn": "LayerNorm RMSNorm GroupNorm Dropout PReLU Identity",
+}
+"""Layers that keep the shape of their input."""
+
+CLASSES: Mapping[str, Call] = {
+    **{f"{module}.{layer}": _same for module, names in _NORMS.items() for layer in names.split()},
+    "flax.linen.Dense": _wide("features"),
+    "flax.linen.DenseGeneral": _general,
+    "flax.linen.Embed": _embedding("features"),
+    "flax.linen.Conv": _convolution("features", "kernel_size", "strides"),
+    "flax.linen.MultiHeadDotProductAttention": _attention("out_features"),
+    "flax.linen.MultiHeadAttention": _attention("out_features"),
+    "flax.linen.SelfAttention": _attention("out_features"),
+    "flax.linen.GRUCell": _cell("features"),
+    "flax.linen.MGUCell": _cell("features"),
+    "flax.linen.SimpleCell": _cell("features"),
+    "flax.linen.LSTMCell": _cell("features", pair=True),
+    "flax.linen.OptimizedLSTMCell": _cell("features", pair=True),
+    "flax.nnx.Linear": _wide("out_features"),
+    "flax.nnx.Embed": _embedding("features"),
+    "flax.nnx.Conv": _convolution("out_features", "kernel_size", "strides"),
+    "flax.nnx.MultiHeadAttention": _attention("out_features"),
+    "flax.nnx.GRUCell": _cell("hidden_features"),
+    "flax.nnx.SimpleCell": _cell("hidden_features"),
+    "flax.nnx.LSTMCell": _cell("hidden_features", pair=True),
+    "flax.nnx.OptimizedLSTMCell": _cell("hidden_features", pair=True),
+    "haiku.Linear": _wide("output_size"),
+    "haiku.Embed": _embedding("embed_dim"),
+    "haiku.Conv1D": _convolution("output_channels", "kernel_shape", "stride"),
+    "haiku.Conv2D": _convolution("output_channels", "kernel_shape", "stride"),
+    "haiku.MultiHeadAttention": _haiku_attention,
+    "haiku.GRU": _cell("hidden_size", out_first=True),
+    "haiku.VanillaRNN": _cell("hidden_size", out_first=True),
+    "haiku.Flatten": _flattened,
+    "haiku.nets.MLP": _mlp,
+    "equinox.nn.Linear": _wide("out_features"),
+    "equinox.nn.MLP": _wide("out_size"),
+    "equinox.nn.Embedding": _embedding("embedding_size"),
+    "equinox.nn.Conv1d": _convolution("out_channels", "kernel_size", "stride", first=True, padding="VALID"),
+    "equinox.nn.Conv2d": _convolution("out_channels", "kernel_size", "stride", first=True, padding="VALID"),
+    "equinox.nn.MultiheadAttention": _attention("output_size"),
+    "equinox.nn.GRUCell": _equinox_cell(pair=False),
+    "equinox.nn.LSTMCell": _equinox_cell(pair=True),
+}
+"""What the call of a layer gives, by its class."""
