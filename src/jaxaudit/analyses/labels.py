@@ -24,8 +24,8 @@ class Label:
     kind: str
     """`size`: its size was given by a constant of this name; `declared`: somebody wrote that this is its name; `vmap`
     or `scan`: this op made it by collecting what its body gave in every turn; `product`: a reshape made it of several;
-    `rest`: a reshape with `-1` left it over; `devices`: there is one for each device; `piece`: a loop cuts it off a
-    longer one, and the last may be shorter."""
+    `picked`: it holds elements of such an axis; `rest`: a reshape with `-1` left it over; `devices`: there is one for
+    each device; `piece`: a loop cuts it off a longer one, and the last may be shorter."""
     name: str = ""
     scope: str = ""
     op: Op | None = None

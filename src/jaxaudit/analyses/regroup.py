@@ -9,21 +9,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.dims import ONE, Dim, product, same
-from jaxaudit.analyses.labels import Label, contradiction, named, related
+from jaxaudit.analyses.labels import Label, Labels, contradiction, named, related
+from jaxaudit.ir import Op
 
 Dims = tuple[Dim, ...]
 Group = tuple[Dims, tuple[int, ...]]
 
 
-def regrouped(old: Dims, new: Dims) -> Dims:
+def regrouped(old: Dims, new: Dims, op: Op | None = None) -> Dims:
     """Give the new axes of a reshape the labels of the old ones they are."""
     made = list(new)
     for parts, places in _groups(old, new):
         if len(places) == 1 and len(parts) == 1 and contradiction(parts[0].labels, new[places[0]].labels) is None:
             made[places[0]] = new[places[0]].labelled(parts[0].labels)
         elif len(places) == 1 and len(parts) > 1 and all(map(_is_known, parts)):
-            made[places[0]] = new[places[0]].labelled(frozenset((Label("product", factors=expanded(parts)),)))
+            made[places[0]] = new[places[0]].labelled(frozenset((Label("product", op=op, factors=expanded(parts)),)))
+        elif len(places) == 2 and len(parts) == 1:
+            made[places[1]] = new[places[1]].labelled(picked(parts[0]))
     return tuple(made)
+
+
+def picked(dim: Dim) -> Labels:
+    """Give the label of an axis that holds some elements of a flat one, in whatever order."""
+    flat = next((label for label in dim.labels if label.kind in ("product", "picked")), None)
+    return frozenset() if flat is None else frozenset((Label("picked", op=flat.op, factors=flat.factors),))
 
 
 def _is_known(dim: Dim) -> bool:
@@ -67,8 +76,8 @@ def displaced(old: Dims, new: Dims) -> tuple[Dim, Dim] | None:
     """Give an axis that a reshape moves: the old one, and the new one that has its name or symbol; None for none."""
     before, after = expanded(old), expanded(new)
     for place, dim in enumerate(after):
-        twins = [at for at, other in enumerate(before) if _is_one(other, dim)]
-        again = [at for at, other in enumerate(after) if _is_one(other, dim)]
+        twins = [at for at, other in enumerate(before) if is_one(other, dim)]
+        again = [at for at, other in enumerate(after) if is_one(other, dim)]
         if len(twins) != 1 or len(again) != 1:
             continue
         if _is_other(product(before[twins[0] + 1 :]), product(after[place + 1 :])):
@@ -83,7 +92,7 @@ def _is_other(first: Dim, second: Dim) -> bool:
     return _is_smaller(first, second) or _is_smaller(second, first)
 
 
-def _is_one(old: Dim, new: Dim) -> bool:
+def is_one(old: Dim, new: Dim) -> bool:
     """Tell whether two axes are one by name, or by a size that is a symbol."""
     if not same(old, new) or old == ONE:
         return False
@@ -93,4 +102,4 @@ def _is_one(old: Dim, new: Dim) -> bool:
 def kept(old: Dims, new: Dims) -> bool:
     """Tell whether a reshape has axes whose names can be compared."""
     after = expanded(new)
-    return any(_is_one(dim, other) for dim in expanded(old) for other in after)
+    return any(is_one(dim, other) for dim in expanded(old) for other in after)

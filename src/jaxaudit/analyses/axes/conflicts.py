@@ -26,6 +26,7 @@ class Cause(Enum):
     MISPLACED = "the fitting axis stands elsewhere in the operand"
     DECLARED = "both names were written down as those of the axes"
     NESTED = "nested vmaps put their axes in the other order"
+    PLACED = "a vmap put its axis elsewhere than it is used"
     MAPPED = "a vmap took the wrong axis and left the fitting one to the function"
     SCANNED = "a scan took the wrong axis and left the fitting one to its body"
     STACKED = "one of two axes that are mapped together was stacked by another vmap"
@@ -77,7 +78,9 @@ class Judge:
             outer = self._nested(dim.labels, astray.dim.labels)
             if outer is not None and meeting.how in ("elementwise", "contracted"):
                 return Conflict(meeting, Cause.NESTED, *names, outer, astray, fitting)
-            return Conflict(meeting, Cause.MISPLACED, *names, meeting.op, astray, fitting)
+            placed = meeting.how == "elementwise" and len(astray.dims) == len(other.dims) and _swapped(astray, other)
+            cause = Cause.PLACED if placed and any(_makers("vmap", dim.labels)) else Cause.MISPLACED
+            return Conflict(meeting, cause, *names, meeting.op, astray, fitting)
         return None
 
     def _nested(self, first: Labels, second: Labels) -> Op | None:
@@ -118,6 +121,11 @@ class Judge:
             if holder.name in ("vmap", "scan"):
                 yield holder
             region = self.places.region_of.get(holder)
+
+
+def _swapped(astray: Side, other: Side) -> bool:
+    """Tell whether the axis that should not be here is what the other operand has elsewhere."""
+    return any(related(dim.labels, astray.dim.labels) for _, dim in other.others)
 
 
 def _makers(kind: str, labels: Labels) -> Iterator[Op]:

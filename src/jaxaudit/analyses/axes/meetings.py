@@ -138,10 +138,26 @@ def _scanned(op: Op, context: Context) -> Pairs:
     yield from (("scanned", left, right) for left, right in combinations(sides, 2))
 
 
+def _joined(op: Op, context: Context) -> Pairs:
+    """Arrays that are put one after the other have all axes in common but one."""
+    given = op.arguments.get("arrays", op.arguments.get("tup"))
+    axis = op.arguments.get("axis", 0)
+    function = op.text("function").rpartition(".")[2]
+    if not isinstance(given, tuple) or not isinstance(axis, int) or function not in ("stack", "concatenate"):
+        return
+    arrays = _arrays(given[:8], context)
+    for (a, first), (b, second) in combinations(arrays, 2):
+        free = place_of(axis, len(first)) if function == "concatenate" else None
+        if len(first) == len(second):
+            places = [place for place in range(len(first)) if place != free]
+            yield from (("elementwise", Side(a, place, first), Side(b, place, second)) for place in places)
+
+
 _PAIRS: Mapping[str, Callable[[Op, Context], Pairs]] = {
     "array.map": _elementwise,
     "array.select": _elementwise,
     "array.dot": _product,
+    "array.join": _joined,
     "py.call_library": _loss,
     "vmap": _mapped,
     "pmap": _mapped,

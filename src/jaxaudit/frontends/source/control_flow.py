@@ -141,6 +141,9 @@ def while_(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     it.builder.close(region, out)
     attrs = {**_loop_attrs(it, body, len(carry.params), {}, span), "entered": tested.entered, "held": carry.held}
     attrs["border"] = Border(trees_of(it, (init,)))
+    if isinstance(kind := given.keywords.get("kind"), Const):
+        # Equinox's own loop says how its backward pass works.
+        attrs["kind"] = kind.value
     made = tuple(it.builder.value(span, value.name) for value in carry.params)
     it.emit("while", span, attrs=attrs, operands=carry.operands, results=made, regions=(test_region, region))
     return with_leaves(it, init, made, copy=True)

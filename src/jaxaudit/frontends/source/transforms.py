@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source import functions, lifts
 from jaxaudit.frontends.source.arguments import Arguments, known_items
-from jaxaudit.frontends.source.regions import Parametrised, flattened, leaves_in_order, with_leaves
+from jaxaudit.frontends.source.regions import Parametrised, flattened, leaves_in_order, lifted, with_leaves
 from jaxaudit.frontends.source.staging import captured_values, signature_of, stage, static_leaves
 from jaxaudit.frontends.source.structure import argument
 from jaxaudit.frontends.source.trees import trees_of
@@ -121,9 +121,9 @@ def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
         return _apply_mapped(it, callee, given, span)
     if callee.transform == "grad":
         return _apply_grad(it, callee, given, span)
-    lifted = lifts.apply(it, callee, given, span) if callee.spelling in lifts.LIFTS else None
-    if lifted is not None:
-        return lifted
+    raised = lifts.apply(it, callee, given, span) if callee.spelling in lifts.LIFTS else None
+    if raised is not None:
+        return raised
     staged = stage(it, callee, given, span)
     attrs = {**attributes(it, callee, given, span), **staged.attrs}
     result, _ = run_body(it, callee.transform, callee.function, given, staged.inputs, attrs, span)
@@ -258,6 +258,7 @@ def _leaf_axes(it: Interpreter, spec: Abstract, value: Abstract) -> list[int | s
 
 
 def _apply_grad(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Abstract:
+    given = _with_numbers(it, callee, given, span)
     inputs = flattened(it, given.all())
     chosen, several = _differentiated(it, callee, given)
     gradients: list[Abstract] = []
@@ -276,16 +277,26 @@ def _apply_grad(it: Interpreter, callee: Transformed, given: Arguments, span: Sp
     return _grad_result(it, callee, value, gradient, span)
 
 
-def _differentiated(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[list[Abstract], bool]:
+def _with_numbers(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Arguments:
+    """Turn the numbers that are differentiated into values: the function is traced with them."""
+    places = {at % len(given.positional) for at in _argnums(it, callee, given)[0]}
+    if not any(isinstance(given.positional[at], Const) for at in places):
+        return given
+    numbers = [lifted(it, one, span) if at in places else one for at, one in enumerate(given.positional)]
+    return replace(given, positional=tuple(numbers))
+
+
+def _argnums(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[list[int], bool]:
     argnums = callee.options.get("argnums", Const(0))
     items = known_items(it, argnums)
-    positions = [item.value for item in (items if items is not None else (argnums,)) if isinstance(item, Const)]
-    chosen = [
-        given.positional[at]
-        for at in positions
-        if isinstance(at, int) and -len(given.positional) <= at < len(given.positional)
-    ]
-    return chosen, items is not None
+    places = [item.value for item in (items if items is not None else (argnums,)) if isinstance(item, Const)]
+    count = len(given.positional)
+    return [at for at in places if isinstance(at, int) and -count <= at < count], items is not None
+
+
+def _differentiated(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[list[Abstract], bool]:
+    places, several = _argnums(it, callee, given)
+    return [given.positional[at] for at in places], several
 
 
 def _grad_result(it: Interpreter, callee: Transformed, value: Abstract, gradient: Abstract, span: Span) -> Abstract:

@@ -39,11 +39,15 @@ def axis_of(dim: Dim) -> str:
 
 def meeting_step(conflict: Conflict) -> Step:
     """Tell where the two axes meet."""
-    meeting = conflict.meeting
+    return Step(conflict.meeting.op.span, meeting_text(conflict.meeting))
+
+
+def meeting_text(meeting: Meeting) -> str:
+    """Say which axes meet, and how."""
     deed = {"contracted": "are summed together", "elementwise": "are aligned"}.get(meeting.how, f"are {meeting.how}")
     sides = (meeting.left, meeting.right)
     text = " and ".join(f"axis {side.place} of {name_of(side.value)} {shape_of(side.dims)}" for side in sides)
-    return Step(meeting.op.span, f"{text} {deed} here")
+    return f"{text} {deed} here"
 
 
 def violated(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, Dim, constant, same
+from jaxaudit.analyses.regroup import picked
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number
 from jaxaudit.analyses.shapes.literals import array_dims, is_slice, shape_of
@@ -98,9 +99,9 @@ class _Walk:
         if is_slice(part) and isinstance(part, Mapping):
             self.made.append(sliced(size, part, self.look))
             return True
-        return self._array(part)
+        return self._array(part, size)
 
-    def _array(self, part: Argument) -> bool:
+    def _array(self, part: Argument, size: Dim) -> bool:
         fact = self.look.of(part)
         dims = array_dims(fact)
         if dims is None or (fact.dtype == "bool" and dims):
@@ -111,7 +112,7 @@ class _Walk:
         self.apart = self.apart or (bool(self.places) and self.last != self.count - 1)
         self.last = self.count
         self.places.append(len(self.made))
-        self.arrays.append(dims)
+        self.arrays.append(tuple(dim.labelled(picked(size)) for dim in dims))
         return True
 
     def finish(self) -> Dims | None:
@@ -192,6 +193,7 @@ def _take(look: Look) -> ShapeFact:
     place = place_of(axis, base.rank) if isinstance(axis, int) else None
     if place is None:
         return NOTHING
+    index = tuple(dim.labelled(picked(base.dims[place])) for dim in index)
     return array((*base.dims[:place], *index, *base.dims[place + 1 :]), base.dtype)
 
 

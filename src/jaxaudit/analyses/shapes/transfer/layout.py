@@ -20,7 +20,7 @@ _AUTOMATIC = constant(-1)
 def _reshape(look: Look) -> ShapeFact:
     base = array_like(look.first())
     if look.function in ("ravel", "flatten"):
-        flat = None if base.dims is None else regrouped(base.dims, (product(base.dims),))
+        flat = None if base.dims is None else regrouped(base.dims, (product(base.dims),), look.op)
         return array(flat, base.dtype, weak=base.weak)
     if look.function != "reshape" or look.has("*", "**"):
         return NOTHING
@@ -28,7 +28,7 @@ def _reshape(look: Look) -> ShapeFact:
     if wanted is None:
         return NOTHING
     made = _resolved(look, base.dims, wanted)
-    return array(made if base.dims is None else regrouped(base.dims, made), base.dtype, weak=base.weak)
+    return array(made if base.dims is None else regrouped(base.dims, made, look.op), base.dtype, weak=base.weak)
 
 
 def wanted_shape(look: Look) -> Dims | None:

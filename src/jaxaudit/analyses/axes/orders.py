@@ -1,0 +1,60 @@
+"""Arrays that were flattened in different orders and then meet row by row.
+
+`(steps, envs)` flattened has the environments next to each other, `(envs, steps)` the steps. Both have as many rows,
+and row 7 of the one is not row 7 of the other. A label on the flat axis keeps what it was made of, also through a
+shuffle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxaudit.analyses.axes.meetings import Meeting, meetings
+from jaxaudit.analyses.dims import Dim
+from jaxaudit.analyses.labels import Label
+from jaxaudit.analyses.regroup import is_one
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Op, Program
+
+_FLAT = ("product", "picked")
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """Two flat axes that meet and were made in different orders."""
+
+    meeting: Meeting
+    left: Label
+    right: Label
+
+    @property
+    def flattened(self) -> tuple[Op | None, Op | None]:
+        """The reshapes that made the two axes."""
+        return self.left.op, self.right.op
+
+
+def mixed_orders(program: Program, shapes: Shapes) -> Iterator[tuple[Meeting, Mixed | None]]:
+    """Give every meeting of two flat axes of the same factors; with the mistake where their orders differ."""
+    for op in program.walk():
+        for context in shapes.contexts(op):
+            for meeting in meetings(op, context):
+                left, right = _flat(meeting.left.dim), _flat(meeting.right.dim)
+                order = None if left is None or right is None else _order(left.factors, right.factors)
+                if left is not None and right is not None and order is not None:
+                    straight = order == sorted(order)
+                    yield meeting, None if straight else Mixed(meeting, left, right)
+
+
+def _flat(dim: Dim) -> Label | None:
+    found = [label for label in dim.labels if label.kind in _FLAT]
+    return found[0] if len(found) == 1 else None
+
+
+def _order(left: tuple[Dim, ...], right: tuple[Dim, ...]) -> list[int] | None:
+    """Give where each factor of the one stands in the other; None where that is not clear."""
+    if len(left) != len(right):
+        return None
+    places = [[at for at, other in enumerate(right) if is_one(dim, other)] for dim in left]
+    order = [found[0] for found in places if len(found) == 1]
+    return order if len(order) == len(left) and len(set(order)) == len(left) else None

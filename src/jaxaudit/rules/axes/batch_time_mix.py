@@ -1,0 +1,132 @@
+"""The rule `batch-time-mix`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.axes import Meeting
+from jaxaudit.analyses.axes.orders import Mixed, mixed_orders
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.axes.words import axis_of, meeting_text, name_of
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.merge import strongest
+
+_PROGRAM = """import jax.numpy as jnp
+
+
+def loss(values, returns):
+    steps, envs = values.shape
+    flat = values.reshape(steps * envs)
+    targets = {targets}
+    return ((flat - targets) ** 2).mean()
+
+
+STEPS, ENVS = 16, 4
+loss(jnp.zeros((STEPS, ENVS)), jnp.zeros(({shape})))
+"""
+
+_SHUFFLED = """import jax
+import jax.numpy as jnp
+
+STEPS, ENVS = 16, 4
+
+
+def update(key, obs, advantages):
+    order = jax.random.permutation(key, STEPS * ENVS)
+    rows = obs.reshape(STEPS * ENVS, 3)[order]
+    weights = {weights}
+    return (rows * weights[order][:, None]).sum()
+
+
+update(jax.random.key(0), jnp.zeros((STEPS, ENVS, 3)), jnp.zeros((STEPS, ENVS)))
+"""
+
+
+class BatchTimeMix(Rule):
+    """Two arrays are flattened in different orders and then used row by row.
+
+    ## What it does
+
+    Remembers of which axes, in which order, a reshape made a flat axis, also through a shuffle and a cut into
+    minibatches. Where two flat axes of the same axes meet and the orders differ, rows of different steps and
+    environments are combined.
+
+    ## Why is this bad?
+
+    Rollouts come time-major out of `scan` and batch-major out of `vmap`. Flattened, both have `steps * envs` rows;
+    nothing is raised, and the advantage of one environment trains the action of another.
+
+    ## Example
+
+    ```python
+    rows = obs.reshape(STEPS * ENVS, -1)  # (STEPS, ENVS, features)
+    weights = advantages.swapaxes(0, 1).reshape(STEPS * ENVS)
+    rows * weights[:, None]
+    ```
+
+    ## Use instead
+
+    ```python
+    rows = obs.reshape(STEPS * ENVS, -1)  # (STEPS, ENVS, features)
+    weights = advantages.reshape(STEPS * ENVS)
+    rows * weights[:, None]
+    ```
+
+    ## When it cannot tell
+
+    When the sizes are plain numbers, or the flat axis is sorted or sliced in between.
+    """
+
+    name = "batch-time-mix"
+    family = "axes"
+    summary = "Two arrays are flattened in different orders and then used row by row."
+    needs = ("shapes",)
+
+    valid = (
+        Example(_PROGRAM.format(targets="returns.reshape(-1)", shape="STEPS, ENVS"), "one order"),
+        Example(_PROGRAM.format(targets="returns.T.reshape(-1)", shape="ENVS, STEPS"), "transposed first"),
+        Example(_SHUFFLED.format(weights="advantages.reshape(-1)"), "shuffled alike"),
+    )
+    invalid = (
+        Example(_PROGRAM.format(targets="returns.reshape(-1)  #!", shape="ENVS, STEPS"), "batch-major targets"),
+        Example(_SHUFFLED.format(weights="advantages.T.reshape(-1)  #!"), "transposed before it is flattened"),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every meeting of two axes that were made of the same ones."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        flow = flow_of(program)
+        yield from strongest(_judged(meeting, mixed, flow) for meeting, mixed in mixed_orders(program, shapes))
+
+
+def _judged(meeting: Meeting, mixed: Mixed | None, flow: Flow) -> Obligation:
+    if mixed is None:
+        reason = "the rows that meet here were flattened in the same order"
+        return Obligation(BatchTimeMix.name, meeting.op.span, Verdict.PROVED, reason)
+    left, right = ("*".join(map(axis_of, label.factors)) for label in (mixed.left, mixed.right))
+    blamed = _blamed(mixed, flow)
+    names = f"{name_of(meeting.left.value)} and {name_of(meeting.right.value)}"
+    return Obligation(
+        BatchTimeMix.name,
+        (blamed or meeting.op).span,
+        Verdict.VIOLATED,
+        message=f"rows in the order `{left}` and rows in the order `{right}` are combined one by one",
+        current=f"{names} have as many rows, and row by row they belong to different places",
+        expected="both are flattened in the same order",
+        steps=(Step(meeting.op.span, meeting_text(meeting)),),
+        suggestion="transpose one of them before it is flattened, or leave the transpose out",
+    )
+
+
+def _blamed(mixed: Mixed, flow: Flow) -> Op | None:
+    """Give the reshape that stands apart: one right after a transpose, else the later of the two."""
+    made = [op for op in mixed.flattened if op is not None]
+    before = {op: flow.maker(op.operands[0]) for op in made}
+    turned = [op for op, one in before.items() if one is not None and one.name == "array.permute"]
+    if len(turned) == 1:
+        return turned[0]
+    return max(made, key=lambda op: flow.places.order[op], default=None)

@@ -1,0 +1,153 @@
+"""The rule `transpose-of-unknown-rank`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.dims import same
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.shapes import Context, Shapes
+from jaxaudit.analyses.shapes.broadcast import shape_text
+from jaxaudit.analyses.shapes.facts import Dims
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.merge import strongest
+
+
+class TransposeOfUnknownRank(Rule):
+    """An array with more than two axes is transposed without saying which axes.
+
+    ## What it does
+
+    Finds `.T` and `transpose()` without axes of arrays that have more than two axes, or two in one call and more in
+    another. It is an error where the result is multiplied with an array whose leading axes then meet the wrong ones.
+
+    ## Why is this bad?
+
+    `.T` turns the order of all axes round. `(batch, time, features).T` is `(features, time, batch)`, where most people
+    mean `(batch, features, time)`. Where sizes agree, or a broadcast helps, nothing is raised.
+
+    ## Example
+
+    ```python
+    batch, time, features = q.shape
+    scores = q @ k.T
+    ```
+
+    ## Use instead
+
+    ```python
+    batch, time, features = q.shape
+    scores = q @ k.swapaxes(-1, -2)
+    ```
+
+    ## When it cannot tell
+
+    When the rank is not known. `(x.T * w).T`, which weighs along the first axis, is taken as meant.
+    """
+
+    name = "transpose-of-unknown-rank"
+    family = "axes"
+    summary = "`.T` of an array with more than two axes turns all of them round."
+    needs = ("shapes",)
+
+    valid = (
+        Example("import jax.numpy as jnp\n\ny = jnp.ones((4, 3)).T\n", "two axes"),
+        Example("import jax.numpy as jnp\n\ny = jnp.ones((4, 3, 2)).transpose(0, 2, 1)\n", "axes are named"),
+        Example(
+            "import jax.numpy as jnp\n\ndef f(w):\n    x = jnp.ones((4, 3, 2))\n    return (x.T * w).T\n",
+            "there and back again",
+        ),
+    )
+    invalid = (
+        Example("import jax.numpy as jnp\n\ny = jnp.ones((4, 3, 2)).T  #?\n", "three axes"),
+        Example(
+            "import jax.numpy as jnp\n\ndef flip(x):\n    return jnp.transpose(x)  #?\n\n"
+            "a, b = flip(jnp.ones((4, 3))), flip(jnp.ones((5, 4, 3)))\n",
+            "two axes here, three there",
+        ),
+        Example(
+            "def scores(q):\n    batch, time, features = q.shape\n    return q @ q.T  #!\n",
+            "the batch meets the features",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every transpose without axes."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        flow = flow_of(program)
+        bare = [op for op in program.walk() if op.name == "array.permute" and _is_bare(op)]
+        yield from strongest(_judge(op, shapes, flow) for op in bare)
+
+
+def _is_bare(op: Op) -> bool:
+    if op.text("function").rpartition(".")[2] not in ("T", "transpose", "permute_dims"):
+        return False
+    given = op.arguments.get("axes", op.arguments.get("permutation"))
+    return given in (None, ()) and not {"*", "**"} & set(op.arguments) and "permutation" not in op.attrs
+
+
+def _judge(op: Op, shapes: Shapes, flow: Flow) -> Obligation:
+    rule = TransposeOfUnknownRank.name
+    known = [dims for context in shapes.contexts(op) if (dims := context.of(_base(op)).dims) is not None]
+    if not known:
+        return Obligation(rule, op.span, Verdict.UNKNOWN, "the rank of what is transposed is not known")
+    high = next((dims for dims in known if len(dims) > 2), None)
+    if high is None:
+        return Obligation(rule, op.span, Verdict.PROVED, "what is transposed has at most two axes")
+    if _comes_back(op.result, flow):
+        return Obligation(rule, op.span, Verdict.PROVED, "the axes are turned back after an elementwise step")
+    product = next((one for one in flow.readers.get(op.result, ()) if _is_crossed(one, op.result, shapes)), None)
+    return _finding(op, high, product, fixed=all(len(dims) == len(high) for dims in known))
+
+
+def _base(op: Op) -> Value:
+    first = next(iter(op.arguments.values()), None)
+    return first if isinstance(first, Value) else op.operands[0]
+
+
+def _comes_back(value: Value, flow: Flow, depth: int = 4) -> bool:
+    """Tell whether a value goes through elementwise ops alone to another transpose without axes."""
+    readers = flow.readers.get(value, [])
+    if not readers or depth == 0 or value in flow.leaving:
+        return False
+    return all(
+        (one.name == "array.permute" and _is_bare(one))
+        or (one.name in ("array.map", "array.select") and _comes_back(one.result, flow, depth - 1))
+        for one in readers
+    )
+
+
+def _is_crossed(op: Op, turned: Value, shapes: Shapes) -> bool:
+    """Tell whether a product lines up leading axes that would have fitted before the transpose, and do not now."""
+    if op.name != "array.dot" or op.text("function").rpartition(".")[2] != "matmul" or len(op.operands) != 2:
+        return False
+    contexts = shapes.contexts(op)
+    return bool(contexts) and all(_crosses(op, turned, context) for context in contexts)
+
+
+def _crosses(op: Op, turned: Value, context: Context) -> bool:
+    other = next((value for value in op.operands if value is not turned), None)
+    ours, theirs = context.of(turned).dims, None if other is None else context.of(other).dims
+    if ours is None or theirs is None or len(ours) != len(theirs) or len(ours) < 3:
+        return False
+    # Before the transpose the last axis stood first.
+    return same(ours[-1], theirs[0]) and not same(ours[0], theirs[0])
+
+
+def _finding(op: Op, dims: Dims, product: Op | None, *, fixed: bool) -> Obligation:
+    rank = f"{len(dims)} axes" if fixed else f"two axes in one call and {len(dims)} in another"
+    steps = () if product is None else (Step(product.span, "the product takes the leading axes for the same batch"),)
+    return Obligation(
+        TransposeOfUnknownRank.name,
+        op.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if product is None else Severity.ERROR,
+        message=f"a transpose without axes of an array with {rank} turns all of them round",
+        current=f"{shape_text(dims)} becomes {shape_text(dims[::-1])}",
+        expected="the axes that are meant change places, and the others stay",
+        steps=steps,
+        suggestion="use `swapaxes(-1, -2)` or `.mT`, or name all axes",
+    )

@@ -1,0 +1,169 @@
+"""The rule `reverse-through-while-loop`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.tangents import smooth_in
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.merge import strongest
+
+_PROGRAM = """import jax
+import jax.numpy as jnp
+
+
+def solve(w, x):
+    def go_on(state):
+        step, value = state
+        return step < 10
+
+    def body(state):
+        step, value = state
+        return step + 1, jnp.tanh(w * value)
+
+    return jax.lax.while_loop(go_on, body, (0, x))[1]{mark}
+
+
+def loss(w):
+    return jnp.sum(solve({w}, jnp.ones(3)))
+
+
+jax.grad(loss)(0.5)
+"""
+
+_REVERSE = frozenset("grad value_and_grad filter_grad filter_value_and_grad jacrev".split())
+
+
+class ReverseThroughWhileLoop(Rule):
+    """A derivative is taken backwards through a `while_loop`.
+
+    ## What it does
+
+    Follows the values that `grad`, `value_and_grad` and `jacrev` differentiate into the function, and reports a
+    `while_loop` whose carry or body depends on them where the function's result depends on the loop.
+
+    ## Why is this bad?
+
+    The backward pass needs the values of every turn, and for a loop of unknown length there is no room for them: JAX
+    raises `ValueError: Reverse-mode differentiation does not work for lax.while_loop`.
+
+    ## Example
+
+    ```python
+    jax.grad(lambda w: jax.lax.while_loop(lambda s: s[0] < 9, lambda s: (s[0] + 1, s[1] * w), (0, 1.0))[1])(0.5)
+    ```
+
+    ## Use instead
+
+    ```python
+    jax.grad(lambda w: jax.lax.scan(lambda s, _: (s * w, None), 1.0, length=9)[0])(0.5)
+    ```
+
+    ## When it cannot tell
+
+    When the loop lies behind a call that cannot be followed. Loops in functions with a derivative rule of their own are
+    fine.
+    """
+
+    name = "reverse-through-while-loop"
+    family = "scan"
+    summary = "A gradient is taken through a `while_loop`, which JAX cannot do."
+    needs = ("shapes",)
+
+    valid = (
+        Example(_PROGRAM.format(w="jax.lax.stop_gradient(w)", mark=""), "nothing to differentiate in the loop"),
+        Example(
+            "import jax\n\ndef count(x):\n    return jax.lax.while_loop(lambda n: n < 9, lambda n: n + 1, 0)\n\n"
+            "y = jax.grad(lambda w: w * count(w))(0.5)\n",
+            "the loop counts",
+        ),
+        Example(_PROGRAM.format(w="w", mark="").replace("jax.grad(loss)", "loss"), "no derivative"),
+    )
+    invalid = (
+        Example(_PROGRAM.format(w="w", mark="  #!"), "the body depends on what is differentiated"),
+        Example(
+            "import jax\n\ndef f(x):\n"
+            "    return jax.lax.while_loop(lambda s: s[0] < 9, lambda s: (s[0] + 1, s[1] * 2), (0, x))[1]  #!\n\n"
+            "y = jax.value_and_grad(f)(0.5)\n",
+            "the carry does",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every `while_loop` in a function that is differentiated backwards."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        if not any(op.name == "while" for op in program.walk()):
+            return
+        flow = flow_of(program)
+        grads = [op for op in program.walk() if op.name in ("grad", "vjp") and _spelling(op) in _REVERSE]
+        yield from strongest(one for op in grads for one in _judged(op, flow, shapes))
+
+
+def _spelling(op: Op) -> str:
+    return op.text("spelling").rpartition(".")[2]
+
+
+def _judged(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
+    loops = [op for region in grad.regions for op in region.walk() if op.name == "while" and op.regions]
+    if not loops or not grad.regions[0].results:
+        return
+    start = _differentiated(grad)
+    smooth = smooth_in(flow, start)
+    for loop in loops:
+        through = _through(loop, smooth, shapes)
+        if loop.attrs.get("kind") in ("checkpointed", "bounded"):
+            reason = "this loop stores what its backward pass needs"
+        elif not start:
+            yield Obligation(ReverseThroughWhileLoop.name, loop.span, Verdict.UNKNOWN, "what is differentiated is open")
+            continue
+        elif not through:
+            reason = "what the loop computes does not depend on what is differentiated"
+        elif grad.regions[0].results[0] in smooth_in(flow, through):
+            yield _finding(loop, grad)
+            continue
+        else:
+            reason = "the result that is differentiated does not depend on the loop"
+        yield Obligation(ReverseThroughWhileLoop.name, loop.span, Verdict.PROVED, reason)
+
+
+def _differentiated(grad: Op) -> list[Value]:
+    """Give the parameters of a function that stand for the arguments that are differentiated."""
+    options = grad.attrs.get("options")
+    argnums = options.get("argnums", 0) if isinstance(options, Mapping) else 0
+    region = grad.regions[0]
+    if argnums != 0:
+        return []
+    count = len(grad.results) - len(region.results) if grad.name == "grad" else 1
+    return list(region.params[: max(count, 1)])
+
+
+def _through(loop: Op, smooth: set[Value], shapes: Shapes) -> list[Value]:
+    """Give the results of a loop that a derivative has to pass."""
+    body = loop.regions[-1]
+    return [
+        made
+        for made, end, first in zip(loop.results, body.results, body.params, strict=False)
+        if (end in smooth or first in smooth) and not _is_whole(shapes, made, first)
+    ]
+
+
+def _is_whole(shapes: Shapes, *values: Value) -> bool:
+    return any((shapes.of(value).dtype or "").startswith(("int", "uint", "bool")) for value in values)
+
+
+def _finding(loop: Op, grad: Op) -> Obligation:
+    return Obligation(
+        ReverseThroughWhileLoop.name,
+        loop.span,
+        Verdict.VIOLATED,
+        message="a gradient is taken through this `while_loop`",
+        current="JAX raises an error when the gradient is computed: the length of the loop is not known beforehand",
+        expected="loops with a gradient have a fixed number of turns",
+        steps=(Step(grad.span, f"`{_spelling(grad)}` differentiates a function that depends on the loop"),),
+        suggestion="use `scan`, or `fori_loop` with constant bounds; or stop the gradient before the loop",
+    )

@@ -1,0 +1,206 @@
+"""The rule `batched-argument-broadcast`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxaudit.analyses.axes.meetings import Side, mapped_sides
+from jaxaudit.analyses.dims import Dim, same
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.labels import related
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.shapes import Context, Shapes
+from jaxaudit.analyses.shapes.mapped import axes_of
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.axes.words import axis_of, name_of, shape_of
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.merge import strongest
+
+_PROGRAM = """import jax
+import jax.numpy as jnp
+
+BATCH = 32
+
+
+def error(w, x, y):
+    return (jnp.dot(w, x) - y) ** 2
+
+
+def loss(w, xs, ys):
+    return jnp.mean(jax.vmap(error, in_axes=(None, 0, {axis}))(w, xs, ys)){mark}
+
+
+loss(jnp.zeros(3), jnp.zeros((BATCH, 3)), jnp.zeros(BATCH))
+"""
+
+
+class BatchedArgumentBroadcast(Rule):
+    """An argument that has the mapped axis is not mapped, so that every element meets the whole batch.
+
+    ## What it does
+
+    Finds arguments of a `vmap` with `None` in `in_axes` that have the axis which the others are mapped over, where
+    the function combines them elementwise with what it computes of one element, and the result has the axis twice. It
+    is an error where the sum or mean over everything then hides the second axis.
+
+    ## Why is this bad?
+
+    The prediction of each example is compared with the targets of all: `(batch, batch)` numbers instead of `batch`.
+    Their mean is a loss that falls, towards predicting the mean of all targets.
+
+    ## Example
+
+    ```python
+    errors = jax.vmap(error, in_axes=(None, 0, None))(params, xs, ys)
+    errors.mean()
+    ```
+
+    ## Use instead
+
+    ```python
+    errors = jax.vmap(error, in_axes=(None, 0, 0))(params, xs, ys)
+    errors.mean()
+    ```
+
+    ## When it cannot tell
+
+    When the size of the batch is a plain number. Distances between all pairs, where the elements themselves are
+    combined, are taken as meant.
+    """
+
+    name = "batched-argument-broadcast"
+    family = "vmap"
+    summary = "An argument that belongs to the batch is given whole to every element."
+    needs = ("shapes",)
+
+    valid = (
+        Example(_PROGRAM.format(axis=0, mark=""), "mapped"),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\ndef spread(x):\n    n = x.shape[0]\n"
+            "    return jax.vmap(lambda a, b: jnp.abs(a - b), in_axes=(0, None))(x, jnp.zeros(n)).mean()\n",
+            "distances between all pairs",
+        ),
+    )
+    invalid = (Example(_PROGRAM.format(axis=None, mark="  #!"), "every prediction against all targets"),)
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every argument that is not mapped while others are."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        flow = flow_of(program)
+        maps = [op for op in program.walk() if op.name == "vmap" and op.regions]
+        yield from strongest(one for op in maps for one in _judged(op, shapes, flow))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """An operand that is not mapped and has the mapped axis."""
+
+    op: Op
+    position: int
+    dims: tuple[Dim, ...]
+    mapped: Side
+
+
+def _judged(op: Op, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
+    rule = BatchedArgumentBroadcast.name
+    for context in shapes.contexts(op):
+        found = list(_shared(op, context))
+        if not found and None in axes_of(op):
+            yield Obligation(rule, op.span, Verdict.PROVED, "no argument that is not mapped has the mapped axis")
+        for one in found:
+            met = _met(one, flow, shapes)
+            if met is None or not _twice(one, context):
+                reason = "an argument with the mapped axis is given whole; the elements may be meant to meet all of it"
+                yield Obligation(rule, op.span, Verdict.UNKNOWN, reason)
+            else:
+                yield _finding(one, met, _hidden(op, flow))
+
+
+def _shared(op: Op, context: Context) -> Iterator[_Shared]:
+    sides = mapped_sides(op, context)
+    taken = {side.value for side in sides}
+    for position, (value, axis) in enumerate(zip(op.operands, axes_of(op), strict=True)):
+        dims = context.of(value).dims if axis is None and value not in taken else None
+        side = next((one for one in sides if dims and _is_one(dims[0], one.dim)), None)
+        if dims and side is not None:
+            yield _Shared(op, position, dims, side)
+
+
+def _is_one(first: Dim, second: Dim) -> bool:
+    return same(first, second) and (first.constant is None or related(first.labels, second.labels))
+
+
+def _met(one: _Shared, flow: Flow, shapes: Shapes) -> Op | None:
+    """Give the elementwise op where the whole batch meets what was computed of one element."""
+    region = one.op.regions[0]
+    if len(region.params) != len(one.op.operands):
+        return None
+    mapped = [param for param, axis in zip(region.params, axes_of(one.op), strict=True) if isinstance(axis, int)]
+    computed = flow.reached(mapped).difference(mapped)
+    for op in flow.readers.get(region.params[one.position], ()):
+        others = [value for value in op.operands if value is not region.params[one.position]]
+        if op.name == "array.map" and len(others) == 1 and others[0] in computed:
+            inner = shapes.of(others[0]).dims
+            if inner is not None and len(inner) < len(one.dims) and _is_made(others[0], mapped, flow):
+                return op
+    return None
+
+
+def _is_made(value: Value, mapped: list[Value], flow: Flow) -> bool:
+    """Tell whether a value is computed of an element and something else, as a prediction is."""
+    pending, seen = [value], set[Value]()
+    while pending and len(seen) < 200:
+        current = pending.pop()
+        op = flow.maker(current)
+        if op is None or current in seen:
+            continue
+        seen.add(current)
+        if len(op.operands) > 1 and any(operand not in mapped for operand in op.operands):
+            return True
+        pending.extend(op.operands)
+    return False
+
+
+def _twice(one: _Shared, context: Context) -> bool:
+    """Tell whether a result of the map has the mapped axis a second time."""
+    for value in one.op.results:
+        dims = context.of(value).dims
+        if dims and sum(_is_one(dim, one.mapped.dim) for dim in dims) > 1:
+            return True
+    return False
+
+
+def _hidden(op: Op, flow: Flow) -> Op | None:
+    """Give the reduction over everything that leaves no trace of the second axis."""
+    pending, seen = list(op.results), set[Value]()
+    while pending and len(seen) < 20:
+        value = pending.pop()
+        seen.add(value)
+        for reader in flow.readers.get(value, ()):
+            function = reader.text("function").rpartition(".")[2]
+            if reader.name == "array.reduce" and function in ("mean", "sum") and reader.arguments.get("axis") is None:
+                return reader
+            if reader.name == "array.map" and len(reader.operands) == 1:
+                pending.extend(made for made in reader.results if made not in seen)
+    return None
+
+
+def _finding(one: _Shared, met: Op, hidden: Op | None) -> Obligation:
+    value = one.op.operands[one.position]
+    axis = axis_of(one.dims[0])
+    steps = (Step(met.span, f"all of {name_of(value)} meets what was computed of one element"),)
+    if hidden is not None:
+        steps = (*steps, Step(hidden.span, "both axes are reduced together"))
+    return Obligation(
+        BatchedArgumentBroadcast.name,
+        one.op.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if hidden is None else Severity.ERROR,
+        message=f"{name_of(value)} has the mapped axis `{axis}` but is given whole to every element",
+        current=f"each of `{axis}` meets all of {name_of(value)} {shape_of(one.dims)}; the result has `{axis}` twice",
+        expected=f"{name_of(value)} is mapped with {name_of(one.mapped.value)}",
+        steps=steps,
+        suggestion=f"give {name_of(value)} the entry `0` in `in_axes`",
+    )

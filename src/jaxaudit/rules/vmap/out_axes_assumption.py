@@ -1,0 +1,93 @@
+"""The rule `out-axes-assumption`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.ir import Program
+from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
+from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.merge import strongest
+
+_PROGRAM = """import jax
+import jax.numpy as jnp
+
+BATCH, TIME = 12, 12
+
+
+def loss(frames, targets):
+    scores = jax.vmap(lambda seq: seq.sum(-1){out})(frames)
+    return ((scores - targets) ** 2).mean(){mark}
+
+
+loss(jnp.zeros((BATCH, TIME, 3)), jnp.zeros(({shape})))
+"""
+
+
+class OutAxesAssumption(Rule):
+    """The result of a `vmap` is used as if the mapped axis stood elsewhere.
+
+    ## What it does
+
+    Follows the axis that `vmap` puts on its results, where `out_axes` says (in front, if nothing is said). Where the
+    result meets an array with the same two axes in the other order, the code relies on another place.
+
+    ## Why is this bad?
+
+    With as many examples as steps nothing is raised, and each example is compared with a step of all examples.
+
+    ## Example
+
+    ```python
+    BATCH, TIME = 12, 12
+    scores = jax.vmap(score, out_axes=1)(jnp.zeros((BATCH, TIME, 3)))  # (TIME, BATCH)
+    scores - jnp.zeros((BATCH, TIME))
+    ```
+
+    ## Use instead
+
+    ```python
+    BATCH, TIME = 12, 12
+    scores = jax.vmap(score)(jnp.zeros((BATCH, TIME, 3)))  # (BATCH, TIME)
+    scores - jnp.zeros((BATCH, TIME))
+    ```
+
+    ## When it cannot tell
+
+    When the axes have no names, or the result meets nothing with both of them.
+    """
+
+    name = "out-axes-assumption"
+    family = "vmap"
+    summary = "The result of `vmap` is used as if `out_axes` were another."
+    needs = ("axes",)
+
+    valid = (
+        Example(_PROGRAM.format(out="", mark="", shape="BATCH, TIME"), "in front"),
+        Example(_PROGRAM.format(out=", out_axes=1", mark="", shape="TIME, BATCH"), "behind, and used so"),
+    )
+    invalid = (
+        Example(_PROGRAM.format(out=", out_axes=1", mark="  #!", shape="BATCH, TIME"), "behind, and used in front"),
+        Example(_PROGRAM.format(out="", mark="  #!", shape="TIME, BATCH"), "in front, and used behind"),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every use of the results of maps over named axes."""
+        axes = axes_facts(facts)
+        found = [_finding(one) for one in axes.caused(Cause.PLACED)]
+        yield from strongest([*agreements(self.name, axes, "elementwise"), *found])
+
+
+def _finding(conflict: Conflict) -> Obligation:
+    astray, meeting = conflict.astray, conflict.meeting
+    other = meeting.right if astray is meeting.left else meeting.left
+    mapped = axis_of(astray.dims[conflict.fitting[1]]) if conflict.fitting is not None else axis_of(other.dim)
+    return violated(
+        OutAxesAssumption.name,
+        conflict,
+        f"`vmap` gives {name_of(astray.value)} {shape_of(astray.dims)}, used as {shape_of(other.dims)}",
+        f"`{mapped}` stands where `out_axes` puts it, and is used there",
+        f"change `out_axes`, or transpose {name_of(astray.value)}",
+    )
