@@ -61,6 +61,7 @@ _ROWS = (
     OpSpec("py.unread", "a name is bound that nothing reads; attrs: name, kind, values (its leaves), and what is known of it"),
     OpSpec("py.replace", "a copy of a record with some fields changed; attrs: class, method, fields, values (of the old one)"),
     OpSpec("py.sizes", "two named constants are multiplied; attrs: left, right (the constants)"),
+    OpSpec("py.repeat", "a list of numbers is repeated by `*`; attrs: values"),
     OpSpec("py.passed", "positional arguments named like parameters; attrs: function, written, params, values"),
     OpSpec("tree.static", "an object keeps values in a field that is structure; attrs: class, field, values, where"),
     OpSpec("tree.class", "a class says how it is taken apart; attrs: class, handed, params, stored, given"),

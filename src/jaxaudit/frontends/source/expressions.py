@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import attributes, subscripts
+from jaxaudit.frontends.source import attributes, operators, precedence, subscripts
 from jaxaudit.frontends.source.arguments import known_items
 from jaxaudit.frontends.source.branches import Arm, join, run_arms
 from jaxaudit.frontends.source.folding import fold_binary, fold_compare, fold_unary, truth
@@ -105,6 +105,9 @@ def binary(it: Interpreter, node: ast.BinOp) -> Abstract:
 
 def apply_binary(it: Interpreter, operator: ast.operator, left: Abstract, right: Abstract, span: Span) -> Abstract:
     """Apply a binary operator to abstract values."""
+    own = operators.overloaded(it, operator, left, right, span)
+    if own is not None:
+        return own
     folded = fold_binary(it, operator, left, right)
     if folded is not None:
         _note_sizes(it, operator, left, right, span)
@@ -122,13 +125,20 @@ def _note_sizes(it: Interpreter, operator: ast.operator, left: Abstract, right: 
     if isinstance(operator, ast.Mult) and isinstance(left, Const) and isinstance(right, Const):
         if isinstance(left.value, Size) and isinstance(right.value, Size):
             it.emit("py.sizes", span, attrs={"left": left.value, "right": right.value}, results=0)
+        return
+    repeated = left if isinstance(left, Ref) else right
+    if isinstance(operator, ast.Mult) and isinstance(repeated, Ref):
+        items = known_items(it, repeated) or ()
+        numbers = tuple(item.value for item in items if isinstance(item, Const) and isinstance(item.value, int | float))
+        if len(numbers) == len(items) > 1:
+            it.emit("py.repeat", span, attrs={"values": numbers}, results=0)
 
 
 def unary(it: Interpreter, node: ast.UnaryOp) -> Abstract:
     """Apply a unary operator."""
     operand, span = it.evaluate(node.operand), it.span(node)
     folded = fold_unary(node.op, operand)
-    if folded is not None:
+    if folded is not None and not _inverts_truth(node.op, operand):
         return folded
     if isinstance(node.op, ast.Not):
         known = truth(it, operand)
@@ -138,6 +148,11 @@ def unary(it: Interpreter, node: ast.UnaryOp) -> Abstract:
         return Leaf(it.emit("py.operator", span, {"x": value}, {"operator": "not"}).result)
     attrs = {"function": _OPERATORS[type(node.op)], "operator": True}
     return Leaf(it.emit("array.map", span, {"x": argument(it, operand, span)}, attrs).result)
+
+
+def _inverts_truth(operator: ast.unaryop, operand: Abstract) -> bool:
+    """Tell `~True`, which is -2: worth an op, so that rules see it."""
+    return isinstance(operator, ast.Invert) and isinstance(operand, Const) and isinstance(operand.value, bool)
 
 
 def test(it: Interpreter, value: Abstract, construct: str, span: Span) -> Value:
@@ -153,7 +168,7 @@ def compare(it: Interpreter, node: ast.Compare) -> Abstract:
     outcomes: list[Abstract] = []
     for operator, item in zip(node.ops, node.comparators, strict=True):
         right = it.evaluate(item)
-        outcomes.append(_compare_pair(it, operator, left, right, it.span(node)))
+        outcomes.append(_compare_pair(it, operator, left, right, it.span(node), precedence.of_comparison(it, node)))
         left = right
     if len(outcomes) == 1:
         return outcomes[0]
@@ -165,14 +180,16 @@ def compare(it: Interpreter, node: ast.Compare) -> Abstract:
     return join(it, outcomes, "expression", it.span(node))
 
 
-def _compare_pair(it: Interpreter, operator: ast.cmpop, left: Abstract, right: Abstract, span: Span) -> Abstract:
+def _compare_pair(
+    it: Interpreter, operator: ast.cmpop, left: Abstract, right: Abstract, span: Span, notes: Mapping[str, object]
+) -> Abstract:
     folded = fold_compare(it, operator, left, right)
     if folded is not None:
         return folded
     arguments = {"x": argument(it, left, span), "y": argument(it, right, span)}
     function = _OPERATORS.get(type(operator))
     if function is not None:
-        return Leaf(it.emit("array.map", span, arguments, {"function": function, "operator": True}).result)
+        return Leaf(it.emit("array.map", span, arguments, {"function": function, "operator": True, **notes}).result)
     return Leaf(it.emit("py.operator", span, arguments, {"operator": _WORDS[type(operator)]}).result)
 
 

@@ -20,6 +20,7 @@ from jaxaudit.frontends.source.values import (
     ObjectBox,
     OpaqueBox,
     PartialValue,
+    Range,
     Record,
     Ref,
     Sequence,
@@ -58,6 +59,9 @@ def leaves(it: Interpreter, value: Abstract, seen: set[int] | None = None) -> It
             yield from leaves(it, value.function, seen)
         case Attribute():
             yield from leaves(it, value.receiver, seen)
+        case Range():
+            for item in (value.start, value.stop, value.step):
+                yield from leaves(it, item, seen)
         case _:
             return
 

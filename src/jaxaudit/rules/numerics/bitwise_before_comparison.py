@@ -1,0 +1,153 @@
+"""The rule `bitwise-before-comparison`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.numerics.makers import Makers
+
+_SIGNS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
+_ORDER = frozenset("less less_equal greater greater_equal".split())
+
+
+class BitwiseBeforeComparison(Rule):
+    """A comparison takes in what stands on the other side of `&` or `|`.
+
+    ## What it does
+
+    Looks at comparisons with an operand such as `0 | done`, written without brackets, and asks whether what `&`, `|`
+    or `^` puts together are two masks, two integers, or one of each.
+
+    ## Why is this bad?
+
+    In Python `&`, `|` and `^` bind more tightly than comparisons: `x <= 0 | done` is `x <= (0 | done)`. Nothing is
+    raised for arrays of integers and truth values; the mask is simply another one.
+
+    ## Example
+
+    ```python
+    finished = lives <= 0 | done
+    ```
+
+    ## Use instead
+
+    ```python
+    finished = (lives <= 0) | done
+    ```
+
+    ## When it cannot tell
+
+    A number and something unknown may be flags: that is a warning. Brackets around `(a | b)` say that it is meant.
+    """
+
+    name = "bitwise-before-comparison"
+    family = "numerics"
+    summary = "`&` or `|` next to a comparison is computed first: `x <= 0 | done` is `x <= (0 | done)`."
+    needs = ("shapes",)
+
+    valid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def finished(lives, time, limit):
+                return (lives <= 0) | (time >= limit)
+
+            def flags(x):
+                low = jnp.asarray(x, jnp.int32)
+                return (low & 1) == 0, low == (4 | 8), low & 3 == 2
+            """,
+            "brackets, or flags",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def finished(lives, time):
+                done = time >= 100
+                return lives <= 0 | done  #!
+            """,
+            "a mask joins the bound",
+        ),
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def inside(x, low, high):
+                return x > low & x < high  #!
+            """,
+            "a chain of comparisons",
+        ),
+        Example(
+            """
+            def finished(lives, other):
+                return lives <= 1 | other  #?
+            """,
+            "a number and something unknown",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every comparison with an operand that is put together bit by bit."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        noted = [op for op in program.walk() if op.attrs.get("tighter")]
+        if noted:
+            makers = Makers(program)
+            yield from strongest(_judge(op, makers, shapes) for op in noted)
+
+
+def _judge(op: Op, makers: Makers, shapes: Shapes) -> Obligation:
+    rule, kind = BitwiseBeforeComparison.name, op.text("tighter")
+    if kind == "brackets":
+        return Obligation(rule, op.span, Verdict.PROVED, "brackets say what is computed first")
+    inner = next((made for one in op.arguments.values() if (made := _bitwise(makers.of(one))) is not None), None)
+    sign = "&" if inner is None else _SIGNS[inner.text("function")]
+    if kind == "chain":
+        return _finding(op, sign, Severity.ERROR)
+    if inner is None:
+        return Obligation(rule, op.span, Verdict.PROVED, "what is compared is a constant")
+    sides = [_kind(one, makers, shapes) for one in inner.arguments.values()]
+    # Nobody asks which of two masks is the larger one.
+    if sorted(sides) == ["mask", "number"] or ("mask" in sides and op.text("function") in _ORDER):
+        return _finding(op, sign, Severity.ERROR)
+    if "" in sides and any(isinstance(one, int | float) for one in inner.arguments.values()):
+        zero = any(one == 0 for one in inner.arguments.values() if not isinstance(one, Value))
+        first = inner.arguments.get("x")
+        return _finding(op, sign, Severity.ERROR if zero and not isinstance(first, Value) else Severity.WARNING)
+    return Obligation(rule, op.span, Verdict.PROVED, f"`{sign}` joins two operands of one kind")
+
+
+def _bitwise(op: Op | None) -> Op | None:
+    return op if op is not None and op.attrs.get("operator") is True and op.text("function") in _SIGNS else None
+
+
+def _kind(argument: Argument, makers: Makers, shapes: Shapes) -> str:
+    if makers.is_mask(argument):
+        return "mask"
+    if isinstance(argument, int | float) or makers.is_python_number(argument):
+        return "number"
+    dtype = shapes.of(argument).dtype if isinstance(argument, Value) else None
+    return "" if dtype is None else "mask" if dtype == "bool" else "number"
+
+
+def _finding(op: Op, sign: str, severity: Severity) -> Obligation:
+    unsure = severity is Severity.WARNING
+    return Obligation(
+        BitwiseBeforeComparison.name,
+        op.span,
+        Verdict.UNKNOWN if unsure else Verdict.VIOLATED,
+        "whether the operand of the comparison is meant as a whole is not known" if unsure else "",
+        severity=severity,
+        message=f"`{sign}` is computed before the comparison next to it",
+        current=f"Python reads `a < b {sign} c` as `a < (b {sign} c)`: the comparison takes in both sides of `{sign}`",
+        expected=f"two conditions joined by `{sign}`",
+        suggestion="put brackets around each comparison",
+    )

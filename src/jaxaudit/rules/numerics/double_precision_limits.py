@@ -1,0 +1,161 @@
+"""The rule `double-precision-limits`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.numerics.makers import Makers
+
+_DOUBLE = frozenset(
+    "builtins.float float float64 double numpy.float64 numpy.double jax.numpy.float64 jax.numpy.double".split()
+)
+_SINGLE = frozenset(("float32", "float16", "bfloat16"))
+_BECOMES = {
+    "min": "-inf",
+    "max": "inf",
+    "tiny": "0",
+    "smallest_normal": "0",
+    "smallest_subnormal": "0",
+}
+"""What the limits of double precision are in single precision."""
+_SWITCH = "jax_enable_x64"
+
+
+class DoublePrecisionLimits(Rule):
+    """Limits of double precision are used with arrays of single precision.
+
+    ## What it does
+
+    Looks at `finfo(float)` and `finfo(np.float64)` whose `min`, `max`, `tiny` or `eps` meets arrays, in programs that
+    do not switch `jax_enable_x64` on.
+
+    ## Why is this bad?
+
+    Python's `float` has 64 bits, JAX's arrays have 32. In single precision the least number of double precision is
+    minus infinity, and the smallest one is zero: a mask filled with it turns whole rows of a softmax into NaN, and a
+    guard against division by zero guards nothing.
+
+    ## Example
+
+    ```python
+    scores = jnp.where(mask, scores, jnp.finfo(float).min)
+    ```
+
+    ## Use instead
+
+    ```python
+    scores = jnp.where(mask, scores, jnp.finfo(scores.dtype).min)
+    ```
+
+    ## When it cannot tell
+
+    Where the dtype of the array is not known, or for `eps`, which is small rather than zero, it is a warning.
+    """
+
+    name = "double-precision-limits"
+    family = "numerics"
+    summary = "`finfo(float)` gives the limits of 64-bit numbers, but the arrays have 32 bits."
+    needs = ("shapes",)
+
+    valid = (
+        Example(
+            """
+            import jax.numpy as jnp
+            import numpy as np
+
+            def masked(scores, mask):
+                limit = jnp.finfo(scores.dtype).min
+                return jnp.where(mask, scores, limit), np.finfo(float).eps * 2
+            """,
+            "limits of the array's own dtype",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def masked(mask):
+                scores = jnp.zeros((4, 4), jnp.float32)
+                return jnp.where(mask, scores, jnp.finfo(float).min)  #!
+            """,
+            "a mask that becomes infinite",
+        ),
+        Example(
+            """
+            import jax.numpy as jnp
+            import numpy as np
+
+            def normalised(x):
+                return x / jnp.maximum(jnp.sum(x), np.finfo(np.float64).tiny)  #?
+            """,
+            "a guard that may be zero",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every use of a limit of double precision."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        if not any(_asks_double(op) for op in program.walk()) or _switched(program):
+            return
+        makers = Makers(program)
+        users = (op for op in program.walk() if op.name in ("array.map", "array.select", "array.create"))
+        yield from strongest(one for op in users for one in _judge(op, makers, shapes))
+
+
+def _switched(program: Program) -> bool:
+    return any(_SWITCH in op.arguments.values() or op.text("function").endswith("enable_x64") for op in program.walk())
+
+
+def _asks_double(op: Op) -> bool:
+    if not op.text("function").endswith(".finfo"):
+        return False
+    return str(op.arguments.get("dtype", "")) in _DOUBLE
+
+
+def _judge(op: Op, makers: Makers, shapes: Shapes) -> Iterator[Obligation]:
+    for argument in op.arguments.values():
+        limit = _limit(argument, makers)
+        if limit is None:
+            continue
+        others = [one for one in op.arguments.values() if isinstance(one, Value) and one is not argument]
+        dtypes = {shapes.of(one).dtype for one in others} - {"bool", None}
+        if dtypes & _SINGLE:
+            yield _finding(op, limit, certain=limit.text("name") in _BECOMES)
+        elif any(makers.is_jax_array(one) for one in others):
+            yield _finding(op, limit, certain=False)
+
+
+def _limit(argument: Argument, makers: Makers) -> Op | None:
+    """Find the attribute of `finfo(float)` behind an argument, through a sign or a factor."""
+    op = makers.of(argument)
+    while op is not None and op.attrs.get("operator") is True:
+        inner = [made for one in op.arguments.values() if (made := makers.of(one)) is not None]
+        op = inner[0] if len(inner) == 1 else None
+    if op is None or op.name != "py.attr" or not op.operands:
+        return None
+    asked = makers.of(op.operands[0])
+    return op if asked is not None and _asks_double(asked) else None
+
+
+def _finding(op: Op, limit: Op, *, certain: bool) -> Obligation:
+    name = limit.text("name")
+    becomes = _BECOMES.get(name, "less than any difference between two numbers near 1")
+    return Obligation(
+        DoublePrecisionLimits.name,
+        op.span,
+        Verdict.VIOLATED if certain else Verdict.UNKNOWN,
+        "" if certain else "whether the array has single precision, and what it holds, is not known",
+        severity=Severity.ERROR if certain else Severity.WARNING,
+        message=f"`{name}` of double precision meets arrays that have single precision",
+        current=f"in single precision it is {becomes}",
+        expected="the limit of the array's own dtype",
+        steps=(Step(limit.span, f"`float` has 64 bits, so this is the `{name}` of double precision"),),
+        suggestion=f"`jnp.finfo(x.dtype).{name}`",
+    )

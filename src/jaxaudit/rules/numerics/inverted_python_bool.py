@@ -1,0 +1,106 @@
+"""The rule `inverted-python-bool`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.numerics.makers import Makers
+
+
+class InvertedPythonBool(Rule):
+    """`~` is applied to one of Python's own truth values.
+
+    ## What it does
+
+    Looks at every `~x` where `x` is an array of truth values or a Python `bool`: a constant, `not a`, `a is None`,
+    `bool(a)`, or a comparison of sizes.
+
+    ## Why is this bad?
+
+    `~` inverts the bits of an integer, and `True` and `False` are integers: `~True` is -2 and `~False` is -1, both of
+    which count as true. Arrays of truth values are inverted as expected, so the mistake hides.
+
+    ## Example
+
+    ```python
+    causal = mask is None
+    scores = jnp.where(~causal, scores, -1e9)
+    ```
+
+    ## Use instead
+
+    ```python
+    causal = mask is None
+    scores = jnp.where(not causal, scores, -1e9)
+    ```
+
+    ## When it cannot tell
+
+    Parameters and unknown values are not judged: they may be arrays.
+    """
+
+    name = "inverted-python-bool"
+    family = "numerics"
+    summary = "`~` on a Python bool gives -1 or -2, which are both true."
+
+    valid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def mask(x, flag):
+                return ~(x > 0) & ~jnp.isnan(x) & ~flag
+            """,
+            "masks that are arrays",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def scores(x, mask):
+                causal = mask is None
+                return jnp.where(~causal, x, 0.0)  #!
+            """,
+            "the answer of `is`",
+        ),
+        Example(
+            """
+            def pad(x):
+                short = x.shape[0] < 128
+                if ~short:  #!
+                    return x
+                return x[:128]
+            """,
+            "a comparison of sizes",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every inversion of something that is known to be true or false."""
+        noted = [op for op in program.walk() if op.text("function") == "invert" and op.attrs.get("operator") is True]
+        if noted:
+            makers = Makers(program)
+            yield from strongest(one for op in noted for one in _judge(op, makers))
+
+
+def _judge(op: Op, makers: Makers) -> Iterator[Obligation]:
+    operand = op.arguments.get("x")
+    name = InvertedPythonBool.name
+    if makers.is_python_bool(operand):
+        yield Obligation(
+            name,
+            op.span,
+            Verdict.VIOLATED,
+            message="`~` inverts a Python bool, which gives -1 or -2: both count as true",
+            current="`~True` is -2 and `~False` is -1",
+            expected="the opposite truth value",
+            suggestion="use `not`",
+        )
+    elif makers.is_mask(operand):
+        yield Obligation(name, op.span, Verdict.PROVED, "what is inverted is an array of truth values")

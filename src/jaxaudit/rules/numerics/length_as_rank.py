@@ -1,0 +1,135 @@
+"""The rule `length-as-rank`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.builder import values_in
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.numerics.makers import Makers
+
+_AXES = ("axis", "axes", "dim", "dims", "dimension", "dimensions", "axis1", "axis2", "source", "destination")
+_TAKES_AXES = ("array.reduce", "array.permute", "array.expand", "array.squeeze", "array.normalise", "array.join")
+_DEPTH = 6
+
+
+class LengthAsRank(Rule):
+    """The length of an array is taken for the number of its axes.
+
+    ## What it does
+
+    Follows `len(x)` of an array to the places where axes are named: `axis=`, `transpose`, `expand_dims`.
+
+    ## Why is this bad?
+
+    `len(x)` is the size of the first axis. It names an axis only by accident, and another batch size gives another
+    axis, or an error.
+
+    ## Example
+
+    ```python
+    total = jnp.sum(x, axis=tuple(range(1, len(x))))
+    ```
+
+    ## Use instead
+
+    ```python
+    total = jnp.sum(x, axis=tuple(range(1, x.ndim)))
+    ```
+
+    ## When it cannot tell
+
+    `len` of something that may be a list or a shape is not judged.
+    """
+
+    name = "length-as-rank"
+    family = "numerics"
+    summary = "`len(x)` is the size of the first axis, but it is used as a number of axes."
+    needs = ("shapes",)
+
+    valid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def totals(x):
+                x = jnp.abs(x)
+                mean = jnp.sum(x) / len(x)
+                return jnp.sum(x, axis=tuple(range(1, x.ndim))), x.sum(axis=len(x.shape) - 1), mean
+            """,
+            "the rank itself, and a length",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def totals(x):
+                y = jnp.zeros((8, 4, 3)) + x
+                return jnp.sum(y, axis=tuple(range(1, len(y))))  #!
+            """,
+            "all axes but the first",
+        ),
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def last(x, n):
+                y = jnp.zeros((n, 3)) + x
+                return jax.nn.softmax(y, axis=len(y) - 1)  #!
+            """,
+            "the last axis",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every op whose axes come from the length of an array."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        lengths = [op for op in program.walk() if op.name == "array.shape" and op.text("function") == "len"]
+        if lengths:
+            makers = Makers(program)
+            users = (op for op in program.walk() if op.name in _TAKES_AXES)
+            yield from strongest(one for op in users for one in _judge(op, makers, shapes))
+
+
+def _judge(op: Op, makers: Makers, shapes: Shapes) -> Iterator[Obligation]:
+    for name in _AXES:
+        found = _length(op.arguments.get(name), makers)
+        if found is not None and _is_array(found.operands[0], makers, shapes):
+            yield Obligation(
+                LengthAsRank.name,
+                op.span,
+                Verdict.VIOLATED,
+                message=f"`{name}` comes from the length of an array, which is the size of its first axis",
+                current="which axis is meant depends on the size of the data",
+                expected="the number of axes",
+                steps=(Step(found.span, "the size of the first axis"),),
+                suggestion="use `x.ndim`",
+            )
+
+
+def _length(argument: Argument, makers: Makers, depth: int = 0) -> Op | None:
+    """Find `len(...)` behind an argument, through arithmetic, ranges and tuples."""
+    for value in values_in(argument):
+        op = makers.of(value)
+        if op is None or depth > _DEPTH:
+            continue
+        if op.name == "array.shape":
+            return op if op.text("function") == "len" else None
+        if op.attrs.get("operator") is True or op.name in ("py.container", "py.call_library", "py.join"):
+            for operand in op.operands:
+                if (found := _length(operand, makers, depth + 1)) is not None:
+                    return found
+    return None
+
+
+def _is_array(value: Value, makers: Makers, shapes: Shapes) -> bool:
+    fact = shapes.of(value)
+    return (fact.dims is not None and len(fact.dims) > 0) or makers.is_jax_array(value)

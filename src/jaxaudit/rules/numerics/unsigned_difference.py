@@ -1,0 +1,144 @@
+"""The rule `unsigned-difference`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.merge import strongest
+
+_UNSIGNED = frozenset(("uint8", "uint16", "uint32"))
+_SIGN_MATTERS = frozenset("abs absolute square less less_equal negative sign maximum relu float_power".split())
+"""Functions that are pointless, or wrong, unless numbers may be negative."""
+
+
+class UnsignedDifference(Rule):
+    """Unsigned integers are subtracted as if the result could be negative.
+
+    ## What it does
+
+    Looks at subtractions and negations of arrays of unsigned integers, such as images of `uint8`, and at what is done
+    with the result.
+
+    ## Why is this bad?
+
+    Unsigned integers wrap around: in `uint8` 3 - 5 is 254. `jnp.abs` of it changes nothing, so the distance of two
+    images is wrong wherever the first is darker.
+
+    ## Example
+
+    ```python
+    change = jnp.abs(frame - previous)
+    ```
+
+    ## Use instead
+
+    ```python
+    change = jnp.abs(frame.astype(jnp.int32) - previous.astype(jnp.int32))
+    ```
+
+    ## When it cannot tell
+
+    A difference that nothing else is known of may be meant to wrap, or never be negative: that is a warning. Random
+    bits and hashes wrap on purpose; a difference of `uint32` alone is not judged.
+    """
+
+    name = "unsigned-difference"
+    family = "numerics"
+    summary = "A difference of unsigned integers wraps around instead of becoming negative."
+    needs = ("shapes",)
+
+    valid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def change(frame, previous):
+                now = jnp.asarray(frame, jnp.uint8).astype(jnp.int32)
+                return jnp.abs(now - jnp.asarray(previous, jnp.uint8).astype(jnp.int32))
+            """,
+            "as signed integers",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def change(frame, previous):
+                now, before = jnp.asarray(frame, jnp.uint8), jnp.asarray(previous, jnp.uint8)
+                return jnp.abs(now - before)  #!
+            """,
+            "a distance",
+        ),
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def change(frame, previous):
+                now, before = jnp.asarray(frame, jnp.uint8), jnp.asarray(previous, jnp.uint8)
+                return (now - before).mean()  #?
+            """,
+            "a plain difference",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every difference of unsigned integers."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        found = {op: dtype for op in program.walk() if _subtracts(op) and (dtype := _unsigned(op, shapes))}
+        if found:
+            users = _users(program)
+            yield from strongest(_judge(op, dtype, users) for op, dtype in found.items())
+
+
+def _subtracts(op: Op) -> bool:
+    return op.name == "array.map" and op.text("function").rpartition(".")[2] in ("subtract", "negative")
+
+
+def _unsigned(op: Op, shapes: Shapes) -> str:
+    """Give the unsigned dtype that all arrays in an op have; empty where it is another one, or not known."""
+    given = [shapes.of(one) for one in op.arguments.values() if isinstance(one, Value)]
+    dtypes = {one.dtype or "" for one in given if not one.weak and one.number is None}
+    return dtypes.pop() if len(dtypes) == 1 and dtypes <= _UNSIGNED else ""
+
+
+def _users(program: Program) -> dict[Value, list[Op]]:
+    users: dict[Value, list[Op]] = {}
+    for op in program.walk():
+        for value in op.operands:
+            users.setdefault(value, []).append(op)
+    return users
+
+
+def _judge(op: Op, dtype: str, users: dict[Value, list[Op]]) -> Obligation:
+    user = next((one for one in users.get(op.results[0], ()) if _needs_sign(one)), None)
+    if user is None and dtype == "uint32":
+        reason = "what is made of this difference does not depend on its sign"
+        return Obligation(UnsignedDifference.name, op.span, Verdict.PROVED, reason)
+    certain = user is not None
+    return Obligation(
+        UnsignedDifference.name,
+        (user or op).span if certain else op.span,
+        Verdict.VIOLATED if certain else Verdict.UNKNOWN,
+        "" if certain else "whether the difference can be negative is not known",
+        severity=Severity.ERROR if certain else Severity.WARNING,
+        message=f"a difference of `{dtype}` wraps around: it is never negative",
+        current=f"3 - 5 is a large positive number in `{dtype}`",
+        expected="a difference with its sign",
+        steps=(Step(op.span, f"the difference is `{dtype}`"),) if certain else (),
+        suggestion="convert to a signed type first: `x.astype(jnp.int32)`",
+    )
+
+
+def _needs_sign(op: Op) -> bool:
+    function = op.text("function").rpartition(".")[2]
+    if function in ("less", "less_equal", "maximum"):
+        return op.arguments.get("y") == 0 or op.arguments.get("x") == 0
+    if function == "power":
+        return op.arguments.get("y") == 2
+    return function in _SIGN_MATTERS
