@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from jaxaudit.frontends.jaxpr.exceptions.model import Facts
 from jaxaudit.frontends.jaxpr.exceptions.table import explain
 from jaxaudit.frontends.jaxpr.protocol import Failure, Reply, Retrace
+from jaxaudit.probed import probe_obligations
 from jaxaudit.reports.identity import Sources
 from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
 from jaxaudit.spans import Span
@@ -23,6 +24,7 @@ def observed_obligations(reply: Reply, files: Sequence[str], sources: Sources, s
     if reply.failure is not None:
         yield failure_obligation(reply.failure, files, sources, shown)
     yield from retrace_obligations(reply.retraces, shown)
+    yield from probe_obligations(reply.probes, shown)
 
 
 def failure_obligation(failure: Failure, files: Sequence[str], sources: Sources, shown: Shown) -> Obligation:

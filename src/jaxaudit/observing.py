@@ -34,6 +34,8 @@ class Setting:
     timeout: float = 0.0
     stdout: IO[Any] | int | None = None
     """Where the standard output of the user's program goes."""
+    probe: bool = True
+    """Whether derivative rules may be evaluated on random inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,9 @@ def audit_run(script: str, arguments: Sequence[str], config: Config, setting: Se
     """Run a script and audit what was seen together with its source."""
     if not Path(script).is_file():
         raise UsageError(f"no such file: {script}")
-    request = Request("run", script, tuple(arguments), steps=setting.steps, timeout=setting.timeout)
+    request = Request(
+        "run", script, tuple(arguments), steps=setting.steps, timeout=setting.timeout, probe=setting.probe
+    )
     reply = _ask(request, setting)
     return Run(conclude(reply, [script], config), reply.exit_code, reply.stopped)
 
@@ -74,6 +78,7 @@ def audit_trace(target: TraceTarget, config: Config, setting: Setting) -> Outcom
         specs_file=target.specs_file,
         sizes=target.sizes,
         timeout=setting.timeout,
+        probe=setting.probe,
     )
     reply = _ask(request, setting)
     return conclude(reply, [], config)

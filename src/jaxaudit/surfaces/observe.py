@@ -33,6 +33,7 @@ def tracer_options(command: Command) -> Command:
 _TRACER_OPTIONS = (
     click.option("--python", default="", metavar="PATH", help="The interpreter that has jax and your packages."),
     click.option("--devices", type=click.IntRange(1), metavar="N", help="Simulate N devices on the CPU."),
+    click.option("--no-probe", is_flag=True, help="Do not evaluate derivative rules on small random inputs."),
     click.option("--timeout", type=click.FloatRange(0), default=0.0, metavar="S", help="Stop after S seconds."),
 )
 
@@ -109,7 +110,7 @@ def _setting(given: dict[str, Any], options: ReportOptions, steps: int) -> Setti
 
     machine = options.format != "text" and options.output is None
     stdout = sys.stderr if machine else None
-    return Setting(given["python"], given["devices"] or 0, steps, given["timeout"], stdout)
+    return Setting(given["python"], given["devices"] or 0, steps, given["timeout"], stdout, probe=not given["no_probe"])
 
 
 def _directory(target: str) -> Path:

@@ -19,6 +19,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the flag."""
     group = parser.getgroup("jaxaudit", "audit of JAX programs")
     group.addoption("--jaxaudit", action="store_true", help="audit the JAX functions that the tests exercise")
+    group.addoption(
+        "--no-probe", action="store_true", dest="jaxaudit_no_probe", help="with --jaxaudit: run no derivative rules"
+    )
 
 
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
@@ -27,7 +30,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         return
     from jaxaudit.frontends.jaxpr.inprocess import Session
 
-    session = Session()
+    session = Session(probe=not early_config.known_args_namespace.jaxaudit_no_probe)
     session.start()
     setattr(early_config, _STATE, session)
 

@@ -16,6 +16,7 @@ from jaxaudit.ir import ArrayType
 
 jax: Any = import_module("jax")
 lax: Any = import_module("jax.lax")
+np: Any = import_module("numpy")
 tree_util: Any = import_module("jax.tree_util")
 api_util: Any = import_module("jax.api_util")
 ad: Any = import_module("jax.interpreters.ad")
@@ -156,3 +157,9 @@ def axes_of_leaves(treedef: Any, axes: Any) -> list[int | None] | None:
         return list(api_util.flatten_axes("axes", treedef, axes))
     except (ValueError, TypeError):
         return None
+
+
+def with_x64() -> Any:
+    """Give the context in which JAX computes with 64 bits."""
+    here = getattr(jax, "enable_x64", None)
+    return here(True) if here is not None else import_module("jax.experimental").enable_x64()

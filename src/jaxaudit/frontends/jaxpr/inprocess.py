@@ -72,10 +72,11 @@ def named_axes(
 class Session:
     """Observes this process from `start` to `stop`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, probe: bool = True) -> None:
         from jaxaudit.frontends.jaxpr.observe import Observer
 
         self.observer = Observer()
+        self._probe = probe
 
     def start(self) -> None:
         """Begin to look, now if jax is imported already, else once it is."""
@@ -87,7 +88,7 @@ class Session:
     def stop(self) -> Reply:
         """Give what was seen."""
         sites = self.observer.captured() if "jax" in sys.modules else []
-        return gather(sites, Ending(), self.observer.retraces)
+        return gather(sites, Ending(), self.observer.retraces, probe=self._probe)
 
     def _begin(self) -> None:
         from jaxaudit.frontends.jaxpr.lower import install_markers

@@ -152,7 +152,7 @@ class Observer:
         assert site.replay is not None
         self._replaying = not again
         try:
-            with self._inside(), _muted() if again else contextlib.nullcontext():
+            with self._inside(), muted() if again else contextlib.nullcontext():
                 site.closed = site.replay()
         except _Miss:
             pass
@@ -269,7 +269,8 @@ def _quiet_errors() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _muted() -> Iterator[None]:
+def muted() -> Iterator[None]:
+    """Keep what is run once more from writing to the user's terminal."""
     nowhere = io.StringIO()
     with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere), warnings.catch_warnings():
         warnings.simplefilter("ignore")

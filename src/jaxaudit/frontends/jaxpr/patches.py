@@ -17,6 +17,7 @@ from jaxaudit.frontends.jaxpr import compat
 from jaxaudit.frontends.jaxpr.files import USER, layer_of
 from jaxaudit.frontends.jaxpr.frames import call_site
 from jaxaudit.frontends.jaxpr.markers import mark, scope_of
+from jaxaudit.frontends.jaxpr.probe import met
 from jaxaudit.frontends.jaxpr.records import RECORDS, Record
 
 Patch = Callable[..., Any]
@@ -222,6 +223,7 @@ def _functions(args: tuple[Any, ...], options: Mapping[str, Any]) -> Iterator[An
 
 def _custom(kind: str, original: Any) -> Patch:
     def call(rule: Any, *args: Any, **kwargs: Any) -> Any:
+        met.note(kind, rule, args, kwargs)
         function = inspect.unwrap(rule.fun)
         code = getattr(function, "__code__", None)
         mine = code is not None and layer_of(code.co_filename) == USER

@@ -33,6 +33,8 @@ class Request:
     """Stop after this many calls of one compiled function; 0 never stops."""
     timeout: float = 0.0
     """Stop after this many seconds; 0 never stops."""
+    probe: bool = True
+    """Whether derivative rules may be evaluated on random inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,24 @@ class Retrace:
 
 
 @dataclass(frozen=True, slots=True)
+class Probe:
+    """What evaluating a derivative rule on small random inputs showed about one argument."""
+
+    function: str
+    kind: str
+    """`custom_vjp` or `custom_jvp`."""
+    verdict: str
+    """`agrees`, `estimator` (differs on purpose), `differs`, `doubtful` or `open`."""
+    text: str
+    place: Frame | None
+    """What the rule returns for the argument."""
+    made: Frame | None = None
+    """The function that the rule is for."""
+    argument: str = ""
+    inputs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What the child has seen, up to the end or up to where it stopped."""
 
@@ -117,6 +137,7 @@ class Reply:
     arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The axis names of each argument leaf, where specs or annotations named them."""
     jax_version: str = ""
+    probes: tuple[Probe, ...] = ()
     faults: tuple[str, ...] = ()
     """Errors of ours that cost a part of what could have been seen."""
 
@@ -142,6 +163,7 @@ def read_reply(path: Path) -> Reply:
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     data["captures"] = tuple(Capture(**row) for row in data["captures"])
     data["retraces"] = tuple(_retrace(row) for row in data["retraces"])
+    data["probes"] = tuple(_probe(row) for row in data["probes"])
     data["failure"] = _failure(data["failure"]) if data["failure"] else None
     data["files"] = tuple(data["files"])
     data["faults"] = tuple(data["faults"])
@@ -152,6 +174,11 @@ def read_reply(path: Path) -> Reply:
 def _retrace(row: dict[str, Any]) -> Retrace:
     row["call"] = Frame(**row["call"]) if row["call"] else None
     return Retrace(**row)
+
+
+def _probe(row: dict[str, Any]) -> Probe:
+    row |= {name: Frame(**row[name]) if row[name] else None for name in ("place", "made")}
+    return Probe(**row)
 
 
 def _failure(row: dict[str, Any]) -> Failure:

@@ -20,6 +20,7 @@ from jaxaudit.frontends.jaxpr.inputs import Inputs
 from jaxaudit.frontends.jaxpr.models import callable_of
 from jaxaudit.frontends.jaxpr.places import call_at, user_files
 from jaxaudit.frontends.jaxpr.protocol import Capture, Frame, Reply, Request
+from jaxaudit.frontends.jaxpr.serve import probes
 from jaxaudit.frontends.jaxpr.specs import Spec, SpecError, parse_spec
 from jaxaudit.ir import Root, Value
 from jaxaudit.ir.serial import encode_program
@@ -72,6 +73,7 @@ def _trace(request: Request, path: str, expression: str) -> Reply:
         files=_files(file),
         axes=inputs.sizes,
         arguments=inputs.axes,
+        probes=probes() if request.probe else (),
         jax_version=the_jax().__version__,
     )
 
