@@ -206,7 +206,8 @@ def test_all_sections():
         train.py:3 g
 
 No issues.
-Read 1 file (6 lines), entered 1 of 2 functions; decided 1 of 6 obligations (16%).
+Read 1 file (6 lines), entered 1 of 2 functions; decided 1 of 6 obligations
+(16%).
 """
     )
 

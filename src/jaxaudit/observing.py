@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from jaxaudit import progress
 from jaxaudit.config import Config, UsageError, find_config
 from jaxaudit.discover import exclusion, read_file, shown_name
 from jaxaudit.frontends.jaxpr.protocol import Capture, Reply, Request
@@ -80,6 +81,7 @@ def audit_trace(target: TraceTarget, config: Config, setting: Setting) -> Outcom
         timeout=setting.timeout,
         probe=setting.probe,
     )
+    progress.tell(f"tracing {target.target}")
     reply = _ask(request, setting)
     return conclude(reply, [], config)
 

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from pathspec import GitIgnoreSpec
 
+from jaxaudit import progress
 from jaxaudit.analyses.axes import Axes
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.ranges import Ranges
@@ -137,6 +138,7 @@ def _facts(
     program: Program, rules: Sequence[type[Rule]], faults: list[str], *, further: Collection[str] = ()
 ) -> Facts | None:
     needs = {*further, *(need for rule in rules for need in rule.needs)}
+    progress.tell("following data")
     return _guard(partial(solve, program, needs), None, "the analysis", faults)
 
 
@@ -160,7 +162,8 @@ def _obligations(
     program: Program, facts: Facts | None, rules: Sequence[type[Rule]], faults: list[str]
 ) -> Iterator[Obligation]:
     if facts is not None:
-        for rule in rules:
+        for number, rule in enumerate(rules):
+            progress.tell("checking rules", number, len(rules))
             found = _guard(lambda rule=rule: list(rule().check(program, facts)), [], f"rule {rule.name}", faults)
             yield from (replace(one, front_end=program.front_end) for one in found)
 

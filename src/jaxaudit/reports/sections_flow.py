@@ -9,6 +9,7 @@ from rich.text import Text
 from jaxaudit.reports.folding import arrays, fold
 from jaxaudit.reports.model import Crossing, FlowStep, FlowValue, Report
 from jaxaudit.reports.snippet import Look, clean
+from jaxaudit.reports.tree import branches
 
 _SHOWN_ROWS = 12
 """Rows of one boundary to print; JSON has all of them."""
@@ -58,17 +59,17 @@ def flow_section(report: Report, look: Look) -> Iterator[Text]:
 def stack_section(report: Report, look: Look) -> Iterator[Text]:
     """Give the transformations, each indented below the one around it."""
     traced = any(row.front_end == "jaxpr" for row in report.transformation_stack)
-    for row in report.transformation_stack:
-        line = Text("  " + "  " * row.depth).append(row.transform, "bold").append(f"  {clean(row.function)}")
+    for row, guide, below in branches(report.transformation_stack, look):
+        line = Text().append(f"  {guide}", "dim").append(row.transform, "bold").append(f"  {clean(row.function)}")
         line.append(f"  {clean(row.path)}:{row.line}", "dim")
         if row.options:
             shown = ", ".join(f"{name}={value}" for name, value in row.options.items())
             line.append(f"  {clean(shown)}", "dim")
         yield line.append("  (in the source, not traced)" if traced and row.front_end == "source" else "", "dim")
         if row.traces is not None and row.traces.count > 1:
-            yield Text("  " + "  " * row.depth + f"    traced {row.traces.count} times", "yellow")
+            yield Text().append(f"  {below}  ", "dim").append(f"traced {row.traces.count} times", "yellow")
             for cause in row.traces.causes[:3]:
-                yield Text("  " + "  " * row.depth + f"      {clean(cause)}", "dim")
+                yield Text(f"  {below}    {clean(cause)}", "dim")
     yield Text()
 
 
@@ -81,8 +82,8 @@ def boundary_section(report: Report, look: Look) -> Iterator[Text]:
         yield line.append(f"  {clean(row.path)}:{row.line}", "dim")
         if row.mapped:
             yield Text(f"    (for one element of: {clean(', '.join(row.mapped))})", "dim")
-        yield from _crossings("in", row.entries, arrow, named)
-        yield from _crossings("out", row.exits, arrow, named)
+        yield from _crossings("in", row.entries, arrow, named, look.width)
+        yield from _crossings("out", row.exits, arrow, named, look.width)
     yield Text()
 
 
@@ -126,10 +127,12 @@ def _folded(names: Sequence[str]) -> list[str]:
     return [label if len(places) == 1 else f"{label} {arrays(len(places))}" for label, places in fold(names)]
 
 
-def _crossings(label: str, rows: Sequence[Crossing], arrow: str, named: Named) -> Iterator[Text]:
+def _crossings(label: str, rows: Sequence[Crossing], arrow: str, named: Named, room: int) -> Iterator[Text]:
     cells = [cell for how in dict.fromkeys(row.how for row in rows) for cell in _cells(rows, how, label, named)]
     shown = cells[:_SHOWN_ROWS]
-    wide, left, right = (max((len(cell[i]) for cell in shown), default=0) for i in range(3))
+    wide, left, right, how = (max((len(cell[i]) for cell in shown), default=0) for i in range(4))
+    if wide + left + right + how + len(arrow) + 14 > room:
+        left = right = 0
     for name, before, after, how in shown:
         crossing = f"{before:<{left}} {arrow} {after:<{right}}" if after else f"{before:<{left + right + 3}}"
         yield Text(f"    {label:<4}{clean(name):<{wide}}  {crossing}  {how}".rstrip())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from rich.console import Console
@@ -38,7 +39,27 @@ def print_report(
     else:
         lines = short(report, sources, look)
     for line in lines:
-        console.print(line, soft_wrap=True, crop=False, no_wrap=True, overflow="ignore")
+        for part in fitted(line, look.width, console):
+            console.print(part, soft_wrap=True, crop=False, no_wrap=True, overflow="ignore")
+
+
+def fitted(line: Text, width: int, console: Console) -> Iterable[Text]:
+    """Break a line that is too long for the terminal between words, and indent what follows below its text."""
+    if line.cell_len <= width:
+        return [line]
+    start = _START.match(line.plain)
+    indent = min(start.end() if start else 0, width // 2)
+    first, *rest = line.wrap(console, width, no_wrap=False)
+    if not rest:
+        return [first]
+    tail = line[len(first.plain) :]
+    tail = tail[len(tail.plain) - len(tail.plain.lstrip()) :]
+    first.rstrip()
+    return [first, *(Text(" " * indent).append_text(part) for part in tail.wrap(console, width - indent))]
+
+
+_START = re.compile(r"[\s│├└─|`-]*(?:\d+ {2,}|(?:in|out) {1,3}\S* {2,})?")
+"""What stands before the text of a line: blanks, guides, a line number, the name of what crosses."""
 
 
 def look_of(console: Console) -> Look:

@@ -15,6 +15,7 @@ import click
 from jaxaudit.config import Config, UsageError, find_config, nearest
 from jaxaudit.surfaces.observe import run, trace
 from jaxaudit.surfaces.options import check_format, finish, refusing, report_options, take_report_options
+from jaxaudit.surfaces.progress_bar import progress_shown
 from jaxaudit.version import VERSION
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def check(
     options = take_report_options(given)
     check_format(options.format)
     config = options.config(_config(paths, stdin_filename))
-    outcome = _audit(paths, stdin_filename, config, force_exclude=force_exclude, sections=options.shows_sections)
+    with progress_shown(quiet=options.quiet):
+        outcome = _audit(paths, stdin_filename, config, force_exclude=force_exclude, sections=options.shows_sections)
     finish(context, outcome, options, strict=config.strict)
 
 

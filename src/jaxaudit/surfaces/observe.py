@@ -18,6 +18,7 @@ from jaxaudit.surfaces.options import (
     report_options,
     take_report_options,
 )
+from jaxaudit.surfaces.progress_bar import progress_shown
 
 if TYPE_CHECKING:
     from jaxaudit.observing import Setting
@@ -59,7 +60,8 @@ def run(context: click.Context, /, *, script: str, arguments: tuple[str, ...], s
     options = take_report_options(given)
     check_format(options.format)
     config = options.config(find_config(Path(script).absolute().parent))
-    seen = audit_run(script, arguments, config, _setting(given, options, steps))
+    with progress_shown(quiet=options.quiet):
+        seen = audit_run(script, arguments, config, _setting(given, options, steps))
     if seen.stopped:
         click.echo(f"jaxaudit: the script was stopped early ({seen.stopped})", err=True)
     finish(context, seen.outcome, options, strict=config.strict, otherwise=seen.exit_code)
@@ -101,7 +103,8 @@ def trace(
         specs_file,
         {name: _whole(size, name) for name, size in _pairs(sizes, "--size").items()},
     )
-    outcome = audit_trace(wanted, config, _setting(given, options, 0))
+    with progress_shown(quiet=options.quiet):
+        outcome = audit_trace(wanted, config, _setting(given, options, 0))
     finish(context, outcome, options, strict=config.strict)
 
 

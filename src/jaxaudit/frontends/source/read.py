@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
+from jaxaudit import progress
 from jaxaudit.frontends.base import Reach, Reading, Skip, SourceFile
 from jaxaudit.frontends.source import imports
 from jaxaudit.frontends.source.interpreter import Interpreter
@@ -50,7 +51,9 @@ class _Reader:
         self.outlines = {path: outline(module.tree) for path, module in project.modules.items() if module.audited}
 
     def run(self) -> None:
-        for module in list(self.project.modules.values()):
+        modules = list(self.project.modules.values())
+        for number, module in enumerate(modules):
+            progress.tell("reading files", number, len(modules))
             self._guarded(partial(imports.interpret, self.it, module))
         for late in (False, True):
             # What others refer to is likely to be called by them: begin with what nobody mentions.
@@ -58,6 +61,7 @@ class _Reader:
             while pending := self._pending(mentioned):
                 for function in pending:
                     if function.node not in self.it.entered:
+                        progress.tell("entering functions", len(self.it.entered), len(self.it.defined))
                         self._enter_root(function)
 
     def _pending(self, mentioned: frozenset[str]) -> list[FunctionValue]:
