@@ -49,7 +49,7 @@ def boundaries(view: View) -> tuple[Boundary, ...]:
     for root in view.roots:
         captured = captures(root) if view.exact else {}
         for op, around in _nested(root.region):
-            if op.name in TRANSFORMS:
+            if op.name in TRANSFORMS and not op.attrs.get("backward"):
                 made = _Border(op, around, view).boundary(root.name, captured.get(op, ()))
                 found.setdefault((made.path, made.line, made.transform, made.function, made.entries), made)
             if len(found) >= _MOST:
@@ -92,12 +92,18 @@ class _Border:
         op = self.op
         entries = [self._entry(number) for number in range(len(op.operands))]
         entries += [_Side(one.name, self.look(one), self.look(one), "captured") for one in captured if self._told(one)]
-        exits = [self._exit(number) for number in range(min(len(op.results), len(self.region.results)))]
+        left = range(min(len(op.results), len(self.region.results)))
+        exits = [self._exit(number) for number in left if self._is_given(number)]
         spelling = op.text("spelling").removeprefix("jax.") or op.name
         function = op.text("function") or self.region.label
         mapped = tuple(f"{one.text('function')} ({one.attrs.get('axis_size')})" for one in self.around)
         place = (op.span.path, op.span.line)
         return Boundary(root, spelling, function, *place, _crossings(entries), _crossings(exits), mapped)
+
+    def _is_given(self, number: int) -> bool:
+        """Tell whether a result goes to the caller: a differentiated body also leaves what the backward pass needs."""
+        given = self.op.attrs.get("given")
+        return not isinstance(given, tuple) or not any(given) or (number < len(given) and bool(given[number]))
 
     def _told(self, value: Value) -> bool:
         """Tell whether a captured value is worth a line: numbers without a name are constants of the code."""

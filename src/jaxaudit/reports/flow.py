@@ -128,7 +128,7 @@ class _Root:
 
     def is_dropped(self, value: Value, group: _Group) -> bool:
         """Tell whether somebody gave a value a name, or gets it from a call, and then nothing reads it."""
-        return not self.uses[value] and bool(value.name or group.ops[0].regions)
+        return not self.uses[value] and bool(value.name or "leaves" in group.ops[0].attrs)
 
     def is_residual(self, value: Value, group: _Group) -> bool:
         """Tell whether a step of a forward pass makes a value only for the backward pass."""
@@ -262,6 +262,7 @@ def _called(op: Op) -> str:
     if op.name in ("py.item", "py.unpack"):
         return "[...]"
     name = op.text("api") or op.text("function")
+    name = op.text("function") if name.startswith("<") else name
     return _OPERATORS.get(name) or _last(name).removeprefix("operator_")
 
 

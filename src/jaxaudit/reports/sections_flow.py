@@ -62,15 +62,19 @@ def stack_section(report: Report, look: Look) -> Iterator[Text]:
     for row, guide, below in branches(report.transformation_stack, look):
         line = Text().append(f"  {guide}", "dim").append(row.transform, "bold").append(f"  {clean(row.function)}")
         line.append(f"  {clean(row.path)}:{row.line}", "dim")
-        if row.options:
-            shown = ", ".join(f"{name}={value}" for name, value in row.options.items())
-            line.append(f"  {clean(shown)}", "dim")
+        shown = ", ".join(f"{name}={value}" for name, value in row.options.items() if not _is_usual(name, value))
+        line.append(f"  {clean(shown)}" if shown else "", "dim")
         yield line.append("  (in the source, not traced)" if traced and row.front_end == "source" else "", "dim")
         if row.traces is not None and row.traces.count > 1:
             yield Text().append(f"  {below}  ", "dim").append(f"traced {row.traces.count} times", "yellow")
             for cause in row.traces.causes[:3]:
                 yield Text(f"  {below}    {clean(cause)}", "dim")
     yield Text()
+
+
+def _is_usual(name: str, value: str) -> bool:
+    """Tell whether an option is what everybody has: all arrays are mapped over their first axis."""
+    return name in ("in_axes", "out_axes") and set(value) <= set("(0, )")
 
 
 def boundary_section(report: Report, look: Look) -> Iterator[Text]:

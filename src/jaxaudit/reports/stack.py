@@ -41,13 +41,20 @@ def stack(source: Program, notes: Notes | None, paths: frozenset[str]) -> Stack:
     of_op: dict[Op, int] = {}
     traced = list(_rows(notes.program, notes, 0, of_op)) if notes else []
     places = {(row.path, row.line) for row in traced}
-    names = {(row.transform, row.function) for row in traced}
+    names = {(_plain(row.transform), row.function) for row in traced}
     rest = (
         row
         for row in _rows(source, None, len(traced), {})
-        if row.path in paths and (row.path, row.line) not in places and (row.transform, row.function) not in names
+        if row.path in paths
+        and (row.path, row.line) not in places
+        and (_plain(row.transform), row.function) not in names
     )
     return Stack((*traced, *rest), of_op)
+
+
+def _plain(transform: str) -> str:
+    """Name a transformation of a library by the one of JAX that it is: `equinox.filter_jit` is `jit`."""
+    return transform.rpartition(".")[2].removeprefix("filter_")
 
 
 def _rows(program: Program, notes: Notes | None, first: int, of_op: dict[Op, int]) -> Iterator[Transformation]:
@@ -110,7 +117,7 @@ class _Rows:
         line: int,
         op: Op | None = None,
     ) -> Transformation:
-        options = {name: _text(op.attrs[name]) for name in _OPTIONS if op and _tells(name, op.attrs.get(name))}
+        options = {name: _text(op.attrs[name]) for name in _OPTIONS if op and _tells(op.attrs.get(name))}
         row = Transformation(self.next, parent, depth, root, transform, function, path, line, self.front_end, options)
         self.next += 1
         return row
@@ -156,16 +163,12 @@ class _Rows:
         return row, True
 
 
-def _tells(name: str, value: object) -> bool:
+def _tells(value: object) -> bool:
     """Tell whether an option says more than its default."""
     parts = value if isinstance(value, tuple) else (value,)
-    if name in ("in_axes", "out_axes"):
-        return any(one != 0 for one in parts) and value is not None
     return any(one is not None and one is not False and one != {} for one in parts)
 
 
 def _text(value: object) -> str:
-    if isinstance(value, tuple) and len(value) > 1 and len(set(map(str, value))) == 1:
-        value = value[0]
     text = str(value)
     return text if len(text) <= 120 else text[:117] + "..."

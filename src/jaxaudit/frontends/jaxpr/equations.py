@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +53,10 @@ class Body:
     last_use: dict[Any, int] = field(default_factory=dict)
     """The position of the last equation that reads a variable; past the end for what the jaxpr gives."""
     equations: Sequence[Any] = ()
+    group: tuple[int, int, int] = (0, 0, 0)
+    """The equations of one expression that were met last, and which of them gives its value."""
+    readers: dict[Any, list[int]] = field(default_factory=dict)
+    """The positions of all that read a variable, in order; empty until somebody asks."""
 
     def run(self, inputs: Sequence[Argument]) -> list[Argument]:
         """Lower every equation; give what the jaxpr gives."""
@@ -157,13 +161,48 @@ class Body:
     def names(self, position: int) -> tuple[str, ...]:
         """Give the user's variables for the results, unless a later equation of the same expression gives the value."""
         site = self.sites[position]
-        if not site.own:
-            return ()
-        following = position + 1
-        if following < len(self.sites) and self.sites[following].span == site.span:
-            return ()
-        name = variables.name_at(site.span)
-        return (name,) if name else ()
+        name = variables.name_at(site.span) if site.own else ""
+        return (name,) if name and self._gives(position) else ()
+
+    def _gives(self, position: int) -> bool:
+        """Tell whether an equation gives the value of its expression: of those that are read outside, the soonest read.
+
+        A differentiated expression makes other things too, which the backward pass reads much later.
+        """
+        start, end, giving = self.group
+        if not start <= position < end:
+            start, end = self._expression(position)
+            giving = self._giving(start, end)
+            self.group = (start, end, giving)
+        return position == giving
+
+    def _expression(self, position: int) -> tuple[int, int]:
+        """Give the neighbours that stand at the same place."""
+        span, start, end = self.sites[position].span, position, position + 1
+        while end < len(self.sites) and self.sites[end].span == span:
+            end += 1
+        while start and self.sites[start - 1].span == span:
+            start -= 1
+        return start, end
+
+    def _giving(self, start: int, end: int) -> int:
+        if end - start == 1:
+            return start
+        reads = [(read, -at) for at in range(start, end) for read in self._reads(at) if read >= end]
+        return -min(reads)[1] if reads else end - 1
+
+    def _reads(self, position: int) -> Iterator[int]:
+        """Give the equations that read what an equation makes."""
+        if not self.readers:
+            for at, equation in enumerate(self.equations):
+                for atom in equation.invars:
+                    if not compat.is_literal(atom):
+                        self.readers.setdefault(atom, []).append(at)
+            for out in compat.open_jaxpr(self.jaxpr).outvars:
+                if not compat.is_literal(out):
+                    self.readers.setdefault(out, []).append(len(self.equations))
+        for out in self.equations[position].outvars:
+            yield from self.readers.get(out, ())
 
     def by_table(self, equation: Any, site: Site, names: Sequence[str]) -> None:
         """Lower an equation by the row of its primitive."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from jaxaudit.frontends.jaxpr import compat, patches
 from jaxaudit.frontends.jaxpr.equations import Body, Context
-from jaxaudit.frontends.jaxpr.files import set_user_roots, shown
+from jaxaudit.frontends.jaxpr.files import USER, layer_of, set_user_roots, shown
 from jaxaudit.frontends.jaxpr.primitives import ROWS
 from jaxaudit.frontends.jaxpr.records import RECORDS, Records
 from jaxaudit.frontends.jaxpr.variables import text_of
@@ -44,11 +44,12 @@ class Lowering:
         self._writer = Writer(RECORDS if records is None else records)
         self._roots: list[Root] = []
 
-    def add(self, closed: Any, *, name: str, path: str, arg_names: Sequence[str] = ()) -> Root:
-        """Lower one closed jaxpr as a root of the program."""
+    def add(self, closed: Any, *, name: str, path: str, line: int = 1, arg_names: Sequence[str] = ()) -> Root:
+        """Lower one closed jaxpr as a root of the program; path and line say where it is when JAX names no place."""
         writer = self._writer
         jaxpr, function = compat.open_jaxpr(closed), compat.function_of(closed)
-        span = writer.place(function, Span(shown(path), 1, 0, 1, 0))
+        span = Span(shown(path), line, 0, line, 0)
+        span = writer.place(function, span) if layer_of(function.path) == USER else span
         names = _names(arg_names, function.arguments, len(jaxpr.invars))
         params = [
             writer.value(span, compat.type_of(variable), known)

@@ -127,6 +127,7 @@ class Observer:
             if site.signatures:
                 self._again(site, seen, call, new=new)
             else:
+                site.names = _names_in_wrapper(fun, args)
                 args, kwargs = arguments.abstract((tuple(args), dict(kwargs)))
                 site.call = call or _UNKNOWN_PLACE
                 site.replay = lambda: jitted.trace(*args, **kwargs).jaxpr
@@ -243,6 +244,16 @@ class Counted:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._jitted, name)
+
+
+def _names_in_wrapper(fun: Any, args: Sequence[Any]) -> tuple[str, ...]:
+    # Importing it imports jax, which must not happen before the user's program does.
+    from jaxaudit.frontends.jaxpr.wrappers import leaf_names
+
+    try:
+        return leaf_names(fun, args)
+    except Exception:  # noqa: BLE001
+        return ()
 
 
 def _leaf_names(fun: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[str, ...]:

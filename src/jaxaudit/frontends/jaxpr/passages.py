@@ -150,6 +150,7 @@ def _attributes(body: Body, segment: Segment, record: Record, entries: list[Any]
         "call": record.uid,
     }
     posts = {one.outvars[0]: one for one in _marks(body, segment, record) if _is_given(one)}
+    attrs["given"] = tuple(out in posts for out in left)
     if record.kind == "vmap":
         trails = [one.params["trail"] for one in entries]
         attrs["in_axes"] = tuple(trail[0][1] if trail and trail[0][0] == "v" else None for trail in trails)

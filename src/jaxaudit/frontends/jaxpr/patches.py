@@ -19,6 +19,7 @@ from jaxaudit.frontends.jaxpr.frames import call_site
 from jaxaudit.frontends.jaxpr.markers import mark, scope_of
 from jaxaudit.frontends.jaxpr.probe import met
 from jaxaudit.frontends.jaxpr.records import RECORDS, Record
+from jaxaudit.frontends.jaxpr.wrappers import parameter_names, users_function
 
 Patch = Callable[..., Any]
 
@@ -117,7 +118,7 @@ def name_of(function: Any) -> str:
     """Name a function for people."""
     while isinstance(function, functools.partial):
         function = function.func
-    function = inspect.unwrap(function)
+    function = users_function(inspect.unwrap(function))
     name = getattr(function, "__qualname__", None) or type(function).__name__
     return name.rpartition(".")[2].replace("<lambda>", "lambda")
 
@@ -129,21 +130,13 @@ def _like(wrapper: Patch, original: Any) -> Patch:
 
 def _inside(function: Any, record: Record) -> Patch:
     """Mark what a function is given and what it gives back."""
-    names = record.parameters = _parameters(function)
+    names = record.parameters = parameter_names(function)
 
     def marked(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = mark((args, kwargs), record, "in", names)
         return mark(function(*args, **kwargs), record, "out")
 
     return _like(marked, function)
-
-
-def _parameters(function: Any) -> list[str]:
-    try:
-        found = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [one.name for one in found if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
 
 
 def _wrapping(kind: str, original: Any) -> Patch:

@@ -129,7 +129,7 @@ def _lower(lowering: Any, site: Site) -> Capture:
     if site.closed is None:
         return _capture(site, site.skipped or "it was never traced to its end")
     try:
-        lowering.add(site.closed, name=site.name, path=site.made.path, arg_names=_names(site))
+        lowering.add(site.closed, name=site.name, path=site.made.path, line=site.made.line, arg_names=_names(site))
     except Exception as error:  # noqa: BLE001
         return _capture(site, f"internal error: {type(error).__name__}: {error}")
     return _capture(site, "")

@@ -65,7 +65,7 @@ def _trace(request: Request, path: str, expression: str) -> Reply:
     place = Frame(file, found.line, 0, found.line, 0, found.name, user=True)
     closed = call_at(place, lambda: traced(function, types, {}))
     lowering = Lowering()
-    root = lowering.add(closed, name=found.name, path=file, arg_names=names)
+    root = lowering.add(closed, name=found.name, path=file, line=found.line, arg_names=names)
     count = len(closed.jaxpr.eqns) if hasattr(closed, "jaxpr") else len(closed.eqns)
     return Reply(
         program=encode_program(replace(lowering.program(), declared=declared_axes(root, names, inputs.axes))),
