@@ -85,13 +85,20 @@ def _path(path: Sequence[Any], names: Sequence[str] | None) -> str:
     return (names[position] if known else keystr(path[1:2])) + keystr(path[2:])
 
 
+def _argument(path: Sequence[Any]) -> int | str:
+    """Give the argument that a leaf of a pair of arguments and keywords belongs to."""
+    step = path[1] if len(path) > 1 else None
+    found = getattr(step, "idx", getattr(step, "key", 0))
+    return found if isinstance(found, int | str) else 0
+
+
 def _marked(leaves: Iterable[tuple[Any, Any]], record: Record, side: str, names: Sequence[str] | None) -> Iterator[Any]:
     for position, (path, leaf) in enumerate(leaves):
         if not (isinstance(leaf, compat.Tracer) and isinstance(leaf.aval, compat.ShapedArray)):
             yield leaf
             continue
         shape = tuple(leaf.shape)
-        record.leaves[side, position] = Leaf(_path(path, names), shape, str(leaf.dtype))
+        record.leaves[side, position] = Leaf(_path(path, names), shape, str(leaf.dtype), _argument(path))
         yield _primitive.bind(leaf, uid=record.uid, side=side, leaf=position, trail=())
 
 

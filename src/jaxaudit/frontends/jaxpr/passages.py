@@ -24,6 +24,8 @@ from jaxaudit.ir import Value
 if TYPE_CHECKING:
     from jaxaudit.frontends.jaxpr.equations import Body
 
+DERIVATIVES = ("grad", "vjp", "jvp")
+_ALL_ARGUMENTS = ("vjp", "jvp", "linearize")
 _UNMARKED = ("checkpoint", "custom_jvp", "custom_vjp")
 _EQUATION_OF = {"checkpoint": ("remat2", "checkpoint"), "custom_jvp": ("custom_jvp_call",)}
 _EQUATION_OF["custom_vjp"] = ("custom_vjp_call", "custom_vjp_call_jaxpr")
@@ -167,8 +169,31 @@ def _attributes(body: Body, segment: Segment, record: Record, entries: list[Any]
         attrs["roles"] = tuple(role for role, _ in roles)
         places = {_path(record.leaves.get(("in", one.params["leaf"]))): i for i, one in enumerate(entries)}
         attrs["wrt"] = tuple(places.get(path) for _, path in roles)
+    if SEGMENTS[record.kind] in DERIVATIVES:
+        attrs["differentiated"] = _differentiated(record, entries)
+        attrs["outputs"] = _outputs(body, segment, record)
     attrs["paths"] = tuple(_path(record.leaves.get(("in", one.params["leaf"]))) for one in entries)
     return attrs
+
+
+def _differentiated(record: Record, entries: list[Any]) -> tuple[int, ...]:
+    """Give the positions of the parameters that the derivative is taken with respect to."""
+    chosen = record.options.get("argnums", 0) if record.kind not in _ALL_ARGUMENTS else None
+    numbers = tuple(chosen) if isinstance(chosen, compat.SEQUENCES) else (chosen,)
+    leaves = [record.leaves.get(("in", one.params["leaf"])) for one in entries]
+    return tuple(i for i, leaf in enumerate(leaves) if leaf and (chosen is None or leaf.argument in numbers))
+
+
+def _outputs(body: Body, segment: Segment, record: Record) -> tuple[Value, ...]:
+    """Give what is differentiated, inside the region: of a gradient that is the loss alone."""
+    marks = [
+        one
+        for one in _marks(body, segment, record)
+        if one.params["side"] == "out" and not is_tangent(one.params["trail"])
+    ]
+    if SEGMENTS[record.kind] == "grad" or record.options.get("has_aux"):
+        marks = [one for one in marks if one.params["leaf"] == 0]
+    return tuple(made for one in marks if isinstance(made := body.read(one.outvars[0]), Value))
 
 
 def _is_given(mark: Any) -> bool:

@@ -23,6 +23,8 @@ class Leaf:
     path: str
     shape: tuple[int, ...]
     dtype: str
+    argument: int | str = 0
+    """Which argument of the function it belongs to: a position or a keyword."""
 
 
 @dataclass(slots=True)

@@ -190,6 +190,8 @@ def run_body(
         out = leaves_in_order(it, inner, copy=True)
     it.builder.close(region, out)
     attrs = {**attrs, "entered": inputs.entered, "held": inputs.held}
+    if op == "grad":
+        attrs["returned"] = trees_of(it, (inner,))[0]
     further = extra()
     results = tuple(it.builder.value(span, value.name) for value in out)
     made = (*results, *(leaf.value for leaf in further))
@@ -272,6 +274,7 @@ def _apply_grad(it: Interpreter, callee: Transformed, given: Arguments, span: Sp
         return made
 
     attrs = {**attributes(it, callee, given, span), "value": callee.spelling in _GIVES_VALUE}
+    attrs["differentiated"] = _positions(it, callee, given)
     value, _ = run_body(it, "grad", callee.function, given, inputs, attrs, span, fresh)
     gradient = TupleValue(tuple(gradients)) if several or not gradients else gradients[0]
     return _grad_result(it, callee, value, gradient, span)
@@ -297,6 +300,18 @@ def _argnums(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[li
 def _differentiated(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[list[Abstract], bool]:
     places, several = _argnums(it, callee, given)
     return [given.positional[at] for at in places], several
+
+
+def _positions(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[int, ...] | None:
+    """Give the positions of the differentiated leaves among all; None where `argnums` is not known."""
+    argnums = callee.options.get("argnums", Const(0))
+    items = known_items(it, argnums)
+    numbers = [item.value for item in (items if items is not None else (argnums,)) if isinstance(item, Const)]
+    if len(numbers) < (1 if items is None else len(items)) or given.star is not None:
+        return None
+    counts = [len(leaves_in_order(it, value, copy=True)) for value in given.positional]
+    chosen = {at % len(counts) for at in numbers if isinstance(at, int) and counts}
+    return tuple(sum(counts[:at]) + i for at in sorted(chosen) for i in range(counts[at]))
 
 
 def _grad_result(it: Interpreter, callee: Transformed, value: Abstract, gradient: Abstract, span: Span) -> Abstract:

@@ -1,0 +1,267 @@
+"""A loss taken apart: the terms it is the sum of, the factors of a product, the parts of a difference.
+
+Nodes that only carry a value on (calls, reshapes, conversions) are looked through. What is not learned (data,
+constants) becomes a factor of what it scales.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxaudit.analyses.gradients.edges import Edge, short
+from jaxaudit.analyses.gradients.graph import Graph, Node
+from jaxaudit.analyses.gradients.reach import ANYTHING
+from jaxaudit.ir import Argument, Value
+
+Factor = Node | float
+"""Something a term is multiplied with: data, or a number."""
+
+_LAYOUT = frozenset(
+    "array.reshape array.squeeze array.expand array.permute array.convert device.place array.move".split()
+)
+_TAKES_PART = frozenset(("py.item", "array.gather"))
+_SUMS = frozenset(("sum", "mean", "nansum", "nanmean", "average", "pmean", "psum"))
+_DEEPEST = 60
+_MOST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Addend:
+    """One part of a sum."""
+
+    node: Node
+    sign: int
+    factors: tuple[Factor, ...]
+    where: Node
+    """The innermost addition or subtraction that it stands in."""
+    stop: Node | None = None
+    """The `stop_gradient` around it, within the sum."""
+
+    @property
+    def flow(self) -> int:
+        """The leaves that gradient flows to from the sum through this part."""
+        return 0 if self.stop is not None else flowing(self.node)
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing but a sign scales it."""
+        return all(isinstance(one, float) and abs(one) == 1.0 for one in self.factors)
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether it is scaled by data, or by a number between zero and one."""
+        known = [one for one in self.factors if isinstance(one, float)]
+        size = 1.0
+        for one in known:
+            size *= abs(one)
+        return len(known) < len(self.factors) or 0 < size < 1
+
+
+def learned(node: Node) -> bool:
+    """Tell whether a value depends on what is differentiated, be it through `stop_gradient`."""
+    return bool(node.live or node.maybe or node.cut)
+
+
+def flowing(node: Node) -> int:
+    """Give the leaves that gradient flows to from here."""
+    return (node.live | node.maybe) & ~ANYTHING
+
+
+def strip(node: Node) -> Node:
+    """Look through what only carries a value on."""
+    for _ in range(_DEEPEST):
+        if node.passes or _is_layout(node):
+            below = [one for one, edge in node.inputs if edge in (Edge.LIVE, Edge.MAYBE)]
+            if len(below) != 1:
+                break
+            node = below[0]
+        else:
+            break
+    return node
+
+
+def _is_layout(node: Node) -> bool:
+    op = node.op
+    return op is not None and (op.name in _LAYOUT or (op.name == "py.join" and len(op.operands) == 1))
+
+
+def source_of(node: Node) -> Node:
+    """Give the whole that a value is a slice, a chosen entry or a copy of."""
+    for _ in range(_DEEPEST):
+        node = strip(node)
+        if node.op is None or node.op.name not in _TAKES_PART:
+            break
+        below = [one for one, edge in node.inputs if edge is Edge.LIVE]
+        if len(below) != 1:
+            break
+        node = below[0]
+    return node
+
+
+def unstopped(node: Node) -> Node:
+    """Look through `stop_gradient` as well."""
+    node = strip(node)
+    while node.op is not None and node.op.name == "grad.stop" and len(node.inputs) == 1:
+        node = strip(node.inputs[0][0])
+    return node
+
+
+def argument(graph: Graph, node: Node, role: str) -> Node | float | None:
+    """Give one argument of the op that made a node."""
+    given: Argument = node.op.arguments.get(role) if node.op is not None else None
+    if isinstance(given, Value):
+        found = graph.find(given, node)
+        constant = _number(found)
+        return found if constant is None else constant
+    return float(given) if isinstance(given, int | float) else None
+
+
+def _number(node: Node | None) -> float | None:
+    """Give the number that a constant is, through broadcasts."""
+    bare = None if node is None else strip(node)
+    if bare is None or bare.op is None or bare.op.name != "py.const":
+        return None
+    value = bare.op.attrs.get("value")
+    return float(value) if isinstance(value, int | float) else None
+
+
+def addends(graph: Graph, node: Node, *, reduced: bool = False, sign: int = 1) -> Iterator[Addend]:
+    """Give the parts of a sum with what scales them; with `reduced`, also inside means and sums over axes."""
+    first = strip(node)
+    stack = [Addend(first, sign, (), first)]
+    for _ in range(_MOST):
+        if not stack:
+            break
+        part = stack.pop()
+        whole = not reduced and _is_output(graph, part.node)
+        inner = [] if whole else list(_scaled(graph, part.node, reduced))
+        if not inner:
+            yield part
+        where = part.node if len(inner) > 1 else part.where
+        for below, turn, more in reversed(inner):
+            stop = part.node if _is_stop(part.node) else part.stop
+            stack.append(Addend(strip(below), part.sign * turn, (*part.factors, *more), where, stop))
+    yield from stack
+
+
+def _is_output(graph: Graph, node: Node, depth: int = 0) -> bool:
+    """Tell whether a sum is one learned value, such as the output of a layer with its bias added."""
+    op = node.op
+    if op is None or op.name != "array.map" or short(op) != "add" or depth > _DEEPEST:
+        return False
+    for role in ("x", "y"):
+        side = argument(graph, node, role)
+        if not isinstance(side, Node) or not learned(side):
+            return False
+        bare = strip(side)
+        if list(_scaled(graph, bare, False)) and not _is_output(graph, bare, depth + 1):
+            return False
+    return True
+
+
+def _is_stop(node: Node) -> bool:
+    return node.op is not None and node.op.name == "grad.stop"
+
+
+Scaled = Iterator[tuple[Node, int, tuple[Factor, ...]]]
+
+
+def _scaled(graph: Graph, node: Node, reduced: bool) -> Scaled:
+    """Give what a sum or a scaled value is made of; nothing for anything else."""
+    op = node.op
+    if op is None or not learned(node):
+        return
+    function = short(op)
+    if op.name == "array.map" and function in ("add", "subtract", "sub", "multiply", "mul", "divide", "true_divide"):
+        x, y = argument(graph, node, "x"), argument(graph, node, "y")
+        yield from _sum(x, y, function) if function in ("add", "subtract", "sub") else _product(x, y, function)
+    elif op.name == "array.map" and function in ("negative", "neg"):
+        x = argument(graph, node, "x")
+        if isinstance(x, Node):
+            yield x, -1, ()
+    elif op.name == "array.select" and function in ("where", "select"):
+        yield from _selected(graph, node)
+    elif _is_stop(node) and not reduced:
+        yield from ((below, 1, ()) for below, _ in node.inputs)
+    elif reduced and (op.name == "collective" or op.name == "array.reduce") and function in _SUMS:
+        yield from ((below, 1, ()) for below, edge in node.inputs if edge is Edge.LIVE)
+
+
+def _sum(x: Node | float | None, y: Node | float | None, function: str) -> Scaled:
+    second = 1 if function == "add" else -1
+    if isinstance(x, Node):
+        yield x, 1, ()
+    if isinstance(y, Node):
+        yield y, second, ()
+
+
+def _product(x: Node | float | None, y: Node | float | None, function: str) -> Scaled:
+    """A product of something learned with something that is not; of two learned things it is left whole."""
+    divides = "divide" in function
+    for this, other in ((x, y), (y, x)):
+        if isinstance(this, Node) and learned(this) and not (isinstance(other, Node) and learned(other)):
+            if divides and this is y:
+                return
+            factor = 1.0 / other if divides and isinstance(other, float) and other else other
+            sign = -1 if isinstance(factor, float) and factor < 0 else 1
+            yield this, sign, () if factor is None else (factor,)
+            return
+
+
+def _selected(graph: Graph, node: Node) -> Scaled:
+    condition = argument(graph, node, "condition")
+    if isinstance(condition, Node) and not learned(condition):
+        for role in ("x", "y"):
+            branch = argument(graph, node, role)
+            if isinstance(branch, Node):
+                yield branch, 1, (condition,)
+
+
+def factors_of(graph: Graph, node: Node, depth: int = 0) -> Iterator[Node]:
+    """Give the learned factors of a product."""
+    node = strip(node)
+    op = node.op
+    function = short(op) if op is not None else ""
+    if op is None or depth > _DEEPEST or op.name != "array.map":
+        roles: tuple[str, ...] = ()
+    elif function in ("multiply", "mul"):
+        roles = ("x", "y")
+    elif function in ("negative", "neg", "divide", "true_divide"):
+        roles = ("x",)
+    else:
+        roles = ()
+    if not roles:
+        yield node
+    for role in roles:
+        below = argument(graph, node, role)
+        if isinstance(below, Node) and learned(below):
+            yield from factors_of(graph, below, depth + 1)
+
+
+def depends(top: Node, target: Node) -> bool:
+    """Tell whether gradient flows from one node to another."""
+    seen = {top}
+    stack = [top]
+    while stack:
+        node = stack.pop()
+        if node is target:
+            return True
+        for below, edge in node.inputs:
+            if edge in (Edge.LIVE, Edge.MAYBE) and below not in seen and below.order >= target.order:
+                seen.add(below)
+                stack.append(below)
+    return False
+
+
+def slice_of(top: Node) -> Iterator[Node]:
+    """Give every learned node that gradient flows to from a node, itself included."""
+    seen = {top}
+    stack = [top]
+    while stack:
+        node = stack.pop()
+        yield node
+        for below, edge in node.inputs:
+            if edge in (Edge.LIVE, Edge.MAYBE) and below not in seen and (below.live or below.maybe):
+                seen.add(below)
+                stack.append(below)

@@ -1,0 +1,202 @@
+"""What an op does to the gradient of each of its operands: passes it on, cuts it, or makes it zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+
+from jaxaudit.ir import Argument, Op, Value
+
+
+class Edge(Enum):
+    """How a result depends on an operand."""
+
+    LIVE = "live"
+    """The derivative need not be zero."""
+    CUT = "cut"
+    """By `stop_gradient`."""
+    ZERO = "zero"
+    """The result moves in steps (an index, a comparison, a rounded number), so the derivative is zero."""
+    MAYBE = "maybe"
+    """By a function nothing is known of."""
+
+
+Edges = Iterator[tuple[Value, Edge]]
+
+INDICES = frozenset("argmax argmin argsort nanargmax nanargmin argpartition searchsorted digitize lexsort".split())
+STEPS = frozenset(
+    """floor ceil round rint around trunc fix sign floor_divide equal not_equal less less_equal greater greater_equal
+    eq ne lt le gt ge logical_and logical_or logical_not logical_xor isnan isinf isfinite isposinf isneginf signbit
+    isclose invert bitwise_and bitwise_or bitwise_xor bitwise_not heaviside count_nonzero any all nextafter clz
+    population_count shift_left shift_right_logical shift_right_arithmetic isin array_equal allclose""".split()
+)
+"""Functions whose results move in steps."""
+
+DISCRETE = frozenset(
+    "categorical randint bernoulli poisson binomial permutation choice shuffle geometric rademacher bits".split()
+)
+_CONSTANT = frozenset(
+    "zeros ones empty zeros_like ones_like empty_like arange eye identity iota tri indices ones_like_p".split()
+)
+"""Functions whose result has nothing to do with the values they are given."""
+
+_STRUCTURE = frozenset("structure treedef_is_leaf all_leaves treedef_tuple".split())
+_GATHERED = frozenset("a arr x array operand base input xs".split())
+_NOTES = frozenset(
+    """array.shape py.const py.global py.drop py.unread py.replace py.sizes py.passed tree.static tree.class py.random
+    py.clock py.format py.print py.read py.rebind py.test key.seed key.split key.fold_in key.clone key.wrap
+    key.stream""".split()
+)
+"""Ops whose results do not depend on what is differentiated."""
+
+
+def short(op: Op) -> str:
+    """Give the last part of the name of an op's function: `argmax` of `jax.numpy.argmax`."""
+    return op.text("function").rpartition(".")[2]
+
+
+def edges(op: Op) -> Edges:
+    """Give each operand of an op without regions, and how the results depend on it."""
+    if op.name in _NOTES:
+        return iter(())
+    return _TABLE.get(op.name, _live)(op)
+
+
+def is_opaque(op: Op) -> bool:
+    """Tell whether a result may depend on anything: code that was not followed may hold more than it is given."""
+    return op.name in ("py.call_unknown", "py.unknown", "callback")
+
+
+def to_integers(dtype: Argument) -> bool:
+    """Tell whether a dtype, as it is written, has no derivative."""
+    if dtype in ("int", "bool"):
+        return True
+    return isinstance(dtype, str) and any(word in dtype.rpartition(".")[2] for word in ("int", "bool"))
+
+
+def values_in(argument: Argument) -> Iterator[Value]:
+    """Give the values in an argument."""
+    if isinstance(argument, Value):
+        yield argument
+    elif isinstance(argument, Mapping):
+        for part in argument.values():
+            yield from values_in(part)
+    elif isinstance(argument, tuple):
+        for part in argument:
+            yield from values_in(part)
+
+
+def _all(kind: Edge) -> Callable[[Op], Edges]:
+    return lambda op: ((value, kind) for value in op.operands)
+
+
+_live = _all(Edge.LIVE)
+_maybe = _all(Edge.MAYBE)
+_zero = _all(Edge.ZERO)
+
+
+def _map(op: Op) -> Edges:
+    function = short(op)
+    return _zero(op) if function in STEPS or function in INDICES else _live(op)
+
+
+def _by_role(live: Callable[[str], bool]) -> Callable[[Op], Edges]:
+    """Pass on what stands in some roles; the rest are indices and conditions."""
+
+    def split(op: Op) -> Edges:
+        for role, argument in op.arguments.items():
+            kind = Edge.LIVE if live(role) else Edge.ZERO
+            yield from ((value, kind) for value in values_in(argument))
+
+    return split
+
+
+def _select(op: Op) -> Edges:
+    first = op.arguments.get("condition", op.arguments.get("condlist"))
+    if first is None:
+        return _live(op)
+    if len(op.arguments) == 1:
+        return _zero(op)
+    return _by_role(lambda role: role not in ("condition", "condlist"))(op)
+
+
+def _convert(op: Op) -> Edges:
+    function = short(op)
+    stepped = to_integers(op.arguments.get("dtype")) or (function != "astype" and to_integers(function))
+    return _zero(op) if stepped else _live(op)
+
+
+def _create(op: Op) -> Edges:
+    if short(op) in _CONSTANT:
+        return iter(())
+    return _zero(op) if to_integers(op.arguments.get("dtype")) else _live(op)
+
+
+def _expand(op: Op) -> Edges:
+    if short(op) == "one_hot":
+        return _zero(op)
+    return _by_role(lambda role: role not in ("repeats", "reps", "shape", "num_classes"))(op)
+
+
+def _reduce(op: Op) -> Edges:
+    if short(op) in STEPS or short(op) in INDICES:
+        return _zero(op)
+    return _by_role(lambda role: role not in ("where", "axis"))(op)
+
+
+def _order(op: Op) -> Edges:
+    function = short(op)
+    return _live(op) if function in ("sort", "top_k", "unique", "approx_max_k", "partition", "median") else _zero(op)
+
+
+def _draw(op: Op) -> Edges:
+    kind = Edge.ZERO if short(op) in DISCRETE else Edge.MAYBE
+    own = op.text("function").startswith("jax.random.")
+    for role, argument in op.arguments.items():
+        if role not in ("key", "rng", "seed", "shape"):
+            live = Edge.LIVE if own and kind is Edge.MAYBE else kind
+            yield from ((value, live) for value in values_in(argument))
+
+
+def _operator(op: Op) -> Edges:
+    return _live(op) if op.text("operator") in ("and", "or") else _zero(op)
+
+
+def _library(op: Op) -> Edges:
+    return _live(op) if op.attrs.get("loss") else _maybe(op)
+
+
+def _tree(op: Op) -> Edges:
+    return iter(()) if short(op) in _STRUCTURE else _live(op)
+
+
+def _collective(op: Op) -> Edges:
+    return iter(()) if short(op) in ("axis_index", "axis_size") else _live(op)
+
+
+_TABLE: Mapping[str, Callable[[Op], Edges]] = {
+    "grad.stop": _all(Edge.CUT),
+    "py.unknown": _maybe,
+    "py.call_unknown": _maybe,
+    "py.call_library": _library,
+    "py.operator": _operator,
+    "py.to_python": _maybe,
+    "py.item": _by_role(lambda role: role != "index"),
+    "py.element": _by_role(lambda role: role != "index"),
+    "py.set_item": _by_role(lambda role: role != "index"),
+    "key.draw": _draw,
+    "array.create": _create,
+    "array.convert": _convert,
+    "array.map": _map,
+    "array.reduce": _reduce,
+    "array.select": _select,
+    "array.expand": _expand,
+    "array.gather": _by_role(lambda role: role in _GATHERED),
+    "array.scatter": _by_role(lambda role: role != "index"),
+    "array.at": _by_role(lambda role: role != "index"),
+    "array.order": _order,
+    "array.numpy": _maybe,
+    "tree.other": _tree,
+    "collective": _collective,
+}
+"""Ops that are missing pass everything on."""

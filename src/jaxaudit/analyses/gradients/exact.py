@@ -1,0 +1,37 @@
+"""What JAX itself says of a gradient: where it found none, the trace holds a constant zero."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jaxaudit.ir import Argument, Op, Value
+
+_KEEPS = frozenset(("array.expand", "array.convert", "array.reshape", "array.squeeze", "array.permute", "device.place"))
+_DEEPEST = 12
+
+
+def surely_zero(op: Op, made_by: Mapping[Value, Op]) -> tuple[bool, ...] | None:
+    """Tell for each differentiated leaf of a traced gradient whether it is zero; None where that cannot be read off."""
+    positions, chosen = op.attrs.get("gradients"), op.attrs.get("differentiated")
+    if not isinstance(positions, tuple) or not isinstance(chosen, tuple) or len(positions) != len(chosen):
+        return None
+    results = op.regions[0].results
+    return tuple(at < len(results) and _is_zero(results[at], made_by, 0) for at in positions)
+
+
+def _is_zero(argument: Argument, made_by: Mapping[Value, Op], depth: int) -> bool:
+    if not isinstance(argument, Value):
+        return isinstance(argument, int | float) and argument == 0
+    op = made_by.get(argument)
+    if op is None or depth > _DEEPEST:
+        return False
+    if op.name == "py.const":
+        return op.attrs.get("value") == 0
+    if op.name == "array.create":
+        return op.text("function").rpartition(".")[2] in ("zeros", "zeros_like")
+    if op.name in _KEEPS:
+        source = next(iter(op.arguments.values()), None)
+        return source is not None and _is_zero(source, made_by, depth + 1)
+    inner = op.regions[0].results if op.name in ("py.call", "jit", "checkpoint") else ()
+    at = op.results.index(argument)
+    return at < len(inner) and _is_zero(inner[at], made_by, depth + 1)

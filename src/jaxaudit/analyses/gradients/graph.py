@@ -1,0 +1,159 @@
+"""The forward program of one derivative, seen from its loss: what each value was made from, through all borders.
+
+Only what the loss depends on is visited, and nothing outside the differentiated function. A body that several calls
+share is taken once for each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from jaxaudit.analyses.gradients.borders import Inner, behind_parameter, behind_result
+from jaxaudit.analyses.gradients.edges import Edge, edges, is_opaque
+from jaxaudit.analyses.paths import Places
+from jaxaudit.ir import Op, Program, Region, Value
+
+_MOST = 60_000
+"""How many values one loss may depend on before the rest is left open."""
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A value in one call of the function it stands in."""
+
+    value: Value
+    call: int
+    op: Op | None = None
+    """What made it; None for parameters and for what comes from outside."""
+    inputs: list[tuple[Node, Edge]] = field(default_factory=list)
+    passes: bool = False
+    """True when it only carries its inputs across a border."""
+    opaque: bool = False
+    """True when it may depend on anything."""
+    order: int = -2
+    """The place among all nodes, each after what it is made from; negative until it is known."""
+    live: int = 0
+    """A bit for each leaf that it depends on by a way that passes gradient on; the others by worse ways alone."""
+    maybe: int = 0
+    cut: int = 0
+    zero: int = 0
+
+    def __repr__(self) -> str:
+        return f"<{self.value} {self.op.name if self.op else ''}>"
+
+
+@dataclass(slots=True)
+class Graph:
+    """The nodes behind the outputs of one differentiated function."""
+
+    program: Program
+    places: Places
+    region: Region
+    nodes: dict[tuple[Value, int], Node] = field(default_factory=dict)
+    order: list[Node] = field(default_factory=list)
+    """Every node after what it is made from, but for the way back in loops."""
+    complete: bool = True
+    _calls: dict[tuple[int, Op], int] = field(default_factory=dict)
+    _above: list[tuple[int, Op] | None] = field(default_factory=lambda: [None])
+    _inside: dict[int, bool] = field(default_factory=dict)
+
+    def find(self, value: Value, beside: Node) -> Node | None:
+        """Give the node of a value that an op reads, from a node which that op made."""
+        return self.nodes.get((value, beside.call))
+
+    def build(self, outputs: Iterable[Value]) -> list[Node]:
+        """Visit everything that some values of the region depend on."""
+        roots = [self._node(value, 0) for value in outputs]
+        for root in roots:
+            self._visit(root)
+        return roots
+
+    def _node(self, value: Value, call: int) -> Node:
+        known = self.nodes.get((value, call))
+        if known is None:
+            known = self.nodes[value, call] = Node(value, call)
+        return known
+
+    def _visit(self, root: Node) -> None:
+        stack: list[tuple[Node, Iterator[Node]]] = []
+        self._enter(root, stack)
+        while stack:
+            node, rest = stack[-1]
+            below = next(rest, None)
+            if below is None:
+                stack.pop()
+                node.order = len(self.order)
+                self.order.append(node)
+            elif below.order == -2:
+                self._enter(below, stack)
+
+    def _enter(self, node: Node, stack: list[tuple[Node, Iterator[Node]]]) -> None:
+        if node.order != -2:
+            return
+        node.order = -1
+        if len(self.nodes) < _MOST:
+            self._expand(node)
+        else:
+            node.opaque, self.complete = True, False
+        stack.append((node, iter([below for below, _ in node.inputs])))
+
+    def _expand(self, node: Node) -> None:
+        op = self.places.maker.get(node.value)
+        if op is None:
+            self._parameter(node)
+        elif node.call or self._is_inside(self.places.region_of[op]):
+            node.op = op
+            if op.regions:
+                node.passes = True
+                node.opaque = op.name in ("transform", "callback")
+                inner = behind_result(op, op.results.index(node.value), traced=self.program.front_end == "jaxpr")
+                self._cross(node, op, inner, node.call)
+            else:
+                self._made(node, op)
+
+    def _made(self, node: Node, op: Op) -> None:
+        node.opaque = is_opaque(op)
+        kind = self.program.types.get(node.value)
+        stepped = kind is not None and kind.dtype.startswith(("int", "uint", "bool", "key"))
+        several = op.name == "array.order" and len(op.results) > 1 and len(op.results) == len(op.operands)
+        own = op.operands[op.results.index(node.value)] if several else None
+        for value, edge in edges(op):
+            if stepped or (own is not None and value is not own):
+                edge = Edge.ZERO
+            node.inputs.append((self._node(value, node.call), edge))
+
+    def _cross(self, node: Node, op: Op, inner: Iterable[Inner], call: int) -> None:
+        for region, value, edge in inner:
+            where = call if region is None or not region.shared else self._down(call, op)
+            node.inputs.append((self._node(value, where), edge))
+
+    def _parameter(self, node: Node) -> None:
+        region = self.places.owner.get(node.value)
+        if region is None or region is self.region:
+            return
+        op, call = self.places.holder.get(id(region)), node.call
+        if region.shared or op is None:
+            above = self._above[node.call]
+            if above is None:
+                return
+            call, op = above
+        elif not (node.call or self._is_inside(region)):
+            return
+        node.passes = True
+        for inside, value, edge in behind_parameter(op, region, node.value):
+            node.inputs.append((self._node(value, call if inside is None else node.call), edge))
+
+    def _down(self, call: int, op: Op) -> int:
+        """Give the number of the call of a shared body by an op that is itself in some call."""
+        known = self._calls.get((call, op))
+        if known is None:
+            known = self._calls[call, op] = len(self._above)
+            self._above.append((call, op))
+        return known
+
+    def _is_inside(self, region: Region) -> bool:
+        known = self._inside.get(id(region))
+        if known is None:
+            known = self._inside[id(region)] = self.places.within(region, self.region)
+        return known

@@ -1,0 +1,212 @@
+"""Which leaves of the differentiated arguments reach the loss, and by what kind of way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from jaxaudit.analyses.gradients.edges import Edge
+from jaxaudit.analyses.gradients.exact import surely_zero
+from jaxaudit.analyses.gradients.graph import Graph, Node
+from jaxaudit.analyses.gradients.parts import Part, labels_of, parts_of
+from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.spans import Span
+
+ANYTHING = 1
+"""The first bit stands for whatever code that was not followed may depend on."""
+
+DERIVATIVES = ("grad", "vjp", "jvp")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One leaf of what is differentiated, or as much of an argument as the function takes out of it."""
+
+    param: Value
+    path: tuple[str, ...]
+    bit: int
+    label: str = ""
+    """The argument, or the leaf of it that the parameter is, as the function writes it."""
+
+    @property
+    def name(self) -> str:
+        """The leaf as the function writes it: `params['w']`."""
+        return (self.label or "the argument") + "".join(self.path)
+
+
+@dataclass(slots=True)
+class Gradient:
+    """One derivative: its op, the graph behind its loss, and its leaves."""
+
+    op: Op
+    graph: Graph
+    roots: list[Node]
+    leaves: list[Leaf]
+    known: bool
+    """False where it is not known which arguments are differentiated."""
+    confirmed: int = -1
+    """The bits of the leaves whose gradient JAX says is zero; all of them where JAX was not asked."""
+    _kills: list[tuple[Node, Node, Edge]] | None = None
+
+    @property
+    def function(self) -> str:
+        """The name of the differentiated function."""
+        return self.op.text("function").rpartition(".")[2]
+
+    @property
+    def silent(self) -> list[Leaf]:
+        """The leaves that surely get no gradient."""
+        mask = self.mask
+        if mask.open or not self.known:
+            return []
+        good = mask.live | mask.maybe
+        return [one for one in self.leaves if not one.bit & good and one.bit & self.confirmed and not self._beside(one)]
+
+    def _beside(self, leaf: Leaf) -> bool:
+        """Tell whether the tree around a leaf, or a part of it, gets gradient by another way."""
+        mask = self.mask
+        return any(
+            other.param is leaf.param
+            and other.bit & (mask.live | mask.maybe)
+            and (other.path[: len(leaf.path)] == leaf.path or leaf.path[: len(other.path)] == other.path)
+            for other in self.leaves
+        )
+
+    @property
+    def mask(self) -> Masks:
+        """How the outputs depend on the leaves, all together."""
+        return Masks(*(_union(self.roots, name) for name in ("live", "maybe", "cut", "zero")))
+
+    def kills(self, bit: int) -> Iterator[tuple[Node, Edge]]:
+        """Give the places where gradient for a leaf ends: what made the value, and how."""
+        if self._kills is None:
+            self._kills = [
+                (node, below, edge)
+                for node in self.graph.order
+                for below, edge in node.inputs
+                if edge in (Edge.CUT, Edge.ZERO)
+            ]
+        for node, below, edge in self._kills:
+            if (below.live | below.maybe) & bit:
+                yield node, edge
+
+    def span_of(self, node: Node) -> Span:
+        """Give the place that a node was made at."""
+        return node.op.span if node.op is not None else node.value.span
+
+
+@dataclass(frozen=True, slots=True)
+class Masks:
+    """How something depends on leaves: a bit each, in the best of these ways that there is."""
+
+    live: int
+    maybe: int
+    cut: int
+    zero: int
+
+    @property
+    def open(self) -> bool:
+        """Whether it may depend on anything at all."""
+        return bool(self.maybe & ANYTHING)
+
+
+def _union(nodes: list[Node], name: str) -> int:
+    made = 0
+    for node in nodes:
+        made |= getattr(node, name)
+    return made
+
+
+@lru_cache(maxsize=2)
+def gradients_of(program: Program) -> tuple[Gradient, ...]:
+    """Analyse every derivative of a program, once for all rules that ask."""
+    found = [op for op in program.walk() if op.name in DERIVATIVES and op.regions]
+    if not found:
+        return ()
+    return tuple(_analyse(program, op) for op in found)
+
+
+def _analyse(program: Program, op: Op) -> Gradient:
+    region = op.regions[0]
+    graph = Graph(program, flow_of(program).places, region)
+    roots = graph.build(_outputs(program, op))
+    positions = op.attrs.get("differentiated")
+    known = isinstance(positions, tuple)
+    chosen = [region.params[at] for at in positions if at < len(region.params)] if known else list(region.params)
+    leaves = _leaves(program, graph, chosen, labels_of(op))
+    _spread(graph)
+    zeros = surely_zero(op, graph.places.maker) if program.front_end == "jaxpr" and op.name == "grad" else None
+    confirmed = -1
+    if zeros is not None:
+        silent = {param for param, zero in zip(chosen, zeros, strict=False) if zero}
+        confirmed = sum(leaf.bit for leaf in leaves if leaf.param in silent)
+    return Gradient(op, graph, roots, leaves, known, confirmed)
+
+
+def _outputs(program: Program, op: Op) -> tuple[Value, ...]:
+    if program.front_end == "jaxpr":
+        given = op.attrs.get("outputs")
+        return given if isinstance(given, tuple) else ()
+    results = op.regions[0].results
+    return results[:1] if op.name == "grad" else results
+
+
+def _leaves(program: Program, graph: Graph, chosen: list[Value], labels: dict[Value, str]) -> list[Leaf]:
+    """Give every leaf a bit, and put it on the nodes where the function takes the leaf."""
+    parts = parts_of(graph, chosen) if program.front_end != "jaxpr" else {}
+    leaves: dict[Part, Leaf] = {}
+
+    def leaf(part: Part) -> Leaf:
+        if part not in leaves:
+            leaves[part] = Leaf(*part, 2 << len(leaves), labels.get(part[0]) or part[0].name)
+        return leaves[part]
+
+    for param in chosen:
+        if (param, 0) not in graph.nodes:
+            leaf((param, ()))
+        elif program.front_end == "jaxpr":
+            graph.nodes[param, 0].live = leaf((param, ())).bit
+    used = {part for node in graph.order if node not in parts for below, _ in node.inputs if (part := parts.get(below))}
+    for node, part in parts.items():
+        if part in used:
+            node.live = leaf(part).bit
+    return list(leaves.values())
+
+
+def _spread(graph: Graph) -> None:
+    """Carry the bits from the leaves to the loss, again where loops lead back."""
+    for node in graph.order:
+        if node.opaque:
+            node.maybe |= ANYTHING
+    changed = True
+    while changed:
+        changed = False
+        for node in graph.order:
+            if not node.inputs:
+                continue
+            before = (node.live, node.maybe, node.cut, node.zero)
+            looped = _absorb(node)
+            changed |= looped and before != (node.live, node.maybe, node.cut, node.zero)
+
+
+def _absorb(node: Node) -> bool:
+    """Take over what the inputs depend on; True when one of them comes later, so that another round may add more."""
+    looped = False
+    for below, edge in node.inputs:
+        looped |= below.order >= node.order
+        if edge is Edge.LIVE:
+            node.live |= below.live
+            node.maybe |= below.maybe
+            node.cut |= below.cut
+        elif edge is Edge.MAYBE:
+            node.maybe |= below.live | below.maybe
+            node.cut |= below.cut
+        elif edge is Edge.CUT:
+            node.cut |= below.live | (below.maybe & ~ANYTHING) | below.cut
+        else:
+            node.zero |= below.live | (below.maybe & ~ANYTHING)
+            node.cut |= below.cut
+        node.zero |= below.zero
+    return looped

@@ -1,0 +1,137 @@
+"""Targets in a loss, by structure: a prediction against one made from itself, a score times an advantage, a pair twice.
+
+Names play no part. A bootstrapped target is data plus something learned that is discounted, set against what is learned
+from the same parameters; an advantage is a factor that depends on a value which the same loss fits to data.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from jaxaudit.analyses.gradients.algebra import Addend, depends, flowing, learned, slice_of, source_of, strip, unstopped
+from jaxaudit.analyses.gradients.edges import short
+from jaxaudit.analyses.gradients.graph import Node
+from jaxaudit.analyses.gradients.losses import Difference, Product, Term
+
+_NETWORK = frozenset(("array.dot", "array.convolve", "py.call_library", "py.call_unknown", "custom_vjp", "custom_jvp"))
+_DERIVATIVES = frozenset(("grad", "vjp", "jvp"))
+_LOGS = frozenset("log log2 log1p log_softmax logsumexp log_sigmoid softplus log_prob logp".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """A prediction, and a target that is made of data and a discounted prediction."""
+
+    difference: Difference
+    prediction: Addend
+    target: Addend
+    """The first discounted part of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advantage:
+    """A score times a weight that depends on a value."""
+
+    product: Product
+    score: Node
+    weight: Node
+    value: Node
+    fitted: bool
+    """True when the same loss fits the value to data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """Two errors of one kind between the same two sides, each with what is stopped of them."""
+
+    first: Difference
+    second: Difference
+    first_stops: tuple[bool, bool]
+    second_stops: tuple[bool, bool]
+
+
+def bootstraps(terms: Sequence[Term]) -> Iterator[Bootstrap]:
+    """Give the errors between a prediction and a target that is bootstrapped from learned values."""
+    for term in terms:
+        found = _bootstrap(term) if isinstance(term, Difference) else None
+        if found is not None:
+            yield found
+
+
+def _bootstrap(term: Difference) -> Bootstrap | None:
+    plain = {one.node: one for one in term.parts if learned(one.node) and one.plain}
+    if len(plain) != 1:
+        return None
+    (prediction,) = plain.values()
+    against = [one for one in term.parts if one.sign != prediction.sign]
+    targets = [one for one in against if learned(one.node) and one.shrinks]
+    if not targets or not any(not learned(one.node) for one in against):
+        return None
+    sides = (prediction, targets[0])
+    if not all(_is_network(one.node) for one in sides):
+        return None
+    return Bootstrap(term, prediction, targets[0])
+
+
+def _is_network(node: Node) -> bool:
+    """Tell whether a value is computed by a network, and not from derivatives of one, as in a differential equation."""
+    ops = {one.op for one in slice_of(node) if one.op is not None}
+    if any(op.name in _DERIVATIVES or op.attrs.get("backward") for op in ops):
+        return False
+    return any(op.name in _NETWORK for op in ops)
+
+
+def advantages(terms: Sequence[Term]) -> Iterator[Advantage]:
+    """Give the products of a score with a weight that depends on a value."""
+    values = [value for term in terms if isinstance(term, Difference) and (value := _fitted(term)) is not None]
+    for term in terms:
+        if isinstance(term, Product):
+            found = _advantage(term, values)
+            if found is not None:
+                yield found
+
+
+def _fitted(term: Difference) -> Node | None:
+    """Give the value that an error fits to data."""
+    found = {source_of(one.node) for one in term.parts if one.flow and one.plain}
+    data = any(not one.flow for one in term.parts)
+    return found.pop() if len(found) == 1 and data else None
+
+
+def _advantage(term: Product, values: Sequence[Node]) -> Advantage | None:
+    for value in values:
+        weights = [one for one in term.factors if flowing(one) and depends(one, value)]
+        scores = [one for one in term.factors if not depends(unstopped(one), value)]
+        if len(weights) == 1 and scores and not _is_even(weights[0]):
+            score = next((one for one in scores if is_score(one)), scores[0])
+            return Advantage(term, score, weights[0], value, fitted=True)
+    return None
+
+
+def _is_even(node: Node) -> bool:
+    op = node.op
+    return op is not None and short(op) in ("power", "square", "abs", "integer_pow")
+
+
+def is_score(node: Node) -> bool:
+    """Tell whether a value is made of log-probabilities: something behind it takes a logarithm."""
+    return any(one.op is not None and short(one.op) in _LOGS for one in slice_of(unstopped(node)))
+
+
+def twins(terms: Sequence[Term]) -> Iterator[Twins]:
+    """Give every two errors of one kind between the same two learned sides."""
+    groups: defaultdict[object, list[tuple[Difference, tuple[bool, bool]]]] = defaultdict(list)
+    for term in terms:
+        if not isinstance(term, Difference) or len(term.parts) != 2:
+            continue
+        sides = sorted(term.parts, key=lambda one: unstopped(one.node).order)
+        if all(learned(one.node) and one.plain for one in sides) and sides[0].sign != sides[1].sign:
+            bases = tuple(unstopped(one.node) for one in sides)
+            groups[term.kind, bases].append((term, (not sides[0].flow, not sides[1].flow)))
+    for group in groups.values():
+        for at, (second, stopped) in enumerate(group[1:], 1):
+            first, before = group[at - 1]
+            if strip(first.node) is not strip(second.node):
+                yield Twins(first, second, before, stopped)

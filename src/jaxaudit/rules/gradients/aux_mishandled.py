@@ -1,0 +1,226 @@
+"""The rule `aux-mishandled`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.trees import Tree
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.gradients.optimisers import APPLIES, applied, behind, made_as, own_results
+from jaxaudit.rules.merge import strongest
+from jaxaudit.spans import Span
+
+_PROGRAM = """
+import jax, jax.numpy as jnp, optax
+
+optimiser = optax.adam(1e-3)
+
+def loss(params, x):
+    error = x @ params["w"]
+    return {result}
+
+def step(params, state, x):
+    {call}
+    updates, state = optimiser.update(grads, state, params){mark}
+    return optax.apply_updates(params, updates), state
+"""
+
+
+class AuxMishandled(Rule):
+    """What a function gives beside its loss is not declared, or taken for something else.
+
+    ## What it does
+
+    Compares what a differentiated function returns with `has_aux`, and what `grad` and `value_and_grad` give back with
+    what is made of it: which of the results reaches the optimizer as gradients.
+
+    ## Why is this bad?
+
+    A pair without `has_aux=True` is no loss, and JAX raises `TypeError`. Results in the wrong order may go on for long:
+    an optimizer that is given the loss or the metrics instead of the gradients.
+
+    ## Example
+
+    ```python
+    grads = jax.grad(loss, has_aux=True)(params, x)
+    updates, state = optimiser.update(grads, state, params)
+    ```
+
+    ## Use instead
+
+    ```python
+    grads, metrics = jax.grad(loss, has_aux=True)(params, x)
+    updates, state = optimiser.update(grads, state, params)
+    ```
+
+    ## When it cannot tell
+
+    When it is not known what the function returns, or `has_aux` is not a constant.
+    """
+
+    name = "aux-mishandled"
+    family = "gradients"
+    summary = "`has_aux` does not fit what the function returns, or its results are taken in the wrong order."
+    needs = ()
+
+    valid = (
+        Example(
+            _PROGRAM.format(
+                result="jnp.mean(error**2), error",
+                call="(value, error), grads = jax.value_and_grad(loss, has_aux=True)(params, x)",
+                mark="",
+            ),
+            "declared and unpacked",
+        ),
+        Example(
+            _PROGRAM.format(
+                result="jnp.mean(error**2)", call="value, grads = jax.value_and_grad(loss)(params, x)", mark=""
+            ),
+            "the loss alone",
+        ),
+    )
+    invalid = (
+        Example(
+            _PROGRAM.format(
+                result="jnp.mean(error**2), error",
+                call="value, grads = jax.value_and_grad(loss)(params, x)  #!",
+                mark="",
+            ),
+            "a pair without `has_aux`",
+        ),
+        Example(
+            _PROGRAM.format(
+                result="jnp.mean(error**2)", call="grads, value = jax.value_and_grad(loss)(params, x)", mark="  #!"
+            ),
+            "the loss is taken for the gradients",
+        ),
+        Example(
+            _PROGRAM.format(
+                result="jnp.mean(error**2), error", call="grads = jax.grad(loss, has_aux=True)(params, x)", mark="  #!"
+            ),
+            "the pair is taken for the gradients",
+        ),
+        Example(
+            _PROGRAM.format(
+                result="jnp.mean(error**2)",
+                call="grads, error = jax.grad(loss, has_aux=True)(params, x)  #!",
+                mark="",
+            ),
+            "nothing beside the loss",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every gradient, and every call that takes gradients."""
+        if program.front_end == "jaxpr":
+            return
+        flow = flow_of(program)
+        yield from strongest(one for op in program.walk() if op.name == "grad" for one in _returned(op, flow))
+        yield from strongest(_handed_on(program, flow))
+
+
+def _returned(op: Op, flow: Flow) -> Iterator[Obligation]:
+    tree, aux = op.attrs.get("returned"), _has_aux(op)
+    name = f"`{op.text('function').rpartition('.')[2] or 'the function'}`"
+    if not isinstance(tree, Tree):
+        return
+    if aux is None:
+        reason = "whether there is something beside the loss is decided elsewhere"
+        yield Obligation(AuxMishandled.name, op.span, Verdict.UNKNOWN, reason)
+    elif not aux and tree.kind in ("tuple", "list", "dict", "namedtuple"):
+        message = f"{name} gives a {_words(tree)}, but its gradient is taken without `has_aux=True`"
+        suggestion = "pass `has_aux=True` and let the function give `(loss, rest)`"
+        yield _refused(op.span, message, "gradients are defined for functions that give one number", suggestion, op)
+    elif aux and (_is_array(tree, flow) or (tree.kind == "tuple" and len(tree.children) != 2)):
+        message = f"`has_aux=True` is for a pair of loss and rest, but {name} gives {_thing(tree)}"
+        suggestion = "give `(loss, rest)`, or leave `has_aux` out"
+        yield _refused(op.span, message, "a function with `has_aux=True` gives a pair", suggestion, op)
+    elif tree.kind == "value" and not _is_array(tree, flow):
+        yield Obligation(AuxMishandled.name, op.span, Verdict.UNKNOWN, f"it is not known what {name} gives")
+    else:
+        yield Obligation(AuxMishandled.name, op.span, Verdict.PROVED, f"{name} gives what `has_aux` says")
+
+
+def _has_aux(op: Op) -> bool | None:
+    options = op.attrs.get("options")
+    given = options.get("has_aux", False) if isinstance(options, Mapping) else False
+    return given if isinstance(given, bool) else None
+
+
+def _is_array(tree: Tree, flow: Flow) -> bool:
+    made = flow.maker(made_as(flow, tree.value)) if tree.kind == "value" and tree.value is not None else None
+    return made is not None and made.name in ("array.reduce", "array.map", "array.dot")
+
+
+def _words(tree: Tree) -> str:
+    if tree.kind in ("dict", "namedtuple"):
+        return "dict" if tree.kind == "dict" else "named tuple"
+    return f"{tree.kind} of {len(tree.children)}"
+
+
+def _thing(tree: Tree) -> str:
+    return f"a {_words(tree)}" if tree.children else "one array"
+
+
+def _refused(span: Span, message: str, why: str, suggestion: str, op: Op) -> Obligation:
+    return Obligation(
+        AuxMishandled.name,
+        span,
+        Verdict.VIOLATED,
+        message=message,
+        current=f"JAX raises TypeError: {why}",
+        expected="the result of the function and `has_aux` agree",
+        steps=(Step(op.regions[0].span, "the function is here"),),
+        suggestion=suggestion,
+    )
+
+
+def _handed_on(program: Program, flow: Flow) -> Iterator[Obligation]:
+    for call in applied(program):
+        sources = list(behind(flow, call.gradients))
+        wrong = [op for op, position in sources if position < own_results(op)]
+        if wrong and call.op.text("function") not in APPLIES:
+            yield _not_gradients(call.op.span, wrong[0], whole=len(wrong) < len(sources))
+    for op in program.walk():
+        if op.name == "py.unpack" and (source := _lone_loss(op, flow)) is not None:
+            message = "the loss of `value_and_grad` is unpacked, but the function gives nothing beside it"
+            suggestion = "unpack as `loss, grads = ...`, or give a pair with `has_aux=True`"
+            yield _refused(op.span, message, "iteration over a 0-d array", suggestion, source)
+
+
+def _not_gradients(span: Span, op: Op, *, whole: bool) -> Obligation:
+    name = op.text("spelling").rpartition(".")[2]
+    taken = f"the whole result of `{name}`" if whole else f"the loss that `{name}` gives"
+    return Obligation(
+        AuxMishandled.name,
+        span,
+        Verdict.VIOLATED,
+        message=f"{taken} is used as the gradients",
+        current="the optimizer is given something else than the gradients of the parameters",
+        expected=f"`{_unpacking(op)} = {name}(...)(...)`, and only the gradients are handed on",
+        steps=(Step(op.span, "the gradient is taken here"),),
+        suggestion=f"unpack the result as `{_unpacking(op)}`",
+    )
+
+
+def _unpacking(op: Op) -> str:
+    if op.attrs.get("value"):
+        return "(loss, aux), grads" if _has_aux(op) else "loss, grads"
+    return "grads, aux" if _has_aux(op) else "grads"
+
+
+def _lone_loss(op: Op, flow: Flow) -> Op | None:
+    """Give the `value_and_grad` without `has_aux` whose loss is unpacked."""
+    base = op.arguments.get("base")
+    if not isinstance(base, Value):
+        return None
+    value = made_as(flow, base)
+    made = flow.maker(value)
+    if made is None or made.name != "grad" or _has_aux(made) is not False or not made.attrs.get("value"):
+        return None
+    tree = made.attrs.get("returned")
+    first = made.results[0] if isinstance(tree, Tree) and _is_array(tree, flow) else None
+    return made if first is value else None

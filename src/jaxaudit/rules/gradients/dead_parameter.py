@@ -1,0 +1,162 @@
+"""The rule `dead-parameter`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.gradients import Gradient, Leaf, gradients_of
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.gradients.words import function_of, is_undecided, names, unknown_reason
+from jaxaudit.rules.merge import strongest
+
+_NET = """
+import jax, jax.numpy as jnp
+
+def loss(params, x, y):
+    h = jnp.tanh(x @ params["w1"])
+    return jnp.mean((h @ params["{second}"] - y) ** 2)
+
+def step(x, y):
+    params = {{"w1": jnp.ones((8, 8)), "w2": jnp.ones((8, 8))}}
+    return jax.grad(loss)(params, x, y){mark}
+"""
+
+
+class DeadParameter(Rule):
+    """A differentiated parameter has no way to the loss.
+
+    ## What it does
+
+    Looks, for every leaf of the differentiated arguments, for a way to the loss on which gradient flows. A leaf that
+    the loss does not depend on at all gets a gradient of zero.
+
+    ## Why is this bad?
+
+    The parameter is initialised, stored and handed to the optimizer, and never learns. Often another one is read in its
+    place: the first layer's weights a second time, a bias that is never added.
+
+    ## Example
+
+    ```python
+    h = jnp.tanh(x @ params["w1"])
+    return h @ params["w1"]  # w2 is never read
+    ```
+
+    ## Use instead
+
+    ```python
+    h = jnp.tanh(x @ params["w1"])
+    return h @ params["w2"]
+    ```
+
+    A leaf that something else reads may be frozen or trained elsewhere: that is a warning.
+
+    ## When it cannot tell
+
+    When the function calls code that was not followed, or the leaves of its arguments are not known.
+    """
+
+    name = "dead-parameter"
+    family = "gradients"
+    summary = "A differentiated parameter does not reach the loss at all."
+    needs = ()
+
+    valid = (
+        Example(_NET.format(second="w2", mark=""), "every leaf reaches the loss"),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def loss(params, x, y):
+                h = jax.lax.stop_gradient(jnp.tanh(x @ params["encoder"]))
+                return jnp.mean((h @ params["head"] - y) ** 2)
+
+            def step(x, y):
+                params = {"encoder": jnp.ones((8, 8)), "head": jnp.ones((8, 8))}
+                return jax.grad(loss)(params, x, y)
+            """,
+            "an encoder that is frozen on purpose",
+        ),
+    )
+    invalid = (Example(_NET.format(second="w1", mark="  #!"), "the second layer is never read"),)
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every gradient."""
+        gradients = [one for one in gradients_of(program) if one.op.name == "grad"]
+        trained = _trained(gradients)
+        yield from strongest(one for gradient in gradients for one in _judge(gradient, flow_of(program), trained))
+
+
+def _trained(gradients: list[Gradient]) -> set[str]:
+    """Give the names of the leaves that some gradient reaches."""
+    found: set[str] = set()
+    for gradient in gradients:
+        mask = gradient.mask
+        found.update(leaf.name for leaf in gradient.leaves if leaf.bit & (mask.live | mask.maybe))
+    return found
+
+
+def _judge(gradient: Gradient, flow: Flow, trained: set[str]) -> Iterator[Obligation]:
+    span = gradient.op.span
+    if is_undecided(gradient):
+        yield Obligation(DeadParameter.name, span, Verdict.UNKNOWN, unknown_reason(gradient))
+        return
+    mask = gradient.mask
+    reached = mask.live | mask.maybe | mask.cut | mask.zero
+    live = [leaf for leaf in gradient.leaves if leaf.bit & (mask.live | mask.maybe)]
+    dead = [leaf for leaf in gradient.silent if not leaf.bit & reached and leaf.name not in trained]
+    if dead and live:
+        yield _finding(gradient, dead, live, flow)
+    else:
+        yield Obligation(DeadParameter.name, span, Verdict.PROVED, _reason(gradient, live))
+
+
+def _reason(gradient: Gradient, live: list[Leaf]) -> str:
+    mask = gradient.mask
+    cut = [leaf for leaf in gradient.leaves if leaf.bit & mask.cut and not leaf.bit & (mask.live | mask.maybe)]
+    whole = f"{len(live)} of {len(gradient.leaves)}" if len(live) < len(gradient.leaves) else f"all {len(live)}"
+    leaves = names(live) if len(live) == len(gradient.leaves) == 1 else f"{whole} leaves"
+    stopped = f"; {names(cut)} only through `stop_gradient`" if cut else ""
+    return f"the gradient of {function_of(gradient)} reaches {leaves}{stopped}"
+
+
+def _finding(gradient: Gradient, dead: list[Leaf], live: list[Leaf], flow: Flow) -> Obligation:
+    unread = [leaf for leaf in dead if not _is_read(gradient.op, leaf, flow) and _has_live_sibling(leaf, live)]
+    sure = bool(unread)
+    leaves = unread or dead
+    return Obligation(
+        DeadParameter.name,
+        gradient.op.span,
+        Verdict.VIOLATED,
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        message=f"{names(leaves)} {'do' if len(leaves) > 1 else 'does'} not reach the loss: the gradient is zero",
+        current=f"what {function_of(gradient)} gives does not depend on it, so nothing is learned there",
+        expected="every parameter that is trained takes part in the loss",
+        steps=(Step(gradient.op.regions[0].span, f"{function_of(gradient)} is here"),),
+        suggestion="use the parameter, or take it out of what is differentiated",
+    )
+
+
+def _is_read(op: Op, leaf: Leaf, flow: Flow) -> bool:
+    """Tell whether anything but this gradient and arithmetic on trees reads the leaf."""
+    operand = op.operands[op.regions[0].params.index(leaf.param)]
+    return any(_computes(reader) for reader in flow.readers.get(operand, ()) if reader is not op)
+
+
+def _computes(op: Op) -> bool:
+    return op.name in ("array.dot", "array.convolve", "array.gather", "array.normalise", "py.call_unknown", "py.call")
+
+
+def _has_live_sibling(leaf: Leaf, live: list[Leaf]) -> bool:
+    """Tell whether another leaf of the same inner tree is trained: then this one was meant to be."""
+    parent = _parent(leaf)
+    return any(_parent(other) == parent for other in live)
+
+
+def _parent(leaf: Leaf) -> tuple[Value | None, str]:
+    name = leaf.name
+    cut = max(name.rfind("["), name.rfind("."))
+    return (None, name[:cut]) if cut > 0 else (leaf.param, name)

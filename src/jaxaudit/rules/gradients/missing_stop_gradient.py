@@ -1,0 +1,227 @@
+"""The rule `missing-stop-gradient`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.gradients import Gradient, gradients_of
+from jaxaudit.analyses.gradients.algebra import flowing
+from jaxaudit.analyses.gradients.losses import terms_of
+from jaxaudit.analyses.gradients.targets import Advantage, Bootstrap, Twins, advantages, bootstraps, is_score, twins
+from jaxaudit.ir import Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.gradients.words import function_of, named
+from jaxaudit.rules.merge import strongest
+
+_TD = """
+import jax, jax.numpy as jnp
+
+def value(params, obs):
+    return jnp.tanh(obs @ params["w1"]) @ params["w2"]
+
+def loss(params, obs, reward, done, next_obs):
+    {target}
+    return jnp.mean((value(params, obs) - target) ** 2)
+
+def step(params, obs, reward, done, next_obs):
+    return jax.grad(loss)(params, obs, reward, done, next_obs)
+"""
+
+_ACTOR_CRITIC = """
+import jax, jax.numpy as jnp
+
+def loss(params, obs, actions, returns):
+    h = jnp.tanh(obs @ params["torso"])
+    logp = jax.nn.log_softmax(h @ params["policy"])
+    chosen = jnp.take_along_axis(logp, actions[:, None], axis=1)[:, 0]
+    advantage = returns - (h @ params["value"])[:, 0]
+    actor = -jnp.mean(chosen * {weight}){mark}
+    return actor + 0.5 * jnp.mean(advantage**2)
+
+def step(params, obs, actions, returns):
+    return jax.grad(loss)(params, obs, actions, returns)
+"""
+
+_CODEBOOK = """
+import jax, jax.numpy as jnp
+
+def loss(params, x):
+    z = x @ params["encoder"]
+    index = jnp.argmin(jnp.sum((z[:, None] - params["codebook"]) ** 2, -1), -1)
+    e = params["codebook"][index]
+    fit = jnp.mean({fit} ** 2){mark}
+    commit = jnp.mean((z - jax.lax.stop_gradient(e)) ** 2)
+    decoded = (z + jax.lax.stop_gradient(e - z)) @ params["decoder"]
+    return jnp.mean((decoded - x) ** 2) + fit + 0.25 * commit
+
+def step(params, x):
+    return jax.grad(loss)(params, x)
+"""
+
+_RESIDUAL = re.compile(r"residual|full.?gradient|undetached|no stop|without stop|through the target", re.IGNORECASE)
+
+
+class MissingStopGradient(Rule):
+    """A target that is made from the parameters being trained passes gradient back.
+
+    ## What it does
+
+    Takes the loss apart and looks, by structure and not by name, for targets that depend on the differentiated
+    parameters by a way gradient can take:
+
+    - a bootstrapped target: data plus a discounted prediction, set against the prediction of the same parameters;
+    - an advantage: a factor beside a log-probability, made from a value that the same loss fits to data;
+    - one half of a pair of equal errors, of which the other half is stopped (a codebook and its commitment).
+
+    ## Why is this bad?
+
+    The loss can be lowered by moving the target instead of the prediction. Nothing is raised, and training goes to
+    something else than was meant: a critic that follows the policy's noise, values that shrink towards each other.
+
+    ## Example
+
+    ```python
+    target = reward + gamma * value(params, next_obs)
+    loss = jnp.mean((value(params, obs) - target) ** 2)
+    ```
+
+    ## Use instead
+
+    ```python
+    target = jax.lax.stop_gradient(reward + gamma * value(params, next_obs))
+    loss = jnp.mean((value(params, obs) - target) ** 2)
+    ```
+
+    Minimising the Bellman residual with its full gradient is a method of its own: where the function or a comment says
+    so, it is a warning.
+
+    ## When it cannot tell
+
+    When a side is computed by code that was not followed and is not given the parameters. Losses that let gradient
+    through both sides on purpose (contrastive losses, a policy trained through its critic) have another structure.
+    """
+
+    name = "missing-stop-gradient"
+    family = "gradients"
+    summary = "A target computed from the trained parameters passes gradient back."
+    needs = ()
+
+    valid = (
+        Example(
+            _TD.format(
+                target="target = jax.lax.stop_gradient(reward + 0.99 * (1 - done) * value(params, next_obs)[:, 0])"
+            ),
+            "the target is stopped",
+        ),
+        Example(_ACTOR_CRITIC.format(weight="jax.lax.stop_gradient(advantage)", mark=""), "the advantage is stopped"),
+        Example(_CODEBOOK.format(fit="(jax.lax.stop_gradient(z) - e)", mark=""), "each half stops the other side"),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def q(params, obs, action):
+                return jnp.concatenate([obs, action], -1) @ params["q"]
+
+            def loss(actor, critic, obs):
+                return -jnp.mean(q(critic, obs, jnp.tanh(obs @ actor["w"])))
+
+            def step(actor, critic, obs):
+                return jax.grad(loss)(actor, critic, obs)
+            """,
+            "a policy that is trained through its critic",
+        ),
+    )
+    invalid = (
+        Example(
+            _TD.format(target="target = reward + 0.99 * (1 - done) * value(params, next_obs)[:, 0]  #!"),
+            "the target of a value",
+        ),
+        Example(_ACTOR_CRITIC.format(weight="advantage", mark="  #!"), "the advantage trains the value"),
+        Example(_CODEBOOK.format(fit="(z - e)", mark="  #!"), "one half of a codebook loss"),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every target in every loss."""
+        gradients = [one for one in gradients_of(program) if one.op.name == "grad"]
+        yield from strongest(one for gradient in gradients for one in _judge(program, gradient))
+
+
+def _judge(program: Program, gradient: Gradient) -> Iterator[Obligation]:
+    terms = terms_of(gradient)
+    for bootstrap in bootstraps(terms):
+        yield from _bootstrapped(program, gradient, bootstrap)
+    for advantage in advantages(terms):
+        if flowing(advantage.score):
+            yield _weighted(gradient, advantage)
+    for pair in twins(terms):
+        if (False, False) in (pair.first_stops, pair.second_stops) and pair.first_stops != pair.second_stops:
+            yield _paired(gradient, pair)
+
+
+def _bootstrapped(program: Program, gradient: Gradient, found: Bootstrap) -> Iterator[Obligation]:
+    target, prediction = found.target, found.prediction
+    where = target.stop or target.where
+    span = gradient.span_of(where)
+    if not target.flow & prediction.flow:
+        if prediction.flow:
+            yield Obligation(MissingStopGradient.name, span, Verdict.PROVED, _stopped_reason(gradient, found))
+        return
+    meant = _says_residual(program, gradient)
+    yield Obligation(
+        MissingStopGradient.name,
+        span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if meant else Severity.ERROR,
+        message=f"gradient flows into the bootstrapped target {named(where)} of {function_of(gradient)}",
+        current="the target is computed from the parameters being trained, so the loss also moves the target",
+        expected="only the prediction is trained; the target counts as data",
+        steps=(Step(gradient.span_of(found.difference.node), "the prediction and its target meet here"),),
+        suggestion="wrap the target in `jax.lax.stop_gradient(...)`, or compute it from parameters of a target network",
+    )
+
+
+def _stopped_reason(gradient: Gradient, found: Bootstrap) -> str:
+    stop = found.target.stop
+    if stop is not None:
+        return f"the bootstrapped target is cut by `stop_gradient`, line {gradient.span_of(stop).line}"
+    return f"no gradient flows from the bootstrapped target of {function_of(gradient)} to what is trained"
+
+
+def _says_residual(program: Program, gradient: Gradient) -> bool:
+    """Tell whether the author says that the target is meant to be trained too."""
+    region = gradient.op.regions[0]
+    lines = program.comments.get(region.span.path, {})
+    near = [text for line, text in lines.items() if region.span.line - 3 <= line <= region.span.end_line]
+    return any(_RESIDUAL.search(text) for text in (gradient.op.text("function"), region.label, *near))
+
+
+def _weighted(gradient: Gradient, found: Advantage) -> Obligation:
+    sure = is_score(found.score)
+    return Obligation(
+        MissingStopGradient.name,
+        gradient.span_of(found.product.node),
+        Verdict.VIOLATED,
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        message=f"gradient flows into the weight {named(found.weight)}, and so into the value behind it",
+        current="the value is moved to lower this term, besides being fitted to data in the same loss",
+        expected="the weight of a log-probability counts as data",
+        steps=(Step(gradient.span_of(found.weight), f"{named(found.weight)} depends on the value here"),),
+        suggestion="multiply with `jax.lax.stop_gradient(...)` of the weight",
+    )
+
+
+def _paired(gradient: Gradient, found: Twins) -> Obligation:
+    loose = found.first if found.first_stops == (False, False) else found.second
+    other = found.second if loose is found.first else found.first
+    return Obligation(
+        MissingStopGradient.name,
+        gradient.span_of(loose.node),
+        Verdict.VIOLATED,
+        message="this error trains both of its sides, while its twin stops one of them",
+        current="the side that the twin trains is moved by this term too",
+        expected="each of the two errors stops the side that the other one trains",
+        steps=(Step(gradient.span_of(other.node), "the twin is here"),),
+        suggestion="wrap the side that the twin trains in `jax.lax.stop_gradient(...)`",
+    )

@@ -1,0 +1,60 @@
+"""Words that the rules on gradients share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxaudit.analyses.gradients import Gradient, Leaf, Node
+from jaxaudit.analyses.gradients.edges import short
+from jaxaudit.ir import Program
+
+_SHOWN = 3
+
+
+def names(leaves: Sequence[Leaf]) -> str:
+    """List leaves for people, the first few by name."""
+    shown = ", ".join(f"`{leaf.name}`" for leaf in leaves[:_SHOWN])
+    rest = len(leaves) - _SHOWN
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def function_of(gradient: Gradient) -> str:
+    """Name the differentiated function."""
+    name = gradient.function
+    return f"`{name}`" if name and name != "lambda" else "the function"
+
+
+def deed(node: Node) -> str:
+    """Name what an op is, for people: the function in backticks, or what it does."""
+    op = node.op
+    if op is None:
+        return "this"
+    if op.name == "py.item" or op.name == "array.gather":
+        return "indexing"
+    if op.name == "array.convert":
+        return "the conversion to integers"
+    return f"`{short(op)}`" if short(op) else "this"
+
+
+def named(node: Node) -> str:
+    """Name a value for people."""
+    return f"`{node.value.name}`" if node.value.name else "this value"
+
+
+def unknown_reason(gradient: Gradient) -> str:
+    """Say why nothing is sure about a gradient."""
+    if not gradient.known:
+        return "it is not known which arguments are differentiated"
+    if not gradient.roots:
+        return f"what {function_of(gradient)} gives is not known"
+    return f"{function_of(gradient)} calls code that was not followed"
+
+
+def is_undecided(gradient: Gradient) -> bool:
+    """Tell whether nothing can be said about which leaves get gradient."""
+    return not gradient.known or not gradient.roots or gradient.mask.open or not gradient.graph.complete
+
+
+def is_traced(program: Program) -> bool:
+    """Tell whether JAX traced the program."""
+    return program.front_end == "jaxpr"

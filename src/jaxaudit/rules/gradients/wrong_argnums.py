@@ -1,0 +1,222 @@
+"""The rule `wrong-argnums`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.trees import Border
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.gradients.optimisers import applied, behind, origins, own_results
+from jaxaudit.rules.merge import strongest
+
+_STEP = """
+import jax, jax.numpy as jnp, optax
+
+optimiser = optax.adam(1e-3)
+
+def loss(batch, params):
+    return jnp.mean((batch @ params) ** 2)
+
+def step(params, state, batch):
+    grads = jax.grad(loss{argnums})(batch, params){mark}
+    updates, state = optimiser.update(grads, state)
+    return optax.apply_updates(params, updates), state
+"""
+
+
+class WrongArgnums(Rule):
+    """The gradient is taken with respect to the wrong argument.
+
+    ## What it does
+
+    Looks at which argument `argnums` names: whether it exists, whether it can be differentiated (a random key or an
+    integer cannot), and whether it is the one that the gradient is applied to afterwards.
+
+    ## Why is this bad?
+
+    `argnums` is 0 unless it is given. Where the parameters come second, the gradient is that of the data; with equal
+    shapes nothing is raised.
+
+    ## Example
+
+    ```python
+    def loss(batch, params): ...
+
+
+    grads = jax.grad(loss)(batch, params)
+    ```
+
+    ## Use instead
+
+    ```python
+    grads = jax.grad(loss, argnums=1)(batch, params)
+    ```
+
+    ## When it cannot tell
+
+    When `argnums` is not a constant, or it is not known what is done with the gradient.
+    """
+
+    name = "wrong-argnums"
+    family = "gradients"
+    summary = "`argnums` names data, a key or nothing at all instead of the parameters."
+    needs = ("shapes",)
+
+    valid = (
+        Example(_STEP.format(argnums=", argnums=1", mark=""), "the second argument"),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def energy(q, p):
+                return jnp.sum(q**2) + jnp.sum(p**2)
+
+            def leapfrog(q, p):
+                p = p - 0.05 * jax.grad(energy)(q, p)
+                return q + 0.1 * jax.grad(energy, argnums=1)(q, p), p
+            """,
+            "equations of motion cross over on purpose",
+        ),
+    )
+    invalid = (
+        Example(_STEP.format(argnums="", mark="  #!"), "the gradient of the data is applied to the parameters"),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def loss(key, w):
+                return jnp.sum(w * jax.random.normal(key, (3,)))
+
+            def step(w):
+                return jax.grad(loss)(jax.random.key(0), w)  #!
+            """,
+            "a key has no gradient",
+        ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def loss(w, x):
+                return jnp.sum(w * x)
+
+            def step(w, x):
+                return jax.grad(loss, argnums=2)(w, x)  #!
+            """,
+            "no such argument",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every gradient."""
+        if program.front_end == "jaxpr":
+            return
+        flow, shapes = flow_of(program), facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        crossed = _crossed(program, flow)
+        yield from strongest(_judge(op, flow, shapes, crossed) for op in program.walk() if op.name == "grad")
+
+
+def _judge(op: Op, flow: Flow, shapes: Shapes, crossed: Mapping[Op, Op]) -> Obligation:
+    chosen = op.attrs.get("differentiated")
+    name = f"`{op.text('function').rpartition('.')[2] or 'the function'}`"
+    if not isinstance(chosen, tuple):
+        return Obligation(WrongArgnums.name, op.span, Verdict.UNKNOWN, "`argnums` is not a constant")
+    if (missing := _missing(op)) is not None:
+        message = f"`argnums={missing}` is out of range: {name} is called with {_count(op)} positional arguments"
+        return _refused(op, message, "`argnums` must be less than the number of positional arguments")
+    for at in chosen:
+        kind = _undifferentiable(op, op.operands[at], flow, shapes)
+        if kind:
+            value = op.regions[0].params[at]
+            what = f"`{value.name}`" if value.name else "the argument"
+            message = f"the gradient is taken with respect to {what}, which is {kind}"
+            return _refused(op, message, "grad requires real- or complex-valued inputs")
+    if op in crossed:
+        return _applied_elsewhere(op, crossed[op])
+    return Obligation(WrongArgnums.name, op.span, Verdict.PROVED, f"{name} is differentiated in {_chosen(op)}")
+
+
+def _chosen(op: Op) -> str:
+    border, numbers = op.attrs.get("border"), _argnums(op)
+    if not isinstance(border, Border) or not numbers:
+        return "its first argument"
+    named = [border.name(at) or f"argument {at}" for at in numbers if 0 <= at < len(border.trees)]
+    return ", ".join(f"`{one}`" for one in named) or "its first argument"
+
+
+def _argnums(op: Op) -> tuple[int, ...]:
+    options = op.attrs.get("options")
+    given = options.get("argnums", 0) if isinstance(options, Mapping) else 0
+    return tuple(one for one in (given if isinstance(given, tuple) else (given,)) if isinstance(one, int))
+
+
+def _count(op: Op) -> int:
+    border = op.attrs.get("border")
+    return len(border.positional) if isinstance(border, Border) else 0
+
+
+def _missing(op: Op) -> int | None:
+    """Give an `argnums` that no argument has."""
+    border, count = op.attrs.get("border"), _count(op)
+    if not isinstance(border, Border) or border.open_ended or not op.text("spelling").startswith("jax."):
+        return None
+    return next((one for one in _argnums(op) if not -count <= one < count), None)
+
+
+def _undifferentiable(op: Op, operand: Value, flow: Flow, shapes: Shapes) -> str:
+    """Say what an argument is that JAX refuses to differentiate; empty where it may be differentiated."""
+    options = op.attrs.get("options")
+    allowed = isinstance(options, Mapping) and options.get("allow_int", False) is not False
+    if allowed or not op.text("spelling").startswith("jax."):
+        return ""
+    made = origin(flow, operand, {}).op
+    if made is not None and made.name in ("key.seed", "key.split", "key.fold_in"):
+        return "a random key"
+    dtype = shapes.of(operand).dtype or ""
+    return "an array of integers" if dtype.startswith(("int", "uint")) and shapes.of(operand).dims else ""
+
+
+def _refused(op: Op, message: str, why: str) -> Obligation:
+    return Obligation(
+        WrongArgnums.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=message,
+        current=f"JAX raises an exception: {why}",
+        expected="`argnums` names the parameters",
+        suggestion="pass the position of the parameters as `argnums`, or put them first",
+    )
+
+
+def _crossed(program: Program, flow: Flow) -> dict[Op, Op]:
+    """Give the gradients that are applied to an argument of theirs which is not differentiated, with that call."""
+    found: dict[Op, Op] = {}
+    for call in applied(program):
+        changed = origins(flow, call.params)
+        for op, position in behind(flow, call.gradients):
+            chosen = op.attrs.get("differentiated")
+            if position < own_results(op) or not isinstance(chosen, tuple):
+                continue
+            mine = {origin(flow, op.operands[at], {}).value for at in chosen}
+            others = {origin(flow, value, {}).value for at, value in enumerate(op.operands) if at not in chosen}
+            if changed & others and not changed & mine:
+                found[op] = call.op
+    return found
+
+
+def _applied_elsewhere(op: Op, call: Op) -> Obligation:
+    return Obligation(
+        WrongArgnums.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"the gradient is taken with respect to {_chosen(op)}, and applied to another argument",
+        current="the parameters are changed along the gradient of something else",
+        expected="the gradient is that of the parameters it is applied to",
+        steps=(Step(call.span, "the gradient is applied here"),),
+        suggestion="pass the position of the parameters as `argnums`",
+    )

@@ -1,0 +1,169 @@
+"""The rule `zero-gradient-path`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.gradients import Edge, Gradient, Leaf, Node, gradients_of
+from jaxaudit.ir import Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.gradients.words import deed, function_of, is_undecided, names, unknown_reason
+from jaxaudit.rules.merge import strongest
+from jaxaudit.spans import Span
+
+_FIT = """
+import jax, jax.numpy as jnp
+
+def delayed(signal, delay):
+    position = jnp.arange(64) - delay
+    low = jnp.clip(jnp.floor(position), 0, 62).astype(jnp.int32){mark}
+    {rest}
+
+def loss(params, signal, recorded):
+    model = params["gain"] * delayed(signal, params["delay"])
+    return jnp.mean((model - recorded) ** 2)
+
+def step(params, signal, recorded):
+    return jax.grad(loss)(params, signal, recorded)
+"""
+
+
+class ZeroGradientPath(Rule):
+    """A parameter reaches the loss only through functions whose derivative is zero.
+
+    ## What it does
+
+    Follows every leaf of the differentiated arguments to the loss. Rounding (`floor`, `ceil`, `round`), `sign`,
+    comparisons, `argmax` and its kin, conversions to integers and positions used as an index move in steps: their
+    derivative is zero wherever it exists. A leaf all of whose ways lead through them gets a gradient of exactly zero.
+
+    ## Why is this bad?
+
+    Nothing is raised. The optimizer goes on, and the parameter stays where it was.
+
+    ## Example
+
+    ```python
+    low = jnp.floor(position).astype(jnp.int32)
+    return signal[low]
+    ```
+
+    ## Use instead
+
+    ```python
+    low = jnp.floor(position).astype(jnp.int32)
+    rest = position - low
+    return (1 - rest) * signal[low] + rest * signal[low + 1]
+    ```
+
+    For a choice, use a soft one (`softmax`), a straight-through estimator, or a score-function estimator.
+
+    ## When it cannot tell
+
+    When the function calls code that was not followed, or a function with a derivative rule of its own.
+    """
+
+    name = "zero-gradient-path"
+    family = "gradients"
+    summary = "A differentiated parameter reaches the loss only through rounding, comparisons or indices."
+    needs = ()
+
+    valid = (
+        Example(
+            _FIT.format(
+                mark="",
+                rest="part = position - low\n    return (1 - part) * signal[low] + part * signal[low + 1]",
+            ),
+            "interpolated between the two neighbours",
+        ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def loss(logits, values):
+                soft = jax.nn.softmax(logits)
+                hard = jax.nn.one_hot(jnp.argmax(soft), 4)
+                choice = hard + soft - jax.lax.stop_gradient(soft)
+                return jnp.sum(choice * values)
+
+            def step(logits, values):
+                return jax.grad(loss)(logits, values)
+            """,
+            "a straight-through estimator",
+        ),
+    )
+    invalid = (
+        Example(_FIT.format(mark="  #!", rest="return signal[low]"), "an index is made by rounding"),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def loss(w, x, labels):
+                guess = jnp.argmax(x @ w, axis=-1)  #!
+                return jnp.mean((guess != labels).astype(jnp.float32))
+
+            def step(w, x, labels):
+                return jax.grad(loss)(w, x, labels)
+            """,
+            "the error rate is no loss",
+        ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def loss(params, x):
+                kept = jnp.where(x > params["threshold"], x, 0.0)  #!
+                return jnp.sum((params["scale"] * kept - x) ** 2)
+
+            def step(params, x):
+                return jax.grad(loss)(params, x)
+            """,
+            "a threshold in a comparison",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every gradient."""
+        yield from strongest(
+            one for gradient in gradients_of(program) if gradient.op.name == "grad" for one in _judge(gradient)
+        )
+
+
+def _judge(gradient: Gradient) -> Iterator[Obligation]:
+    span = gradient.op.span
+    if is_undecided(gradient):
+        yield Obligation(ZeroGradientPath.name, span, Verdict.UNKNOWN, unknown_reason(gradient))
+        return
+    mask = gradient.mask
+    stuck = [leaf for leaf in gradient.silent if leaf.bit & mask.zero and not leaf.bit & mask.cut]
+    for node, leaves in _by_place(gradient, stuck).values():
+        yield _finding(gradient, node, leaves)
+    if not stuck:
+        reason = f"no leaf reaches the result of {function_of(gradient)} through rounding or indices alone"
+        yield Obligation(ZeroGradientPath.name, span, Verdict.PROVED, reason)
+
+
+def _by_place(gradient: Gradient, stuck: list[Leaf]) -> dict[Span, tuple[Node, list[Leaf]]]:
+    """Put the leaves together that die at the same place, each at the first one."""
+    found: dict[Span, tuple[Node, list[Leaf]]] = {}
+    for leaf in stuck:
+        ends = [node for node, edge in gradient.kills(leaf.bit) if edge is Edge.ZERO]
+        if ends:
+            first = min(ends, key=lambda node: node.order)
+            found.setdefault(gradient.span_of(first), (first, []))[1].append(leaf)
+    return found
+
+
+def _finding(gradient: Gradient, node: Node, leaves: list[Leaf]) -> Obligation:
+    many = len(leaves) > 1
+    return Obligation(
+        ZeroGradientPath.name,
+        gradient.span_of(node),
+        Verdict.VIOLATED,
+        message=f"{names(leaves)} reach{'' if many else 'es'} the loss only through {deed(node)}: the gradient is zero",
+        current=f"{deed(node)} moves in steps: its derivative is zero, and nothing is learned through it",
+        expected="a way from the parameter to the loss that has a derivative",
+        steps=(Step(gradient.op.span, f"{function_of(gradient)} is differentiated here"),),
+        suggestion="interpolate, use a soft version (`softmax`, `sigmoid`), or a straight-through estimator",
+    )
