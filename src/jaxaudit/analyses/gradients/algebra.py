@@ -18,10 +18,11 @@ Factor = Node | float
 """Something a term is multiplied with: data, or a number."""
 
 _LAYOUT = frozenset(
-    "array.reshape array.squeeze array.expand array.permute array.convert device.place array.move".split()
+    "array.reshape array.squeeze array.expand array.permute array.convert device.place array.move py.element".split()
 )
 _TAKES_PART = frozenset(("py.item", "array.gather"))
 _SUMS = frozenset(("sum", "mean", "nansum", "nanmean", "average", "pmean", "psum"))
+_REDUCES = frozenset(("collective", "array.reduce", "py.call_library"))
 _DEEPEST = 60
 _MOST = 200
 
@@ -72,8 +73,8 @@ def strip(node: Node) -> Node:
     """Look through what only carries a value on."""
     for _ in range(_DEEPEST):
         if node.passes or _is_layout(node):
-            below = [one for one, edge in node.inputs if edge in (Edge.LIVE, Edge.MAYBE)]
-            if len(below) != 1:
+            below = [one for one, edge in node.inputs if edge is Edge.LIVE]
+            if len(below) != 1 or any(edge is Edge.MAYBE for _, edge in node.inputs):
                 break
             node = below[0]
         else:
@@ -184,7 +185,7 @@ def _scaled(graph: Graph, node: Node, reduced: bool) -> Scaled:
         yield from _selected(graph, node)
     elif _is_stop(node) and not reduced:
         yield from ((below, 1, ()) for below, _ in node.inputs)
-    elif reduced and (op.name == "collective" or op.name == "array.reduce") and function in _SUMS:
+    elif reduced and op.name in _REDUCES and function in _SUMS:
         yield from ((below, 1, ()) for below, edge in node.inputs if edge is Edge.LIVE)
 
 

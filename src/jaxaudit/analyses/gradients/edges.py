@@ -40,6 +40,7 @@ _CONSTANT = frozenset(
 )
 """Functions whose result has nothing to do with the values they are given."""
 
+_PYTHON = frozenset(f"builtins.{name}" for name in "sum abs max min tuple list zip reversed sorted pow".split())
 _STRUCTURE = frozenset("structure treedef_is_leaf all_leaves treedef_tuple".split())
 _GATHERED = frozenset("a arr x array operand base input xs".split())
 _NOTES = frozenset(
@@ -163,7 +164,7 @@ def _operator(op: Op) -> Edges:
 
 
 def _library(op: Op) -> Edges:
-    return _live(op) if op.attrs.get("loss") else _maybe(op)
+    return _live(op) if op.attrs.get("loss") or op.text("function") in _PYTHON else _maybe(op)
 
 
 def _tree(op: Op) -> Edges:

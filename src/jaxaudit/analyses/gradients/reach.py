@@ -133,7 +133,7 @@ def _analyse(program: Program, op: Op) -> Gradient:
     graph = Graph(program, flow_of(program).places, region)
     roots = graph.build(_outputs(program, op))
     positions = op.attrs.get("differentiated")
-    known = isinstance(positions, tuple)
+    known = isinstance(positions, tuple) and bool(positions)
     chosen = [region.params[at] for at in positions if at < len(region.params)] if known else list(region.params)
     leaves = _leaves(program, graph, chosen, labels_of(op))
     _spread(graph)

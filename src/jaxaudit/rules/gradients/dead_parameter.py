@@ -25,6 +25,12 @@ def step(x, y):
 """
 
 
+_NETWORK = frozenset(
+    "array.dot array.convolve array.gather array.normalise py.call_unknown py.call_library grad scan vmap".split()
+)
+_DEEPEST = 8
+
+
 class DeadParameter(Rule):
     """A differentiated parameter has no way to the loss.
 
@@ -91,12 +97,24 @@ class DeadParameter(Rule):
 
 
 def _trained(gradients: list[Gradient]) -> set[str]:
-    """Give the names of the leaves that some gradient reaches."""
+    """Give where in its tree each leaf stands that some gradient reaches, whatever the tree is called there."""
     found: set[str] = set()
     for gradient in gradients:
         mask = gradient.mask
-        found.update(leaf.name for leaf in gradient.leaves if leaf.bit & (mask.live | mask.maybe))
+        found.update(_inner_path(leaf) for leaf in gradient.leaves if leaf.bit & (mask.live | mask.maybe))
     return found
+
+
+def _inner_path(leaf: Leaf) -> str:
+    start = min((at for at in map(leaf.name.find, "[.") if at > 0), default=0)
+    return leaf.name[start:]
+
+
+def _is_array(gradient: Gradient, leaf: Leaf) -> bool:
+    """Tell whether a leaf is surely an array: what an object of a class holds need not be."""
+    held = gradient.op.attrs.get("held")
+    at = gradient.op.regions[0].params.index(leaf.param)
+    return not (isinstance(held, tuple) and at < len(held) and held[at])
 
 
 def _judge(gradient: Gradient, flow: Flow, trained: set[str]) -> Iterator[Obligation]:
@@ -107,7 +125,8 @@ def _judge(gradient: Gradient, flow: Flow, trained: set[str]) -> Iterator[Obliga
     mask = gradient.mask
     reached = mask.live | mask.maybe | mask.cut | mask.zero
     live = [leaf for leaf in gradient.leaves if leaf.bit & (mask.live | mask.maybe)]
-    dead = [leaf for leaf in gradient.silent if not leaf.bit & reached and leaf.name not in trained]
+    silent = [leaf for leaf in gradient.silent if not leaf.bit & reached and _is_array(gradient, leaf)]
+    dead = [leaf for leaf in silent if _inner_path(leaf) not in trained]
     if dead and live:
         yield _finding(gradient, dead, live, flow)
     else:
@@ -115,10 +134,13 @@ def _judge(gradient: Gradient, flow: Flow, trained: set[str]) -> Iterator[Obliga
 
 
 def _reason(gradient: Gradient, live: list[Leaf]) -> str:
-    mask = gradient.mask
-    cut = [leaf for leaf in gradient.leaves if leaf.bit & mask.cut and not leaf.bit & (mask.live | mask.maybe)]
-    whole = f"{len(live)} of {len(gradient.leaves)}" if len(live) < len(gradient.leaves) else f"all {len(live)}"
-    leaves = names(live) if len(live) == len(gradient.leaves) == 1 else f"{whole} leaves"
+    mask, every = gradient.mask, gradient.leaves
+    cut = [leaf for leaf in every if leaf.bit & mask.cut and not leaf.bit & (mask.live | mask.maybe)]
+    trees = dict.fromkeys(leaf.name[: len(leaf.name) - len(_inner_path(leaf))] or leaf.name for leaf in every)
+    whole = f"{len(live)} of {len(every)}" if len(live) < len(every) else f"all {len(live)}"
+    taken = "leaves that it takes from" if any(leaf.path for leaf in every) else "leaves of"
+    around = " and ".join(f"`{tree}`" for tree in list(trees)[:2]) if len(trees) < 3 else "its arguments"
+    leaves = names(live) if len(live) == len(every) == 1 else f"{whole} {taken} {around}"
     stopped = f"; {names(cut)} only through `stop_gradient`" if cut else ""
     return f"the gradient of {function_of(gradient)} reaches {leaves}{stopped}"
 
@@ -141,22 +163,23 @@ def _finding(gradient: Gradient, dead: list[Leaf], live: list[Leaf], flow: Flow)
 
 
 def _is_read(op: Op, leaf: Leaf, flow: Flow) -> bool:
-    """Tell whether anything but this gradient and arithmetic on trees reads the leaf."""
+    """Tell whether anything reads the leaf but this gradient and the optimizer's arithmetic."""
     operand = op.operands[op.regions[0].params.index(leaf.param)]
-    return any(_computes(reader) for reader in flow.readers.get(operand, ()) if reader is not op)
+    return any(_computes(reader, operand, flow, 0) for reader in flow.readers.get(operand, ()) if reader is not op)
 
 
-def _computes(op: Op) -> bool:
-    return op.name in ("array.dot", "array.convolve", "array.gather", "array.normalise", "py.call_unknown", "py.call")
+def _computes(op: Op, value: Value, flow: Flow, depth: int) -> bool:
+    """Tell whether an op makes more of a leaf than elementwise arithmetic, as optimizers and moving averages do."""
+    if op.name not in ("py.call", "jit"):
+        return op.name in _NETWORK
+    inside = [param for param, given in zip(op.regions[0].params, op.operands, strict=False) if given is value]
+    return depth > _DEEPEST or any(
+        _computes(reader, param, flow, depth + 1) for param in inside for reader in flow.readers.get(param, ())
+    )
 
 
 def _has_live_sibling(leaf: Leaf, live: list[Leaf]) -> bool:
-    """Tell whether another leaf of the same inner tree is trained: then this one was meant to be."""
-    parent = _parent(leaf)
-    return any(_parent(other) == parent for other in live)
-
-
-def _parent(leaf: Leaf) -> tuple[Value | None, str]:
-    name = leaf.name
-    cut = max(name.rfind("["), name.rfind("."))
-    return (None, name[:cut]) if cut > 0 else (leaf.param, name)
+    """Tell whether something else in the same inner tree is trained: then this leaf was meant to be."""
+    cut = max(leaf.name.rfind("["), leaf.name.rfind("."))
+    around = leaf.name[:cut] if cut > 0 else ""
+    return bool(around) and any(other.name.startswith(around) for other in live)
