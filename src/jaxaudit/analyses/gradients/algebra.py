@@ -255,14 +255,15 @@ def depends(top: Node, target: Node) -> bool:
     return False
 
 
-def slice_of(top: Node) -> Iterator[Node]:
-    """Give every learned node that gradient flows to from a node, itself included."""
+def slice_of(top: Node, *, stopped: bool = False) -> Iterator[Node]:
+    """Give every learned node that gradient flows to from a node, itself included; `stopped`: or would flow to."""
     seen = {top}
     stack = [top]
     while stack:
         node = stack.pop()
         yield node
         for below, edge in node.inputs:
-            if edge in (Edge.LIVE, Edge.MAYBE) and below not in seen and (below.live or below.maybe):
+            flows = edge in (Edge.LIVE, Edge.MAYBE) and (below.live or below.maybe)
+            if (flows or (stopped and edge is not Edge.ZERO and learned(below))) and below not in seen:
                 seen.add(below)
                 stack.append(below)

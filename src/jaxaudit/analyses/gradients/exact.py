@@ -10,13 +10,13 @@ _KEEPS = frozenset(("array.expand", "array.convert", "array.reshape", "array.squ
 _DEEPEST = 12
 
 
-def surely_zero(op: Op, made_by: Mapping[Value, Op]) -> tuple[bool, ...] | None:
-    """Tell for each differentiated leaf of a traced gradient whether it is zero; None where that cannot be read off."""
-    positions, chosen = op.attrs.get("gradients"), op.attrs.get("differentiated")
-    if not isinstance(positions, tuple) or not isinstance(chosen, tuple) or len(positions) != len(chosen):
+def surely_zero(op: Op, made_by: Mapping[Value, Op]) -> set[int] | None:
+    """Give the positions of the parameters whose gradient is zero in a trace; None where it cannot be read off."""
+    found, whose = op.attrs.get("gradients"), op.attrs.get("wrt")
+    if not isinstance(found, tuple) or not isinstance(whose, tuple) or not found:
         return None
     results = op.regions[0].results
-    return tuple(at < len(results) and _is_zero(results[at], made_by, 0) for at in positions)
+    return {whose[at] for at in found if at < len(results) and _is_zero(results[at], made_by, 0)} - {None}
 
 
 def _is_zero(argument: Argument, made_by: Mapping[Value, Op], depth: int) -> bool:

@@ -140,7 +140,7 @@ def _analyse(program: Program, op: Op) -> Gradient:
     zeros = surely_zero(op, graph.places.maker) if program.front_end == "jaxpr" and op.name == "grad" else None
     confirmed = -1
     if zeros is not None:
-        silent = {param for param, zero in zip(chosen, zeros, strict=False) if zero}
+        silent = {region.params[at] for at in zeros}
         confirmed = sum(leaf.bit for leaf in leaves if leaf.param in silent)
     return Gradient(op, graph, roots, leaves, known, confirmed)
 

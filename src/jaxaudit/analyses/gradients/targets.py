@@ -77,7 +77,7 @@ def _bootstrap(term: Difference) -> Bootstrap | None:
 
 def _is_network(node: Node) -> bool:
     """Tell whether a value is computed by a network, and not from derivatives of one, as in a differential equation."""
-    ops = {one.op for one in slice_of(node) if one.op is not None}
+    ops = {one.op for one in slice_of(node, stopped=True) if one.op is not None}
     if any(op.name in _DERIVATIVES or op.attrs.get("backward") for op in ops):
         return False
     return any(op.name in _NETWORK for op in ops)
