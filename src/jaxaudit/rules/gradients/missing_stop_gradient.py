@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.gradients import Gradient, gradients_of
-from jaxaudit.analyses.gradients.algebra import flowing
+from jaxaudit.analyses.gradients.algebra import flowing, slice_of
 from jaxaudit.analyses.gradients.losses import terms_of
 from jaxaudit.analyses.gradients.targets import Advantage, Bootstrap, Twins, advantages, bootstraps, is_score, twins
 from jaxaudit.ir import Program
@@ -183,7 +183,8 @@ def _bootstrapped(program: Program, gradient: Gradient, found: Bootstrap) -> Ite
 
 
 def _stopped_reason(gradient: Gradient, found: Bootstrap) -> str:
-    stop = found.target.stop
+    stops = [one for one in slice_of(found.target.node, stopped=True) if one.op and one.op.name == "grad.stop"]
+    stop = found.target.stop or next(iter(stops), None)
     if stop is not None:
         return f"the bootstrapped target is cut by `stop_gradient`, line {gradient.span_of(stop).line}"
     return f"no gradient flows from the bootstrapped target of {function_of(gradient)} to what is trained"
