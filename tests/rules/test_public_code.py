@@ -292,6 +292,57 @@ PROGRAMS = {
             inputs = jnp.zeros((n, 0))
             return x - weights[:, : weights.shape[1]] @ inputs[0]
         """,
+    "counting distinct values under jit": """
+        @jax.jit
+        def f(labels):
+            return jnp.unique(labels).shape[0]  #!
+        """,
+    "an array of a map": """
+        def f(xs, ys):
+            pairs = map(lambda a, b: a + b, xs, ys)
+            return jnp.array(pairs)  #!
+        """,
+    "a value of a gradient kept in an attribute": """
+        class M:
+            def __init__(self):
+                self.last = None
+            def loss(self, p, x):
+                self.last = p * x  #!
+                return self.last.sum()
+        def run(p, x):
+            m = M()
+            g = jax.grad(m.loss)(p, x)
+            return g, m.last
+        """,
+    "updates for parameters that do not exist": """
+        def main(g):
+            params = {"w": jnp.ones(3)}
+            grads = {"w": jnp.ones(3), "b": jnp.ones(1)}
+            return optax.apply_updates(params, grads)  #!
+        """,
+    "slices of something unknown that grow": """
+        @jax.jit
+        def total(x):
+            return x.sum()
+        def prefix(xs):
+            out = []
+            for t in range(1, 200):
+                out.append(total(xs[:t]))  #!
+            return out
+        """,
+    "batches as wide as their longest row, inside a gradient": """
+        @jax.jit
+        def loss(p, x):
+            return (p * x).sum()
+        def run(p, data):
+            for docs in data:
+                n = max(map(len, docs))
+                x = np.zeros((len(docs), n))
+                for i, d in enumerate(docs):
+                    x[i, : len(d)] = d
+                p = p - jax.grad(loss)(p, x)  #!
+            return p
+        """,
 }
 
 

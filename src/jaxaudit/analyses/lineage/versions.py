@@ -7,7 +7,7 @@ parameters came in is a newer version of the argument.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxaudit.analyses.lineage.index import Flow
@@ -91,6 +91,23 @@ def _blends(flow: Flow, op: Op) -> bool:
     return any(value is region.params[0] or _scaled(flow, value, region.params[0]) for value in made.operands)
 
 
+def _averaged(flow: Flow, result: Value, params: Sequence[Value]) -> Value | None:
+    """Give the parameter that a result is a running average of: `decay * mean + (1 - decay) * x`."""
+    made = flow.maker(result)
+    if made is None or made.name != "array.map" or made.text("function") not in ("add", "subtract"):
+        return None
+    scaled = [param for param in params for value in made.operands if _decays(flow, value, param)]
+    return scaled[0] if len(set(scaled)) == 1 and len(made.operands) == 2 else None
+
+
+def _decays(flow: Flow, value: Value, param: Value) -> bool:
+    """Tell `0.9 * mean`: a parameter times a constant below one."""
+    made = flow.maker(value)
+    if made is None or made.text("function") != "multiply" or param not in made.operands:
+        return False
+    return any(isinstance(one, float) and 0 < one < 1 for one in made.arguments.values())
+
+
 def _scaled(flow: Flow, value: Value, leaf: Value) -> bool:
     made = flow.maker(value)
     return made is not None and made.name == "array.map" and leaf in made.operands
@@ -129,6 +146,9 @@ def _handed_back(flow: Flow, op: Op, position: int, depth: int) -> Version | Non
     inner = versions(flow, result, depth - 1)
     if inner is not None and inner.old & outside.keys():
         return Version(frozenset(outside[old] for old in inner.old if old in outside), op, inner.plain)
+    blended = _averaged(flow, result, region.params)
+    if blended is not None:
+        return Version(frozenset((outside[blended],)), op, plain=False)
     same = [param for param in region.params if param.name and param.name == result.name]
     if len(same) == 1 and result in flow.reached(same):
         return Version(frozenset((outside[same[0]],)), op, plain=False)

@@ -170,7 +170,9 @@ class TransferTable:
             return base
         if base.kind is Kind.STATIC:
             return STATIC
-        return replace(CONCRETE, varies=base.varies) if base.kind is Kind.CONCRETE else UNKNOWN
+        # A slice of an array or of a list of arrays: another size is another signature either way.
+        varies = base.varies or _slides(op.arguments.get("index"), read)
+        return replace(CONCRETE if base.kind is Kind.CONCRETE else UNKNOWN, varies=varies)
 
     def _element(self, op: Op, read: Read[Trace]) -> Trace:
         iterable = op.arguments.get("iterable")
@@ -224,6 +226,8 @@ class TransferTable:
         package = function.partition(".")[0]
         if package in ("math", "cmath", "statistics") or function in ARITHMETIC:
             return self._computed(function, operands)
+        if function == "builtins.map" and op.text("of") == "builtins.len":
+            return replace(UNKNOWN, length=True)
         traced = next((one for one in operands if one.kind is Kind.TRACED), None)
         if package in JAX_LIBRARIES and traced is not None:
             what = "array" if op.attrs.get("loss") else ""

@@ -27,6 +27,9 @@ _COVERED = frozenset(name.partition(".")[0] for name in ROWS) - {"array", "numpy
 
 _TAKES_ARRAYS = frozenset(("array.join", "array.create", "array.reduce"))
 """Ops whose first argument may not be an iterator."""
+_ITERATORS = frozenset(("builtins.map", "builtins.filter"))
+_PAIRS_OF_TREES = frozenset("optax.apply_updates equinox.apply_updates optax.incremental_update".split())
+"""Functions that map over two trees at once."""
 _LEAF_BY_LEAF = frozenset(("collective", "grad.stop", "device.place"))
 """Ops that give back the tree they are given."""
 
@@ -50,7 +53,10 @@ def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
     if package == "builtins" or (cls and package in _COVERED):
         # Built-ins take no key; constructors that do have rows.
         operands = tuple(dict.fromkeys(leaf for value in given.all() for leaf in leaves(it, value)))
-        made = Leaf(it.emit("py.call_library", span, attrs={"function": name}, operands=operands).result, cls)
+        attrs = {"function": name}
+        if name in _ITERATORS and given.positional:
+            cls, attrs = name, {"function": name, "of": transforms.name_of(given.positional[0])}
+        made = Leaf(it.emit("py.call_library", span, attrs=attrs, operands=operands).result, cls)
         return holders.holding(made, name, given)
     reason = UNMODELLED.get(name, f"{name} is not modelled")
     return calls.unknown_call(it, Library(name), given, reason, span, name, cls)
@@ -72,11 +78,15 @@ def emit_row(
         box = it.heap[first]
         if isinstance(box, ListBox) and box.count is not None:
             attrs["count"] = box.count
-    if row.op == "tree.other":
+    if row.op == "tree.other" or name in _PAIRS_OF_TREES:
         attrs["border"] = Border(trees_of(it, given.positional))
-    elif row.op in _TAKES_ARRAYS and given.positional and isinstance(first := given.positional[0], Zip | Sequence):
+    elif row.op in _TAKES_ARRAYS and given.positional and _is_iterator(first := given.positional[0]):
         attrs["first"] = kind_of_argument(it, first)
     return _emit(it, row, name, bind_row(it, row, given, span), span, attrs)
+
+
+def _is_iterator(value: Abstract) -> bool:
+    return isinstance(value, Zip | Sequence) or (isinstance(value, Leaf) and value.cls in _ITERATORS)
 
 
 def _on_leaves(it: Interpreter, row: Row, name: str, given: Arguments, span: Span) -> Abstract:

@@ -85,7 +85,7 @@ def _tuple(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         return TupleValue(items)
     if isinstance(value, Sequence):
         return Sequence(value.item)
-    return value if isinstance(value, Leaf) else None
+    return Leaf(value.value) if isinstance(value, Leaf) else None
 
 
 def _list(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
@@ -101,7 +101,7 @@ def _list(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         return Sequence(value.item)
     if isinstance(value, Range):
         return value
-    return value if isinstance(value, Sequence | Leaf) else None
+    return Leaf(value.value) if isinstance(value, Leaf) else None
 
 
 def _dict(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:

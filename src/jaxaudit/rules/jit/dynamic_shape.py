@@ -176,7 +176,8 @@ def _counted(visit: Visit, function: str) -> Iterator[Obligation]:
     if op.arguments.get("size") is not None:
         yield _fine(op, f"`size` fixes how many items `{function}` gives")
         return
-    traced = next((fact for fact in visit.facts.values() if fact.traced_array), None)
+    # A container of traced arrays is no better: it raises as well.
+    traced = next((fact for fact in visit.facts.values() if fact.kind is Kind.TRACED and not fact.made), None)
     if traced is not None and "**" not in op.arguments:
         text = f"`{function}` gives as many items as the values say, which {transform(traced.by)} cannot know"
         yield _violation(op, traced, text, "give `size=` (and `fill_value=`)")

@@ -125,7 +125,7 @@ def _kinds(op: Op) -> list[str]:
     if op.name == "scan":
         return [op.text("xs")]
     if op.name.startswith("array."):
-        iterator = op.text("first") in ("zip", "enumerate", "generator") and op.text("function").startswith("jax.")
+        iterator = op.text("first") in _ITERATORS - {"range"} and op.text("function").startswith("jax.")
         return [op.text("first")] if iterator else []
     given = op.attrs.get("given")
     return [kind for _, kind, static in given if static is False] if isinstance(given, tuple) else []

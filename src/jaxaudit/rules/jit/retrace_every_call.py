@@ -126,7 +126,7 @@ def run(x):
 
 def _repeats(visit: Visit) -> bool:
     trips = None if visit.loop is None else visit.loop.attrs.get("trips")
-    return visit.loop is not None and visit.tracer is None and not (isinstance(trips, int) and trips <= _FEW)
+    return visit.loop is not None and visit.stage is None and not (isinstance(trips, int) and trips <= _FEW)
 
 
 def _judge(visit: Visit) -> Obligation:

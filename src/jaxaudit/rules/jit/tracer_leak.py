@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
 from jaxaudit.ir import Program
+from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.jit.stores import Store, outer_stores
 from jaxaudit.rules.jit.words import because, steps_of, tracing, transform
 from jaxaudit.rules.merge import strongest
 from jaxaudit.spans import Span
+
+_RETURN = "return the value instead of storing it"
 
 
 class TracerLeak(Rule):
@@ -119,12 +123,15 @@ def step(x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List everything that traced code stores outside of itself."""
         found = tracing(facts)
-        stores = (_judge(store) for store in outer_stores(found))
+        stores = (_judge(store, program) for store in outer_stores(found))
         yield from strongest([*stores, *_cached(found)])
 
 
-def _judge(store: Store) -> Obligation:
+def _judge(store: Store, program: Program) -> Obligation:
     rule, span = TracerLeak.name, store.visit.op.span
+    if store.fact.kind is Kind.UNKNOWN and _depends_on_differentiated(store, program):
+        by = Trace(Kind.TRACED, "array", by=store.tracer, way="argument")
+        return _leak(span, by, f"a value that {transform(store.tracer)} traces is stored in {store.target}", _RETURN)
     if store.fact.kind is Kind.UNKNOWN or store.tracer.name == "abstract":
         return Obligation(rule, span, Verdict.UNKNOWN, f"whether what {store.target} gets is traced is not known")
     if store.fact.kind is not Kind.TRACED:
@@ -132,7 +139,18 @@ def _judge(store: Store) -> Obligation:
     if store.stays:
         return Obligation(rule, span, Verdict.PROVED, f"{store.target} lives where its value is traced")
     message = f"a value that {transform(store.fact.by)} traces is stored in {store.target}"
-    return _leak(span, store.fact, message, "return the value instead of storing it")
+    return _leak(span, store.fact, message, _RETURN)
+
+
+def _depends_on_differentiated(store: Store, program: Program) -> bool:
+    """Tell whether a stored value is computed from the first argument of a function that `grad` differentiates."""
+    options = store.tracer.attrs.get("options")
+    first = not isinstance(options, dict) or options.get("argnums", 0) == 0
+    params = store.tracer.regions[0].params
+    if store.tracer.name != "grad" or not first or not params:
+        return False
+    reached = flow_of(program).reached(params[:1])
+    return any(value in reached for value in values_in(store.visit.op.arguments.get("value")))
 
 
 def _cached(found: TracingFacts) -> Iterator[Obligation]:

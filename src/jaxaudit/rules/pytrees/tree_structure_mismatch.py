@@ -146,6 +146,10 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
 
 
 def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
+    border = border_of(op)
+    if border is not None and len(border.trees) > 1 and (found := difference(border.trees[0], border.trees[1])):
+        yield _differ(op, f"the trees differ: {found}", ())
+        return
     for context in contexts(flow, op):
         pair = optimised_trees(flow, op, context)
         if pair is None:
