@@ -82,6 +82,11 @@ class ResultDiscarded(Rule):
             "    return params\n",
             "new parameters",
         ),
+        Example(
+            "import jax\n\ndef step(state, loss, batch):\n    grads = jax.grad(loss)(state.params, batch)\n"
+            "    state.apply_gradients(grads=grads)  #!\n    return state\n",
+            "a train state",
+        ),
         Example("import jax\n\ndef f(g):\n    jax.lax.pmean(g, 'i')  #!\n    return g\n", "a collective"),
         Example(
             "import jax\n\ndef f(p, g):\n    jax.tree.map(lambda a, b: a - b, p, g)  #!\n    return p\n", "a tree map"
@@ -104,7 +109,7 @@ def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
 
 def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
     op = flow.made_at(note.span, note)
-    if op is None or not (is_update(op) or _only_computes(op, flow)):
+    if op is None or not (is_update(op) or _only_computes(op, flow) or _applies_gradients(op, flow)):
         return
     if note.attrs.get("guarded"):
         yield unknown(ResultDiscarded.name, op.span, "it stands where an exception is expected")
@@ -113,6 +118,14 @@ def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
     else:
         deliberate = is_test(op.span) or op.name in _TIMED
         yield _lost(op, sure=not note.attrs.get("module") and (is_update(op) or not deliberate))
+
+
+def _applies_gradients(op: Op, flow: Flow) -> bool:
+    """Tell `state.apply_gradients(grads=grads)` with gradients of JAX: a train state gives back a new one."""
+    if op.name != "py.call_unknown" or op.text("callee") != ".apply_gradients":
+        return False
+    makers = (flow.maker(value) for value in op.operands)
+    return any(made is not None and made.name == "grad" for made in makers)
 
 
 def _only_computes(op: Op, flow: Flow) -> bool:

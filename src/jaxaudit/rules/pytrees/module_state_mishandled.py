@@ -108,6 +108,15 @@ def f(scale, x):
             "    y, state = Net().apply(variables, x, mutable=['batch_stats'])  #?\n    return y\n",
             "state dropped",
         ),
+        Example(
+            "import flax.linen as nn\nimport jax\n\nclass Net(nn.Module):\n    @nn.compact\n"
+            "    def __call__(self, x):\n"
+            "        return nn.BatchNorm(use_running_average=False)(x)\n\ndef step(params, stats, x):\n"
+            "    def loss(params):\n        variables = {'params': params, 'batch_stats': stats}\n"
+            "        y, state = Net().apply(variables, x, mutable=['batch_stats'])  #!\n        return y.sum()\n"
+            "    return jax.grad(loss)(params), stats\n",
+            "state of training dropped",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -124,7 +133,7 @@ def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
     elif op.name == "py.unread" and not op.text("name").startswith("_"):
         state = _updated_state(op, flow)
         if state is not None:
-            yield _dropped(op, state)
+            yield _dropped(op, state, trained=_is_trained(op, flow))
 
 
 def _is_module(node: Tree) -> bool:
@@ -163,13 +172,21 @@ def _updated_state(note: Op, flow: Flow) -> Op | None:
     return made if applies else None
 
 
-def _dropped(note: Op, made: Op) -> Obligation:
+def _is_trained(note: Op, flow: Flow) -> bool:
+    """Tell whether a gradient is taken of what stands here: then the state is that of training."""
+    region = flow.places.region_of.get(note)
+    return region is not None and any(
+        holder is not None and holder.name == "grad" for _, holder in flow.places.up(region)
+    )
+
+
+def _dropped(note: Op, made: Op, *, trained: bool) -> Obligation:
     name = note.text("name")
     return Obligation(
         ModuleStateMishandled.name,
         note.span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING,
+        severity=Severity.ERROR if trained else Severity.WARNING,
         message=f"`{name}`, the updated state of the module, is never read",
         current="`apply` computes new state, and the next call starts from the old one",
         expected="the updated collections go into the next call, or `mutable` is not asked for",
