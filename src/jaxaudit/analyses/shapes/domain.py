@@ -41,6 +41,8 @@ class ShapesDomain:
         self.declared = declared_axes(program)
         self.ranks = {**{value: len(one.names) for value, one in self.declared.items()}, **unpacked_ranks(program)}
         self.seen: dict[Op, list[Context]] = {}
+        self.tested = {value for op in program.walk() if op.text("operator") == "isinstance" for value in op.operands}
+        """Values whose type the program asks for: what follows may be for other types only."""
         self._own: dict[Value, ShapeFact] = {}
         self._table = {name: self._wrap(transfer) for name, transfer in TABLE.items()}
 
@@ -139,8 +141,8 @@ class ShapesDomain:
         if look.fit is not None and op.results and all(value in self.types for value in op.results):
             # JAX itself made these types, so what met here goes together.
             look.fit, look.clash = Fit.FITS, ""
-        if look.fit is Fit.CLASHES and op.attrs.get("guarded"):
-            # The program catches what JAX raises here: it may be a question rather than a mistake.
+        if look.fit is Fit.CLASHES and (op.attrs.get("guarded") or not self.tested.isdisjoint(op.operands)):
+            # The program catches what JAX raises here, or asks for the type first: it need not be a mistake.
             look.fit = Fit.OPEN
         contexts = self.seen.setdefault(op, [])
         if len(contexts) < _MOST_CONTEXTS:

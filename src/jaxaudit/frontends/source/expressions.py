@@ -100,11 +100,24 @@ def _global(it: Interpreter, identifier: str, span: Span) -> Abstract:
 
 def binary(it: Interpreter, node: ast.BinOp) -> Abstract:
     """Apply a binary operator."""
-    return apply_binary(it, node.op, it.evaluate(node.left), it.evaluate(node.right), it.span(node))
+    left, right = it.evaluate(node.left), it.evaluate(node.right)
+    return apply_binary(it, node.op, left, right, it.span(node), given=_is_given(it, node.left, node.right))
 
 
-def apply_binary(it: Interpreter, operator: ast.operator, left: Abstract, right: Abstract, span: Span) -> Abstract:
-    """Apply a binary operator to abstract values."""
+def _is_given(it: Interpreter, *nodes: ast.expr) -> bool:
+    """Tell whether an operand is a parameter of the open function: it may have another type than it seems."""
+    function = it.frame.function
+    if function is None:
+        return False
+    params = function.node.args
+    names = {param.arg for param in (*params.posonlyargs, *params.args, *params.kwonlyargs)}
+    return any(isinstance(node, ast.Name) and node.id in names for node in nodes)
+
+
+def apply_binary(
+    it: Interpreter, operator: ast.operator, left: Abstract, right: Abstract, span: Span, *, given: bool = True
+) -> Abstract:
+    """Apply a binary operator to abstract values; `given` where an operand is a parameter or came about otherwise."""
     own = operators.overloaded(it, operator, left, right, span)
     if own is not None:
         return own
@@ -116,8 +129,13 @@ def apply_binary(it: Interpreter, operator: ast.operator, left: Abstract, right:
         return note_format(it, left.value, known_items(it, right) or (right,), span)
     function = _OPERATORS[type(operator)]
     op = "array.dot" if function == "matmul" else "array.map"
+    if function == "add" and operators.is_list(it, left) and operators.is_list(it, right):
+        return operators.joined_lists(it, left, right, span)
     arguments = {"x": argument(it, left, span), "y": argument(it, right, span)}
-    return Leaf(it.emit(op, span, arguments, {"function": function, "operator": True}).result)
+    attrs = {"function": function, "operator": True}
+    if not given and any(isinstance(one, tuple) for one in arguments.values()):
+        attrs["own"] = True
+    return Leaf(it.emit(op, span, arguments, attrs).result)
 
 
 def _note_sizes(it: Interpreter, operator: ast.operator, left: Abstract, right: Abstract, span: Span) -> None:

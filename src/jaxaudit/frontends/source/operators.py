@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.members import find_in_class
-from jaxaudit.frontends.source.values import Abstract, BoundMethod, FunctionValue, ObjectBox, Record, Ref
+from jaxaudit.frontends.source.structure import leaves
+from jaxaudit.frontends.source.values import (
+    Abstract,
+    BoundMethod,
+    FunctionValue,
+    ListBox,
+    ObjectBox,
+    OpaqueBox,
+    Record,
+    Ref,
+    Sequence,
+)
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -38,6 +49,21 @@ def overloaded(it: Interpreter, operator: ast.operator, left: Abstract, right: A
         if found is not None:
             return it.call(BoundMethod(found, receiver), Arguments((other,)), span)
     return None
+
+
+def is_list(it: Interpreter, value: Abstract) -> bool:
+    """Tell whether a value is a list, whatever is known of its items."""
+    if isinstance(value, Sequence):
+        return not value.lazy
+    box = it.heap[value] if isinstance(value, Ref) else None
+    return isinstance(box, ListBox | OpaqueBox) and box.kind == "list"
+
+
+def joined_lists(it: Interpreter, left: Abstract, right: Abstract, span: Span) -> Abstract:
+    """Give the list that `left + right` makes, as one value."""
+    operands = tuple(dict.fromkeys((*leaves(it, left), *leaves(it, right))))
+    made = it.emit("py.container", span, attrs={"kind": "list"}, operands=operands).result
+    return it.heap.new(OpaqueBox(made, "list"))
 
 
 def _method(it: Interpreter, receiver: Abstract, name: str) -> FunctionValue | None:

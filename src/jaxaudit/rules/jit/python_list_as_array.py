@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Kind, Visit
-from jaxaudit.ir import Program, Value
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit.words import named, tracing
 from jaxaudit.rules.merge import strongest
@@ -97,7 +97,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
     fact = visit.of(values)
     if fact.what in ("array", "numpy"):
         yield Obligation(PythonListAsArray.name, op.span, Verdict.PROVED, f"{named(values)} is an array already")
-    elif loop is not None and loop.attrs.get("kind") != "comprehension" and _long(visit):
+    elif loop is not None and loop.attrs.get("kind") != "comprehension" and _long(visit) and not _local(visit, loop):
         yield Obligation(
             PythonListAsArray.name,
             op.span,
@@ -109,6 +109,16 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
             steps=(Step(loop.span, "the loop is here"),),
             suggestion="use `np.array(values)` (with a dtype) and hand that to JAX",
         )
+
+
+def _local(visit: Visit, loop: Op) -> bool:
+    """Tell whether a function that the loop calls makes the list for itself: then the loop is not what is at fault."""
+    inner = visit.stack[visit.stack.index(loop) + 1 :]
+    call = next((op for op in reversed(inner) if op.name == "py.call"), None)
+    values = visit.op.arguments.get("object", visit.op.arguments.get("a"))
+    if call is None or not isinstance(values, Value):
+        return False
+    return any(values in op.results for op in call.regions[0].walk())
 
 
 def _long(visit: Visit) -> bool:

@@ -55,7 +55,8 @@ class ArithmeticOnList(Rule):
 
     ## When it cannot tell
 
-    Repeating a list is often meant, so that is a warning, and only for several different numbers.
+    Repeating a list is often meant, so that is a warning, and only for several different numbers. A parameter that is
+    sometimes a list and sometimes a number is not judged.
     """
 
     name = "arithmetic-on-list"
@@ -133,7 +134,7 @@ def _judge(op: Op, makers: Makers) -> Iterator[Obligation]:
         return
     if makers.is_jax_array(other):
         yield _raises(op, "an array of JAX", "make an array of the list: `jnp.array(values)`")
-    elif _never(function, other, makers):
+    elif op.attrs.get("own") and _never(function, other, makers):
         yield _raises(op, "a number", "make an array of the list: `jnp.array(values)`")
     else:
         yield Obligation(rule, op.span, Verdict.PROVED, "lists are joined or repeated here")
