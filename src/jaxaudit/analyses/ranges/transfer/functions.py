@@ -24,10 +24,13 @@ def identity(x: Range) -> Range:
     return x
 
 
+def _exponential(end: float) -> float:
+    return 0.0 if end <= _UNDERFLOWS else inf if end >= _OVERFLOWS else math.exp(end)
+
+
 def exp(x: Range) -> Range:
     """Give the exponential: never negative, zero where it underflows, infinite where it overflows."""
-    low = math.exp(x.low) if x.low > _UNDERFLOWS else 0.0
-    high = math.exp(x.high) if x.high < _OVERFLOWS else inf
+    low, high = _exponential(x.low), _exponential(x.high)
     zero = Zero(x.sinks, ordinary=True) if x.sinks else None
     return Range(low, high, False, x.high < _OVERFLOWS, x.nan, x.low > _UNDERFLOWS, zero, peak=x.peak)
 
