@@ -96,7 +96,7 @@ def _on_leaves(it: Interpreter, row: Row, name: str, given: Arguments, span: Spa
         parts = Arguments((leaf, *given.positional[1:]), given.keywords, given.star, given.stars)
         made = it.emit(row.op, span, bind_row(it, row, parts, span), {"function": name, **row.attrs}).result
         made.name = leaf.value.name
-        return Leaf(made, leaf.cls)
+        return leaf.at(made)
 
     return rebuild(given.positional[0], on_leaf, it)
 

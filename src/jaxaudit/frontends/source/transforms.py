@@ -187,6 +187,9 @@ def run_body(
     label = name_of(function)
     with it.builder.nested("function", label, _where(function, span), inputs.params) as region, it.inside(op, inputs):
         inner = call_inside(it, function, functions.replaced(given, inputs), span)
+        if op in ("vmap", "pmap"):
+            # A number that is given back becomes an array with the mapped axis.
+            inner = lifted(it, inner, span)
         out = leaves_in_order(it, inner, copy=True)
     it.builder.close(region, out)
     attrs = {**attrs, "entered": inputs.entered, "held": inputs.held}

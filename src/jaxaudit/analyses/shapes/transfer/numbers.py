@@ -25,6 +25,8 @@ def arithmetic(look: Look, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
         return sequence(x.items + y.items)
     if x.items is not None and function == "multiply" and y.number is not None:
         return _repeated(x.items, y.number)
+    if x.each is not None or y.each is not None:
+        return NOTHING
     if (x.items is not None or y.items is not None) and not (x.is_array or y.is_array):
         # A tuple and something unknown: a longer tuple, or an array.
         return NOTHING
