@@ -30,7 +30,7 @@ def names_of(code, variable_name):
 
 
 def _text(dim):
-    return "|".join(sorted(label.name for label in dim.labels if label.name)) or "-"
+    return "|".join(sorted(label.name for label in dim.labels if label.kind in ("size", "declared"))) or "-"
 
 
 def named(size, name, scope="module"):

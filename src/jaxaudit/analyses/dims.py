@@ -17,6 +17,9 @@ _MOST_TERMS = 12
 """Longer polynomials are given up: nobody writes such a size on purpose."""
 
 
+_MOST_LABELS = 16
+
+
 @dataclass(frozen=True)
 class Atom:
     """Something that multiplies: a variable, or a quotient or remainder that does not come out even."""
@@ -76,7 +79,7 @@ class Dim:
 
     def labelled(self, labels: Labels) -> Dim:
         """Give the same size with further labels; an axis of size one is nobody's in particular."""
-        if not labels or labels <= self.labels or self.constant in (-1, 0, 1):
+        if not labels or labels <= self.labels or self.constant in (-1, 0, 1) or len(self.labels) > _MOST_LABELS:
             return self
         return Dim(self.terms, self.labels | labels)
 

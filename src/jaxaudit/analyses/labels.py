@@ -25,7 +25,9 @@ class Label:
     """`size`: its size was given by a constant of this name; `declared`: somebody wrote that this is its name; `vmap`
     or `scan`: this op made it by collecting what its body gave in every turn; `product`: a reshape made it of several;
     `picked`: it holds elements of such an axis; `rest`: a reshape with `-1` left it over; `devices`: there is one for
-    each device; `piece`: a loop cuts it off a longer one, and the last may be shorter."""
+    each device; `piece`: a loop cuts it off a longer one, and the last may be shorter; `axis`: it is an axis of an
+    array whose shape the code reads; `part` and `multiple`: its size is the quotient or product of one with that name
+    and scope."""
     name: str = ""
     scope: str = ""
     op: Op | None = None
@@ -37,8 +39,30 @@ Labels: TypeAlias = frozenset[Label]
 
 
 def size_labels(number: object) -> Labels:
-    """Give the label of a named constant; none for other numbers."""
-    return frozenset((Label("size", number.name, number.scope),)) if isinstance(number, Size) else frozenset()
+    """Give the label of a named constant, and of those it was computed of; none for other numbers."""
+    if not isinstance(number, Size):
+        return frozenset()
+    own = (Label("size", number.name, number.scope),) if number.name else ()
+    return frozenset((*own, *(Label(number.how, one.name, one.scope) for one in number.of if one.name)))
+
+
+_IDENTITIES = frozenset(("size", "declared", "axis"))
+
+
+def derived(how: str, labels: Labels) -> Labels:
+    """Give the labels of a number that is a part or a multiple of a size."""
+    kinds = _IDENTITIES | {how} if how == "multiple" else _IDENTITIES
+    return frozenset(Label(how, label.name, label.scope) for label in labels if label.kind in kinds)
+
+
+def is_of(label: Label, labels: Labels) -> bool:
+    """Tell whether a part or multiple is one of this very axis."""
+    return any(one.kind in _IDENTITIES and (one.name, one.scope) == (label.name, label.scope) for one in labels)
+
+
+def one_axis(first: Labels, second: Labels) -> bool:
+    """Tell whether two sizes were read off one axis of one array."""
+    return any(label.kind == "axis" and label in second for label in first)
 
 
 def made_by(kind: str, op: Op) -> Labels:

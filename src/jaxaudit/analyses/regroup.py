@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.dims import ONE, Dim, product, same
-from jaxaudit.analyses.labels import Label, Labels, contradiction, named, related
+from jaxaudit.analyses.labels import Label, Labels, contradiction, is_of, named, one_axis, related
 from jaxaudit.ir import Op
 
 Dims = tuple[Dim, ...]
@@ -22,11 +22,22 @@ def regrouped(old: Dims, new: Dims, op: Op | None = None) -> Dims:
     for parts, places in _groups(old, new):
         if len(places) == 1 and len(parts) == 1 and contradiction(parts[0].labels, new[places[0]].labels) is None:
             made[places[0]] = new[places[0]].labelled(parts[0].labels)
-        elif len(places) == 1 and len(parts) > 1 and all(map(_is_known, parts)):
+        elif len(places) == 1 and len(parts) > 1 and all(map(_is_known, parts := _completed(parts, new[places[0]]))):
             made[places[0]] = new[places[0]].labelled(frozenset((Label("product", op=op, factors=expanded(parts)),)))
         elif len(places) == 2 and len(parts) == 1:
             made[places[1]] = new[places[1]].labelled(picked(parts[0]))
     return tuple(made)
+
+
+def _completed(parts: Dims, whole: Dim) -> Dims:
+    """Name the one axis without a name, where the sizes that were multiplied say what it is."""
+    written = [label for label in whole.labels if label.kind == "multiple" and label.scope]
+    missing = [label for label in written if not any(is_of(label, part.labels) for part in parts)]
+    unnamed = [part for part in parts if not _is_known(part)]
+    if len(written) != len(parts) or len(missing) != 1 or len(unnamed) != 1:
+        return parts
+    name = frozenset((Label("size", missing[0].name, missing[0].scope),))
+    return tuple(part.labelled(name) if part is unnamed[0] else part for part in parts)
 
 
 def picked(dim: Dim) -> Labels:
@@ -82,7 +93,31 @@ def displaced(old: Dims, new: Dims) -> tuple[Dim, Dim] | None:
             continue
         if _is_other(product(before[twins[0] + 1 :]), product(after[place + 1 :])):
             return before[twins[0]], dim
-    return None
+    return next(_torn(before, after), None)
+
+
+def _torn(old: Dims, new: Dims) -> Iterator[tuple[Dim, Dim]]:
+    """Give the parts that do not lie within their axis, and the multiples that do not hold theirs."""
+    for place, dim in enumerate(new):
+        for label in (one for one in dim.labels if one.kind in ("part", "multiple")):
+            twins = [at for at, other in enumerate(old) if is_of(label, other.labels)]
+            if len(twins) != 1 or any(is_of(label, other.labels) for other in new):
+                continue
+            axis = old[twins[0]]
+            before, after = product(old[twins[0] + 1 :]), product(new[place + 1 :])
+            spans = (before, before * axis), (after, after * dim)
+            inner, outer = spans if label.kind == "multiple" else spans[::-1]
+            if _is_no_multiple(inner[0], outer[0]) or _is_no_multiple(outer[1], inner[1]):
+                yield axis, dim
+
+
+def _is_no_multiple(first: Dim, second: Dim) -> bool:
+    """Tell whether a number of elements is surely no multiple of another."""
+    if not first.known or not second.known or same(first, second):
+        return False
+    if first.constant is not None and second.constant is not None:
+        return second.constant > 0 and first.constant % second.constant != 0
+    return (second % first).constant == 0
 
 
 def _is_other(first: Dim, second: Dim) -> bool:
@@ -96,10 +131,14 @@ def is_one(old: Dim, new: Dim) -> bool:
     """Tell whether two axes are one by name, or by a size that is a symbol."""
     if not same(old, new) or old == ONE:
         return False
-    return related(old.labels, new.labels) or old.constant is None
+    return related(old.labels, new.labels) or old.constant is None or one_axis(old.labels, new.labels)
 
 
 def kept(old: Dims, new: Dims) -> bool:
     """Tell whether a reshape has axes whose names can be compared."""
-    after = expanded(new)
-    return any(is_one(dim, other) for dim in expanded(old) for other in after)
+    before, after = expanded(old), expanded(new)
+    return any(is_one(dim, other) or _is_derived(dim, other) for dim in before for other in after)
+
+
+def _is_derived(old: Dim, new: Dim) -> bool:
+    return any(label.kind in ("part", "multiple") and is_of(label, old.labels) for label in new.labels)

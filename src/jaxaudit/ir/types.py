@@ -62,17 +62,24 @@ class Size(int):
     """An integer constant that goes by a name: `NUM_ENVS = 8`, `{"num_steps": 64}`, `def f(width=16)`.
 
     It is the integer in every respect. Two sizes of one `scope` (a module, a dict, a parameter list) with different
-    names are two things to the author, whatever their values.
+    names are two things to the author, whatever their values. A number that is
+    computed of sizes has no name before it gets one.
     """
 
     name: str
     scope: str
+    of: tuple[Size, ...]
+    """The sizes it was computed of."""
+    how: str
+    """`part`: by floor division; `multiple`: by multiplication; empty for a number that was written down."""
 
-    def __new__(cls, number: int, name: str, scope: str) -> Size:
+    def __new__(cls, number: int, name: str, scope: str, of: tuple[Size, ...] = (), how: str = "") -> Size:
         """Make a size."""
         made = super().__new__(cls, number)
         made.name = name
         made.scope = scope
+        made.of = of
+        made.how = how
         return made
 
     def __repr__(self) -> str:

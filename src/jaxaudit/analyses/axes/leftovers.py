@@ -13,7 +13,6 @@ from jaxaudit.analyses.axes.meetings import Side, mapped_sides
 from jaxaudit.analyses.dims import Dim, same
 from jaxaudit.analyses.labels import related
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.analyses.shapes.facts import DEVICES
 from jaxaudit.ir import Op, Program, Value
 
 
@@ -43,10 +42,16 @@ def _judged(op: Op, sides: list[Side]) -> Iterator[Misplaced]:
             fitting = None if other is side else _fitting(side, other.dim)
             if fitting is not None and _fitting(other, side.dim) is None:
                 yield Misplaced(op, side, fitting, other.value)
-        devices = DEVICES.number
-        fitting = _fitting(side, devices) if op.name == "pmap" and devices is not None else None
+        fitting = _of_devices(side) if op.name == "pmap" else None
         if fitting is not None:
             yield Misplaced(op, side, fitting, None)
+
+
+def _of_devices(side: Side) -> int | None:
+    """Give the place of the axis with one entry for each device, where another one is mapped."""
+    if any(label.kind == "devices" for label in side.dim.labels):
+        return None
+    return next((at for at, dim in side.others if any(label.kind == "devices" for label in dim.labels)), None)
 
 
 def _fitting(side: Side, wanted: Dim) -> int | None:

@@ -7,14 +7,16 @@ loops go round until nothing changes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.analyses.dims import UNKNOWN
 from jaxaudit.analyses.domain import Read, Transfer
+from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.shapes import facts, regions
 from jaxaudit.analyses.shapes.declared import declared_axes, with_names
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, exact, is_named, named
-from jaxaudit.analyses.shapes.ranks import unpacked_ranks
+from jaxaudit.analyses.shapes.ranks import measured, unpacked_ranks
 from jaxaudit.analyses.shapes.result import Context, Fit, Shapes
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.analyses.shapes.transfer.look import Transfer as Inner
@@ -40,6 +42,7 @@ class ShapesDomain:
         self.types = program.types
         self.declared = declared_axes(program)
         self.ranks = {**{value: len(one.names) for value, one in self.declared.items()}, **unpacked_ranks(program)}
+        self.read = frozenset() if program.types else measured(program)
         self.seen: dict[Op, list[Context]] = {}
         self.tested = {value for op in program.walk() if op.text("operator") == "isinstance" for value in op.operands}
         """Values whose type the program asks for: what follows may be for other types only."""
@@ -103,7 +106,14 @@ class ShapesDomain:
     def _bound(self, param: Value, fact: ShapeFact) -> ShapeFact:
         if param in self.types or (param in self.ranks and not _is_told(fact)):
             return self.unknown(param)
-        return self._told(param, fact)
+        return self._told(param, self._marked(param, fact))
+
+    def _marked(self, value: Value, fact: ShapeFact) -> ShapeFact:
+        """Let the axes of an array whose shape is read be known again by the numbers that were read."""
+        if value not in self.read or not fact.dims:
+            return fact
+        marks = [frozenset((Label("axis", f"{value.id}.{at}"),)) for at in range(len(fact.dims))]
+        return replace(fact, dims=tuple(dim.labelled(mark) for dim, mark in zip(fact.dims, marks, strict=True)))
 
     def _naming(self, read: Read[ShapeFact]) -> Read[ShapeFact]:
         def name(value: Value) -> ShapeFact:
@@ -117,6 +127,9 @@ class ShapesDomain:
             return [self.unknown(value) if value in self.types else fact for value, fact in _paired(op.results, made)]
         if any(value in self.declared for value in op.results):
             return [self._hinted(value, fact) for value, fact in _paired(op.results, made)]
+        if any(value in self.read for value in op.results):
+            pairs = _paired(op.results, made)
+            return [None if fact is None or fact is NOTHING else self._marked(value, fact) for value, fact in pairs]
         return [None if fact is NOTHING else fact for fact in made]
 
     def _hinted(self, value: Value, fact: ShapeFact | None) -> ShapeFact | None:

@@ -206,11 +206,12 @@ def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
     return replace(fact, each=forget(fact.each, stays), length=length) if fact.each is not None else NOTHING
 
 
-DEVICES = integer(variable("jax.device_count()").labelled(frozenset((Label("devices"),))))
-"""How many devices there are: one number, whoever asks."""
+def _devices(text: str) -> ShapeFact:
+    return integer(variable(text).labelled(frozenset((Label("devices"),))))
 
-ALL_DEVICES = "jax.devices()"
-"""The symbol of the list of all devices."""
+
+DEVICES = {"jax.devices()": _devices("jax.device_count()"), "jax.local_devices()": _devices("jax.local_device_count()")}
+"""How many devices there are, by the symbol of their list: one number, whoever asks."""
 
 
 def shown(dim: Dim) -> str:

@@ -21,6 +21,12 @@ def unpacked_ranks(program: Program) -> dict[Value, int]:
     return {value: ranks.pop() for value, ranks in found.items() if len(ranks) == 1 and value not in asked}
 
 
+def measured(program: Program) -> frozenset[Value]:
+    """Give the arrays whose shape the code reads."""
+    asked = (op for op in program.walk() if op.name == "array.shape" and op.operands)
+    return frozenset(op.operands[0] for op in asked if op.text("function").rpartition(".")[2] == "shape")
+
+
 def _note_question(op: Op, shapes: dict[Value, Value], asked: set[Value]) -> None:
     function = op.text("function").rpartition(".")[2]
     if function == "shape":

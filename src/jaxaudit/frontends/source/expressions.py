@@ -141,7 +141,7 @@ def apply_binary(
 def _note_sizes(it: Interpreter, operator: ast.operator, left: Abstract, right: Abstract, span: Span) -> None:
     """Note that two named constants are multiplied: whoever does so has an array with both axes in mind."""
     if isinstance(operator, ast.Mult) and isinstance(left, Const) and isinstance(right, Const):
-        if isinstance(left.value, Size) and isinstance(right.value, Size):
+        if isinstance(left.value, Size) and isinstance(right.value, Size) and left.value.name and right.value.name:
             it.emit("py.sizes", span, attrs={"left": left.value, "right": right.value}, results=0)
         return
     repeated = left if isinstance(left, Ref) else right

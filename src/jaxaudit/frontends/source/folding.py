@@ -20,6 +20,7 @@ from jaxaudit.frontends.source.values import (
     Transformed,
     TupleValue,
 )
+from jaxaudit.ir import Size
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpreter import Interpreter
@@ -80,9 +81,23 @@ def _fold_constants(op: ast.operator, left: object, right: object) -> Const | No
     if function is None or not _small(left, right):
         return None
     try:
-        return Const(function(left, right))
+        return Const(_derived(op, left, right, function(left, right)))
     except (TypeError, ValueError, ArithmeticError):
         return None
+
+
+def _derived(op: ast.operator, left: object, right: object, made: object) -> object:
+    """Let a size remember the sizes that it was computed of."""
+    if type(made) is not int or made < 2 or not isinstance(op, ast.Mult | ast.FloorDiv):
+        return made
+    how = "multiple" if isinstance(op, ast.Mult) else "part"
+    sides = (left, right) if how == "multiple" else (left,)
+    of = tuple(size for side in sides if isinstance(side, Size) for size in _named(side, how))
+    return Size(made, "", "", of, how) if of else made
+
+
+def _named(size: Size, how: str) -> tuple[Size, ...]:
+    return (size,) if size.name else size.of if size.how == how else ()
 
 
 def _small(left: object, right: object) -> bool:

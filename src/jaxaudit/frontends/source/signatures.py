@@ -41,7 +41,7 @@ def signature(value: Abstract, box: Callable[[Ref], bool] = _never) -> Hashable 
         case Leaf(cls=cls, holds=held) if held is not None:
             return _all(("holder", cls), (held,), box)
         case Const(value=Size() as size):
-            return ("constant", "int", repr(size), size.name, size.scope)
+            return ("constant", "int", repr(size), size.name, size.scope, tuple(one.name for one in size.of))
         case Const(value=constant):
             return ("constant", type(constant).__name__, repr(constant))
         case Library(name=name):

@@ -236,8 +236,12 @@ NONE = Const(None)
 
 def sized(value: Abstract, name: str, scope: str) -> Abstract:
     """Give an integer constant the first name it goes by; zero and one say nothing about sizes."""
-    if isinstance(value, Const) and type(value.value) is int and value.value > 1:
+    if not isinstance(value, Const):
+        return value
+    if type(value.value) is int and value.value > 1:
         return Const(Size(value.value, name, scope))
+    if isinstance(value.value, Size) and not value.value.name:
+        return Const(Size(value.value, name, scope, value.value.of, value.value.how))
     return value
 
 

@@ -19,7 +19,8 @@ class ReshapeMixesAxes(Rule):
     ## What it does
 
     Compares the axes before and after a reshape, by the constants that gave their sizes or by symbols (`b, t =
-    x.shape`). An axis is the same only if as many elements come after it as before.
+    x.shape`). An axis is the same only if as many elements come after it as before. A part of an axis (`d // heads`)
+    has to lie within it, and a multiple (`heads * d`) has to hold it.
 
     ## Why is this bad?
 
@@ -58,8 +59,25 @@ class ReshapeMixesAxes(Rule):
             "def heads(x, n):\n    b, t, d = x.shape\n    return x.reshape(b, t, n, d // n)\n", "taken apart in place"
         ),
         Example("def f(x):\n    b, t, d = x.shape\n    return x.reshape(b * t, d)\n", "made one in order"),
+        Example(
+            "import jax.numpy as jnp\n\nH, W, P = 32, 32, 8\n\nx = jnp.zeros((2, H, W, 3))\n"
+            "y = x.reshape(2, H // P, P, W // P, P, 3).transpose(0, 1, 3, 2, 4, 5)\n"
+            "z = y.reshape(2, H * W // P // P, P * P * 3)\n",
+            "patches",
+        ),
     )
     invalid = (
+        Example(
+            "import jax.numpy as jnp\n\n\n"
+            "def merge(x):\n    b, h, t, d = x.shape\n    return x.reshape(b, t, h * d)  #!\n\n\n"
+            "y = merge(jnp.ones((2, 4, 5, 8)))\n",
+            "heads are merged without a transpose",
+        ),
+        Example(
+            "import jax.numpy as jnp\n\nH, W, P = 32, 32, 8\n\n"
+            "y = jnp.zeros((2, H, W, 3)).reshape(2, H // P, W // P, P, P, 3)  #!\n",
+            "patches are cut without a transpose",
+        ),
         Example("import jax.numpy as jnp\n\nT, B = 16, 4\ny = jnp.zeros((T, B, 3)).reshape(B, T, 3)  #!\n", "by names"),
         Example("def f(x):\n    b, t, d = x.shape\n    return x.reshape(t, b, d)  #!\n", "by symbols"),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.dims import same
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.shapes import Context, Shapes
@@ -121,7 +120,7 @@ def _comes_back(value: Value, flow: Flow, depth: int = 4) -> bool:
 
 
 def _is_crossed(op: Op, turned: Value, shapes: Shapes) -> bool:
-    """Tell whether a product lines up leading axes that would have fitted before the transpose, and do not now."""
+    """Tell whether a product takes the leading axes of two arrays for one, one of which is turned round."""
     if op.name != "array.dot" or op.text("function").rpartition(".")[2] != "matmul" or len(op.operands) != 2:
         return False
     contexts = shapes.contexts(op)
@@ -131,10 +130,7 @@ def _is_crossed(op: Op, turned: Value, shapes: Shapes) -> bool:
 def _crosses(op: Op, turned: Value, context: Context) -> bool:
     other = next((value for value in op.operands if value is not turned), None)
     ours, theirs = context.of(turned).dims, None if other is None else context.of(other).dims
-    if ours is None or theirs is None or len(ours) != len(theirs) or len(ours) < 3:
-        return False
-    # Before the transpose the last axis stood first.
-    return same(ours[-1], theirs[0]) and not same(ours[0], theirs[0])
+    return ours is not None and theirs is not None and len(ours) == len(theirs) > 2
 
 
 def _finding(op: Op, dims: Dims, product: Op | None, *, fixed: bool) -> Obligation:

@@ -21,6 +21,9 @@ ELLIPSIS = "..."
 
 def index_array(base: ShapeFact, index: Argument, look: Look) -> ShapeFact:
     """Give `base[index]` of an array."""
+    if base.weak and not base.dims:
+        # A number of Python's: whoever indexes it has asked what it is before.
+        return NOTHING
     dims = indexed(base.dims or (), index, look)
     return array(dims, base.dtype, weak=base.weak)
 

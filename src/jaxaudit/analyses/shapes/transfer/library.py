@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.dtypes import promote
-from jaxaudit.analyses.shapes.facts import ALL_DEVICES, DEVICES, NOTHING, ShapeFact, array
+from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array
 from jaxaudit.analyses.shapes.literals import array_like
 from jaxaudit.analyses.shapes.mapped import without_axis
 from jaxaudit.analyses.shapes.transfer import layers
@@ -46,13 +46,21 @@ _LOSSES: Mapping[str, Single] = {
 }
 
 
+_DEVICES: Mapping[str, str] = {
+    "jax.devices": "jax.devices()",
+    "jax.device_count": "jax.devices()",
+    "jax.local_devices": "jax.local_devices()",
+    "jax.local_device_count": "jax.local_devices()",
+}
+
+
 def _call(look: Look) -> ShapeFact:
     name = look.op.text("function")
     known = _LOSSES.get(name) or _LOSSES.get(name.replace("optax.losses.", "optax."))
     if known is not None:
         return known(look)
-    if name in ("jax.device_count", "jax.devices") and not look.op.arguments:
-        return DEVICES if name == "jax.device_count" else ShapeFact(symbol=ALL_DEVICES)
+    if name in _DEVICES and not look.op.arguments:
+        return DEVICES[_DEVICES[name]] if name.endswith("count") else ShapeFact(symbol=_DEVICES[name])
     if name.endswith(".__call__"):
         return layers.called(look, name) or NOTHING
     return layers.made(look, name)

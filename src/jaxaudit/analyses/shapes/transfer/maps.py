@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from jaxaudit.analyses.shapes.broadcast import broadcast, shape_text
 from jaxaudit.analyses.shapes.dtypes import inexact, named_dtype, promote
-from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array
+from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, Dims, ShapeFact, array
 from jaxaudit.analyses.shapes.literals import array_like
+from jaxaudit.analyses.shapes.mapped import with_axis, without_axis
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.numbers import arithmetic, negated
 
@@ -30,6 +31,7 @@ _NOT_OPERANDS = frozenset(
     "out where rtol atol equal_nan decimals approximate negative_slope alpha b deg copy nan posinf neginf invert "
     "assume_unique exponent_bits mantissa_bits accuracy precision".split()
 )
+_ON_EACH_DEVICE = frozenset("prefetch_to_device device_put_replicated device_put_sharded pad_shard_unpad".split())
 _OWN_SHAPE = frozenset("modf frexp divmod interp digitize polyval in1d isin combine_masks".split())
 """Functions that give several arrays, or do not broadcast."""
 
@@ -149,6 +151,17 @@ def _same_object(look: Look) -> ShapeFact:
     return look.first()
 
 
+def _placed(look: Look) -> ShapeFact:
+    """An array stays as it is wherever it is put, but for the functions that make a copy for each device."""
+    base = look.first()
+    if look.function == "replicate":
+        size = DEVICES["jax.local_devices()"].number
+        return NOTHING if size is None or look.has("devices") else with_axis(array_like(base), 0, size)
+    if look.function == "unreplicate":
+        return without_axis(base, 0)
+    return NOTHING if look.function in _ON_EACH_DEVICE else base
+
+
 TABLE: Mapping[str, Transfer] = {
     "array.map": single(_map),
     "array.select": single(_select),
@@ -156,7 +169,7 @@ TABLE: Mapping[str, Transfer] = {
     "array.scan": single(_cumulative),
     "array.convert": single(_convert),
     "grad.stop": single(_same_object),
-    "device.place": single(_same_object),
+    "device.place": single(_placed),
     "key.clone": single(_kept),
     "key.fold_in": single(lambda look: look.fact("key")),
 }

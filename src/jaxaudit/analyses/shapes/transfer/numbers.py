@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 
 from jaxaudit.analyses.dims import Dim, differ
+from jaxaudit.analyses.labels import derived
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, integer, sequence, truth
 from jaxaudit.analyses.shapes.transfer.look import Look
 
@@ -74,7 +75,12 @@ def _integers(function: str, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
     if x.number is None or y.number is None:
         # The other operand may be an array or a float; as a size the sum is still one thing.
         return _symbolic(function, x, y)
-    return integer(_ARITHMETIC[function](x.number, y.number))
+    made = _ARITHMETIC[function](x.number, y.number)
+    if function == "floor_divide":
+        made = made.labelled(derived("part", x.number.labels))
+    elif function == "multiply":
+        made = made.labelled(derived("multiple", x.number.labels | y.number.labels))
+    return integer(made)
 
 
 def _symbolic(function: str, x: ShapeFact, y: ShapeFact) -> ShapeFact:

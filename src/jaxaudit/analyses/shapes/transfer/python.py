@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from jaxaudit.analyses.dims import UNKNOWN, constant, variable
 from jaxaudit.analyses.shapes.facts import (
-    ALL_DEVICES,
     DEVICES,
     NOTHING,
     ShapeFact,
@@ -182,8 +181,8 @@ def _length(base: ShapeFact) -> ShapeFact:
         return integer(constant(len(base.items)))
     if base.dims:
         return integer(base.dims[0])
-    if base.symbol == ALL_DEVICES:
-        return DEVICES
+    if base.symbol in DEVICES:
+        return DEVICES[base.symbol]
     if base.symbol and not base.symbol.endswith(".shape"):
         return integer(variable(f"{base.symbol}.shape[0]", "size", base.born))
     return NOTHING
