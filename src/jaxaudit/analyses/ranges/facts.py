@@ -27,6 +27,10 @@ class Zero:
     reason: str
     ordinary: bool
     """True when ordinary inputs do it; False when it takes a coincidence, such as an empty mask or equal elements."""
+    along: Axes = frozenset()
+    """Axes along which all elements are zero together, so that their sum is zero too."""
+    noted: bool = False
+    """True for a coincidence that is well known to happen in practice."""
 
 
 @dataclass(frozen=True, slots=True)

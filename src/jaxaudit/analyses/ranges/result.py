@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from jaxaudit.analyses.ranges.facts import Range
-from jaxaudit.analyses.ranges.look import Known
-from jaxaudit.ir import Value
+from jaxaudit.analyses.ranges.look import Known, Look
+from jaxaudit.analyses.ranges.refine import constraints
+from jaxaudit.analyses.ranges.transfer.select import arm_range
+from jaxaudit.ir import Argument, Op, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +25,12 @@ class Ranges:
         """Give the range of a value, covering every context it was seen in."""
         found = self.facts.get(value)
         return self.otherwise(value) if found is None else found
+
+    def look(self, op: Op) -> Look:
+        """Look at an op with the ranges that hold in all contexts."""
+        return Look(op, self.of, self.known)
+
+    def under(self, op: Op, condition: Argument, value: Argument, *, holds: bool) -> Range:
+        """Give the range of a value for the elements where a condition holds, or where it does not."""
+        look = self.look(op)
+        return arm_range(look, value, constraints(look, condition, holds=holds))

@@ -14,6 +14,8 @@ from jaxaudit.analyses.ranges.transfer.maps import by_dtype
 _TINIEST: Mapping[str, float] = {"float16": 6e-8, "bfloat16": 1e-38, "float32": 1e-38}
 """What is smaller becomes zero in these types."""
 
+_FIRST = Zero("the first element of `arange` is 0", ordinary=True)
+_DRAWN = Zero("a uniform draw may be exactly 0", ordinary=False, noted=True)
 _DIAGONAL = Zero("all elements off the diagonal are 0", ordinary=True)
 
 
@@ -25,9 +27,9 @@ def _positions(look: Look) -> Range:
     shape, dimension = look.raw("shape"), look.raw("dimension")
     if isinstance(shape, tuple) and isinstance(dimension, int):
         size = shape[dimension] if dimension < len(shape) else None
-        return Range(0.0, max(size - 1.0, 0.0) if isinstance(size, int) else inf, integer=True)
+        return Range(0.0, max(size - 1.0, 0.0) if isinstance(size, int) else inf, integer=True, zero=_FIRST)
     if look.has("size") and not look.has("start"):
-        return Range(0.0, max(look.range("size").high - 1, 0.0), integer=True)
+        return Range(0.0, max(look.range("size").high - 1, 0.0), integer=True, zero=_FIRST)
     start, stop = look.range("start"), look.range("stop")
     if look.raw("stop") is None:
         start, stop = exactly(0.0), start
@@ -35,7 +37,7 @@ def _positions(look: Look) -> Range:
     whole = start.integer and step.integer
     if step.low > 0:
         top = stop.high - 1 if whole and stop.integer else stop.high
-        return Range(start.low, max(top, start.low), whole)
+        return Range(start.low, max(top, start.low), whole, zero=_FIRST if start.constant == 0 else None)
     if step.high < 0:
         return Range(min(stop.low, start.low), start.high, whole)
     return Range(integer=whole)
@@ -148,7 +150,7 @@ def _uniform(look: Look) -> Range:
     low, high = _ends(look, 0.0, 1.0)
     top = high.high
     top = 1 - 2.0**-24 if top == 1.0 and low.low == 0.0 else top
-    return Range(low.low, max(top, low.low), zero=None)
+    return Range(low.low, max(top, low.low), zero=_DRAWN if low.constant == 0 else None)
 
 
 def _integers(look: Look) -> Range:

@@ -178,7 +178,7 @@ def _scatter(look: Look) -> Range:
     made = known(base, value)
     counts = base.constant == 0 and (value.constant == 1 or value.is_mask) and look.function in ("add", "scatter_add")
     if counts:
-        return replace(made, counts=True, zero=Zero("nothing may be counted at a place", ordinary=False))
+        return replace(made, counts=True, zero=Zero("nothing may be counted at a place", ordinary=False, noted=True))
     return wrapped(made, look.out_dtype)
 
 

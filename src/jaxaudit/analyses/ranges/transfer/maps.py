@@ -10,6 +10,7 @@ from jaxaudit.analyses.ranges import arithmetic
 from jaxaudit.analyses.ranges.dtypes import SMALL, of_dtype, wrapped
 from jaxaudit.analyses.ranges.facts import ANY, EVERYWHERE, TRUTH, WILD, Range, Relation, Zero, exactly
 from jaxaudit.analyses.ranges.look import Look, Transfer, single
+from jaxaudit.analyses.ranges.pairs import pairwise
 from jaxaudit.analyses.ranges.transfer import functions
 from jaxaudit.analyses.ranges.transfer.functions import UNARY
 from jaxaudit.ir import Argument, Value
@@ -169,14 +170,15 @@ def _unary(look: Look, name: str) -> Range:
     if name in ("sqrt", "rsqrt") and x.relation is not None and x.relation.kind == "sum":
         squared = _squared(look, x.relation.other)
         if squared is not None and name == "sqrt":
-            return replace(made, relation=replace(x.relation, kind="length", other=squared), zero=_no_length())
+            return replace(made, relation=replace(x.relation, kind="length", other=squared), zero=_no_length(x))
     if name in _KEEPS_RELATION:
         return made
     return replace(made, relation=None) if made.relation is not None else made
 
 
-def _no_length() -> Zero:
-    return Zero("the length of a zero vector is 0", ordinary=False)
+def _no_length(x: Range) -> Zero:
+    ordinary = x.zero is not None and x.zero.ordinary
+    return x.zero if ordinary and x.zero is not None else Zero("the length of a zero vector is 0", ordinary=False)
 
 
 def _squared(look: Look, value: Value) -> Value | None:
@@ -212,7 +214,8 @@ def _subtracted(look: Look, x: Argument, y: Argument) -> Range | None:
         return replace(plain, high=0.0, zero=zero, peak=peak)
     if _relation(look, y, x, "min") is not None:
         return replace(plain, low=0.0)
-    return None
+    pairs = pairwise(look, x, y)
+    return None if pairs is None else replace(plain, zero=pairs)
 
 
 def _multiplied(look: Look, x: Argument, y: Argument) -> Range | None:

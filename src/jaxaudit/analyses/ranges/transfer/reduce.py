@@ -68,7 +68,7 @@ def _sum(look: Look) -> Range:
         low = max(low, x.high)
     if x.sums_to_one is not None and known and axes == frozenset({x.sums_to_one}):
         return Range(0.99, 1.01, finite=True, nan=x.nan, nonzero=True)
-    zero = Zero(_all_zero(x), ordinary=False) if x.low >= 0 and x.zero is not None else None
+    zero = _total_zero(x, axes) if x.low >= 0 and x.zero is not None and known else None
     if look.has("initial"):
         made = arithmetic.add(made, look.range("initial"))
         return replace(made, zero=zero)
@@ -84,6 +84,13 @@ def _sum(look: Look) -> Range:
         relation=_related(look, "sum"),
         counts=_counts(x),
     )
+
+
+def _total_zero(x: Range, axes: Axes | None) -> Zero:
+    """Tell how a sum of numbers that are not negative comes to be zero: all of them are."""
+    if x.zero is not None and axes is not None and axes <= x.zero.along:
+        return x.zero
+    return Zero(_all_zero(x), ordinary=False, noted=x.is_mask)
 
 
 def _counts(x: Range) -> bool:
@@ -144,7 +151,8 @@ def _truth(look: Look) -> Range:
 
 
 def _counted(look: Look) -> Range:
-    return Range(0.0, max(_count(look).high, 0.0), integer=True, counts=True, zero=Zero("there may be none", False))
+    zero = Zero("there may be none", ordinary=False, noted=True)
+    return Range(0.0, max(_count(look).high, 0.0), integer=True, counts=True, zero=zero)
 
 
 def _within(look: Look) -> Range:
@@ -161,9 +169,11 @@ def norm(look: Look) -> Range:
     """Give a norm: never negative, and zero for a zero vector."""
     x = look.first()
     relation = _related(look, "length") if look.raw("ord") in (None, 2) else None
-    return Range(
-        0.0, inf, False, x.finite, x.nan, zero=Zero("the norm of a zero vector is 0", False), relation=relation
-    )
+    zero = Zero("the norm of a zero vector is 0", ordinary=False)
+    axes, known = _axes(look)
+    if known and axes is not None and x.zero is not None and axes <= x.zero.along:
+        zero = x.zero
+    return Range(0.0, inf, False, x.finite, x.nan, zero=zero, relation=relation)
 
 
 def _segments(kind: str) -> Known:
@@ -171,7 +181,7 @@ def _segments(kind: str) -> Known:
 
     def run(look: Look) -> Range:
         x = look.first()
-        empty = Zero("a group may be empty", ordinary=False)
+        empty = Zero("a group may be empty", ordinary=False, noted=True)
         if kind == "sum":
             counts = x.constant == 1 or _counts(x)
             return replace(arithmetic.scaled(x, _ANY_COUNT), zero=empty if x.low >= 0 else None, counts=counts)

@@ -40,12 +40,13 @@ def _chosen(look: Look, condition: Argument, x: Argument, y: Argument) -> Range:
     asked = look.of(condition)
     if asked.constant is not None:
         return look.of(x) if asked.constant else look.of(y)
-    first = _arm(look, x, constraints(look, condition, holds=True))
-    second = _arm(look, y, constraints(look, condition, holds=False))
+    first = arm_range(look, x, constraints(look, condition, holds=True))
+    second = arm_range(look, y, constraints(look, condition, holds=False))
     return _marked(join(unrelated(first), unrelated(second)), first, second)
 
 
-def _arm(look: Look, arm: Argument, known: Constraints) -> Range:
+def arm_range(look: Look, arm: Argument, known: Constraints) -> Range:
+    """Give the range of an arm for the elements that a condition lets through."""
     return look.of(arm) if not known else refined(look, arm, known, _again)
 
 

@@ -1,0 +1,257 @@
+"""The rule `unsafe-domain`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage.index import Flow, flow_of
+from jaxaudit.analyses.ranges import Range, Ranges, range_text
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.numerics.consumers import Fate, fate_of
+from jaxaudit.rules.numerics.domains import LOG, UNIT, Use, short, values_wanted
+
+_SATURATES = frozenset({"softmax", "sigmoid", "logistic", "expit"})
+_BY_HAND = frozenset({"", "log", "sqrt", "rsqrt", "power", "divide", "true_divide", "reciprocal", "arccos", "arcsin"})
+
+
+class UnsafeDomain(Rule):
+    """A function is given numbers for which it has no finite value.
+
+    ## What it does
+
+    Follows between which numbers each value lies, and looks at logarithms, square roots, divisions, powers and inverse
+    trigonometric functions. It is an error where ordinary inputs surely lead to a bad point: the logarithm of a
+    `relu`, a division by `arange(n)`. It is a warning where a well-known coincidence does: an empty mask, a uniform
+    draw of exactly 0, a probability that underflows, a cosine that rounding puts above 1.
+
+    ## Why is this bad?
+
+    JAX raises nothing. One infinity or NaN in a sum spoils the loss, and after one step every parameter.
+
+    ## Example
+
+    ```python
+    loss = -jnp.sum(labels * jnp.log(jax.nn.relu(scores)))
+    ```
+
+    ## Use instead
+
+    ```python
+    loss = -jnp.sum(labels * jnp.log(jax.nn.relu(scores) + 1e-6))
+    ```
+
+    ## When it cannot tell
+
+    Of numbers that come from outside nothing is known: dividing by an argument is no obligation. A result that a
+    `where`, an exponential or a maximum takes care of afterwards is left alone.
+    """
+
+    name = "unsafe-domain"
+    family = "numerics"
+    summary = "A logarithm, root, division or power is given numbers for which it has no finite value."
+    needs = ("ranges",)
+
+    valid = (
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def loss(scores, labels, x, mask):
+                scale = jax.nn.softplus(scores) + 1e-6
+                count = jnp.maximum((mask > 0).sum(), 1)
+                return jnp.log(scale).sum() + (x / scale).sum() / count + jnp.sqrt(x * x + 1.0).mean()
+            """,
+            "kept away from zero",
+        ),
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def mixed(x, keep):
+                logits = x + jnp.log((keep > 0).astype(jnp.float32))
+                return jax.nn.softmax(logits), jnp.where(x > 0, jnp.log(jax.nn.relu(x)), 0.0)
+            """,
+            "infinities that are meant, or masked",
+        ),
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def ratio(a, b):
+                return a / b, jnp.log(a), jnp.sqrt(a - b)
+            """,
+            "nothing is known of the arguments",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def loss(scores, labels):
+                kept = jax.nn.relu(scores)
+                return -jnp.sum(labels * jnp.log(kept))  #!
+            """,
+            "the logarithm of a relu",
+        ),
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def running_mean(x):
+                return jnp.cumsum(x) / jnp.arange(x.shape[0])  #!
+            """,
+            "the first count is zero",
+        ),
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def entropy(scores, mask):
+                p = jax.nn.softmax(jnp.where(mask, scores, -1e9))
+                return -jnp.sum(p * jnp.log(p), axis=-1)  #!
+            """,
+            "masked probabilities are zero",
+        ),
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def gumbel(key, x, target):
+                u = jax.random.uniform(key, x.shape)
+                noise = -jnp.log(-jnp.log(u))  #?
+                mask = target > 0
+                return (x * mask).sum() / mask.sum() + noise.sum()  #?
+            """,
+            "coincidences that happen",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every function with a domain whose argument something is known of."""
+        ranges = facts.of("ranges")
+        assert isinstance(ranges, Ranges)
+        flow = flow_of(program)
+        yield from strongest(
+            one
+            for op in program.walk()
+            if _is_by_hand(op)
+            for use in values_wanted(op)
+            for one in _judge(use, ranges, flow)
+        )
+
+
+def _is_by_hand(op: Op) -> bool:
+    """Tell what the user wrote from what differentiation and library functions are made of."""
+    api = op.text("api")
+    divides = short(op) in ("divide", "div") and "api" not in op.attrs and "operator" not in op.attrs
+    traced_division = divides and not op.text("function").startswith("jax.")
+    return not op.attrs.get("backward") and not traced_division and (api in _BY_HAND or api.startswith("operator"))
+
+
+def _judge(use: Use, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
+    known = ranges.of(use.argument)
+    if use.domain.safe(known):
+        if known.constant is None and range_text(known):
+            yield Obligation(UnsafeDomain.name, use.op.span, Verdict.PROVED, _reason(use, known))
+        return
+    if use.domain.wrong(known) and not known.nan and known.constant is None:
+        yield _always(use, known)
+    elif use.domain.bad_at_zero and known.zero is not None and known.has_zero:
+        yield from _at_zero(use, known, ranges, flow)
+    elif (warning := _by_rounding(use, known, ranges, flow)) is not None:
+        yield warning
+
+
+def _name(value: Value, otherwise: str = "the argument") -> str:
+    return f"`{value.name}`" if value.name else otherwise
+
+
+def _reason(use: Use, known: Range) -> str:
+    return f"{_name(use.argument)} is {range_text(known)}, and {use.function} wants {use.domain.wants}"
+
+
+def _always(use: Use, known: Range) -> Obligation:
+    return Obligation(
+        UnsafeDomain.name,
+        use.op.span,
+        Verdict.VIOLATED,
+        message=f"{use.function} of {_name(use.argument, 'a value')}, which is {range_text(known)}, is NaN",
+        current=f"the argument is never {use.domain.wants}",
+        expected=f"an argument that is {use.domain.wants}",
+    )
+
+
+def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
+    zero = known.zero
+    assert zero is not None
+    if not (zero.ordinary or zero.noted) or _is_guarded(use, ranges, flow):
+        return
+    fate, mixer = fate_of(use.op.results[0], flow)
+    if fate is Fate.CURED or (fate is Fate.OPEN and use.domain is LOG and not zero.noted):
+        return
+    name = _name(use.argument, "its argument")
+    doing = "division by" if use.function == "division" else f"{use.function} of"
+    yield Obligation(
+        UnsafeDomain.name,
+        use.op.span,
+        Verdict.VIOLATED,
+        severity=Severity.ERROR if zero.ordinary else Severity.WARNING,
+        message=f"{doing} {name}, which {'is' if zero.ordinary else 'may be'} 0: {zero.reason}",
+        current=use.domain.bad_at_zero,
+        expected=f"an argument that is {use.domain.wants}",
+        steps=(Step(mixer.span, "the result is mixed with others here"),) if mixer is not None else (),
+        suggestion=_remedy(use, known),
+    )
+
+
+def _remedy(use: Use, known: Range) -> str:
+    name = use.argument.name or "x"
+    if known.counts:
+        return f"`jnp.maximum({name}, 1)` as the divisor"
+    if use.domain is LOG and known.zero is not None and known.zero.noted:
+        return "draw with `minval=jnp.finfo(jnp.float32).tiny`"
+    return f"keep it away from 0: `jnp.maximum({name}, 1e-6)`, or replace zeros by `jnp.where` before this"
+
+
+def _is_guarded(use: Use, ranges: Ranges, flow: Flow) -> bool:
+    """Tell whether the branch that the op stands in is only taken for safe arguments."""
+    holder = flow.holder(use.op)
+    if holder is None or holder.name not in ("py.branch", "cond") or not holder.operands:
+        return False
+    first = use.op in holder.regions[0].ops
+    return use.domain.safe(ranges.under(holder, holder.operands[0], use.argument, holds=first))
+
+
+def _by_rounding(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Obligation | None:
+    """Warn of values that are safe on paper and not in floating point."""
+    if use.domain is UNIT and known.unit:
+        return _warning(use, "is a cosine, which rounding puts above 1: the result is NaN", "clip it to [-1, 1]")
+    maker = flow.maker(use.argument)
+    if use.domain is LOG and maker is not None and short(maker) in _SATURATES and known.low == 0:
+        fate, _ = fate_of(use.op.results[0], flow)
+        better = "`jax.nn.log_softmax`" if short(maker) == "softmax" else "`jax.nn.log_sigmoid`"
+        if fate is not Fate.CURED:
+            return _warning(use, f"comes from `{short(maker)}` and underflows to 0", f"{better} of the logits")
+    return None
+
+
+def _warning(use: Use, what: str, suggestion: str) -> Obligation:
+    return Obligation(
+        UnsafeDomain.name,
+        use.op.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING,
+        message=f"{use.function} of {_name(use.argument, 'a value')}, which {what}",
+        current=use.domain.bad_at_zero or "the result is NaN",
+        expected=f"an argument that is {use.domain.wants}",
+        suggestion=suggestion,
+    )
