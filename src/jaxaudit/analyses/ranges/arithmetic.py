@@ -212,7 +212,7 @@ def whole_power(x: Range, n: int) -> Range:
     return Range(low, high, x.integer, x.finite, x.nan, nonzero, x.zero)
 
 
-def _raised(end: float, n: int) -> float:
+def _raised(end: float, n: float) -> float:
     try:
         return float(end**n)
     except OverflowError:
@@ -232,6 +232,8 @@ def power(x: Range, y: Range) -> Range:
     high = inf
     if x.low >= 0 and x.high <= 1 and y.low >= 0:
         high = 1.0
+    elif x.low >= 0 and y.low >= 0 and x.high < inf and y.high <= 1000:
+        high = max(_raised(x.high, y.high), 1.0)
     zero = x.zero if exponent is not None and exponent > 0 else None
     whole = x.integer and y.integer and y.low >= 0
     return Range(low, high, whole, finite and high < inf, nan, False, zero)

@@ -31,6 +31,8 @@ class Zero:
     """Axes along which all elements are zero together, so that their sum is zero too."""
     noted: bool = False
     """True for a coincidence that is well known to happen in practice."""
+    fixed: bool = False
+    """True when it is known which element is zero, so that a part of the array need not have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,18 @@ def plain(one: Range) -> Range:
     if one.peak is None and one.relation is None and one.sums_to_one is None and one.one_hot is None:
         return one
     return replace(one, sums_to_one=None, one_hot=None, peak=None, relation=None)
+
+
+def part(one: Range) -> Range:
+    """Give what is known of some elements of an array: one that was zero at a fixed place may not be among them."""
+    one = plain(one)
+    return replace(one, zero=None) if one.zero is not None and one.zero.fixed else one
+
+
+def carried(one: Range) -> Range:
+    """Give what a loop carries: that some element was zero in one turn says little about another."""
+    one = plain(one)
+    return one if one.zero is None and not one.sinks else replace(one, zero=None, sinks="")
 
 
 def unrelated(one: Range) -> Range:

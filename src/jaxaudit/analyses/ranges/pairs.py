@@ -18,7 +18,7 @@ def pairwise(look: Look, x: Argument, y: Argument) -> Zero | None:
         return None
     if first[2] and second[2] and first[2] != second[2]:
         return None
-    return Zero(_REASON, ordinary=True, along=frozenset(range(2 - max(first[2], second[2]), 0)))
+    return Zero(_REASON, ordinary=True, fixed=True, along=frozenset(range(2 - max(first[2], second[2]), 0)))
 
 
 def _placed(look: Look, argument: Argument) -> tuple[Value, Axes, int] | None:

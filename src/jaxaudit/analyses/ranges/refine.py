@@ -146,8 +146,9 @@ def _behind(look: Look, value: Value, layout: Layout, bound: Bound, depth: int) 
         found |= _behind(look, base, layout, bound, depth - 1)
     elif maker.name == "array.map" and name_of(maker) in ("abs", "absolute", "square", "fabs"):
         away = bound.nonzero or bound.low > 0
-        if away and isinstance(base, Value):
-            found |= _behind(look, base, layout, Bound(nonzero=True), depth - 1)
+        reach = bound.high if name_of(maker) != "square" and bound.high >= 0 else inf
+        if (away or reach < inf) and isinstance(base, Value):
+            found |= _behind(look, base, layout, Bound(-reach, reach, away, ordered=bound.ordered), depth - 1)
     return found
 
 

@@ -7,7 +7,7 @@ from math import inf
 
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.ranges.dtypes import of_dtype
-from jaxaudit.analyses.ranges.facts import WILD, Range, join, plain, unrelated
+from jaxaudit.analyses.ranges.facts import WILD, Range, carried, join, plain, unrelated
 from jaxaudit.analyses.ranges.look import Known, Look
 from jaxaudit.analyses.ranges.refine import Bound, apply, constraints
 from jaxaudit.analyses.shapes.regions import carry_count
@@ -18,6 +18,8 @@ Reader = Read[Range]
 
 _PASSING = frozenset({"jit", "py.call", "checkpoint", "custom_jvp", "custom_vjp"})
 """Ops whose results are those of their region, as they are."""
+_STAGED = frozenset({"jit", "grad", "vjp", "jvp", "vmap", "pmap", "shard_map"})
+"""Ops whose function is made for any arguments of the same types."""
 _MAPPING = frozenset({"vmap", "pmap", "shard_map", "map"})
 
 
@@ -41,7 +43,16 @@ def _by_dtype(value: Value, known: Known) -> Range:
 
 
 def _given(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
-    return [plain(read(value)) for value in op.operands]
+    if op.name not in _STAGED:
+        return [plain(read(value)) for value in op.operands]
+    return [_admitted(value, plain(read(value)), known) for value in op.operands]
+
+
+def _admitted(value: Value, one: Range, known: Known) -> Range:
+    """Give what a transformed function may be called with: an array of ones or zeros stands for any array."""
+    maker = known.makers.get(value)
+    written = maker is None or maker.name in ("py.const", "py.global")
+    return one if one.constant is None or written else of_dtype(known.dtype(value))
 
 
 def _returned(op: Op, read: Reader, known: Known) -> Facts:
@@ -74,13 +85,16 @@ def _traced_alone(op: Op, read: Reader, known: Known) -> Facts:
 def _scanned(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
     count = carry_count(op)
     carry = region.results[:count] if turn else op.operands[:count]
-    return [plain(read(value)) for value in (*carry, *op.operands[count:])]
+    inputs = [plain(read(value)) for value in op.operands[count:]]
+    return [*(carried(read(value)) for value in carry), *inputs]
 
 
 def _after_scan(op: Op, read: Reader, known: Known) -> Facts:
     count = carry_count(op)
     region = op.regions[0]
-    carry = [join(plain(read(a)), plain(read(b))) for a, b in zip(op.operands, region.results[:count], strict=False)]
+    carry = [
+        join(carried(read(a)), carried(read(b))) for a, b in zip(op.operands, region.results[:count], strict=False)
+    ]
     return [*carry, *(unrelated(read(value)) for value in region.results[count:])]
 
 
@@ -90,21 +104,21 @@ def _counted(op: Op, region: Region, read: Reader, turn: int, known: Known) -> F
     lower, upper = (read(value) for value in op.operands[:2]) if len(op.operands) > count + 1 else (WILD, WILD)
     index = Range(lower.low, max(upper.high - 1, lower.low), integer=True)
     carry = region.results[:count] if turn else start
-    return [index, *(plain(read(value)) for value in carry)]
+    return [index, *(carried(read(value)) for value in carry)]
 
 
 def _after_fori(op: Op, read: Reader, known: Known) -> Facts:
     region = op.regions[0]
     count = len(region.params) - 1
     start = op.operands[len(op.operands) - count :] if count else ()
-    return [join(plain(read(a)), plain(read(b))) for a, b in zip(start, region.results, strict=False)]
+    return [join(carried(read(a)), carried(read(b))) for a, b in zip(start, region.results, strict=False)]
 
 
 def _looped(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
     """The condition and the body of a `while` take the same carry; in the body the condition holds."""
     body = op.regions[-1]
     carry = body.results if turn else op.operands
-    made = [plain(read(value)) for value in carry]
+    made = [carried(read(value)) for value in carry]
     test = op.regions[0]
     if region is not body or len(op.regions) < 2 or not test.results or len(test.params) != len(made):
         return made
@@ -113,7 +127,7 @@ def _looped(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Fa
 
 def _after_while(op: Op, read: Reader, known: Known) -> Facts:
     body = op.regions[-1]
-    left = [join(plain(read(a)), plain(read(b))) for a, b in zip(op.operands, body.results, strict=False)]
+    left = [join(carried(read(a)), carried(read(b))) for a, b in zip(op.operands, body.results, strict=False)]
     test = op.regions[0]
     if len(op.regions) < 2 or not test.results or len(test.params) != len(left):
         return left
@@ -166,30 +180,30 @@ def _joined(op: Op, read: Reader, known: Known) -> Facts:
 
 def _turn(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
     """A Python loop starts with its operands and goes on with what the last turn left."""
-    carried = region.results if turn else op.operands
+    values = region.results if turn else op.operands
     trips = op.attrs.get("trips")
     index = Range(0.0, max(trips - 1.0, 0.0) if isinstance(trips, int) else inf, integer=True)
-    return [index, *(plain(read(value)) for value in carried[: len(region.params) - 1])]
+    return [index, *(carried(read(value)) for value in values[: len(region.params) - 1])]
 
 
 def _after_turns(op: Op, read: Reader, known: Known) -> Facts:
     region = op.regions[0]
     count = len(region.params) - 1
-    left = [plain(read(value)) for value in region.results]
-    made = [join(plain(read(op.operands[i])), one) for i, one in enumerate(left[:count]) if i < len(op.operands)]
+    left = [carried(read(value)) for value in region.results]
+    made = [join(carried(read(op.operands[i])), one) for i, one in enumerate(left[:count]) if i < len(op.operands)]
     return [*made, *left[count:]]
 
 
 def _pair(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
-    made = [plain(read(value)) for value in op.operands]
+    made = [carried(read(value)) for value in op.operands]
     if turn:
-        made = [join(one, plain(read(value))) for one, value in zip(made, region.results, strict=False)]
+        made = [join(one, carried(read(value))) for one, value in zip(made, region.results, strict=False)]
     return made if len(made) == len(region.params) else [*made, *made]
 
 
 def _after_pairs(op: Op, read: Reader, known: Known) -> Facts:
     results = op.regions[0].results
-    return [join(plain(read(a)), plain(read(b))) for a, b in zip(op.operands, results, strict=False)]
+    return [join(carried(read(a)), carried(read(b))) for a, b in zip(op.operands, results, strict=False)]
 
 
 Enter = Callable[[Op, Region, Reader, int, Known], Facts]

@@ -62,6 +62,8 @@ def _reads(op: Op, value: Value) -> Fate:
         return Fate.CURED
     if op.name in ("array.reduce", "array.dot") and name in _MIXES:
         return Fate.MIXED if op.arguments.get("where") is None else Fate.CURED
+    if op.name == "array.map" and name in ("log", "sqrt"):
+        return Fate.MIXED
     if op.name == "array.map" and name in _SCALES:
         others = [one for one in op.arguments.values() if one is not value]
         return Fate.MIXED if any(isinstance(one, Value) for one in others) else Fate.OPEN

@@ -27,6 +27,8 @@ class Domain:
     """What happens at zero; empty where zero is fine."""
     wants: str
     """For people: what the argument must be."""
+    guarded: Test | None = None
+    """Of the part that a condition lets through: it stops just short of a bad point, so that is what it is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +73,25 @@ def _outside(low: float, high: float) -> Test:
     return lambda x: x.high < low or x.low > high
 
 
+def _just_above(x: Range) -> bool:
+    """Tell a condition that keeps zero out from one that asks for something else."""
+    return _positive(x) and x.low <= (1.0 if x.integer else 1e-2)
+
+
+def _around_zero(x: Range) -> bool:
+    return not x.has_zero and (x.low <= 0 or _just_above(x))
+
+
+def _up_to_one(x: Range) -> bool:
+    return x.low >= -1 and 0.9 <= x.high <= 1
+
+
 LOG = Domain(_positive, _negative, "the logarithm of 0 is -inf", "> 0")
 ROOT = Domain(_not_negative, _negative, "", ">= 0")
 INVERSE_ROOT = Domain(_positive, _negative, "1 / sqrt(0) is inf", "> 0")
-DIVISOR = Domain(_not_zero, _never, "dividing by 0 gives inf, or NaN for 0 / 0", "not 0")
+DIVISOR = Domain(_not_zero, _never, "dividing by 0 gives inf, or NaN for 0 / 0", "not 0", _around_zero)
 UNIT = Domain(_within(-1.0, 1.0), _outside(-1.0, 1.0), "", "in [-1, 1]")
-OPEN_UNIT = Domain(_inside(-1.0, 1.0), _outside(-1.0, 1.0), "", "inside (-1, 1)")
+OPEN_UNIT = Domain(_inside(-1.0, 1.0), _outside(-1.0, 1.0), "", "inside (-1, 1)", _up_to_one)
 FROM_ONE = Domain(_within(1.0, inf), _outside(1.0, inf), "", ">= 1")
 ABOVE_MINUS_ONE = Domain(lambda x: x.low > -1, lambda x: x.high < -1, "", "> -1")
 
@@ -92,10 +107,10 @@ _VALUES: Mapping[str, Domain] = {
 }
 
 _SLOPE_AT_ZERO = "the derivative at 0 is infinite"
-_LOG_SLOPE = Domain(_not_zero, _never, _SLOPE_AT_ZERO, "not 0")
-_ROOT_SLOPE = Domain(_positive, _negative, _SLOPE_AT_ZERO, "> 0")
-_LENGTH_SLOPE = Domain(_not_zero, _never, "the derivative at the zero vector is NaN", "not 0")
-_GROWTH = Domain(lambda x: x.high < 88.0, _never, "", "small enough not to overflow")
+_LOG_SLOPE = Domain(_not_zero, _never, _SLOPE_AT_ZERO, "not 0", _around_zero)
+_ROOT_SLOPE = Domain(_positive, _negative, _SLOPE_AT_ZERO, "> 0", _just_above)
+_LENGTH_SLOPE = Domain(_not_zero, _never, "the derivative at the zero vector is NaN", "not 0", _around_zero)
+_GROWTH = Domain(lambda x: x.high < 88.0, _never, "", "small enough not to overflow", lambda x: 20.0 <= x.high < 88.0)
 
 _SLOPES: Mapping[str, Domain] = {
     **dict.fromkeys(("log", "log2", "log10"), _LOG_SLOPE),

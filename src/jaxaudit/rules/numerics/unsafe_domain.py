@@ -193,10 +193,11 @@ def _always(use: Use, known: Range) -> Obligation:
 def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
     zero = known.zero
     assert zero is not None
-    if not (zero.ordinary or zero.noted) or _is_guarded(use, ranges, flow):
+    known_trouble = zero.noted and (use.domain is LOG or known.counts)
+    if not (zero.ordinary or known_trouble) or _is_guarded(use, ranges, flow):
         return
     fate, mixer = fate_of(use.op.results[0], flow)
-    if fate is Fate.CURED or (fate is Fate.OPEN and use.domain is LOG and not zero.noted):
+    if fate is Fate.CURED or (fate is Fate.OPEN and use.domain is LOG):
         return
     name = _name(use.argument, "its argument")
     doing = "division by" if use.function == "division" else f"{use.function} of"

@@ -14,9 +14,9 @@ from jaxaudit.analyses.ranges.transfer.maps import by_dtype
 _TINIEST: Mapping[str, float] = {"float16": 6e-8, "bfloat16": 1e-38, "float32": 1e-38}
 """What is smaller becomes zero in these types."""
 
-_FIRST = Zero("the first element of `arange` is 0", ordinary=True)
+_FIRST = Zero("the first element of `arange` is 0", ordinary=True, fixed=True)
 _DRAWN = Zero("a uniform draw may be exactly 0", ordinary=False, noted=True)
-_DIAGONAL = Zero("all elements off the diagonal are 0", ordinary=True)
+_DIAGONAL = Zero("all elements off the diagonal are 0", ordinary=True, fixed=True)
 
 
 Known = Callable[[Look], Range]

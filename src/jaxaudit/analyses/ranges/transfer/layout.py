@@ -9,13 +9,13 @@ from math import inf
 
 from jaxaudit.analyses.ranges import arithmetic
 from jaxaudit.analyses.ranges.dtypes import wrapped
-from jaxaudit.analyses.ranges.facts import ANY, Range, Zero, exactly, join, plain
+from jaxaudit.analyses.ranges.facts import ANY, Range, Zero, exactly, join, part, plain
 from jaxaudit.analyses.ranges.look import Look, Transfer, single
 from jaxaudit.analyses.ranges.transfer.maps import by_dtype
 from jaxaudit.ir import Argument, Value
 
 _NOT_THIS = Zero("a one-hot vector is 0 but for one element", ordinary=True)
-_PADDING = Zero("the padding is 0", ordinary=True)
+_PADDING = Zero("the padding is 0", ordinary=True, fixed=True)
 
 
 def _moved(look: Look) -> Range:
@@ -32,7 +32,8 @@ def _expand(look: Look) -> Range:
     if name == "one_hot":
         return one_hot(look)
     if name in ("diag", "diagflat"):
-        return replace(join(plain(x), exactly(0.0)), zero=Zero("all elements off the diagonal are 0", ordinary=True))
+        # Of a matrix `diag` takes the diagonal, of a vector it makes a matrix.
+        return join(part(x), exactly(0.0))
     if name in ("broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d"):
         return by_dtype(look) if len(look.op.results) != 1 else plain(x)
     made = plain(x)
@@ -80,10 +81,14 @@ def _item(look: Look) -> Range:
     if maker is not None and maker.name == "array.shape":
         return Range(0.0, inf, integer=True)
     x = look.of(base)
-    made = plain(x)
+    made = plain(x) if _takes_all(index) else part(x)
     if x.relation is not None and _index_puts_back(look, x, index):
         return replace(made, relation=replace(x.relation, aligned=True))
     return made
+
+
+def _takes_all(index: Argument) -> bool:
+    return all(one is None or _is_whole(one) for one in (index if isinstance(index, tuple) else (index,)))
 
 
 def _index_puts_back(look: Look, x: Range, index: Argument) -> bool:
@@ -137,7 +142,7 @@ def _gather(look: Look) -> Range:
         return plain(look.range("a"))
     if name == "extract":
         return plain(look.range("arr"))
-    made = plain(look.first())
+    made = part(look.first())
     filled = look.raw("fill_value")
     return made if filled is None else join(made, look.of(filled))
 
@@ -223,7 +228,7 @@ def _convolve(look: Look) -> Range:
 
 
 def _pieces(look: Look) -> Sequence[Range]:
-    return [plain(look.first())] * len(look.op.results)
+    return [part(look.first())] * len(look.op.results)
 
 
 def split(look: Look) -> Sequence[Range]:

@@ -7,12 +7,14 @@ from dataclasses import replace
 from math import inf, log, pi
 
 from jaxaudit.analyses.ranges import arithmetic
-from jaxaudit.analyses.ranges.dtypes import SMALL, of_dtype, wrapped
+from jaxaudit.analyses.ranges.dtypes import SMALL, of_dtype, wrapped, wraps
 from jaxaudit.analyses.ranges.facts import ANY, EVERYWHERE, TRUTH, WILD, Range, Relation, Zero, exactly
 from jaxaudit.analyses.ranges.look import Look, Transfer, single
 from jaxaudit.analyses.ranges.pairs import pairwise
 from jaxaudit.analyses.ranges.transfer import functions
 from jaxaudit.analyses.ranges.transfer.functions import UNARY
+from jaxaudit.analyses.shapes.dtypes import promote
+from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.ir import Argument, Value
 
 Binary = Callable[[Range, Range], Range]
@@ -263,6 +265,10 @@ def _larger(look: Look, x: Argument, y: Argument) -> Range | None:
 
 def _same_index(look: Look, x: Argument, y: Argument) -> Range | None:
     """Comparing an index with all positions along an axis gives a one-hot vector."""
+    extreme = _relation(look, y, x, "max", "min") or _relation(look, x, y, "max", "min")
+    if extreme is not None:
+        # Some element is the extreme one, so along these axes the comparison holds somewhere.
+        return replace(TRUTH, zero=_SOME_FALSE, peak=extreme.axes or EVERYWHERE)
     for index, positions in ((x, y), (y, x)):
         axis = _counted_axis(look, positions)
         sizes = look.sizes(index)
@@ -296,14 +302,25 @@ _RELATED: Mapping[str, Callable[[Look, Argument, Argument], Range | None]] = {
     **dict.fromkeys(("equal", "eq"), _same_index),
 }
 
+
+def result_dtype(look: Look) -> str | None:
+    """Give the dtype of an elementwise result: as it is known, or as the operands make it."""
+    dtype = look.out_dtype
+    if dtype is not None or look.known.types:
+        return dtype
+    shapes = look.known.shapes
+    return promote(literal(argument, shapes.of) for argument in look.given()[:2])[0]
+
+
 _GROWS = frozenset("multiply mul power pow integer_pow square left_shift".split())
 
 
 def _fitted(look: Look, name: str, made: Range) -> Range:
     """Put a result into its dtype: small integers wrap around, wide ones only where a bound shows it."""
-    dtype = look.out_dtype
+    dtype = result_dtype(look)
     if dtype is None:
-        return made
+        small = [one for argument in look.given() if (one := look.dtype(argument)) in SMALL]
+        return Range(integer=True) if made.integer and any(wraps(made, one) for one in small) else made
     if dtype in SMALL or dtype.startswith(("int", "uint")):
         made = _truncated(made) if name in ("divide", "div") else made
         if name in _GROWS and not made.is_bounded and not look.op.attrs.get("operator"):

@@ -151,7 +151,7 @@ def _truth(look: Look) -> Range:
 
 
 def _counted(look: Look) -> Range:
-    zero = Zero("there may be none", ordinary=False, noted=True)
+    zero = Zero("there may be none", ordinary=False)
     return Range(0.0, max(_count(look).high, 0.0), integer=True, counts=True, zero=zero)
 
 

@@ -16,7 +16,7 @@ _DEEP = -1e4
 """A number so far below that its exponential is zero next to ordinary ones."""
 
 _MASKED = Zero("elements that the condition leaves out are 0", ordinary=True)
-_TRIANGLE = Zero("the other triangle is 0", ordinary=True)
+_TRIANGLE = Zero("the other triangle is 0", ordinary=True, fixed=True)
 
 
 def _select(look: Look) -> Range:

@@ -1,0 +1,246 @@
+"""The rule `where-nan-gradient`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage.index import Flow, flow_of
+from jaxaudit.analyses.ranges import Ranges, range_text
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.gradients.differentiated import Differentiated, differentiated
+from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.numerics.domains import Use, short, slopes_wanted
+
+_MOST_STEPS = 12
+_ROOTS = frozenset({"sqrt", "norm", "vector_norm"})
+
+
+class WhereNanGradient(Rule):
+    """A gradient is NaN at points that a `where` masks out, or where a root is taken of zero.
+
+    ## What it does
+
+    Looks at each `where` that gradients flow through. When an arm computes something whose derivative is infinite or
+    NaN at just the points that the condition leaves out, the gradient there is zero times infinity: NaN. Also looks
+    at square roots and norms of what is surely zero for some elements, such as the diagonal of pairwise differences.
+
+    ## Why is this bad?
+
+    The value is right, so nothing shows in the forward pass. The first gradient through such a point makes every
+    parameter NaN.
+
+    ## Example
+
+    ```python
+    length = jnp.where(squared > 0, jnp.sqrt(squared), 0.0)
+    ```
+
+    ## Use instead
+
+    ```python
+    safe = jnp.where(squared > 0, squared, 1.0)
+    length = jnp.where(squared > 0, jnp.sqrt(safe), 0.0)
+    ```
+
+    ## When it cannot tell
+
+    When the condition says nothing about the argument of the function, or nothing visible takes the gradient.
+    """
+
+    name = "where-nan-gradient"
+    family = "gradients"
+    summary = "The gradient is NaN at points that a `where` masks out: the masked function has no derivative there."
+    needs = ("ranges",)
+
+    valid = (
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def length(x):
+                squared = (x * x).sum(-1)
+                safe = jnp.where(squared > 0, squared, 1.0)
+                return jnp.where(squared > 0, jnp.sqrt(safe), 0.0).sum()
+
+            slope = jax.grad(length)
+            print(slope(jnp.ones((3, 2))))
+            """,
+            "the argument is replaced too",
+        ),
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def loss(x):
+                kept = jnp.where(x > 0, x * x, 0.0)
+                scaled = jnp.where(x > 1, jnp.log(jnp.maximum(x, 1e-3)), 0.0)
+                return (kept + scaled).sum()
+
+            print(jax.grad(loss)(jnp.ones(3)))
+
+            def shown(x):
+                return jnp.where(x > 0, jnp.log(x), 0.0)
+
+            print(shown(jnp.ones(3)))
+            """,
+            "a harmless arm, a guarded one, and no gradient",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def length(x):
+                squared = (x * x).sum(-1)
+                return jnp.where(squared > 0, jnp.sqrt(squared), 0.0).sum()  #!
+
+            print(jax.grad(length)(jnp.zeros((3, 2))))
+            """,
+            "the root of what is masked",
+        ),
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def loss(params, x):
+                rate = x @ params
+                return jnp.where(rate > 0, x[:, 0] / rate, 0.0).mean()  #!
+
+            value, slope = jax.value_and_grad(loss)(jnp.ones(2), jnp.ones((3, 2)))
+            """,
+            "the quotient of what is masked",
+        ),
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def energy(positions):
+                differences = positions[:, None, :] - positions[None, :, :]
+                distances = jnp.linalg.norm(differences, axis=-1)  #!
+                return jnp.exp(-distances).sum()
+
+            forces = jax.grad(energy)(jnp.ones((4, 3)))
+            """,
+            "the distance of a point to itself",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every masked function and every root that gradients flow through."""
+        ranges = facts.of("ranges")
+        assert isinstance(ranges, Ranges)
+        gradients = differentiated(program)
+        flow = flow_of(program)
+        yield from strongest(
+            one for op in program.walk() if _is_on_the_way(op, gradients) for one in _judge(op, ranges, gradients, flow)
+        )
+
+
+def _is_on_the_way(op: Op, gradients: Differentiated) -> bool:
+    return not op.attrs.get("backward") and any(value in gradients.through for value in op.results)
+
+
+def _judge(op: Op, ranges: Ranges, gradients: Differentiated, flow: Flow) -> Iterator[Obligation]:
+    if flow.program.types and not _is_transposed(op, flow):
+        return
+    if op.name == "array.select" and short(op) in ("where", "select", "select_n"):
+        condition = op.arguments.get("condition", op.arguments.get("pred"))
+        for names, holds in ((("x", "on_true"), True), (("y", "on_false"), False)):
+            arm = next((op.arguments[name] for name in names if name in op.arguments), None)
+            for inner in _arm_ops(arm, gradients, flow):
+                yield from _masked(op, condition, inner, ranges, gradients, holds=holds)
+    elif short(op) in _ROOTS and op.text("api") in ("", "sqrt", "norm"):
+        yield from _root(op, ranges, gradients)
+
+
+def _is_transposed(op: Op, flow: Flow) -> bool:
+    """Tell whether the backward pass of a trace comes back through an op: it masks again, or divides by the root."""
+    if op.name == "array.select":
+        condition = op.arguments.get("condition")
+        readers = flow.readers.get(condition, ()) if isinstance(condition, Value) else ()
+        return sum(reader.name == "array.select" for reader in readers) > 1
+    return any(short(reader) == "divide" and not reader.text("api") for reader in flow.readers.get(op.results[0], ()))
+
+
+def _arm_ops(arm: Argument, gradients: Differentiated, flow: Flow) -> Iterator[Op]:
+    """Give the elementwise ops that an arm is made of."""
+    pending = [arm]
+    for value in pending:
+        maker = flow.maker(value) if isinstance(value, Value) else None
+        if maker is None or len(pending) > _MOST_STEPS or value not in gradients.through:
+            continue
+        if maker.name == "array.map" or (maker.name == "array.linalg" and short(maker) == "norm"):
+            yield maker
+            pending.extend(maker.operands)
+        elif maker.name in ("array.convert", "device.place"):
+            pending.extend(maker.operands)
+
+
+def _masked(
+    select: Op, condition: Argument, inner: Op, ranges: Ranges, gradients: Differentiated, *, holds: bool
+) -> Iterator[Obligation]:
+    for use in slopes_wanted(inner):
+        known = ranges.of(use.argument)
+        if not any(value in gradients.through for value in inner.operands) or known.constant is not None:
+            continue
+        guarded = ranges.under(select, condition, use.argument, holds=holds)
+        if use.domain.safe(known):
+            if guarded != known:
+                reason = f"{_name(use.argument)} is {range_text(known)} at the masked points too"
+                yield Obligation(WhereNanGradient.name, select.span, Verdict.PROVED, reason)
+        elif use.domain.guarded is not None and use.domain.guarded(guarded):
+            yield _finding(select, use, gradients)
+
+
+def _name(value: Value) -> str:
+    return f"`{value.name}`" if value.name else "the argument"
+
+
+def _finding(select: Op, use: Use, gradients: Differentiated) -> Obligation:
+    taken = gradients.takes(select.results[0])
+    name = use.argument.name or "x"
+    steps = [Step(use.op.span, f"{use.function} has no finite derivative where its argument is not {use.domain.wants}")]
+    steps += [Step(taken.span, "the gradient is taken here")] if taken is not None else []
+    return Obligation(
+        WhereNanGradient.name,
+        select.span,
+        Verdict.VIOLATED,
+        message=f"the gradient of {use.function} is NaN at the points that this `where` masks out",
+        current="the masked arm gets a gradient of 0, which its infinite derivative turns into 0 * inf = NaN",
+        expected="an argument that is harmless at the masked points",
+        steps=tuple(steps),
+        suggestion=f"mask the argument first: `safe = jnp.where(condition, {name}, 1.0)`, then use `safe` in the arm",
+    )
+
+
+def _root(op: Op, ranges: Ranges, gradients: Differentiated) -> Iterator[Obligation]:
+    for use in slopes_wanted(op):
+        known = ranges.of(use.argument)
+        if use.domain.safe(known):
+            reason = f"{_name(use.argument)} is {range_text(known)}, so the derivative of {use.function} is finite"
+            yield Obligation(WhereNanGradient.name, op.span, Verdict.PROVED, reason)
+        elif known.zero is not None and known.zero.ordinary:
+            yield _root_of_zero(op, use, known.zero.reason, gradients)
+
+
+def _root_of_zero(op: Op, use: Use, reason: str, gradients: Differentiated) -> Obligation:
+    taken = gradients.takes(op.results[0])
+    return Obligation(
+        WhereNanGradient.name,
+        op.span,
+        Verdict.VIOLATED,
+        severity=Severity.ERROR,
+        message=f"the gradient of {use.function} is NaN where its argument is 0: {reason}",
+        current="the derivative at 0 is infinite, and times the zero that comes with it gives NaN",
+        expected="an argument that is never exactly 0",
+        steps=(Step(taken.span, "the gradient is taken here"),) if taken is not None else (),
+        suggestion="add a small number under the root, or mask the zeros before it",
+    )
