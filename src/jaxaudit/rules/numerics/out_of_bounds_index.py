@@ -6,15 +6,18 @@ from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage.index import flow_of
+from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.facts import ShapeFact, shown
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.merge import strongest
+from jaxaudit.rules.numerics.index_ranges import judged
 from jaxaudit.rules.numerics.padding import padded_reads
 
-_READS = ("py.item", "array.at", "array.scatter")
+_READS = ("py.item", "array.at", "array.scatter", "array.gather")
 
 
 class OutOfBoundsIndex(Rule):
@@ -23,8 +26,9 @@ class OutOfBoundsIndex(Rule):
     ## What it does
 
     Compares indices that are numbers with the size of the axis they index: constants, and sizes such as `x.shape[0]`
-    with something added. Index arrays whose missing entries are -1 (the code itself asks `index >= 0`) must not be
-    mixed into a result without a mask.
+    with something added. Index arrays are compared by their range: `arange(n) + 1` goes one too far, `argmax`, `clip`
+    and `%` stay inside. Those whose missing entries are -1 (the code itself asks `index >= 0`) must not be mixed into
+    a result without a mask.
 
     ## Why is this bad?
 
@@ -44,13 +48,14 @@ class OutOfBoundsIndex(Rule):
 
     ## When it cannot tell
 
-    When the size of the axis is not known, or the index is computed from data.
+    When the size of the axis is not known, or the range of the index. What a mask may leave out afterwards is left
+    alone.
     """
 
     name = "out-of-bounds-index"
     family = "numerics"
     summary = "An index lies beyond the end of an axis; JAX silently takes the last element or drops the update."
-    needs = ("shapes",)
+    needs = ("ranges", "shapes")
 
     valid = (
         Example(
@@ -74,6 +79,20 @@ class OutOfBoundsIndex(Rule):
                 return gathered.sum(axis=1) / present.sum(axis=1, keepdims=True)
             """,
             "padding is masked",
+        ),
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def steps(table, scores):
+                x = jnp.zeros((8,))
+                i = jnp.arange(8)
+                following = jnp.where(i < 7, x[i + 1], 0.0)
+                inside = x[jnp.minimum(i + 1, 7)] + x[jnp.argmax(x)] + x[(i + 3) % 8]
+                return following, inside, jax.lax.fori_loop(0, 7, lambda k, total: total + x[k + 1], 0.0)
+            """,
+            "masked, clipped, wrapped, or stopped in time",
         ),
     )
     invalid = (
@@ -108,16 +127,36 @@ class OutOfBoundsIndex(Rule):
             """,
             "padding is averaged in",
         ),
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def differences():
+                x = jnp.ones((8,))
+                i = jnp.arange(8)
+                return x[i + 1] - x[i]  #!
+
+            def total():
+                x = jnp.ones((8,))
+                return jax.lax.fori_loop(0, 8, lambda k, sum: sum + x[k + 1], 0.0)  #!
+            """,
+            "counted one too far",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every index that is a number."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
+        ranges = facts.of("ranges")
+        assert isinstance(ranges, Ranges)
+        flow = flow_of(program)
         for op in program.walk():
             if op.name in _READS:
-                yield from strongest(one for context in shapes.contexts(op) for one in _judge(op, context))
-        yield from strongest(padded_reads(self.name, program))
+                told = [one for context in shapes.contexts(op) for one in _judge(op, context)]
+                yield from strongest([*told, *judged(self.name, op, ranges, flow)])
+        yield from strongest(padded_reads(self.name, program, flow))
 
 
 def _judge(op: Op, context: Context) -> Iterator[Obligation]:

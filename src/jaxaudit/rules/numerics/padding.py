@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.base import Obligation, Step, Verdict
+from jaxaudit.rules.numerics.index_ranges import plain_index
 
 _TESTS = {
     ("greater_equal", 0),
@@ -21,22 +23,23 @@ _KEEPS = ("array.map", "array.convert", "array.normalise")
 _MASKS = frozenset({"multiply", "mul", "where"})
 
 
-def padded_reads(rule: str, program: Program) -> Iterator[Obligation]:
+def padded_reads(rule: str, program: Program, flow: Flow) -> Iterator[Obligation]:
     """Give every gather whose padding is mixed into a result."""
     for root in program.roots:
-        yield from _in_region(rule, root.region)
+        yield from _in_region(rule, root.region, flow)
     seen: set[int] = set()
     for op in program.walk():
         for region in op.regions:
             if id(region) not in seen:
                 seen.add(id(region))
-                yield from _in_region(rule, region)
+                yield from _in_region(rule, region, flow)
 
 
-def _in_region(rule: str, region: Region) -> Iterator[Obligation]:
+def _in_region(rule: str, region: Region, flow: Flow) -> Iterator[Obligation]:
     tested = {index: op for op in region.ops if (index := _tested(op)) is not None}
     for op in region.ops if tested else ():
         index = op.arguments.get("index", op.arguments.get("indices"))
+        index = plain_index(index, flow) if isinstance(index, Value) else index
         if op.name in ("py.item", "array.gather") and isinstance(index, Value) and index in tested and op.results:
             mixer = _mixed(region, op.results[0])
             if mixer is not None:
@@ -47,7 +50,9 @@ def _tested(op: Op) -> Value | None:
     """Give the index that an op asks about whether it is there."""
     x, y = op.arguments.get("x"), op.arguments.get("y")
     function = op.text("function").rpartition(".")[2]
+    # JAX's own test before it counts a negative index from the end is no question of the author's.
     asks = op.name == "array.map" and isinstance(y, int) and (function, int(y)) in _TESTS
+    asks = asks and op.text("api") not in ("getitem", "take", "take_along_axis")
     return x if asks and isinstance(x, Value) else None
 
 

@@ -1,0 +1,171 @@
+"""Indices whose range is known, next to the size of the axis that they index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.ranges import Range, Ranges, range_text
+from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.rules.base import Obligation, Step, Verdict
+from jaxaudit.rules.numerics.domains import short
+
+_COPIES = frozenset({"array.expand", "array.reshape", "array.squeeze", "array.convert", "array.join"})
+_PASSES = frozenset({"array.map", "array.convert", "array.reshape", "array.expand"})
+_MOST_STEPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """One index that is a value, and the size of its axis."""
+
+    index: Value
+    size: int
+
+
+def judged(rule: str, op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
+    """Say of every index of an op whether its range fits the axis."""
+    for one in _indices(op, ranges):
+        known = _here(op, one.index, ranges, flow)
+        if not known.integer:
+            continue
+        if -one.size <= known.low and known.high <= one.size - 1:
+            reason = f"{_name(one.index)} is {range_text(known)}, within an axis of size {one.size}"
+            yield Obligation(rule, op.span, Verdict.PROVED, reason)
+        elif known.low >= one.size and known.constant is None:
+            yield _beyond(rule, op, one, known, None)
+        elif one.size <= known.high < float("inf"):
+            counted = counted_by(one.index, flow)
+            if counted is not None and not _is_masked(op, flow):
+                yield _beyond(rule, op, one, known, counted)
+
+
+def _here(op: Op, index: Value, ranges: Ranges, flow: Flow) -> Range:
+    """Give the range of an index where the op stands: a branch around it may say more."""
+    holder = flow.holder(op)
+    if holder is None or holder.name not in ("py.branch", "cond") or not holder.operands or len(holder.regions) != 2:
+        return ranges.of(index)
+    return ranges.under(holder, holder.operands[0], index, holds=op in holder.regions[0].ops)
+
+
+def _indices(op: Op, ranges: Ranges) -> Iterator[Indexed]:
+    base = op.arguments.get("base", op.arguments.get("a", op.arguments.get("arr")))
+    sizes = ranges.known.sizes(base) if isinstance(base, Value) else None
+    if not sizes or ranges.known.number(base if isinstance(base, Value) else op.results[0]) is not None:
+        return
+    if op.name == "array.gather" and short(op) == "take":
+        yield from _taken(op, sizes)
+    elif op.name in ("py.item", "array.scatter") and "dimension_numbers" not in op.arguments:
+        yield from _written(op.arguments.get("index"), sizes, ranges)
+
+
+def _written(index: Argument, sizes: tuple[int | None, ...], ranges: Ranges) -> Iterator[Indexed]:
+    """Pair the axes of an array with the values that index them, up to the first part that takes several axes."""
+    axis = 0
+    for part in index if isinstance(index, tuple) else (index,):
+        if part is None:
+            continue
+        if part == "..." or axis >= len(sizes):
+            return
+        if isinstance(part, Value):
+            if ranges.known.dtype(part) == "bool":
+                return
+            if (size := sizes[axis]) is not None:
+                yield Indexed(part, size)
+        axis += 1
+
+
+def _taken(op: Op, sizes: tuple[int | None, ...]) -> Iterator[Indexed]:
+    index, numbers = op.arguments.get("indices"), op.arguments.get("dimension_numbers")
+    axis: Argument = op.arguments.get("axis")
+    if isinstance(numbers, Mapping):
+        places = numbers.get("start_index_map")
+        axis = places[0] if isinstance(places, tuple) and len(places) == 1 else None
+        windows = op.arguments.get("slice_sizes")
+        if not isinstance(axis, int) or not isinstance(windows, tuple) or windows[axis] != 1:
+            return
+    elif axis is None and len(sizes) == 1:
+        axis = 0
+    if isinstance(index, Value) and isinstance(axis, int) and -len(sizes) <= axis < len(sizes):
+        size = sizes[axis]
+        if size is not None:
+            yield Indexed(index, size)
+
+
+def plain_index(index: Value, flow: Flow) -> Value:
+    """Look through what JAX does to an index before it uses it: negative ones are counted from the end."""
+    for _ in range(_MOST_STEPS):
+        maker = flow.maker(index)
+        if maker is None:
+            break
+        inner: Argument = None
+        if maker.name in _COPIES and len(maker.operands) == 1:
+            inner = maker.operands[0]
+        elif maker.name == "array.select" and maker.text("api"):
+            inner = maker.arguments.get("y")
+        if not isinstance(inner, Value):
+            break
+        index = inner
+    return index
+
+
+def counted_by(index: Value, flow: Flow) -> Op | None:
+    """Give the op that counts an index up, so that both ends of its range are surely reached; None for others."""
+    for _ in range(_MOST_STEPS):
+        index = plain_index(index, flow)
+        maker = flow.maker(index)
+        if maker is None:
+            return _counting_loop(index, flow)
+        if maker.name == "array.create" and short(maker) in ("arange", "iota"):
+            return maker
+        if maker.name != "array.map" or short(maker) not in ("add", "subtract", "sub", "multiply", "mul"):
+            return None
+        varying = [one for one in maker.arguments.values() if isinstance(one, Value)]
+        if len(varying) != 1:
+            return None
+        index = varying[0]
+    return None
+
+
+def _counting_loop(index: Value, flow: Flow) -> Op | None:
+    region = flow.places.owner.get(index)
+    holder = flow.places.holder.get(id(region)) if region is not None else None
+    counts = holder is not None and holder.name == "fori" and region is not None and region.params[0] is index
+    return holder if counts and holder is not None and isinstance(holder.attrs.get("trips"), int) else None
+
+
+def _is_masked(op: Op, flow: Flow) -> bool:
+    """Tell whether something afterwards may leave out what was read beyond the end."""
+    if not op.results or op.name == "array.scatter":
+        return False
+    pending = [op.results[0]]
+    for value in pending:
+        for reader in flow.readers.get(value, ()):
+            if reader.name in ("array.select", "array.scatter", "py.item", "array.gather"):
+                return True
+            if reader.name == "array.map" and short(reader) in ("multiply", "mul", "logical_and", "bitwise_and"):
+                return True
+            if reader.name in _PASSES and len(pending) < _MOST_STEPS:
+                pending.extend(reader.results)
+    return False
+
+
+def _name(value: Value) -> str:
+    return f"`{value.name}`" if value.name else "the index"
+
+
+def _beyond(rule: str, op: Op, one: Indexed, known: Range, counted: Op | None) -> Obligation:
+    reads = op.name != "array.scatter"
+    return Obligation(
+        rule,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"{_name(one.index)} goes up to {int(known.high)} in an axis of size {one.size}"
+        if counted is not None
+        else f"{_name(one.index)} is {range_text(known)} in an axis of size {one.size}",
+        current="JAX raises nothing and gives the element at the end" if reads else "JAX silently drops these updates",
+        expected=f"an index below {one.size}",
+        steps=(Step(counted.span, "it is counted up here"),) if counted is not None else (),
+        suggestion="stop one earlier, or clip the index where the last element is meant",
+    )
