@@ -125,6 +125,7 @@ def main() -> None:
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
     from jaxaudit.frontends.jaxpr.lower import install_markers
+    from jaxaudit.frontends.jaxpr.observe import muted
     from jaxaudit.frontends.jaxpr.probe.met import NOTES
     from jaxaudit.frontends.jaxpr.probe.run import probe
 
@@ -144,7 +145,9 @@ def main() -> None:
         NOTES.active = False
         for one in met:
             start = time.perf_counter()
-            for found in probe(one):
+            with muted():
+                answers = probe(one)
+            for found in answers:
                 took = f"{time.perf_counter() - start:.1f}"
                 rows.append((library, found.function, found.argument, found.verdict, found.text, took))
         NOTES.active = True

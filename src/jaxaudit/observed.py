@@ -21,10 +21,14 @@ Shown = Callable[[str], str]
 
 def observed_obligations(reply: Reply, files: Sequence[str], sources: Sources, shown: Shown) -> Iterator[Obligation]:
     """Give what a reply of the tracer shows to be broken."""
+    failed = None
     if reply.failure is not None:
-        yield failure_obligation(reply.failure, files, sources, shown)
+        yield (failed := failure_obligation(reply.failure, files, sources, shown))
     yield from retrace_obligations(reply.retraces, shown)
-    yield from probe_obligations(reply.probes, shown)
+    for one in probe_obligations(reply.probes, shown):
+        # What ended the program is told once.
+        if failed is None or (failed.rule, failed.span[:2]) != (one.rule, one.span[:2]):
+            yield one
 
 
 def failure_obligation(failure: Failure, files: Sequence[str], sources: Sources, shown: Shown) -> Obligation:

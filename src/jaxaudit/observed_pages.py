@@ -64,7 +64,6 @@ RULES = (
     ObservedRule("non-scalar-grad", "gradients", "A gradient is taken of something that is not one number."),
     ObservedRule("aux-mishandled", "gradients", "`has_aux` and what the function gives do not fit."),
     ObservedRule("wrong-argnums", "gradients", "A gradient is taken with respect to what cannot be differentiated."),
-    ObservedRule("wrong-custom-derivative", "gradients", "A derivative rule gives something of the wrong type."),
     ObservedRule("too-few-subkeys", "random", "More subkeys are used than were split off."),
     ObservedRule("unsafe-domain", "numerics", "A function gets an argument outside its domain."),
     ObservedRule("integer-overflow", "numerics", "An integer does not fit into its dtype."),

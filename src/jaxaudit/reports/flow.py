@@ -183,7 +183,7 @@ def _groups(first: _Inside) -> Iterator[_Group]:
 def _folded(place: _Inside, numbers: Iterator[int]) -> Iterator[_Group | _Inside]:
     run: list[Op] = []
     for op in place.region.ops:
-        if op.name in _SILENT or not (op.operands or op.results or op.regions):
+        if op.name in _SILENT or op.attrs.get("role") or not (op.operands or op.results or op.regions):
             continue
         if run and (op.regions or op.span[:2] != run[0].span[:2]):
             yield _Group(tuple(run), place, next(numbers))

@@ -24,6 +24,7 @@ from jaxaudit.frontends.source import (
     statements,
 )
 from jaxaudit.frontends.source.arguments import Arguments
+from jaxaudit.frontends.source.derivatives import Rules
 from jaxaudit.frontends.source.frames import Frame
 from jaxaudit.frontends.source.heap import Heap
 from jaxaudit.frontends.source.modules import Module, Project
@@ -74,6 +75,10 @@ class Interpreter:
         """Every function met so far, by its latest value: an earlier one may belong to an abandoned attempt."""
         self.wrappers: dict[FunctionNode, Transformed] = {}
         """The outermost transformation each function was given to."""
+        self.derivatives: dict[FunctionNode, Rules] = {}
+        """The rules of functions with their own derivative."""
+        self.followed_rules: dict[FunctionNode, list[Span]] = {}
+        """The calls whose rules were interpreted."""
         self.active: list[FunctionNode] = []
         """Functions being interpreted now, outermost first."""
         self.bodies = functions.BodyCache()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import bindings, calls, classes, expressions, library
+from jaxaudit.frontends.source import bindings, calls, classes, derivatives, expressions, library
 from jaxaudit.frontends.source.api.lookup import lookup
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.members import find_in_class, library_bases
@@ -60,7 +60,8 @@ def call(it: Interpreter, receiver: Abstract, name: str, given: Arguments, span:
         case ClassValue():
             return _class_method(it, receiver, name, given, span)
         case FunctionValue() | Transformed() if name in _DERIVATIVE_RULES:
-            # The rules are functions of their own; they are audited where they are defined.
+            if name == "defvjp":
+                derivatives.define(it, receiver, given)
             return NONE if name != "def_vmap" else given.positional[0] if given.positional else NONE
         case Super():
             return _super_method(it, receiver, name, given, span)

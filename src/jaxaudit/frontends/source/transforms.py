@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import functions, lifts
+from jaxaudit.frontends.source import derivatives, functions, lifts
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.regions import Parametrised, flattened, leaves_in_order, lifted, with_leaves
 from jaxaudit.frontends.source.staging import captured_values, signature_of, stage, static_leaves
@@ -127,6 +127,8 @@ def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     staged = stage(it, callee, given, span)
     attrs = {**attributes(it, callee, given, span), **staged.attrs}
     result, _ = run_body(it, callee.transform, callee.function, given, staged.inputs, attrs, span)
+    if callee.transform == "custom_vjp":
+        derivatives.follow(it, callee, given, span)
     return result
 
 

@@ -101,8 +101,12 @@ def _identity(rule: Any) -> object:
     return None if found == (None, None) else (*codes, *map(code_of, found))
 
 
+_ADAPTERS = frozenset("fn_wrapped fn_wrapper fn_fwd_wrapped fn_bwd_wrapped fn_jvp_wrapper wrapped_fun".split())
+"""Functions of JAX and equinox that stand around a user's function."""
+
+
 def _counts(code: CodeType) -> bool:
-    return NOTES.everything or layer_of(code.co_filename) == USER
+    return (NOTES.everything and code.co_name not in _ADAPTERS) or layer_of(code.co_filename) == USER
 
 
 def _add(shapes: dict[object, Met], kind: str, rule: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:

@@ -245,10 +245,12 @@ def _refused(met: Met, text: str) -> Probe:
     """Tell what JAX says about the types that a rule gives."""
     moving = [at for at in range(len(met.args)) if at not in met.static]
     shapes = _SHAPES.search(text)
+    if "length equal to the number" in text:
+        return _probe(met, DIFFERS, f"is refused by JAX: one gradient is needed for each of {len(moving)} arguments")
     if shapes is None or int(shapes[1]) >= len(moving) or shapes[2] == shapes[3]:
         return _probe(met, DIFFERS, f"is refused by JAX: {text}")
     at = moving[int(shapes[1])]
     names = [leaf.name for leaf in Subject(met).leaves if leaf.position == at]
-    advice = "sum it over the axes that were broadcast"
-    made = _probe(met, DIFFERS, f"has shape ({shapes[2]}) and must have ({shapes[3]}): {advice}", None, at)
+    advice = ": sum it over the axes that were broadcast" if shapes[2].count(",") > shapes[3].count(",") else ""
+    made = _probe(met, DIFFERS, f"has shape ({shapes[2]}) and must have ({shapes[3]}){advice}", None, at)
     return replace(made, argument=names[0] if len(names) == 1 else "")

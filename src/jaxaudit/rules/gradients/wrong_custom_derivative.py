@@ -1,0 +1,265 @@
+"""The rule `wrong-custom-derivative`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jaxaudit.analyses.dims import same
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.compare import compare
+from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.merge import strongest
+from jaxaudit.spans import Span
+
+_COMPUTES = frozenset(("array.map", "array.reduce", "array.dot", "array.normalise", "array.select", "array.scan"))
+_OPAQUE = frozenset(
+    ("py.unknown", "py.call_unknown", "py.call_library", "py.global", "py.attr", "py.element", "callback")
+)
+
+_PROGRAM = """
+import jax
+import jax.numpy as jnp
+
+@jax.custom_vjp
+def scaled(x, scale):
+    return x * scale
+
+def forward(x, scale):
+    return x * scale, (x, scale)
+
+def backward(saved, g):
+    x, scale = saved
+    return {returned}
+
+scaled.defvjp(forward, backward)
+
+def main():
+    return scaled(jnp.ones((6, 4)), jnp.ones(4))
+"""
+
+
+class WrongCustomDerivative(Rule):
+    """A rule given to `custom_vjp` or `custom_jvp` is not the derivative of its function.
+
+    ## What it does
+
+    On source, follows the forward and the backward rule of `custom_vjp` beside each call: there must be one gradient
+    for each argument, of the argument's shape, and it must depend on the incoming cotangent. Under `run`, `trace` and
+    `pytest --jaxaudit`, each rule that is called is also evaluated on 64 small random inputs and compared with autodiff
+    of the function and with finite differences (`--no-probe` turns that off). What differs is named with the argument
+    and the ratio: a wrong factor or sign, exchanged residuals or gradients, an ignored cotangent. One that passes the
+    cotangent on (straight-through, clipped, reversed) where the function is flat or the identity is told as such.
+
+    ## Why is this bad?
+
+    A wrong factor or sign raises nothing: training goes on with gradients of another function. A gradient of a
+    broadcast argument that was not summed has the shape of the result, which JAX refuses only when it differentiates.
+
+    ## Example
+
+    ```python
+    def backward(saved, g):
+        x, scale = saved
+        return g * scale, g * x
+    ```
+
+    ## Use instead
+
+    ```python
+    def backward(saved, g):
+        x, scale = saved
+        return g * scale, jnp.sum(g * x, axis=0)
+    ```
+
+    ## When it cannot tell
+
+    On source, when shapes are not known. A probe leaves open functions that round, draw random numbers or call back
+    into Python, and rules closed over traced values; what may be meant, such as the cheap gradient of a fixed point, is
+    a warning.
+    """
+
+    name = "wrong-custom-derivative"
+    family = "gradients"
+    summary = "The rule of `custom_vjp` or `custom_jvp` is not the derivative of its function."
+    needs = ("shapes",)
+
+    valid = (
+        Example(_PROGRAM.format(returned="g * scale, jnp.sum(g * x, axis=0)"), "summed over the broadcast axis"),
+        Example(_PROGRAM.format(returned="g * scale, None"), "no gradient for the scale"),
+    )
+    invalid = (
+        Example(_PROGRAM.format(returned="g * scale, g * x  #!"), "not summed over the broadcast axis"),
+        Example(_PROGRAM.format(returned="(g * scale,)  #!"), "one gradient for two arguments"),
+        Example(_PROGRAM.format(returned="jnp.exp(x), jnp.sum(g * x, axis=0)  #!"), "the cotangent is ignored"),
+        Example(
+            _PROGRAM.replace("x, scale = saved", "scale, x = saved  #?").format(returned="g * scale, None"),
+            "unpacked in another order than saved",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List what every backward rule gives for every argument of its function."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        rules = [op for op in program.walk() if op.name == "py.call" and op.attrs.get("role") == "derivative"]
+        for op in rules:
+            yield from strongest(_judge(op, shapes))
+
+
+def _judge(op: Op, shapes: Shapes) -> Iterator[Obligation]:
+    names, gradients, place = op.attrs.get("arguments"), op.attrs.get("gradients"), op.attrs.get("returned")
+    primals = op.attrs.get("primals")
+    assert isinstance(names, tuple)
+    assert isinstance(primals, tuple)
+    where = place if isinstance(place, Span) else op.span
+    if not isinstance(gradients, tuple):
+        yield _unknown(where, f"what `{op.text('rule')}` gives is not known")
+        return
+    yield from _order(op)
+    if len(gradients) != len(names):
+        yield _count(op, where, len(names), len(gradients))
+        return
+    elements = op.attrs.get("elements")
+    spots = elements if isinstance(elements, tuple) and len(elements) == len(names) else (where,) * len(names)
+    for name, spot, primal, gradient in zip(names, spots, primals, gradients, strict=True):
+        yield _argument(op, spot, name, (primal, gradient), shapes)
+
+
+def _values(found: object) -> tuple[Value, ...]:
+    return tuple(one for one in found if isinstance(one, Value)) if isinstance(found, tuple) else ()
+
+
+def _argument(
+    op: Op,
+    where: Span,
+    name: str,
+    pair: tuple[Sequence[Value], Sequence[Value] | None],
+    shapes: Shapes,
+) -> Obligation:
+    primal, gradient = pair
+    if gradient is None:
+        return _proved(where, f"`{op.text('rule')}` gives no gradient for `{name}`")
+    if len(gradient) != 1 or len(primal) != 1:
+        return _unknown(where, f"`{name}` and its gradient are not one array each")
+    (value,) = gradient
+    if _ignores(value, op):
+        return _ignored(op, where, name)
+    wanted, found = shapes.of(primal[0]), shapes.of(value)
+    match = compare(wanted, found, yielding=True)
+    if match.fit is Fit.CLASHES and match.first.startswith("("):
+        return _shape(op, where, name, (match.first, match.second), _made_at(value, op))
+    if wanted.dims is None or found.dims is None or not all(map(same, wanted.dims, found.dims)):
+        return _unknown(where, f"the shapes of `{name}` and of its gradient are not known")
+    return _proved(where, f"the gradient for `{name}` has the shape of `{name}` and uses the cotangent")
+
+
+def _made_at(value: Value, op: Op) -> Span:
+    """Give where a gradient is computed, inside the call of the backward rule."""
+    maker = next((inner for inner in op.regions[0].ops if value in inner.results), None)
+    return value.span if maker is None else next(iter(_behind(maker, value)), value).span
+
+
+def _ignores(value: Value, op: Op) -> bool:
+    """Tell whether a gradient is computed from what was saved, and surely not from the cotangent."""
+    incoming = set(_values(op.attrs.get("cotangents")))
+    made: dict[Value, Op] = {}
+    outside: dict[Value, Value] = {}
+    for inner in op.regions[0].walk():
+        made.update(dict.fromkeys(inner.results, inner))
+        for region in inner.regions:
+            outside.update(zip(region.params, inner.operands, strict=False))
+    pending, seen, computed = [value], set[Value](), False
+    while pending:
+        one = pending.pop()
+        maker = made.get(one)
+        if one in incoming or (maker is not None and maker.name in _OPAQUE):
+            return False
+        if one in seen:
+            continue
+        seen.add(one)
+        pending += [outside[one]] if one in outside else []
+        if maker is not None:
+            computed |= maker.name in _COMPUTES
+            pending += _behind(maker, one)
+    return computed
+
+
+def _behind(maker: Op, value: Value) -> Sequence[Value]:
+    """Give what a value is made from: of a call, the one result that it is."""
+    if maker.name == "py.call" and maker.regions and len(maker.results) == len(maker.regions[0].results):
+        return (maker.regions[0].results[maker.results.index(value)],)
+    if maker.name == "array.create":
+        return ()
+    return (*maker.operands, *(result for region in maker.regions for result in region.results))
+
+
+def _shape(op: Op, place: Span, name: str, shapes: tuple[str, str], made: Span) -> Obligation:
+    wanted, found = shapes
+    called = Step(op.span, f"here `{op.text('function')}` is called with `{name}` of shape {wanted}")
+    return Obligation(
+        WrongCustomDerivative.name,
+        place,
+        Verdict.VIOLATED,
+        message=f"the gradient for `{name}` has shape {found}, but `{name}` has shape {wanted}",
+        current="taking a gradient raises ValueError: the backward rule gives another type than the argument has",
+        expected="each gradient has the shape of its argument: broadcast axes are summed",
+        steps=(*((Step(made, "the gradient is computed here"),) if made[:2] != place[:2] else ()), called),
+        suggestion="sum over the axes along which the argument was broadcast: `jnp.sum(..., axis=0)`",
+    )
+
+
+def _ignored(op: Op, place: Span, name: str) -> Obligation:
+    return Obligation(
+        WrongCustomDerivative.name,
+        place,
+        Verdict.VIOLATED,
+        message=f"the gradient for `{name}` does not depend on the incoming cotangent",
+        current=f"whatever comes after `{op.text('function')}` is left out of the chain rule",
+        expected="the cotangent times the derivative of the function",
+        suggestion="multiply by the cotangent that the backward rule is given as its last argument",
+    )
+
+
+def _count(op: Op, where: Span, wanted: int, found: int) -> Obligation:
+    gives = f"`{op.text('rule')}` gives {found} gradient{'s' if found != 1 else ''}"
+    return Obligation(
+        WrongCustomDerivative.name,
+        where,
+        Verdict.VIOLATED,
+        message=f"{gives}, but `{op.text('function')}` has {wanted} arguments",
+        current="taking a gradient raises TypeError",
+        expected="a tuple with one gradient for each differentiated argument; `None` where there is none",
+        steps=(Step(op.span, "the function is called here"),),
+    )
+
+
+def _order(op: Op) -> Iterator[Obligation]:
+    """Compare the names that were saved with those they are unpacked into; names alone are no proof."""
+    saved, taken = op.attrs.get("saved"), op.attrs.get("taken")
+    if not isinstance(saved, tuple) or not isinstance(taken, tuple) or len(saved) != len(taken):
+        return
+    off = [at for at, (one, other) in enumerate(zip(saved, taken, strict=True)) if one != other]
+    if "" in saved or len(set(saved)) != len(saved) or sorted(saved) != sorted(taken) or not off:
+        return
+    place = op.attrs.get("unpacked")
+    yield Obligation(
+        WrongCustomDerivative.name,
+        place if isinstance(place, Span) else op.span,
+        Verdict.UNKNOWN,
+        "what the names stand for is not known",
+        severity=Severity.WARNING,
+        message=f"saved as `{', '.join(saved)}`, but unpacked as `{', '.join(taken)}`",
+        expected="the backward rule unpacks what was saved in the same order",
+        suggestion="exchange the names on one side",
+    )
+
+
+def _proved(span: Span, reason: str) -> Obligation:
+    return Obligation(WrongCustomDerivative.name, span, Verdict.PROVED, reason)
+
+
+def _unknown(span: Span, reason: str) -> Obligation:
+    return Obligation(WrongCustomDerivative.name, span, Verdict.UNKNOWN, reason)
