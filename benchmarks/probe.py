@@ -29,6 +29,7 @@ def drive_jax_nn(jax: Any) -> None:
     for function in (nn.sigmoid, nn.softplus, nn.log_sigmoid, nn.selu, nn.celu, nn.mish, nn.hard_tanh, nn.squareplus):
         function(x)
     nn.softmax(x, where=x > 0)
+    importlib.import_module("jax._src.nn.functions")._softmax(x, -1)
     if hasattr(nn, "log1mexp"):
         nn.log1mexp(jnp.abs(x) + 0.5)
     jnp.logaddexp(x, x + 1)

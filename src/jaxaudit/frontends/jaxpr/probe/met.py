@@ -6,6 +6,7 @@ A note costs little and is made once for each rule and shape: rules are called i
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -137,6 +138,8 @@ def _leaf(leaf: Any, *, kept: bool) -> Any:
     if kept and not isinstance(leaf, compat.Tracer):
         return leaf
     if isinstance(leaf, bool | int | str) or not (isinstance(leaf, float) or hasattr(leaf, "dtype")):
+        return leaf
+    if isinstance(leaf, float) and not math.isfinite(leaf):
         return leaf
     if isinstance(leaf, float):
         return Kind((), "float32", leaf, leaf)
