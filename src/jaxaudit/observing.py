@@ -5,10 +5,12 @@ The child process gives facts only; every judgement is made here, by the same ru
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import prod
 from pathlib import Path
 from typing import IO, Any
 
@@ -83,7 +85,21 @@ def audit_trace(target: TraceTarget, config: Config, setting: Setting) -> Outcom
     )
     progress.tell(f"tracing {target.target}")
     reply = _ask(request, setting)
+    needed = _devices_needed(reply)
+    if needed and not setting.devices:
+        reply = _ask(request, replace(setting, devices=needed))
     return conclude(reply, [], config)
+
+
+_MESH = re.compile(r"Number of devices \d+ must (?:be >=|equal) the product of mesh_shape \(([\d, ]+)\)")
+_MOST_DEVICES = 1024
+
+
+def _devices_needed(reply: Reply) -> int:
+    """Give how many devices a mesh wanted that could not be made; 0 when that is not why a trace failed."""
+    found = _MESH.search(reply.failure.message) if reply.failure is not None else None
+    count = prod(int(size) for size in found[1].split(",") if size.strip()) if found else 0
+    return count if count <= _MOST_DEVICES else 0
 
 
 def audit_call(

@@ -135,7 +135,7 @@ class _Border:
         op, operand, param = self.op, self.op.operands[number], self._param(number)
         mapped = _at(op.attrs.get("mapped_in"), number) if op.name == "vmap" else None
         inside = self.look(param, mapped)
-        name = (param.name if param is not None else "") or operand.name
+        name = (param.name if param is not None and op.name != "pmap" else "") or operand.name
         return _Side(name, self.look(operand), inside, self._how_in(number))
 
     def _how_in(self, number: int) -> str:
@@ -143,10 +143,11 @@ class _Border:
         match op.name:
             case "vmap":
                 return _mapped(_at(op.attrs.get("in_axes"), number))
+            case "shard_map" if spec := _spec(op, "in_specs", number):
+                return f"split by {spec}" if "'" in spec else "the same everywhere"
             case "pmap" | "shard_map" | "map":
                 axis = _at(op.attrs.get("in_axes"), number)
-                verb = "split" if op.name == "shard_map" else "mapped"
-                return "the same everywhere" if axis is None else f"{verb} over axis {axis}"
+                return "the same everywhere" if axis is None else f"mapped over axis {axis}"
             case "scan":
                 return "carried" if number < _count(op) else "scanned over axis 0"
             case "fori":
@@ -188,6 +189,8 @@ class _Border:
                 return "carried" if number < _count(op) else "stacked along axis 0"
             case "map":
                 return "stacked along axis 0"
+            case "shard_map" if spec := _spec(op, "out_specs", number):
+                return f"put together by {spec}" if "'" in spec else "the same everywhere"
             case "pmap" | "shard_map":
                 return "put together"
             case "grad":
@@ -197,6 +200,12 @@ class _Border:
             case "fori" | "while":
                 return "carried"
         return "comes out"
+
+
+def _spec(op: Op, attr: str, number: int) -> str:
+    """Give the partition spec of an argument or result, as it is written."""
+    specs = op.attrs.get(attr)
+    return str(specs[number]) if isinstance(specs, tuple) and number < len(specs) else ""
 
 
 def _leaf(op: Op, number: int) -> str:

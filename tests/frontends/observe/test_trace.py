@@ -138,6 +138,79 @@ def test_targets(folder, arguments, name, wanted):
     assert issues(found) == []
 
 
+MODULES = """\
+import equinox as eqx
+import haiku as hk
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+from flax import nnx
+from jax.sharding import PartitionSpec as P
+
+
+class Nnx(nnx.Module):
+    def __init__(self, rngs):
+        self.linear = nnx.Linear(4, 3, rngs=rngs)
+        self.dropout = nnx.Dropout(0.5, rngs=rngs)
+
+    def __call__(self, x):
+        return self.dropout(self.linear(x))
+
+    def loss(self, x):
+        return jnp.mean(self(x) ** 2)
+
+
+class Net(eqx.Module):
+    weight: jax.Array
+
+    def energy(self, x):
+        return jnp.sum(x @ self.weight)
+
+
+class Linen(nn.Module):
+    def setup(self):
+        self.dense = nn.Dense(3)
+        self.norm = nn.BatchNorm(use_running_average=False)
+
+    def encode(self, x):
+        return self.norm(self.dense(x))
+
+
+stateful = hk.transform_with_state(lambda x: hk.BatchNorm(True, True, 0.9)(x, is_training=True))
+
+
+def spread(x):
+    mesh = jax.make_mesh((4,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+    return jax.shard_map(lambda x: jax.lax.pmean(x.sum(0), "data"), mesh=mesh, in_specs=P("data"), out_specs=P())(x)
+
+
+def huge(x):
+    mesh = jax.sharding.AbstractMesh((4096,), ("data",))
+    return jax.shard_map(lambda x: jax.lax.pmean(x.sum(0), "data"), mesh=mesh, in_specs=P("data"), out_specs=P())(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "spec", "name", "wanted"),
+    [
+        ("Nnx(nnx.Rngs(0))", "f32[b=8,4]", "Nnx", "model['linear']['kernel'].value"),
+        ("Nnx(nnx.Rngs(0)).loss", "f32[b=8,4]", "Nnx.loss", "model['dropout']['rngs']"),
+        ("Net(jnp.ones((4, 3))).energy", "f32[b=8,4]", "Net.energy", "model.weight"),
+        ("Linen().encode", "f32[b=8,4]", "Linen.encode", "params['params']['dense']['kernel']"),
+        ("stateful", "f32[b=8,4]", "stateful", "params[0]['batch_norm']['offset']"),
+        ("spread", "f32[8,4]", "spread", "x"),
+        ("huge", "f32[8192,4]", "huge", "x"),
+    ],
+)
+def test_modules_methods_and_meshes(tmp_path, target, spec, name, wanted):
+    (tmp_path / "modules.py").write_text(MODULES)
+    argument = "0" if target == "stateful" else "x"
+    found = report("trace", "--arg", f"{argument}={spec}", f"modules.py:{target}", cwd=tmp_path)
+    assert [one["name"] for one in found["targets"] if one["front_end"] == "jaxpr"] == [name]
+    assert any(one.startswith(wanted) for one in entered(found))
+    assert issues(found) == []
+
+
 def test_what_jax_refuses_is_an_issue(folder):
     found = report("trace", "model.py:broken", cwd=folder)
     assert issues(found) == [("axis-conflict", "model.py", 64)]
@@ -147,7 +220,9 @@ def test_what_jax_refuses_is_an_issue(folder):
     ("arguments", "sentence"),
     [
         (["model.py:nope"], "model has no `nope`"),
+        (["model.py:stpe"], "model has no `stpe`; did you mean `step`?"),
         (["nowhere.py:f"], "no such file: nowhere.py"),
+        (["nowhere.model:f"], "there is no module `nowhere` here; a file is named as FILE.py:FUNCTION"),
         (["model.py"], "`model.py` is no target; write FILE:FUNCTION or pkg.mod:function"),
         (["model.py:Agent.act"], "`Agent.act` is a method; name it on an instance: `Agent(...).act`"),
         (["--arg", "x=f99[3]", "model.py:step"], "`f99` in the spec `f99[3]` is no dtype"),

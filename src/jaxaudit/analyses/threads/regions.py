@@ -99,9 +99,10 @@ def each(relation: Relation, seen: Seen) -> None:
         if isinstance(axis, int) and seen.shape(value):
             slots.append(Slot(value, axis))
     for inner, result in zip(op.regions[0].results, op.results, strict=False):
-        grown = len(seen.shape(result)) > len(seen.shape(inner))
+        before, after = seen.shape(inner), seen.shape(result)
+        grown = len(after) > len(before)
         in_order(relation, seen, result, inner, (0,) if grown else ())
-        if grown:
+        if grown or (op.name == "pmap" and before[:1] == (1,) and after[:1] != (1,)):
             slots.append(Slot(result, 0))
     for slot in slots:
         relation.link(*slots[0], *slot)

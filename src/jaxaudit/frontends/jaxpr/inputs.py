@@ -85,7 +85,8 @@ class Inputs:
     def _missing(self, name: str) -> str:
         return (
             f"nothing tells the type of argument `{name}` of `{self.target.name}`: "
-            f"give it as --arg {name}='f32[batch=32,8]', in [tool.jaxaudit.targets], or as a jaxtyping annotation"
+            f"give it as --arg {name}='f32[batch=32,8]' (or `key` for a random key), in [tool.jaxaudit.targets], "
+            "or as a jaxtyping annotation"
         )
 
     def _value(self, name: str, spec: Spec) -> Any:

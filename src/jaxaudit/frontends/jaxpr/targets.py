@@ -6,6 +6,7 @@ with literal arguments (`make_train({'lr': 1e-3})`), and `key` stands for a rand
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
@@ -89,7 +90,7 @@ def load_module(path: str) -> ModuleType:
     file = Path(path)
     if file.suffix != ".py":
         sys.path.insert(0, str(Path.cwd()))
-        return importlib.import_module(path)
+        return _imported(path)
     if not file.is_file():
         raise SpecError(f"no such file: {path}")
     folder, parts = file.resolve().parent, [file.stem]
@@ -100,12 +101,24 @@ def load_module(path: str) -> ModuleType:
     return importlib.import_module(".".join(parts))
 
 
+def _imported(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        # A module that the user's own code misses is an exception of that code.
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        raise SpecError(f"there is no module `{error.name}` here; a file is named as FILE.py:FUNCTION") from error
+
+
 def evaluate(expression: str, module: ModuleType) -> Any:
     """Evaluate a target's expression in its module."""
     names = {"key": the_jax().random.key(0), **vars(module)}
     first = expression.partition("(")[0].partition(".")[0].strip()
     if first not in names:
-        raise SpecError(f"{module.__name__} has no `{first}`")
+        near = difflib.get_close_matches(first, [name for name in vars(module) if not name.startswith("_")], 1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        raise SpecError(f"{module.__name__} has no `{first}`{hint}")
     try:
         code = compile(expression, "<target>", "eval")
     except SyntaxError as error:
