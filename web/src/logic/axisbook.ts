@@ -2,6 +2,7 @@
 import type { Axis } from "../data/model";
 
 export const COLOURS = 12;
+const LONGEST = 26;
 
 export class AxisBook {
   private readonly axes = new Map<string, Axis>();
@@ -27,7 +28,9 @@ export class AxisBook {
 
   /** Gives what to call an axis that may have no name. */
   title(axis: Axis): string {
-    return axis.name || axis.origin || axis.id;
+    if (axis.name) return axis.name;
+    const origin = (axis.origin || axis.id).replace(/^argument /, "").replace(", axis ", " axis ");
+    return origin.length <= LONGEST ? origin : `…${origin.slice(origin.length - LONGEST)}`;
   }
 
   get(id: string): Axis | undefined {

@@ -43,6 +43,7 @@ export interface Outline {
 const TOP = -1;
 const MOST = 48;
 const PILLS = 8;
+const RESIDUAL = "for the backward pass";
 
 export function outline(root: FlowRoot): Outline {
   const made: Outline = {
@@ -171,7 +172,7 @@ function single(made: Outline, open: ReadonlySet<string>, step: FlowStep): Item 
   const inner = made.children.get(step.id) ?? [];
   const id = stepId(step);
   const node: GraphNode = {
-    id, kind: inner.length ? "box" : "step", title: titleOf(step, inner.length > 0), step, values: step.makes,
+    id, kind: inner.length ? "box" : "step", title: titleOf(step, inner.length > 0), step, values: [...step.makes].sort((one, other) => Number(!!one.residual) - Number(!!other.residual)),
     inside: made.sizes.get(step.id) ?? 0, open: inner.length > 0 && open.has(id), children: [], edges: [],
   };
   if (node.open) fill(node, made, open, inner, step.enters, step.leaves);
@@ -230,8 +231,8 @@ function pillsOf(prefix: string, kind: "in" | "out", values: FlowValue[]): Graph
   const sizes = new Map<string, number>();
   for (const value of values) sizes.set(containerOf(value.name), (sizes.get(containerOf(value.name)) ?? 0) + 1);
   values.forEach((value, at) => {
-    const container = containerOf(value.name);
-    const together = values.length > PILLS || (container && (sizes.get(container) ?? 0) >= 3);
+    const container = value.residual ? RESIDUAL : containerOf(value.name);
+    const together = values.length > PILLS || value.residual || (container && (sizes.get(container) ?? 0) >= 3);
     push(groups, together ? container : `${at}`, value);
   });
   let entries = [...groups.entries()];
@@ -240,7 +241,7 @@ function pillsOf(prefix: string, kind: "in" | "out", values: FlowValue[]): Graph
     entries = [...entries.slice(0, 2 * PILLS - 1), ["others", rest]];
   }
   return entries.map(([name, inside], at) => ({
-    id: `${prefix}${at}`, kind, title: inside.length > 1 ? name || "unnamed" : inside[0].name || "unnamed", values: inside,
+    id: `${prefix}${at}`, kind, title: inside.length > 1 || name === RESIDUAL ? name || "unnamed" : inside[0].name || "unnamed", values: inside,
     inside: 0, open: false, children: [], edges: [],
   }));
 }

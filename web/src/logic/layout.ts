@@ -60,9 +60,10 @@ export function nodeLines(node: GraphNode): string[] {
     return [node.values.length > 1 ? `${node.values.length} arrays` : first ? typeString(first.type, first.axes) : ""].filter(Boolean);
   }
   if (node.kind === "group" || (node.kind === "box" && node.values.length === 0)) return [];
-  const alone = node.kind === "step" && node.values.length === 1;
-  return node.values.slice(0, 2).map((value) => {
-    const more = node.values.length > 2 && value === node.values[1] ? ` +${node.values.length - 2}` : "";
+  const own = node.values.filter((value) => !value.residual);
+  const alone = node.kind === "step" && own.length === 1;
+  return (own.length ? own : node.values).slice(0, 2).map((value) => {
+    const more = own.length > 2 && value === own[1] ? ` +${own.length - 2}` : "";
     return `${value.name && !alone ? `${value.name}: ` : ""}${typeString(value.type, value.axes)}${more}`;
   });
 }

@@ -74,7 +74,7 @@ export function Graph({ made, open, setOpen, chosen }: GraphProps) {
     if (target && frame.current && behavior.current) {
       const box = frame.current.getBoundingClientRect();
       const spot = inner.current?.querySelector(`[data-id="${CSS.escape(target.node.id)}"]`)?.getBoundingClientRect();
-      if (spot && (spot.left < box.left || spot.top < box.top || spot.right > box.right || spot.bottom > box.bottom || spot.width < 60)) {
+      if (spot && (spot.left < box.left || spot.top < box.top || spot.right > box.right || spot.bottom > box.bottom || spot.width < 0.7 * target.width)) {
         behavior.current.transform(select(frame.current), zoomIdentity.translate(box.width / 2, box.height / 3).scale(0.9).translate(-target.x - target.width / 2, -target.y - Math.min(target.height / 2, 80)));
       }
     }

@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Verdict } from "../data/model";
 import { count } from "../logic/text";
 import { Empty, FlowLink, Prose, Spot } from "../parts/bits";
+import { CodeLine } from "../parts/code";
 import { usePage } from "../parts/context";
 import { List } from "../parts/list";
 
@@ -42,6 +43,7 @@ export function Entry({ row }: { row: Verdict }) {
   return (
     <div class="ledger-row">
       <span class="ledger-place"><Spot path={row.path} line={row.line} /><FlowLink path={row.path} line={row.line} /></span>
+      <CodeLine path={row.path} line={row.line} />
       <span class="ledger-reason"><Prose text={row.reason} /></span>
     </div>
   );

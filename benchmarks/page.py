@@ -1,0 +1,134 @@
+"""Measures how long the HTML report of a large program takes to appear and to answer.
+
+    python benchmarks/page.py [--layers 126] [--chromium PATH] [--keep FILE]
+
+The program is the training step of `llama.py`, unrolled: 405 billion parameters in 126 layers. It is traced, never
+computed. Times are those of the browser itself, from the opening of the file on disk; nothing asserts them. They
+differ from machine to machine, so the processor time of a fixed loop in the same page is printed beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+def write_report(layers: int, file: Path) -> dict[str, int]:
+    """Trace the step and write its report; give how large it is."""
+    import llama
+
+    from jaxaudit.observing import audit_call
+    from jaxaudit.reports.html.page import render_html
+
+    config = llama.Config(layers=layers)
+    outcome = audit_call(llama.train_step(config), llama.arguments(config, scanned=False), {}, {})
+    with file.open("w", encoding="utf-8") as out:
+        started = time.process_time()
+        render_html(outcome.report, outcome.sources, out)
+    report = outcome.report
+    print(f"rendering        {time.process_time() - started:8.2f} s of processor time")
+    return {
+        "equations": sum(step.count for step in report.data_flow),
+        "steps": len(report.data_flow),
+        "axes": len(report.axes),
+        "bytes": file.stat().st_size,
+    }
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Give how long something takes as somebody who waits for it sees it."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def measure(file: Path, chromium: str) -> dict[str, float]:
+    """Open the report and use it as people do."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.set_default_timeout(300_000)
+        page.goto("about:blank")
+        opened = seconds(lambda: page.goto(f"file://{file}#issues", wait_until="commit"))
+        found = {"file opened": opened}
+        found["first paint"] = opened + seconds(lambda: page.locator(".top").wait_for())
+        paint = page.locator("html").evaluate(_PAINT)
+        found["first contentful paint (browser)"] = paint / 1000
+        found["flow and source unpacked"] = page.locator("main[data-ready=yes]").evaluate(_NOW) / 1000
+        found.update(_used(page))
+        found["a fixed loop, for comparison"] = page.locator("html").evaluate(_LOOP) / 1000
+        browser.close()
+    return found
+
+
+_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
+_NOW = "() => performance.now()"
+_LOOP = """() => {
+  const started = performance.now(); let sum = 0;
+  for (let at = 0; at < 3e7; at++) sum += at % 7;
+  return performance.now() - started;
+}"""
+_FRAMES = """list => new Promise(done => {
+  const gaps = []; let last = performance.now(), left = 60;
+  const turn = () => {
+    const now = performance.now(); gaps.push(now - last); last = now; list.scrollTop += 600;
+    left-- ? requestAnimationFrame(turn) : done(gaps.sort((a, b) => a - b)[Math.floor(gaps.length * 0.95)]);
+  };
+  requestAnimationFrame(turn);
+})"""
+
+
+def _used(page: Any) -> dict[str, float]:
+    def flow() -> None:
+        page.keyboard.press("3")
+        page.locator(".leaf").first.wait_for()
+
+    def opened() -> None:
+        before = page.locator(".leaf").count()
+        page.locator(".leaf-box, .leaf-group").first.click()
+        while page.locator(".leaf").count() == before:
+            page.wait_for_timeout(5)
+
+    def table() -> None:
+        page.get_by_role("button", name="table", exact=True).click()
+        page.locator(".flow-row").first.wait_for()
+
+    def searched() -> None:
+        page.locator("#search").fill("attention")
+        page.locator(".hits li").first.wait_for()
+
+    found = {"graph drawn": seconds(flow), "box opened": seconds(opened), "table shown": seconds(table)}
+    frames = page.locator(".flow-table .list").evaluate(_FRAMES)
+    found["slowest of 20 frames, scrolling"] = frames / 1000
+    return {**found, "search answered": seconds(searched)}
+
+
+def main() -> None:
+    """Print how large the report is and how long each act takes."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--layers", type=int, default=126)
+    parser.add_argument("--chromium", default=shutil.which("chromium") or "")
+    parser.add_argument("--keep", type=Path, help="Keep the report in this file.")
+    given = parser.parse_args()
+    if not given.chromium:
+        parser.error("there is no Chromium: apt-get install chromium, or name one with --chromium")
+    with TemporaryDirectory() as folder:
+        file = (given.keep or Path(folder, "report.html")).absolute()
+        for name, size in write_report(given.layers, file).items():
+            print(f"{name:<16} {size:>10,}")
+        for name, took in measure(file, given.chromium).items():
+            print(f"{name:<34} {took:8.3f} s")
+
+
+if __name__ == "__main__":
+    main()
