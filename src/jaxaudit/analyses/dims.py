@@ -140,8 +140,8 @@ def differ(first: Dim, second: Dim) -> bool:
     gap = (first - second).terms
     if gap is None or len(gap) != 1:
         return False
-    if 0 in (first.constant, second.constant) and None in (first.constant, second.constant):
-        # Code that makes empty arrays may well meet other empty ones.
+    if 0 in (first.constant, second.constant):
+        # Code that makes empty arrays may well meet other empty ones, or fill them somewhere else.
         return False
     monomial, _ = gap[0]
     return all(atom.kind == "size" for atom in monomial)

@@ -88,6 +88,8 @@ def _wrappers() -> dict[str, Wrapper]:
 
 
 WRAPPERS = _wrappers()
+_GIVES_ARRAYS = frozenset(("jit", "vmap", "pmap", "shard_map"))
+"""Transformations that give arrays even where the function gives Python numbers."""
 _GIVES_VALUE = frozenset(name for name in WRAPPERS if name.endswith("value_and_grad"))
 
 
@@ -189,8 +191,7 @@ def run_body(
     label = name_of(function)
     with it.builder.nested("function", label, _where(function, span), inputs.params) as region, it.inside(op, inputs):
         inner = call_inside(it, function, functions.replaced(given, inputs), span)
-        if op in ("vmap", "pmap"):
-            # A number that is given back becomes an array with the mapped axis.
+        if op in _GIVES_ARRAYS:
             inner = lifted(it, inner, span)
         out = leaves_in_order(it, inner, copy=True)
     it.builder.close(region, out)
