@@ -50,9 +50,9 @@ class Audit:
 
 def audit_package(package: str, directory: Path, select: str) -> Audit:
     """Run `jaxaudit check` on a package from the directory that holds it."""
-    program = Path(sys.executable).with_name("jaxaudit")
     start = time.perf_counter()
-    words = [program, "check", package, "--format", "json", *(["--select", select] if select else [])]
+    words = [sys.executable, "-m", "jaxaudit", "check", package, "--format", "json"]
+    words += ["--select", select] if select else []
     done = subprocess.run(words, cwd=directory.parent, capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - start
     crashes = [line for line in done.stderr.splitlines() if "internal error" in line or "Traceback" in line]
@@ -78,7 +78,7 @@ def read_error(package: str, directory: Path, issue: dict[str, Any]) -> Error:
     """Take one issue, with the text of its line."""
     path = Path(issue["path"])
     file = path if path.is_absolute() else directory.parent / path
-    lines = file.read_text(encoding="utf-8").splitlines()
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     text = lines[issue["line"] - 1].strip() if 0 < issue["line"] <= len(lines) else ""
     why = tuple(f"{step['line']}: {step['text']}" for step in issue.get("why", []))
     place = file.relative_to(directory.parent).as_posix()

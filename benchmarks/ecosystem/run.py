@@ -1,7 +1,9 @@
-"""Audit the installed sources of well-known JAX packages, and tell how that went.
+"""Audit the installed sources of well-known JAX packages, or checkouts of projects, and tell how that went.
 
-    python benchmarks/ecosystem/run.py [PACKAGE...] [--site-packages DIR] [--select RULES] [--raw DIR] [--write]
-                                       [--check-judgements]
+    python benchmarks/ecosystem/run.py [NAME...] [--site-packages DIR | --projects DIR] [--select RULES] [--raw DIR]
+                                       [--write] [--check-judgements]
+
+`projects.toml` says at which commit each project is checked out into the folder of its name.
 
 Each package is audited by a `jaxaudit check` of its own. Prints a table; `--raw` also writes every error and the
 reasons for `unknown` as JSON. `judgements.toml` holds our verdict on each error, keyed by package, path, rule and the
@@ -15,7 +17,9 @@ import ast
 import json
 import sys
 import time
+import tomllib
 from collections import Counter
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +28,9 @@ from audit import Audit, audit_package, version_of
 from judgements import Judgement, read_judgements, unjudged
 
 README = Path(__file__).with_name("README.md")
-RESULTS = "## Results"
+PROJECTS = Path(__file__).with_name("projects.toml")
+RESULTS = {"packages": "## Results", "projects": "## Results on projects"}
+END = "<!-- end of results -->"
 PACKAGES = ("flax", "optax", "equinox", "distrax", "rlax", "gymnax", "brax", "blackjax", "numpyro")
 HEADINGS = (
     "package", "files", "lines", "functions", "entered", "obligations", "proved", "violated", "unknown", "coverage",
@@ -71,17 +77,23 @@ def parse_all(directory: Path) -> tuple[int, float]:
     texts = [path.read_bytes() for path in sorted(directory.rglob("*.py"))]
     start = time.perf_counter()
     for text in texts:
-        ast.parse(text)
+        with suppress(SyntaxError):
+            ast.parse(text)
     return sum(text.count(b"\n") for text in texts), time.perf_counter() - start
 
 
-def measure(name: str, directory: Path, select: str, judged: list[Judgement]) -> Result:
-    """Audit one package."""
+def project_commits() -> dict[str, str]:
+    """Give the commit that each project is checked out at."""
+    return {one["name"]: one["commit"] for one in tomllib.loads(PROJECTS.read_text(encoding="utf-8"))["project"]}
+
+
+def measure(name: str, directory: Path, version: str, select: str, judged: list[Judgement]) -> Result:
+    """Audit one package or project."""
     lines, seconds = parse_all(directory)
     audit = audit_package(name, directory, select)
     by_key = {one.key: one.verdict for one in judged}
     verdicts = Counter(by_key.get(error.key, "unjudged") for error in audit.errors)
-    return Result(audit, version_of(directory), lines, seconds, verdicts)
+    return Result(audit, version, lines, seconds, verdicts)
 
 
 def table(results: list[Result]) -> str:
@@ -108,11 +120,12 @@ def reasons(results: list[Result], count: int) -> str:
     return "\n".join(["| times | reason for `unknown` |", "| --- | --- |", *lines])
 
 
-def write_readme(results: list[Result], count: int) -> None:
-    """Put the results into README.md, after the line that announces them."""
-    text = README.read_text(encoding="utf-8").partition(RESULTS)[0]
-    parts = [text + RESULTS, table(results), summary(results), reasons(results, count)]
-    README.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+def write_readme(results: list[Result], count: int, kind: str) -> None:
+    """Put the results into README.md, between the line that announces them and the one that ends them."""
+    before, heading, rest = README.read_text(encoding="utf-8").partition(f"{RESULTS[kind]}\n")
+    after = rest.partition(END)[2]
+    parts = [before + heading.rstrip(), table(results), summary(results), reasons(results, count), END + after]
+    README.write_text("\n\n".join(parts), encoding="utf-8")
 
 
 def write_raw(results: list[Result], directory: Path) -> None:
@@ -135,7 +148,8 @@ def parse_arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     add = parser.add_argument
-    add("packages", nargs="*", default=PACKAGES, help="which packages (default: all nine)")
+    add("names", nargs="*", help="which packages or projects (default: all)")
+    add("--projects", type=Path, help="audit the projects checked out in this directory instead of packages")
     add("--site-packages", type=Path, help="where they are (default: where this interpreter finds them)")
     add("--select", default="", help="rules or families to run, as for `jaxaudit check` (default: all)")
     add("--raw", type=Path, help="write every error and every reason into this directory")
@@ -150,15 +164,18 @@ def main() -> int:
     options = parse_arguments()
     judged = read_judgements()
     results: list[Result] = []
-    for name in options.packages:
-        directory = find_package(name, options.site_packages)
+    commits = project_commits() if options.projects else {}
+    kind = "projects" if options.projects else "packages"
+    for name in options.names or commits or PACKAGES:
+        directory = find_package(name, options.projects or options.site_packages)
         if directory is None:
-            print(f"{name} is not installed", file=sys.stderr)
+            print(f"{name} is not there", file=sys.stderr)
             continue
-        results.append(measure(name, directory, options.select, judged))
+        version = commits[name][:10] if commits else version_of(directory)
+        results.append(measure(name, directory, version, options.select, judged))
     print(table(results), summary(results), reasons(results, options.reasons), sep="\n\n")
     if options.write:
-        write_readme(results, options.reasons)
+        write_readme(results, options.reasons, kind)
     if options.raw:
         write_raw(results, options.raw)
     for result in results:
