@@ -157,6 +157,9 @@ def taken(op: Op, read: Read[ShapeFact]) -> int | None:
     if op.name != "py.branch" or not op.operands or [region.label for region in op.regions] != ["then", "else"]:
         return None
     condition = read(op.operands[0])
+    if condition.items is not None:
+        # `if x.shape:` asks whether there are axes.
+        return 0 if condition.items else 1
     truth = condition.number.constant if condition.dtype == "bool" and condition.number is not None else None
     return None if truth is None else 0 if truth else 1
 

@@ -227,9 +227,11 @@ def _apply_mapped(it: Interpreter, callee: Transformed, given: Arguments, span: 
     in_axes = callee.options.get(option, Const(0))
     axes = [axis for position, value in enumerate(given.positional) for axis in _axes(it, in_axes, value, position)]
     axes += [0] * (len(inputs.operands) - len(axes))
-    attrs = {**attributes(it, callee, given, span), "in_axes": tuple(axes[: len(inputs.operands)])}
+    attrs = attributes(it, callee, given, span)
     if callee.transform == "pmap":
-        attrs["static"] = static_leaves(it, callee, given)
+        attrs["static"] = static = static_leaves(it, callee, given)
+        axes = [None if fixed is True else axis for axis, fixed in zip(axes, static, strict=False)]
+    attrs["in_axes"] = tuple(axes[: len(inputs.operands)])
     result, _ = run_body(it, callee.transform, callee.function, given, inputs, attrs, span)
     return result
 
