@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from jaxaudit.analyses.gradients.borders import Inner, behind_parameter, behind_result
 from jaxaudit.analyses.gradients.edges import Edge, edges, is_opaque
+from jaxaudit.analyses.gradients.modules import applied_in, reads_parameters
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Program, Region, Value
 
@@ -122,6 +123,24 @@ class Graph:
             if stepped or (own is not None and value is not own):
                 edge = Edge.ZERO
             node.inputs.append((self._node(value, node.call), edge))
+        if reads_parameters(op):
+            node.inputs.extend((self._node(value, call), Edge.LIVE) for value, call in self._variables(op, node.call))
+
+    def _variables(self, op: Op, call: int) -> Iterator[tuple[Value, int]]:
+        """Give the parameters that a layer reads: those of the `apply` whose module it is called in."""
+        region = self.places.region_of[op]
+        while region is not self.region:
+            holder = self.places.holder.get(id(region))
+            if region.shared or holder is None:
+                above = self._above[call]
+                if above is None:
+                    return
+                call, holder = above
+            region = self.places.region_of[holder]
+            given = applied_in(self.program).get((id(region), holder.span))
+            if given is not None:
+                yield from ((value, call) for value in given)
+                return
 
     def _cross(self, node: Node, op: Op, inner: Iterable[Inner], call: int) -> None:
         for region, value, edge in inner:

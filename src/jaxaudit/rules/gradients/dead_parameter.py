@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.gradients import Gradient, Leaf, gradients_of
+from jaxaudit.analyses.gradients.algebra import strip
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.gradients.words import function_of, is_undecided, names, unknown_reason
+from jaxaudit.rules.gradients.words import function_of, is_source, is_undecided, names, unknown_reason
 from jaxaudit.rules.merge import strongest
 
 _NET = """
@@ -129,8 +130,22 @@ def _judge(gradient: Gradient, flow: Flow, trained: set[str]) -> Iterator[Obliga
     dead = [leaf for leaf in silent if _inner_path(leaf) not in trained]
     if dead and live:
         yield _finding(gradient, dead, live, flow)
+    elif (tree := _whole_tree(gradient)) is not None:
+        yield Obligation(DeadParameter.name, span, Verdict.UNKNOWN, f"the leaves of `{tree.name}` are not known")
     else:
         yield Obligation(DeadParameter.name, span, Verdict.PROVED, _reason(gradient, live))
+
+
+def _whole_tree(gradient: Gradient) -> Leaf | None:
+    """Give an argument of which it is not known whether it is one array or a tree of many."""
+    whole = {leaf.param: leaf for leaf in gradient.leaves if not leaf.path} if is_source(gradient) else {}
+    arrays = {
+        strip(below).value
+        for node in (gradient.graph.order if whole else ())
+        if node.op is not None and node.op.name.startswith("array.")
+        for below, _ in node.inputs
+    }
+    return next((leaf for param, leaf in whole.items() if param not in arrays), None)
 
 
 def _reason(gradient: Gradient, live: list[Leaf]) -> str:

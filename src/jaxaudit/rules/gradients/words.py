@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from jaxaudit.analyses.gradients import Gradient, Leaf, Node
 from jaxaudit.analyses.gradients.edges import short
-from jaxaudit.ir import Program
 
 _SHOWN = 3
 
@@ -47,14 +46,18 @@ def unknown_reason(gradient: Gradient) -> str:
         return "it is not known which arguments are differentiated"
     if not gradient.roots:
         return f"what {function_of(gradient)} gives is not known"
+    if not gradient.mask.open and gradient.graph.complete:
+        return f"no way from what is differentiated to the result of {function_of(gradient)} was found"
     return f"{function_of(gradient)} calls code that was not followed"
 
 
 def is_undecided(gradient: Gradient) -> bool:
     """Tell whether nothing can be said about which leaves get gradient."""
-    return not gradient.known or not gradient.roots or gradient.mask.open or not gradient.graph.complete
+    mask = gradient.mask
+    unread = not (mask.live or mask.maybe or mask.cut or mask.zero)
+    return not gradient.known or not gradient.roots or mask.open or unread or not gradient.graph.complete
 
 
-def is_traced(program: Program) -> bool:
-    """Tell whether JAX traced the program."""
-    return program.front_end == "jaxpr"
+def is_source(gradient: Gradient) -> bool:
+    """Tell whether the program was read and not traced, so that its trees may not be known."""
+    return gradient.graph.program.front_end != "jaxpr"

@@ -1,0 +1,53 @@
+"""Modules that get their parameters from `apply`: inside, each layer reads them without being handed them.
+
+The source front end follows the module's own code beside the call of `apply`, at the same place. A layer in there
+depends on what `apply` was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from jaxaudit.analyses.gradients.edges import values_in
+from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.spans import Span
+
+_APPLIES = frozenset(
+    """flax.linen.Module.apply flax.training.train_state.TrainState.apply_fn haiku.Transformed.apply
+    haiku.TransformedWithoutRng.apply haiku.TransformedWithState.apply
+    haiku.TransformedWithoutRngWithState.apply""".split()
+)
+_ROLES = ("variables", "params")
+_READS = ("__call__", "param", "get_parameter", "variable", "get_state")
+_WITHOUT = frozenset(("Dropout", "Sequential"))
+
+Applied = Mapping[tuple[int, Span], tuple[Value, ...]]
+"""What `apply` was given, by the region it stands in and its place."""
+
+
+def reads_parameters(op: Op) -> bool:
+    """Tell whether an op is a layer, or a read of a parameter, of a library whose modules hold none themselves."""
+    if op.name != "py.call_library" or not op.text("function").startswith(("flax.linen.", "haiku.")):
+        return False
+    owner, _, method = op.text("function").rpartition(".")
+    return method in _READS and owner.rpartition(".")[2] not in _WITHOUT
+
+
+@lru_cache(maxsize=2)
+def applied_in(program: Program) -> Applied:
+    """Find every call of `apply`."""
+    found: dict[tuple[int, Span], tuple[Value, ...]] = {}
+    for region in _regions(program):
+        for op in region.ops:
+            if op.name == "py.call_library" and op.text("function") in _APPLIES:
+                given = next((op.arguments[role] for role in _ROLES if role in op.arguments), None)
+                found[id(region), op.span] = tuple(values_in(given))
+    return found
+
+
+def _regions(program: Program) -> Iterator[Region]:
+    for root in program.roots:
+        yield root.region
+    for op in program.walk():
+        yield from op.regions
