@@ -10,10 +10,11 @@ from jaxaudit.frontends.source import derivatives, functions, lifts
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.regions import Parametrised, flattened, leaves_in_order, lifted, with_leaves
 from jaxaudit.frontends.source.staging import captured_values, signature_of, stage, static_leaves
-from jaxaudit.frontends.source.structure import argument
+from jaxaudit.frontends.source.structure import argument, materialise
 from jaxaudit.frontends.source.trees import trees_of
 from jaxaudit.frontends.source.values import (
     Abstract,
+    Attribute,
     BoundMethod,
     ClassValue,
     Const,
@@ -269,6 +270,7 @@ def _leaf_axes(it: Interpreter, spec: Abstract, value: Abstract) -> list[int | s
 
 def _apply_grad(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Abstract:
     given = _with_numbers(it, callee, given, span)
+    given = replace(given, positional=tuple([_read_out(it, value, span) for value in given.positional]))
     inputs = flattened(it, given.all())
     chosen, several = _differentiated(it, callee, given)
     gradients: list[Abstract] = []
@@ -303,6 +305,12 @@ def _argnums(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[li
     places = [item.value for item in (items if items is not None else (argnums,)) if isinstance(item, Const)]
     count = len(given.positional)
     return [at for at in places if isinstance(at, int) and -count <= at < count], items is not None
+
+
+def _read_out(it: Interpreter, value: Abstract, span: Span) -> Abstract:
+    """Read an attribute of an attribute: what is differentiated is that part, and not the object around it."""
+    inner = isinstance(value, Attribute) and not isinstance(value.receiver, Leaf)
+    return Leaf(materialise(it, value, span)) if inner else value
 
 
 def _differentiated(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[list[Abstract], bool]:

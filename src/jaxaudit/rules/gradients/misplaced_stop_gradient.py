@@ -133,7 +133,7 @@ class MisplacedStopGradient(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every gradient whose loss has a `stop_gradient` in it."""
-        gradients = [one for one in gradients_of(program) if one.op.name == "grad"]
+        gradients = [one for one in gradients_of(program) if one.op.name == "grad" and one.known]
         yield from strongest(one for gradient in gradients for one in _judge(gradient))
 
 

@@ -144,7 +144,7 @@ class MissingStopGradient(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every target in every loss."""
-        gradients = [one for one in gradients_of(program) if one.op.name == "grad"]
+        gradients = [one for one in gradients_of(program) if one.op.name == "grad" and one.known]
         yield from strongest(one for gradient in gradients for one in _judge(program, gradient))
 
 

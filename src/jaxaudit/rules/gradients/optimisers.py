@@ -39,8 +39,18 @@ def applied(program: Program) -> Iterator[Applied]:
 
 
 def origins(flow: Flow, argument: Argument) -> set[Value]:
-    """Give the values that an argument really consists of."""
-    return {origin(flow, value, {}).value for value in values_in(argument)}
+    """Give the objects that an argument consists of, or is an attribute of."""
+    return {_owner(flow, value) for value in values_in(argument)}
+
+
+def _owner(flow: Flow, value: Value) -> Value:
+    found = origin(flow, value, {})
+    for _ in range(_STEPS):
+        base = found.op.arguments.get("base") if found.op is not None and found.op.name == "py.attr" else None
+        if not isinstance(base, Value):
+            break
+        found = origin(flow, base, {})
+    return found.value
 
 
 def behind(flow: Flow, argument: Argument) -> Iterator[tuple[Op, int]]:

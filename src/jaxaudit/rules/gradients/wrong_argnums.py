@@ -202,8 +202,8 @@ def _crossed(program: Program, flow: Flow) -> dict[Op, Op]:
             chosen = op.attrs.get("differentiated")
             if position < own_results(op) or not isinstance(chosen, tuple):
                 continue
-            mine = {origin(flow, op.operands[at], {}).value for at in chosen}
-            others = {origin(flow, value, {}).value for at, value in enumerate(op.operands) if at not in chosen}
+            mine = origins(flow, tuple(op.operands[at] for at in chosen))
+            others = origins(flow, tuple(value for at, value in enumerate(op.operands) if at not in chosen))
             if changed & others and not changed & mine:
                 found[op] = call.op
     return found
