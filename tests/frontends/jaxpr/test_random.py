@@ -21,9 +21,6 @@ UNSEEN = {
 }
 """What only the source shows."""
 
-OTHER_RULE = {"python_loop_same_key"}
-"""A loop of Python's is unrolled in a trace, so that the second turn reuses the key of the first."""
-
 
 @pytest.fixture
 def markers():
@@ -41,10 +38,31 @@ def test_key_reuse_case(program: Program, kind: str, tmp_path, markers):
     module = load(path, f"case_{kind}_{program.name}")
     found = errors(trace(module.main))
     allowed = {(mark.line, rule) for mark in program.errors for rule in mark.rules}
-    if program.name in OTHER_RULE:
-        allowed |= {(line, "key-reused") for line, _ in allowed}
     assert found <= allowed
     assert bool(found) == bool(program.errors)
+
+
+UNTRACEABLE = {"eager_against_jitted", "first_try_outside_the_loop", "key_only_looked_at"}
+"""Programs that look at numbers while they run."""
+
+
+@pytest.mark.parametrize("program", programs("idioms"), ids=lambda program: program.name)
+def test_no_idiom_is_an_error(program: Program, markers):
+    if program.name in UNTRACEABLE:
+        pytest.skip("it looks at numbers while it runs")
+    try:
+        module = load(program.path, f"idiom_{program.name}")
+    except ModuleNotFoundError as error:
+        pytest.skip(str(error))
+    assert errors(trace(module.main)) == set()
+
+
+def test_one_key_for_every_leaf_of_a_tree_is_one_finding():
+    def main(key, tree):
+        return jax.tree.map(lambda leaf: leaf + jax.random.normal(key, leaf.shape), tree)
+
+    found = violations(trace(main, jax.random.key(0), {"a": jnp.ones(2), "b": jnp.ones(3), "c": jnp.ones(4)}))
+    assert found == {(line_of(main) + 1, "same-key-in-loop")}
 
 
 def test_nothing_that_jax_catches_is_missed():
@@ -95,6 +113,9 @@ def test_the_forward_rule_of_a_custom_vjp_is_followed():
 
     found = violations(trace(main, 1.0, jax.random.key(0)))
     assert {rule for _, rule in found} == {"key-reused"}
+    undifferentiated = trace(lambda x, key: noisy(x, key), 1.0, jax.random.key(0))
+    assert violations(undifferentiated) == {(line_of(forward) + 2, "key-reused")}
+    assert [root.name for root in undifferentiated.roots] == ["main", "noisy (forward rule)"]
 
 
 def test_what_a_checkpoint_computes_again_is_no_second_draw():

@@ -77,6 +77,19 @@ def inner_jaxprs(params: Mapping[str, Any]) -> Iterator[Any]:
                 yield item
 
 
+def forward_rule(params: Mapping[str, Any], count: int) -> Any | None:
+    """Trace the forward rule of a `custom_vjp` call that nothing differentiates; None where that does not work."""
+    thunk = params.get("fwd_jaxpr_thunk")
+    call = getattr(thunk, "call_wrapped", thunk)
+    if call is None:
+        return None
+    try:
+        jaxpr, consts, *_ = call(*[False] * count)
+        return jaxpr if hasattr(jaxpr, "consts") else _core.ClosedJaxpr(jaxpr, consts)
+    except Exception:  # noqa: BLE001
+        return None
+
+
 def is_literal(atom: Any) -> bool:
     """Tell whether an operand of an equation is a constant written into it."""
     return isinstance(atom, _Literal)

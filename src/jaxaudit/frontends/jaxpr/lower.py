@@ -5,7 +5,9 @@ Nothing is executed on a device. Exceptions that the user's code or JAX raises w
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from jaxaudit.frontends.jaxpr import compat, patches
@@ -16,7 +18,7 @@ from jaxaudit.frontends.jaxpr.records import RECORDS, Records
 from jaxaudit.frontends.jaxpr.variables import text_of
 from jaxaudit.frontends.jaxpr.writer import Writer
 from jaxaudit.frontends.source.modules import comments_of
-from jaxaudit.ir import Program, Region, Root, Value
+from jaxaudit.ir import Program, Root, Value
 from jaxaudit.ir.collector import collector_paused
 from jaxaudit.spans import Span
 
@@ -60,12 +62,20 @@ class Lowering:
             out = Body(writer, closed, Context(span)).run(params)
             results = tuple(writer.materialise(one, span) for one in out)
         writer.builder.close(region, results)
-        return self._rooted(name, path, region)
-
-    def _rooted(self, name: str, path: str, region: Region) -> Root:
         root = Root(name, shown(path), region)
         self._roots.append(root)
         return root
+
+    def _forward_rules(self) -> list[Root]:
+        """Lower the forward rules that no root runs, as roots of their own; one that cannot be lowered is left out."""
+        waiting = [(place, *rule) for place, rule in self._writer.rules.items() if rule[1] is not None]
+        before = len(self._roots)
+        for (path, line), name, closed in waiting:
+            with suppress(Exception):
+                self.add(closed, name=f"{name} (forward rule)", path=path, line=line)
+        made = self._roots[before:]
+        del self._roots[before:]
+        return made
 
     def _constants(self, closed: Any, span: Span) -> None:
         """Write down the arrays that the jaxpr or one inside it is closed over, each once."""
@@ -75,6 +85,7 @@ class Lowering:
         for variable, value in _closed_over(closed, set()):
             if id(value) not in writer.constants:
                 made: Value = writer.materialise(_scalar(value), span)
+                made.name = _global_name(value)
                 kind = compat.type_of(variable)
                 if kind is not None:
                     writer.types[made] = kind
@@ -83,7 +94,17 @@ class Lowering:
     def program(self) -> Program:
         """Give all roots so far as a program, with exact types and the comments of the files they touch."""
         comments = {path: comments_of(text) for path in sorted(self._writer.paths) if "#" in (text := text_of(path))}
-        return Program(tuple(self._roots), "jaxpr", comments, self._writer.types)
+        return Program((*self._roots, *self._forward_rules()), "jaxpr", comments, self._writer.types)
+
+
+def _global_name(value: Any) -> str:
+    """Name an array that code is closed over by the variable of a user's module that holds it."""
+    for module in list(sys.modules.values()):
+        if layer_of(getattr(module, "__file__", None) or "") == USER:
+            found = next((name for name, held in vars(module).items() if held is value), "")
+            if found:
+                return found
+    return ""
 
 
 def _names(given: Sequence[str], known: Sequence[str] | None, count: int) -> Sequence[str]:

@@ -27,6 +27,8 @@ class Writer:
     constants: dict[int, Value] = field(default_factory=dict)
     """The arrays that jaxprs are closed over, by identity."""
     paths: set[str] = field(default_factory=set)
+    rules: dict[tuple[str, int], tuple[str, Any]] = field(default_factory=dict)
+    """The forward rules of functions that nothing differentiates, by the place of the function."""
     surroundings: Surroundings = field(init=False)
     sharing: Sharing = field(init=False)
 

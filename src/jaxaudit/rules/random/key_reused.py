@@ -12,6 +12,7 @@ from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
+from jaxaudit.rules.random.unrolled import is_library, is_unrolled
 from jaxaudit.rules.random.words import doer, key_name, line_of, short, steps, way_to
 from jaxaudit.spans import Span
 
@@ -178,10 +179,11 @@ def slope(params, key):
         keys = facts.of("keys")
         assert isinstance(keys, KeyFacts)
         evidence = Evidence.of(facts)
-        yield from strongest(one for scope in keys.scopes for one in _judge(scope, keys, evidence))
+        traced = program.front_end == "jaxpr"
+        yield from strongest(one for scope in keys.scopes for one in _judge(scope, keys, evidence, traced=traced))
 
 
-def _judge(scope: Scope, keys: KeyFacts, evidence: Evidence) -> Iterator[Obligation]:
+def _judge(scope: Scope, keys: KeyFacts, evidence: Evidence, *, traced: bool) -> Iterator[Obligation]:
     found = conflicts(scope, keys.places)
     for use in scope.uses:
         conflict = found.get(use)
@@ -190,8 +192,14 @@ def _judge(scope: Scope, keys: KeyFacts, evidence: Evidence) -> Iterator[Obligat
                 yield Obligation(KeyReused.name, use.spot.span, Verdict.PROVED, _reason(keys, use))
         elif not conflict.certain:
             yield Obligation(KeyReused.name, use.spot.span, Verdict.UNKNOWN, _doubt(keys, conflict))
-        elif use.spot not in keys.repeated:
+        elif traced and is_library(conflict):
+            yield Obligation(KeyReused.name, use.spot.span, Verdict.UNKNOWN, _inside(keys, conflict))
+        elif use.spot not in keys.repeated and not (traced and is_unrolled(conflict)):
             yield _finding(scope, keys, conflict, evidence)
+
+
+def _inside(keys: KeyFacts, conflict: Conflict) -> str:
+    return f"{key_name(keys, conflict.second)} is used again inside the library that is called here"
 
 
 def _reason(keys: KeyFacts, use: Use) -> str:

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Scope
+from jaxaudit.analyses.keys.conflicts import Conflict
 from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
+from jaxaudit.rules.random.unrolled import unrolled
 from jaxaudit.rules.random.words import doer, is_key, key_name, line_of, short, steps, way_to
 
 _LOOPS = {
@@ -169,9 +171,12 @@ def walk(x):
         keys = facts.of("keys")
         assert isinstance(keys, KeyFacts)
         evidence = Evidence.of(facts)
-        yield from strongest(
+        found = [
             one for scope, turned in keys.loops for verdict in turned for one in _judge(scope, verdict, keys, evidence)
-        )
+        ]
+        if program.front_end == "jaxpr":
+            found += [_unrolled(conflict, keys, evidence) for conflict in unrolled(keys)]
+        yield from strongest(found)
 
 
 def _judge(scope: Scope, verdict: Turned, keys: KeyFacts, evidence: Evidence) -> Iterator[Obligation]:
@@ -218,6 +223,25 @@ def _finding(loop: Op, verdict: Turned, keys: KeyFacts, evidence: Evidence) -> O
         expected="every turn uses a key of its own",
         steps=steps((loop.span, f"the {kind} starts here"), *way_to(keys, use)),
         suggestion=EXPLICIT if purpose else _suggestion(loop, name),
+    )
+
+
+def _unrolled(conflict: Conflict, keys: KeyFacts, evidence: Evidence) -> Obligation:
+    """Blame a place that several turns of a Python loop ran with one key."""
+    use = conflict.second
+    name = key_name(keys, use)
+    purpose = evidence.of_pair(conflict) or evidence.of_loop(use)
+    current = f"{doer(use)} gets the same key in several turns, so they see the same random bits"
+    return Obligation(
+        SameKeyInLoop.name,
+        use.spot.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if purpose else Severity.ERROR,
+        message=short(f"{name} is the same every time this is run, so the numbers repeat"),
+        current=current + (f"; {purpose}" if purpose else ""),
+        expected="every turn uses a key of its own",
+        steps=steps(*way_to(keys, use)),
+        suggestion=EXPLICIT if purpose else f"split {name} in every turn, and use a part of it once",
     )
 
 

@@ -1,0 +1,31 @@
+"""Loops of Python's own in traced programs: one place of the code that was run again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.keys.conflicts import Conflict, conflicts
+from jaxaudit.analyses.keys.facts import KeyFacts
+
+
+def is_unrolled(conflict: Conflict) -> bool:
+    """Tell whether both uses are one place of the code, in two turns of a loop that tracing unrolled."""
+    first, second = conflict.first.spot, conflict.second.spot
+    return first is not second and first.span == second.span and not conflict.collision
+
+
+def is_library(conflict: Conflict) -> bool:
+    """Tell whether a library spends the key twice in one call, for which its caller cannot be blamed."""
+    uses = (conflict.first.origin.site, conflict.second.origin.site)
+    return is_unrolled(conflict) and all(op.attrs.get("caller") == "library" for op in uses)
+
+
+def unrolled(keys: KeyFacts) -> Iterator[Conflict]:
+    """Give the keys that several turns of an unrolled loop use, each place once."""
+    for scope in keys.scopes:
+        seen: set[object] = set()
+        for conflict in conflicts(scope, keys.places).values():
+            span = conflict.second.spot.span
+            if conflict.certain and is_unrolled(conflict) and not is_library(conflict) and span not in seen:
+                seen.add(span)
+                yield conflict
