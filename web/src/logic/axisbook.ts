@@ -2,7 +2,6 @@
 import type { Axis } from "../data/model";
 
 export const COLOURS = 12;
-const LONGEST = 26;
 
 export class AxisBook {
   private readonly axes = new Map<string, Axis>();
@@ -29,8 +28,9 @@ export class AxisBook {
   /** Gives what to call an axis that may have no name. */
   title(axis: Axis): string {
     if (axis.name) return axis.name;
-    const origin = (axis.origin || axis.id).replace(/^argument /, "").replace(", axis ", " axis ");
-    return origin.length <= LONGEST ? origin : `…${origin.slice(origin.length - LONGEST)}`;
+    const [, path, rest] = /^(?:argument )?(.*?)(?:, (axis \d+))?$/s.exec(axis.origin || axis.id) ?? ["", axis.id, ""];
+    const parts = path.split(/[.[\]'"]+/).filter(Boolean);
+    return [parts.length > 2 ? parts.slice(-2).join(".") : path, rest].filter(Boolean).join(" ");
   }
 
   get(id: string): Axis | undefined {

@@ -1,6 +1,7 @@
 /** Shapes at every border: outside, inside, and how each value crosses. */
 import { useMemo, useState } from "preact/hooks";
 import type { Boundary, Crossing } from "../data/model";
+import { containerOf } from "../logic/graph";
 import { hashOf } from "../logic/route";
 import { count, visible } from "../logic/text";
 import { Chip, Empty, FlowLink, Spot, TypeText, transformKind } from "../parts/bits";
@@ -40,8 +41,10 @@ export function Boundaries() {
 
 function Border({ row, at, chosen }: { row: Boundary; at: number; chosen: boolean }) {
   const [whole, setWhole] = useState(false);
-  const rows = [...row.entries.map((one) => ({ one, way: "in" })), ...row.exits.map((one) => ({ one, way: "out" }))];
-  const shown = whole ? rows : rows.slice(0, SHOWN);
+  const rows: Shown[] = [...row.entries.map((one) => ({ one, way: "in", more: 0 })), ...row.exits.map((one) => ({ one, way: "out", more: 0 }))];
+  const folded = folds(rows);
+  const shown = whole ? rows : folded.slice(0, SHOWN);
+  const told = shown.reduce((sum, one) => sum + 1 + one.more, 0);
   return (
     <section class={`border ${chosen ? "chosen" : ""}`}>
       <header>
@@ -56,16 +59,53 @@ function Border({ row, at, chosen }: { row: Boundary; at: number; chosen: boolea
       {rows.length > 0 && (
         <table class="crossings">
           <thead><tr><th scope="col" class="way">way</th><th scope="col">value</th><th scope="col">outside</th><th scope="col">inside</th><th scope="col">how it crosses</th></tr></thead>
-          <tbody>{shown.map(({ one, way }) => <Cross one={one} way={way} />)}</tbody>
+          <tbody>{shown.map((one) => <Cross {...one} />)}</tbody>
         </table>
       )}
-      {rows.length > shown.length && <button type="button" class="more" onClick={() => setWhole(true)}>{count(rows.length - shown.length, "more value", "more values")}</button>}
+      {rows.length > shown.length && <button type="button" class="more" onClick={() => setWhole(true)}>{told < rows.length ? count(rows.length - told, "more value", "more values") : "every array"}</button>}
     </section>
   );
 }
 
-function Cross({ one, way }: { one: Crossing; way: string }) {
+interface Shown {
+  one: Crossing;
+  way: string;
+  /** How many further arrays of the same tree this row stands for. */
+  more: number;
+}
+
+/** Puts the leaves of a tree that cross unchanged and in the same way into one row. */
+export function folds(rows: Shown[]): Shown[] {
+  const told: Shown[] = [];
+  const trees = new Map<string, Shown>();
+  const sizes = new Map<string, number>();
+  const key = ({ one, way }: Shown): string => (one.outside === one.inside ? `${way} ${one.how} ${containerOf(one.name)}` : "");
+  for (const row of rows) sizes.set(key(row), (sizes.get(key(row)) ?? 0) + 1);
+  for (const row of rows) {
+    const tree = key(row);
+    const known = trees.get(tree);
+    if (known) known.more += 1;
+    else if (tree && (sizes.get(tree) ?? 0) > 3) {
+      const first = { ...row, more: 0 };
+      trees.set(tree, first);
+      told.push(first);
+    } else told.push(row);
+  }
+  return told;
+}
+
+function Cross({ one, way, more }: Shown) {
   const changed = one.outside !== one.inside && one.outside && one.inside;
+  if (more) {
+    return (
+      <tr class={way === "out" ? "exit" : ""}>
+        <td class="way">{way}</td>
+        <td class="name"><bdi>{visible(containerOf(one.name)) || <span class="muted">unnamed</span>}</bdi></td>
+        <td class="muted small" colSpan={2}>{count(more + 1, "array")}, the same inside</td>
+        <td class={`how how-${howKind(one.how)}`}>{visible(one.how)}</td>
+      </tr>
+    );
+  }
   return (
     <tr class={`${way === "out" ? "exit" : ""} ${changed ? "changed" : ""}`}>
       <td class="way">{way}</td>
