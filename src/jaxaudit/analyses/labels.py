@@ -22,15 +22,20 @@ class Label:
     """One thing that is known of an axis."""
 
     kind: str
-    """`size`: its size was given by a constant of this name; `declared`: somebody wrote that this is its name; `vmap`
-    or `scan`: this op made it by collecting what its body gave in every turn; `product`: a reshape made it of several;
-    `picked`: it holds elements of such an axis; `rest`: a reshape with `-1` left it over; `devices`: there is one for
-    each device; `piece`: a loop cuts it off a longer one, and the last may be shorter; `axis`: it is an axis of an
-    array whose shape the code reads; `part` and `multiple`: its size is the quotient or product of one with that name
-    and scope."""
+    """What it tells of the axis:
+
+    `size`: its size was given by a constant of this name; `declared`: somebody wrote that this is its name; `noted`: a
+    comment says so; `axis`: it is an axis of an array whose shape the code reads; `part`, `multiple`: its size is the
+    quotient or product of one with that name and scope; `vmap`, `scan`: this op made it by collecting what its body
+    gave in every turn; `product`: a reshape made it of several; `picked`: it holds elements of such an axis; `rest`: a
+    reshape with `-1` left it over; `devices`: there is one for each device; `piece`: a loop cuts it off a longer one,
+    and the last may be shorter.
+    """
     name: str = ""
     scope: str = ""
     op: Op | None = None
+    where: str = ""
+    """Of a name that was written down: where."""
     factors: tuple[Dim, ...] = ()
     """Of a `product`: the axes that a reshape made one, in order; of a `piece`: its size, and that of the last."""
 
@@ -71,8 +76,13 @@ def made_by(kind: str, op: Op) -> Labels:
 
 
 def named(labels: Labels) -> Iterator[Label]:
-    """Give the labels that are names."""
+    """Give the labels that are names which code relies on."""
     return (label for label in labels if label.kind in ("size", "declared"))
+
+
+def told(labels: Labels) -> Iterator[Label]:
+    """Give the labels that are names, those that somebody only wrote in a comment included."""
+    return (label for label in labels if label.kind in ("size", "declared", "noted"))
 
 
 def related(first: Labels, second: Labels) -> bool:
@@ -86,7 +96,9 @@ def _names(labels: Labels) -> set[str]:
 
 def contradiction(first: Labels, second: Labels) -> tuple[Label, Label] | None:
     """Give two names of one scope by which two axes are different things; None where nothing says so."""
-    if related(first, second):
+    if related(first, second) or not {one.name.lower() for one in told(first)}.isdisjoint(
+        one.name.lower() for one in told(second)
+    ):
         return None
     pairs = ((a, b) for a in named(first) for b in named(second) if (a.kind, a.scope) == (b.kind, b.scope))
     return min(pairs, key=lambda pair: (pair[0].name, pair[1].name), default=None)

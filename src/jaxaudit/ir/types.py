@@ -154,6 +154,20 @@ class Declared:
     names: tuple[str, ...]
     scope: str
     """Where they were written: names of one place are different things."""
+    source: str = "annotation"
+    """`annotation`, `hint`, `assertion`: the code relies on them; `comment`, `docstring`: somebody said so."""
+    span: Span | None = None
+    """The line they were written on."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the number of axes follows from it; what is only said may be stale."""
+        return self.source not in ("comment", "docstring")
+
+    @property
+    def where(self) -> str:
+        """Say for people where the names come from."""
+        return f"the {self.source}" if self.span is None else f"the {self.source} at line {self.span.line}"
 
 
 @dataclass(frozen=True, slots=True)

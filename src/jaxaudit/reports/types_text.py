@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from jaxaudit.analyses.dims import Dim
-from jaxaudit.analyses.labels import named
+from jaxaudit.analyses.labels import told
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import ArrayType, Value
 
@@ -56,7 +56,7 @@ def inferred_types(shapes: Shapes) -> Types:
 
 def axis_name(dim: Dim, known: Container[str]) -> str:
     """Give the name of an axis among those that are known, where a constant, an annotation or a comment gives one."""
-    return min((label.name for label in named(dim.labels) if label.name in known), default="")
+    return min((label.name for label in told(dim.labels) if label.name in known), default="")
 
 
 def _size(dim: Dim) -> str:

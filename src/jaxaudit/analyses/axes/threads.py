@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxaudit.analyses.dims import Dim
-from jaxaudit.analyses.labels import named
+from jaxaudit.analyses.labels import told
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of, place_of
 from jaxaudit.analyses.shapes.regions import carry_count
@@ -44,7 +44,7 @@ def threads_of(program: Program, shapes: Shapes) -> tuple[Thread, ...]:
     sizes: dict[str, str] = {}
     for op in program.walk():
         for dim, deed in _deeds(op, shapes):
-            for label in named(dim.labels):
+            for label in told(dim.labels):
                 sizes.setdefault(label.name, str(dim))
                 stations = ways.setdefault(label.name, {})
                 if len(stations) < _MOST:

@@ -1,4 +1,7 @@
-"""Names of axes that people wrote down: in annotations, and in comments `# jaxaudit: axes x = batch time obs`."""
+"""Names of axes that people wrote down: in annotations, assertions and comments `# jaxaudit: axes x = batch time obs`.
+
+Names in other comments and in docstrings are only noted: they show in reports, and no error rests on them.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from jaxaudit.analyses.labels import Label
-from jaxaudit.analyses.shapes.facts import ShapeFact
+from jaxaudit.analyses.labels import Label, Labels
+from jaxaudit.analyses.shapes.facts import Dims, ShapeFact
+from jaxaudit.analyses.shapes.ranks import asserted_axes
 from jaxaudit.ir import Declared, Program, Value
 from jaxaudit.spans import Span
 
@@ -19,7 +23,7 @@ Hints = Mapping[tuple[str, int, str], Declared]
 def declared_axes(program: Program) -> Mapping[Value, Declared]:
     """Give the declared axes of every value that has some."""
     hints = _hints(program)
-    return {**program.declared, **(dict(_hinted(program, hints)) if hints else {})}
+    return {**program.declared, **asserted_axes(program), **(dict(_hinted(program, hints)) if hints else {})}
 
 
 def _hints(program: Program) -> Hints:
@@ -28,7 +32,10 @@ def _hints(program: Program) -> Hints:
         for line, text in lines.items():
             match = _HINT.search(text) if "jaxaudit" in text else None
             if match is not None:
-                found[path, line, match["name"]] = Declared(tuple(match["axes"].split()), f"{path}:hints")
+                names = tuple(match["axes"].split())
+                found[path, line, match["name"]] = Declared(
+                    names, f"{path}:hints", "hint", Span(path, line, 0, line, 0)
+                )
     return found
 
 
@@ -51,7 +58,22 @@ def _values(program: Program) -> Iterator[tuple[Value, Span]]:
 
 def with_names(fact: ShapeFact, declared: Declared) -> ShapeFact:
     """Give a fact whose axes have the names that were declared for them."""
-    if fact.dims is None or len(fact.dims) != len(declared.names):
+    if fact.dims is None or not agrees(fact.dims, declared):
         return fact
-    labels = [frozenset((Label("declared", name, declared.scope),)) if name else frozenset() for name in declared.names]
+    labels = [_label(name, declared) for name in declared.names]
     return replace(fact, dims=tuple(dim.labelled(own) for dim, own in zip(fact.dims, labels, strict=True)))
+
+
+def agrees(dims: Dims, declared: Declared) -> bool:
+    """Tell whether a shape has as many axes as were named, and the sizes that were written as numbers."""
+    if len(dims) != len(declared.names):
+        return False
+    pairs = zip(dims, declared.names, strict=True)
+    return not any(name.isdigit() and dim.constant not in (None, int(name)) for dim, name in pairs)
+
+
+def _label(name: str, declared: Declared) -> Labels:
+    if not name.isidentifier():
+        return frozenset()
+    kind = "declared" if declared.is_certain else "noted"
+    return frozenset((Label(kind, name, declared.scope, where=declared.where),))

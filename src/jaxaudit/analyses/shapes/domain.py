@@ -41,7 +41,8 @@ class ShapesDomain:
     def __init__(self, program: Program) -> None:
         self.types = program.types
         self.declared = declared_axes(program)
-        self.ranks = {**{value: len(one.names) for value, one in self.declared.items()}, **unpacked_ranks(program)}
+        certain = {value: len(one.names) for value, one in self.declared.items() if one.is_certain}
+        self.ranks = {**certain, **({} if program.types else unpacked_ranks(program))}
         self.read = frozenset() if program.types else measured(program)
         self.seen: dict[Op, list[Context]] = {}
         self.tested = {value for op in program.walk() if op.text("operator") == "isinstance" for value in op.operands}
@@ -127,15 +128,24 @@ class ShapesDomain:
             return [self.unknown(value) if value in self.types else fact for value, fact in _paired(op.results, made)]
         if any(value in self.declared for value in op.results):
             return [self._hinted(value, fact) for value, fact in _paired(op.results, made)]
+        if any(value in self.ranks for value in op.results):
+            made = [self._ranked(value, fact) for value, fact in _paired(op.results, made)]
         if any(value in self.read for value in op.results):
             pairs = _paired(op.results, made)
             return [None if fact is None or fact is NOTHING else self._marked(value, fact) for value, fact in pairs]
         return [None if fact is NOTHING else fact for fact in made]
 
+    def _ranked(self, value: Value, fact: ShapeFact | None) -> ShapeFact | None:
+        if value not in self.ranks or (fact is not None and (_is_told(fact) or fact.parts or fact.layer)):
+            return fact
+        return self.unknown(value)
+
     def _hinted(self, value: Value, fact: ShapeFact | None) -> ShapeFact | None:
         if value not in self.declared:
             return fact
-        return self.unknown(value) if fact is None or fact.dims is None else self._told(value, fact)
+        if fact is None or fact.dims is None:
+            return self.unknown(value) if value in self.ranks else fact
+        return self._told(value, fact)
 
     def _wrap(self, transfer: Inner) -> Transfer[ShapeFact]:
         def run(op: Op, read: Read[ShapeFact]) -> Sequence[ShapeFact | None]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source import attributes, bindings, subscripts
 from jaxaudit.frontends.source.arguments import known_items
 from jaxaudit.frontends.source.expressions import apply_binary, look_up
+from jaxaudit.frontends.source.shape_notes import note_assignment
 from jaxaudit.frontends.source.structure import argument, materialise, rebuild
 from jaxaudit.frontends.source.values import Abstract, Const, Leaf, ListBox, Ref, Sequence, named, sized
 from jaxaudit.ir import Exit
@@ -23,6 +24,7 @@ def assign_statement(it: Interpreter, node: ast.Assign) -> Exit:
     for target in node.targets:
         assign(it, target, value, it.span(node))
     bindings.note_unread(it, node, node.targets, node.value)
+    note_assignment(it, node, node.targets[0])
     return Exit.FALL
 
 
@@ -31,6 +33,7 @@ def annotated(it: Interpreter, node: ast.AnnAssign) -> Exit:
     if node.value is not None:
         assign(it, node.target, it.evaluate(node.value), it.span(node))
         bindings.note_unread(it, node, [node.target], node.value)
+        note_assignment(it, node, node.target)
     return Exit.FALL
 
 

@@ -69,6 +69,8 @@ class Project:
     _packages: set[str] = field(default_factory=set)
     _found: dict[tuple[str, str], Module | None] = field(default_factory=dict)
     _files: dict[str, SourceFile] = field(default_factory=dict)
+    _comments: dict[str, Mapping[int, str]] = field(default_factory=dict)
+    _lines: dict[str, list[str]] = field(default_factory=dict)
 
     def add_all(self, files: Sequence[SourceFile]) -> None:
         """Parse the audited files."""
@@ -171,7 +173,21 @@ class Project:
 
     def comments(self) -> Mapping[str, Mapping[int, str]]:
         """Give the comments of every module by line."""
-        return {module.path: comments_of(module.text) for module in self.modules.values() if "#" in module.text}
+        return {module.path: self.comments_in(module) for module in self.modules.values() if "#" in module.text}
+
+    def comments_in(self, module: Module) -> Mapping[int, str]:
+        """Give the comments of a module by line."""
+        known = self._comments.get(module.path)
+        if known is None:
+            known = self._comments[module.path] = comments_of(module.text) if "#" in module.text else {}
+        return known
+
+    def is_alone(self, module: Module, line: int) -> bool:
+        """Tell whether a line of a module holds a comment and nothing else."""
+        if module.path not in self._lines:
+            self._lines[module.path] = module.text.splitlines()
+        lines = self._lines[module.path]
+        return 0 < line <= len(lines) and lines[line - 1].lstrip().startswith("#")
 
 
 def _changing(tree: ast.Module, text: str) -> frozenset[str]:

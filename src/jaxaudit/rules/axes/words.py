@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.axes import Axes, Conflict, Meeting, Side
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.labels import Label, named
+from jaxaudit.analyses.labels import Label, named, told
 from jaxaudit.analyses.shapes.facts import shown
 from jaxaudit.ir import Value
 from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
@@ -32,7 +32,7 @@ def shape_of(dims: tuple[Dim, ...]) -> str:
 
 def axis_of(dim: Dim) -> str:
     """Write an axis by its name, else by its size."""
-    names = sorted({label.name for label in named(dim.labels)})
+    names = sorted({label.name for label in named(dim.labels)} or {label.name for label in told(dim.labels)})
     factors = next((label.factors for label in dim.labels if label.kind == "product"), ())
     return names[0] if names else "*".join(map(axis_of, factors)) or shown(dim)
 
@@ -68,7 +68,7 @@ def violated(
 
 
 def _told(label: Label) -> str:
-    return f"`{label.name}`"
+    return f"`{label.name}` (from {label.where})" if label.where else f"`{label.name}`"
 
 
 def agreements(rule: str, axes: Axes, *hows: str) -> Iterator[Obligation]:

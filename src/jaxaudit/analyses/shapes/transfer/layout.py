@@ -12,12 +12,15 @@ from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_n
 from jaxaudit.analyses.shapes.literals import array_like, axes_in, shape_of
 from jaxaudit.analyses.shapes.mapped import place_of, resized
 from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.analyses.shapes.transfer.einops import is_pattern, patterned
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
 
 _AUTOMATIC = constant(-1)
 
 
 def _reshape(look: Look) -> ShapeFact:
+    if is_pattern(look):
+        return patterned(look)
     base = array_like(look.first())
     if look.function in ("ravel", "flatten"):
         flat = None if base.dims is None else regrouped(base.dims, (product(base.dims),), look.op)
@@ -186,6 +189,8 @@ _EXPAND: Mapping[str, Single] = {
 
 
 def _expand(look: Look) -> ShapeFact:
+    if is_pattern(look):
+        return patterned(look)
     known = _EXPAND.get(look.function)
     return NOTHING if known is None or look.has("*", "**") else known(look)
 

@@ -10,6 +10,7 @@ from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_n
 from jaxaudit.analyses.shapes.literals import array_dims, array_like, axes_in
 from jaxaudit.analyses.shapes.mapped import place_of, resized
 from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.analyses.shapes.transfer.einops import is_pattern, patterned
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.ir import Argument
 
@@ -40,6 +41,8 @@ def reduced(look: Look, base: ShapeFact, axis: Argument, *, given: bool, keep: A
 
 
 def _reduce(look: Look) -> ShapeFact:
+    if is_pattern(look):
+        return patterned(look)
     if look.function not in _KNOWN or look.raw("returned", "return_sign") not in (None, False):
         return NOTHING
     base = array_like(look.first())

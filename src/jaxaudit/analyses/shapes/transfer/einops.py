@@ -1,0 +1,98 @@
+"""What the patterns of einops make of an array: `rearrange(x, "b t (h d) -> b h t d", h=8)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, product
+from jaxaudit.analyses.labels import Label
+from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array
+from jaxaudit.analyses.shapes.literals import array_like
+from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.analyses.shapes.transfer.look import Look
+
+_TOKEN = re.compile(r"\(([^()]*)\)|(\.\.\.|[A-Za-z_]\w*|1)")
+_REST = "..."
+
+Axis = tuple[str, ...]
+"""The names that one axis is made of; none for an axis of size one."""
+
+
+def is_pattern(look: Look) -> bool:
+    """Tell whether an op is one of einops."""
+    return look.op.text("function").startswith("einops.")
+
+
+def patterned(look: Look) -> ShapeFact:
+    """Give the shape that `rearrange`, `reduce` or `repeat` make."""
+    base, pattern = array_like(look.first()), look.raw("pattern")
+    if base.dims is None or not isinstance(pattern, str) or "->" not in pattern or look.has("*", "**"):
+        return NOTHING
+    left, right = (axes_of(side) for side in pattern.split("->", 1))
+    old = None if left is None else _spelled(left, len(base.dims))
+    if old is None or right is None:
+        if left is not None and (_REST,) not in left:
+            look.judge(Fit.CLASHES, f"the pattern names {len(left)} axes, the array has {len(base.dims)}")
+        return NOTHING
+    sizes = _sizes(old, base.dims, look)
+    rest = [axis for axis in old if axis[:1] and axis[0].startswith(_REST)]
+    wanted = [one for axis in right for one in (rest if axis == (_REST,) else [axis])]
+    if any(_REST in axis for axis in wanted):
+        return NOTHING
+    return array(tuple(_joined(axis, sizes, look) for axis in wanted), base.dtype)
+
+
+def axes_of(side: str) -> list[Axis] | None:
+    """Give the axes of one side of a pattern; None where it is not understood."""
+    if _TOKEN.sub("", side).strip():
+        return None
+    found: list[Axis] = []
+    for match in _TOKEN.finditer(side):
+        words = match[2] if match[1] is None else match[1]
+        found.append(tuple(word for word in words.split() if word != "1"))
+    return found
+
+
+def _spelled(axes: Sequence[Axis], rank: int) -> list[Axis] | None:
+    """Write out an ellipsis as axes with names of their own; None where the rank does not fit."""
+    at = next((i for i, axis in enumerate(axes) if axis == (_REST,)), None)
+    if at is None:
+        return list(axes) if len(axes) == rank else None
+    missing = rank - len(axes) + 1
+    if missing < 0:
+        return None
+    return [*axes[:at], *((f"{_REST}{i}",) for i in range(missing)), *axes[at + 1 :]]
+
+
+def _sizes(axes: Sequence[Axis], dims: Dims, look: Look) -> dict[str, Dim]:
+    """Give the size of every name: that of its axis, what was given, or what is left over."""
+    sizes: dict[str, Dim] = {}
+    for axis, dim in zip(axes, dims, strict=True):
+        if len(axis) == 1:
+            sizes[axis[0]] = dim.labelled(_noted(axis[0], look))
+            continue
+        open_names = [name for name in axis if look.fact(name).number is None]
+        for name in axis:
+            sizes[name] = (look.fact(name).number or UNKNOWN).labelled(_noted(name, look))
+        if len(open_names) == 1:
+            rest = dim // product(sizes[name] for name in axis if name not in open_names)
+            sizes[open_names[0]] = rest.labelled(_noted(open_names[0], look))
+    return sizes
+
+
+def _noted(name: str, look: Look) -> frozenset[Label]:
+    if name.startswith(_REST):
+        return frozenset()
+    span = look.op.span
+    return frozenset((Label("noted", name, f"{span.path}:notes", where=f"the pattern at line {span.line}"),))
+
+
+def _joined(axis: Axis, sizes: dict[str, Dim], look: Look) -> Dim:
+    parts: list[Dim] = []
+    for name in axis:
+        given = look.fact(name).number
+        parts.append(sizes.get(name, UNKNOWN if given is None else given))
+    if not parts:
+        return ONE
+    return parts[0] if len(parts) == 1 else product(parts)

@@ -1,0 +1,100 @@
+"""The rule `stale-shape-comment`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.axes.mapped import mapped_regions
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.paths import Places
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.broadcast import shape_text
+from jaxaudit.analyses.shapes.declared import agrees
+from jaxaudit.analyses.shapes.facts import Dims
+from jaxaudit.ir import Declared, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.merge import strongest
+
+
+class StaleShapeComment(Rule):
+    """A comment tells another shape than the array has.
+
+    ## What it does
+
+    Compares comments such as `# (B, T, D)` on the line of an assignment with the shape of what is assigned: the number
+    of axes, and the sizes that are written as numbers.
+
+    ## Why is this bad?
+
+    Comments are where people look a shape up. One that was true before the last change sends the next change astray.
+
+    ## Example
+
+    ```python
+    x = jnp.zeros((8, 16, 3))  # (B, T)
+    ```
+
+    ## Use instead
+
+    ```python
+    x = jnp.zeros((8, 16, 3))  # (B, T, C)
+    ```
+
+    ## When it cannot tell
+
+    When the shape is not known. Under `vmap` a comment may speak of one element or of the batch; it is left alone.
+    """
+
+    name = "stale-shape-comment"
+    family = "axes"
+    summary = "A comment tells another shape than the array has."
+    needs = ("shapes",)
+
+    valid = (
+        Example("import jax.numpy as jnp\n\nx = jnp.zeros((8, 16))  # (B, T)\ny = x.T  # [16, 8]\n", "as it says"),
+        Example("import jax.numpy as jnp\n\nx = jnp.zeros((8, 16))  # zeros (for now, at least)\n", "no shape"),
+    )
+    invalid = (
+        Example("import jax.numpy as jnp\n\nx = jnp.zeros((8, 16, 3))  # (B, T)  #?\n", "an axis more"),
+        Example("import jax.numpy as jnp\n\nx = jnp.zeros((8, 16))  # x: [8, 32]  #?\n", "another size"),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every comment that tells the shape of an array whose shape is known."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        told = {value: one for value, one in program.declared.items() if one.source == "comment"}
+        if not told:
+            return
+        mapped, places = mapped_regions(program), Places.of(program)
+        for value, declared in told.items():
+            region = places.region_of_value(value)
+            if region is None or any(id(outer) in mapped for outer, _ in places.up(region)):
+                continue
+            yield from strongest(_judged(value, declared, shapes))
+
+
+def _judged(value: Value, declared: Declared, shapes: Shapes) -> Iterator[Obligation]:
+    dims, span = shapes.of(value).dims, declared.span
+    if dims is None or span is None or shapes.of(value).number is not None:
+        return
+    if agrees(dims, declared):
+        yield Obligation(StaleShapeComment.name, span, Verdict.PROVED, f"the comment agrees with {shape_text(dims)}")
+    else:
+        yield _finding(value, declared, dims)
+
+
+def _finding(value: Value, declared: Declared, dims: Dims) -> Obligation:
+    assert declared.span is not None
+    told = f"({', '.join(declared.names)})"
+    name = f"`{value.name}`" if value.name else "the value"
+    return Obligation(
+        StaleShapeComment.name,
+        declared.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING,
+        message=f"the comment says {told}, and {name} is {shape_text(dims)}",
+        current="the comment does not fit the code",
+        expected="the comment tells the shape that the array has",
+        suggestion="correct the comment, or the code if the comment is right",
+    )
