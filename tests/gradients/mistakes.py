@@ -384,4 +384,18 @@ MISTAKES = (
         "grads = jax.grad(loss, argnums=2)(params, obs, action, reward, discount, next_obs)",
         in_trace=False,
     ),
+    Mistake(
+        "advantages inside the loss",
+        "gae_inside",
+        (("jax.lax.stop_gradient(gae(rewards, values, values[-1]))", "gae(rewards, values, values[-1])"),),
+        "missing-stop-gradient",
+        "return -jnp.mean(lp * adv) + 0.5 * jnp.mean((values - jax.lax.stop_gradient(targets)) ** 2)",
+    ),
+    Mistake(
+        "values cancel in their own target",
+        "gae_inside",
+        (("(values - jax.lax.stop_gradient(targets))", "(values - targets)"),),
+        "missing-stop-gradient",
+        "return -jnp.mean(lp * adv) + 0.5 * jnp.mean((values - targets) ** 2)",
+    ),
 )

@@ -7,15 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from jaxaudit.analyses.gradients.edges import DISCRETE, INDICES, STEPS, short, to_integers
 from jaxaudit.ir import Op, Program, Value
 
-_INDICES = frozenset("argmax argmin argsort nanargmax nanargmin argpartition searchsorted digitize".split())
-_STEPS = frozenset(
-    """floor ceil round rint trunc fix sign floor_divide equal not_equal less less_equal greater greater_equal
-    logical_and logical_or logical_not logical_xor isnan isinf isfinite invert bitwise_and bitwise_or
-    heaviside""".split()
-)
-_DISCRETE = frozenset("categorical randint bernoulli poisson binomial permutation".split())
 _SAME_ELEMENTS = frozenset(
     """array.convert array.expand array.reshape array.permute array.squeeze array.move array.join array.split
     device.place array.select""".split()
@@ -43,14 +37,14 @@ class FlatValues:
         return self.known[value]
 
     def _makes_flat(self, op: Op, depth: int) -> bool:
-        function = op.text("function").rpartition(".")[2]
-        if op.name in ("grad.stop", "py.const", "array.shape") or function in _INDICES:
+        function = short(op)
+        if op.name in ("grad.stop", "py.const", "array.shape") or function in INDICES:
             return True
         if op.name == "key.draw":
-            return function in _DISCRETE
-        if op.name == "array.map" and function in _STEPS:
+            return function in DISCRETE
+        if op.name == "array.map" and function in STEPS:
             return True
-        if op.name == "array.convert" and _to_integers(op):
+        if op.name == "array.convert" and to_integers(op.arguments.get("dtype")):
             return True
         if op.name in _SAME_ELEMENTS or op.name in ("array.map", "array.create"):
             return all(self.is_flat(value, depth + 1) for value in op.operands)
@@ -58,8 +52,3 @@ class FlatValues:
             base = op.arguments.get("base")
             return isinstance(base, Value) and self.is_flat(base, depth + 1)
         return False
-
-
-def _to_integers(op: Op) -> bool:
-    dtype = op.arguments.get("dtype")
-    return isinstance(dtype, str) and any(word in dtype.rpartition(".")[2] for word in ("int", "bool"))

@@ -28,6 +28,7 @@ STEPS = frozenset(
     """floor ceil round rint around trunc fix sign floor_divide equal not_equal less less_equal greater greater_equal
     eq ne lt le gt ge logical_and logical_or logical_not logical_xor isnan isinf isfinite isposinf isneginf signbit
     isclose invert bitwise_and bitwise_or bitwise_xor bitwise_not heaviside count_nonzero any all nextafter clz
+    histogram histogram2d histogramdd nonzero argwhere flatnonzero
     population_count shift_left shift_right_logical shift_right_arithmetic isin array_equal allclose""".split()
 )
 """Functions whose results move in steps."""

@@ -75,6 +75,14 @@ def _bootstrap(term: Difference) -> Bootstrap | None:
     return Bootstrap(term, prediction, targets[0])
 
 
+def cancelled(term: Term) -> Addend | None:
+    """Give a learned part of an error that is added and taken away again, so that nothing of it is left to learn."""
+    if not isinstance(term, Difference):
+        return None
+    plain = [one for one in term.parts if one.flow and one.plain]
+    return next((one for one in plain for other in plain if one.node is other.node and one.sign > other.sign), None)
+
+
 def _is_network(node: Node) -> bool:
     """Tell whether a value is computed by a network, and not from derivatives of one, as in a differential equation."""
     ops = {one.op for one in slice_of(node, stopped=True) if one.op is not None}

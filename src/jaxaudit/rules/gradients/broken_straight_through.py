@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.flat import FlatValues
@@ -24,6 +25,17 @@ jax.grad(lambda logits: sample(logits).sum())(jnp.ones(4))
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How often a value stands in a sum: forwards, and where gradient reaches it."""
+
+    forward: int = 0
+    gradient: int = 0
+    times: int = 0
+    stopped: bool = False
+    """Whether `stop_gradient` is around it where it was met last."""
+
+
 class BrokenStraightThrough(Rule):
     """A straight-through estimator stops the gradient of the wrong part.
 
@@ -31,7 +43,8 @@ class BrokenStraightThrough(Rule):
 
     Takes sums with `stop_gradient` apart. Where a value is added and its own `stop_gradient` is taken away, the two
     cancel in the forward pass and only the gradient of the value stays. If that value has no gradient (it comes from an
-    `argmax`, a rounding, a comparison), nothing stays at all.
+    `argmax`, a rounding, a comparison), nothing stays at all. Signs count too: the soft value must leave its gradient
+    as it is, and the hard value must be added.
 
     ## Why is this bad?
 
@@ -67,6 +80,10 @@ class BrokenStraightThrough(Rule):
     invalid = (
         Example(_PROGRAM.format(result="soft + hard - jax.lax.stop_gradient(hard)  #!"), "the hard value cancels"),
         Example(_PROGRAM.format(result="(hard - jax.lax.stop_gradient(hard)) + soft  #!"), "in another order"),
+        Example(
+            _PROGRAM.format(result="hard + jax.lax.stop_gradient(soft) - soft  #!"), "the gradient is turned around"
+        ),
+        Example(_PROGRAM.format(result="soft + jax.lax.stop_gradient(soft - hard)  #!"), "the wrong one is subtracted"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -82,43 +99,65 @@ def _sums(op: Op) -> bool:
 
 
 def _judge(op: Op, flat: FlatValues) -> Iterator[Obligation]:
-    terms = list(_terms(op, 1, flat))
-    plain = {(value, sign) for value, sign in terms if not _stopped(value, flat)}
-    for value, sign in terms:
-        inner = _stopped(value, flat)
-        if inner is not None and (inner, -sign) in plain:
-            yield _verdict(op, inner, flat)
+    parts: dict[Value, Counts] = {}
+    for value, sign, stopped in _terms(op, 1, flat, stopped=False):
+        known = parts.get(value, Counts())
+        parts[value] = Counts(known.forward + sign, known.gradient + (0 if stopped else sign), known.times + 1, stopped)
+    hard = [value for value in parts if flat.is_flat(value)]
+    for value, counts in parts.items():
+        if counts.times > 1:
+            yield from _verdict(op, value, counts, hard, parts)
 
 
-def _terms(op: Op, sign: int, flat: FlatValues) -> Iterator[tuple[Value, int]]:
-    """Give the parts of a sum with their signs, through the sums it is made of."""
+def _terms(op: Op, sign: int, flat: FlatValues, *, stopped: bool) -> Iterator[tuple[Value, int, bool]]:
+    """Give the parts of a sum with their signs, through the sums it is made of and through `stop_gradient`."""
     second = sign if op.text("function").endswith("add") else -sign
     for part, factor in ((op.arguments.get("x"), sign), (op.arguments.get("y"), second)):
         if isinstance(part, Value):
-            made = flat.made_by.get(part)
-            if made is not None and _sums(made):
-                yield from _terms(made, factor, flat)
-            else:
-                yield part, factor
+            yield from _opened(part, factor, flat, stopped=stopped)
 
 
-def _stopped(value: Value, flat: FlatValues) -> Value | None:
-    op = flat.made_by.get(value)
-    inner = op.arguments.get("x") if op is not None and op.name == "grad.stop" else None
-    return inner if isinstance(inner, Value) else None
+def _opened(value: Value, sign: int, flat: FlatValues, *, stopped: bool) -> Iterator[tuple[Value, int, bool]]:
+    made = flat.made_by.get(value)
+    inner = made.arguments.get("x") if made is not None and made.name == "grad.stop" else None
+    if isinstance(inner, Value):
+        yield from _opened(inner, sign, flat, stopped=True)
+    elif made is not None and _sums(made):
+        yield from _terms(made, sign, flat, stopped=stopped)
+    else:
+        yield value, sign, stopped
 
 
-def _verdict(op: Op, value: Value, flat: FlatValues) -> Obligation:
+def _verdict(
+    op: Op, value: Value, counts: Counts, hard: list[Value], parts: dict[Value, Counts]
+) -> Iterator[Obligation]:
     name = f"`{value.name}`" if value.name else "a value"
-    if not flat.is_flat(value):
+    if value in hard:
+        if counts.forward == 0 and counts.gradient:
+            yield _broken(
+                op,
+                f"{name} is added and taken away again, and has no gradient to leave behind",
+                f"{name} and its `stop_gradient` cancel, so the sum is what is left without them",
+            )
+    elif hard and counts.forward == 0 and counts.gradient < 0:
+        yield _broken(op, f"the gradient of {name} is turned around", f"{name} cancels and leaves minus its gradient")
+    elif hard and counts.forward == 0 and not counts.gradient and not counts.stopped:
+        yield _broken(op, f"{name} cancels and leaves no gradient", f"{name} is added and taken away without a stop")
+    elif counts.forward == 2 and counts.gradient == 1 and any(parts[one].forward == -1 for one in hard):
+        now = f"the forward pass gives twice {name} minus the hard value"
+        yield _broken(op, "the hard value is taken away where it should be added", now)
+    elif counts.forward == 0 and counts.gradient > 0:
         reason = f"{name} cancels in the forward pass and leaves its gradient"
-        return Obligation(BrokenStraightThrough.name, op.span, Verdict.PROVED, reason)
+        yield Obligation(BrokenStraightThrough.name, op.span, Verdict.PROVED, reason)
+
+
+def _broken(op: Op, message: str, now: str) -> Obligation:
     return Obligation(
         BrokenStraightThrough.name,
         op.span,
         Verdict.VIOLATED,
-        message=f"{name} is added and taken away again, and has no gradient to leave behind",
-        current=f"{name} and its `stop_gradient` cancel, so the sum is what is left without them",
+        message=message,
+        current=now,
         expected="the soft value cancels and leaves its gradient; the hard value stays",
         suggestion="`hard + soft - jax.lax.stop_gradient(soft)`",
     )

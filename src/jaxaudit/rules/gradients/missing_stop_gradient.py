@@ -7,9 +7,18 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.gradients import Gradient, gradients_of
-from jaxaudit.analyses.gradients.algebra import flowing, slice_of
-from jaxaudit.analyses.gradients.losses import terms_of
-from jaxaudit.analyses.gradients.targets import Advantage, Bootstrap, Twins, advantages, bootstraps, is_score, twins
+from jaxaudit.analyses.gradients.algebra import Addend, flowing, slice_of
+from jaxaudit.analyses.gradients.losses import Difference, terms_of
+from jaxaudit.analyses.gradients.targets import (
+    Advantage,
+    Bootstrap,
+    Twins,
+    advantages,
+    bootstraps,
+    cancelled,
+    is_score,
+    twins,
+)
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.gradients.words import function_of, named
@@ -73,6 +82,7 @@ class MissingStopGradient(Rule):
 
     - a bootstrapped target: data plus a discounted prediction, set against the prediction of the same parameters;
     - an advantage: a factor beside a log-probability, made from a value that the same loss fits to data;
+    - a target that is made by adding to the prediction, which then cancels (returns as advantages plus values);
     - one half of a pair of equal errors, of which the other half is stopped (a codebook and its commitment).
 
     ## Why is this bad?
@@ -150,6 +160,9 @@ class MissingStopGradient(Rule):
 
 def _judge(program: Program, gradient: Gradient) -> Iterator[Obligation]:
     terms = terms_of(gradient)
+    for term in terms:
+        if (lost := cancelled(term)) is not None and isinstance(term, Difference):
+            yield _cancelling(gradient, term, lost)
     for bootstrap in bootstraps(terms):
         yield from _bootstrapped(program, gradient, bootstrap)
     for advantage in advantages(terms):
@@ -179,6 +192,19 @@ def _bootstrapped(program: Program, gradient: Gradient, found: Bootstrap) -> Ite
         expected="only the prediction is trained; the target counts as data",
         steps=(Step(gradient.span_of(found.difference.node), "the prediction and its target meet here"),),
         suggestion="wrap the target in `jax.lax.stop_gradient(...)`, or compute it from parameters of a target network",
+    )
+
+
+def _cancelling(gradient: Gradient, term: Difference, lost: Addend) -> Obligation:
+    return Obligation(
+        MissingStopGradient.name,
+        gradient.span_of(term.node),
+        Verdict.VIOLATED,
+        message=f"{named(lost.node)} is in its own target, cancels there, and gets no gradient from this error",
+        current="the target is made by adding to the prediction, so the prediction drops out of the error",
+        expected="the target counts as data, and the prediction is moved towards it",
+        steps=(Step(gradient.span_of(lost.where), "the target is made here"),),
+        suggestion="wrap the target in `jax.lax.stop_gradient(...)`",
     )
 
 
