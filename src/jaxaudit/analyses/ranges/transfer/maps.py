@@ -265,6 +265,8 @@ def _larger(look: Look, x: Argument, y: Argument) -> Range | None:
 
 def _same_index(look: Look, x: Argument, y: Argument) -> Range | None:
     """Comparing an index with all positions along an axis gives a one-hot vector."""
+    if isinstance(x, Value) and x is y and not look.of(x).nan:
+        return _always(True)
     extreme = _relation(look, y, x, "max", "min") or _relation(look, x, y, "max", "min")
     if extreme is not None:
         # Some element is the extreme one, so along these axes the comparison holds somewhere.
@@ -278,6 +280,11 @@ def _same_index(look: Look, x: Argument, y: Argument) -> Range | None:
         inside = size is not None and look.of(index).integer and 0 <= look.of(index).low <= look.of(index).high < size
         return replace(TRUTH, zero=_NOT_THIS, one_hot=axis, sums_to_one=axis if inside else None)
     return None
+
+
+def _differs(look: Look, x: Argument, y: Argument) -> Range | None:
+    """Nothing but NaN differs from itself."""
+    return _always(False) if isinstance(x, Value) and x is y and not look.of(x).nan else None
 
 
 _NOT_THIS = Zero("a one-hot vector is 0 but for one element", ordinary=True)
@@ -300,6 +307,7 @@ _RELATED: Mapping[str, Callable[[Look, Argument, Argument], Range | None]] = {
     "add": _added,
     **dict.fromkeys(("maximum", "max"), _larger),
     **dict.fromkeys(("equal", "eq"), _same_index),
+    **dict.fromkeys(("not_equal", "ne"), _differs),
 }
 
 

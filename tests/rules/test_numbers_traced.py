@@ -1,0 +1,62 @@
+"""The rules on ranges see the same bugs in what JAX traced."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("jax")
+
+import jax
+import jax.numpy as jnp
+
+from jaxaudit.analyses.solve import solve
+from jaxaudit.frontends.jaxpr import lower
+from jaxaudit.rules.base import Severity, Verdict
+from jaxaudit.rules.registry import all_rules
+from tests.rules.test_numbers import code_of, wanted
+
+W, X = jnp.ones(3), jnp.ones((4, 3))
+ARGUMENTS = {
+    "unsafe-domain": {
+        "b1": (X, X),
+        "b2": (X,),
+        "b3": (jnp.arange(4),),
+        "b4": (X,),
+        "b5": (X,),
+        "b6": (W, W > 0),
+        "b7": (X, X),
+        "b9": (X,),
+        **{f"o{number}": (X, X) if number == 1 else (X,) for number in range(1, 9)},
+    },
+    "where-nan-gradient": {f"{kind}{number}": (W, X) for kind in "gk" for number in range(1, 7)},
+}
+
+
+def errors(rule: str, tmp_path) -> tuple[list[int], list[int]]:
+    """Give the lines of errors and warnings in the traces of the functions of a program."""
+    code = code_of(rule).partition("W = jax.random")[0]
+    path = tmp_path / "numbers.py"
+    path.write_text(code)
+    space: dict = {}
+    exec(compile(code, str(path), "exec"), space)
+    lower.install_markers()
+    wrap = jax.grad if rule == "where-nan-gradient" else jax.jit
+    chosen = next(one for one in all_rules() if one.name == rule)
+    found = []
+    for name, arguments in ARGUMENTS[rule].items():
+        program = lower.trace_and_lower(wrap(space[name]), arguments, {}, name=name, path=str(path))
+        found += [
+            one for one in chosen().check(program, solve(program, chosen.needs)) if one.verdict is Verdict.VIOLATED
+        ]
+    grave = {one.span.line for one in found if one.severity is Severity.ERROR}
+    return sorted(grave), sorted({one.span.line for one in found} - grave)
+
+
+def test_arguments_without_a_finite_value(tmp_path):
+    grave, light = errors("unsafe-domain", tmp_path)
+    assert grave == wanted(code_of("unsafe-domain"), "!")
+    assert set(light) <= set(wanted(code_of("unsafe-domain"), "?"))
+
+
+def test_masked_gradients(tmp_path):
+    assert errors("where-nan-gradient", tmp_path) == (wanted(code_of("where-nan-gradient"), "!"), [])
