@@ -24,6 +24,9 @@ PROGRAMS = {
         def b7(x, t): return x.sum() / (t > 0).sum()  # ?
         def b8(a, b): return jnp.arccos(a / jnp.linalg.norm(a) @ (b / jnp.linalg.norm(b)))  # ?
         def b9(x): return jnp.log(jax.nn.softmax(x)).sum()  # ?
+        def c1(x): return jnp.exp(jnp.clip(x, -100.0, 100.0)).sum()  # ?
+        def c2(x): return jnp.exp(jnp.clip(x, -20.0, 20.0)), jnp.exp(x - x.max()), jnp.exp(x)
+        def o0(x): valid = jnp.arange(16) > 4; return jnp.sum(x * valid) / valid.sum()
         def o1(x, y): return (y * jnp.log(jnp.maximum(x, 1e-6))).mean()
         def o2(x): return 1.0 / (1 + jnp.arange(x.shape[0]))
         def o3(x): return jax.nn.softmax(x + jnp.log((x > 0).astype(jnp.float32)))

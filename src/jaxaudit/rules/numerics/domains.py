@@ -95,7 +95,10 @@ OPEN_UNIT = Domain(_inside(-1.0, 1.0), _outside(-1.0, 1.0), "", "inside (-1, 1)"
 FROM_ONE = Domain(_within(1.0, inf), _outside(1.0, inf), "", ">= 1")
 ABOVE_MINUS_ONE = Domain(lambda x: x.low > -1, lambda x: x.high < -1, "", "> -1")
 
+GROWTH = Domain(lambda x: x.high < 88.0, _never, "", "small enough not to overflow")
+
 _VALUES: Mapping[str, Domain] = {
+    "exp": GROWTH,
     **dict.fromkeys(("log", "log2", "log10"), LOG),
     "log1p": ABOVE_MINUS_ONE,
     "sqrt": ROOT,

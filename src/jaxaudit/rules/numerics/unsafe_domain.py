@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage.index import Flow, flow_of
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
+from jaxaudit.analyses.ranges.dtypes import EXP_LIMIT
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.numerics.consumers import Fate, fate_of
-from jaxaudit.rules.numerics.domains import LOG, UNIT, Use, short, values_wanted
+from jaxaudit.rules.numerics.domains import GROWTH, LOG, UNIT, Use, short, values_wanted
 
 _SATURATES = frozenset({"softmax", "sigmoid", "logistic", "expit"})
 _BY_HAND = frozenset({"", "log", "sqrt", "rsqrt", "power", "divide", "true_divide", "reciprocal", "arccos", "arcsin"})
@@ -160,7 +162,9 @@ def _is_by_hand(op: Op) -> bool:
 def _judge(use: Use, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
     known = ranges.of(use.argument)
     if use.domain.safe(known):
-        if known.constant is None and range_text(known):
+        if use.domain is GROWTH and _limit(use, ranges) < known.high:
+            yield _overflows(use, known, ranges)
+        elif known.constant is None and range_text(known):
             yield Obligation(UnsafeDomain.name, use.op.span, Verdict.PROVED, _reason(use, known))
         return
     if use.domain.wrong(known) and not known.nan and known.constant is None:
@@ -236,6 +240,8 @@ def _by_rounding(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Obligati
     """Warn of values that are safe on paper and not in floating point."""
     if use.domain is UNIT and known.unit:
         return _warning(use, "is a cosine, which rounding puts above 1: the result is NaN", "clip it to [-1, 1]")
+    if use.domain is GROWTH and _limit(use, ranges) < known.high < inf:
+        return _overflows(use, known, ranges)
     maker = flow.maker(use.argument)
     if use.domain is LOG and maker is not None and short(maker) in _SATURATES and known.low == 0:
         fate, _ = fate_of(use.op.results[0], flow)
@@ -245,6 +251,15 @@ def _by_rounding(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Obligati
     return None
 
 
+def _limit(use: Use, ranges: Ranges) -> float:
+    return EXP_LIMIT.get(ranges.known.dtype(use.op.results[0]) or "", EXP_LIMIT["float32"])
+
+
+def _overflows(use: Use, known: Range, ranges: Ranges) -> Obligation:
+    limit = _limit(use, ranges)
+    return _warning(use, f"goes up to {known.high:g}: above {limit:g} it is infinite", f"clip at {limit:g} or below")
+
+
 def _warning(use: Use, what: str, suggestion: str) -> Obligation:
     return Obligation(
         UnsafeDomain.name,
@@ -252,7 +267,7 @@ def _warning(use: Use, what: str, suggestion: str) -> Obligation:
         Verdict.VIOLATED,
         severity=Severity.WARNING,
         message=f"{use.function} of {_name(use.argument, 'a value')}, which {what}",
-        current=use.domain.bad_at_zero or "the result is NaN",
+        current=use.domain.bad_at_zero or "the result is not a finite number",
         expected=f"an argument that is {use.domain.wants}",
         suggestion=suggestion,
     )

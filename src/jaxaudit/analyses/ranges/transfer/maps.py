@@ -282,6 +282,19 @@ def _same_index(look: Look, x: Argument, y: Argument) -> Range | None:
     return None
 
 
+_ORDERS = ("less", "lt", "less_equal", "le", "greater", "gt", "greater_equal", "ge")
+
+
+def _against_positions(look: Look, x: Argument, y: Argument) -> Range | None:
+    """Comparing all positions along an axis with a number between them holds somewhere and fails somewhere."""
+    for positions, other in ((x, y), (y, x)):
+        axis, number = _counted_axis(look, positions), look.of(other).constant
+        counted = look.of(positions)
+        if axis is not None and number is not None and counted.low < number < counted.high:
+            return replace(TRUTH, zero=_SOME_FALSE, peak=frozenset({axis}))
+    return None
+
+
 def _differs(look: Look, x: Argument, y: Argument) -> Range | None:
     """Nothing but NaN differs from itself."""
     return _always(False) if isinstance(x, Value) and x is y and not look.of(x).nan else None
@@ -308,6 +321,7 @@ _RELATED: Mapping[str, Callable[[Look, Argument, Argument], Range | None]] = {
     **dict.fromkeys(("maximum", "max"), _larger),
     **dict.fromkeys(("equal", "eq"), _same_index),
     **dict.fromkeys(("not_equal", "ne"), _differs),
+    **dict.fromkeys(_ORDERS, _against_positions),
 }
 
 
