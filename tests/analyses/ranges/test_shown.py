@@ -110,3 +110,19 @@ def test_gae_knows_what_ends_an_episode(functions):
     assert ranges["alive"] == "mask"
     assert "[0, 1]" in ranges.values()
     assert ranges["delta"] == ""
+
+
+def test_draws_of_a_trace_have_ranges(functions):
+    code = (
+        "def draws(key, logits):\n"
+        "    order = jax.random.permutation(key, 12)\n"
+        "    action = jax.random.categorical(key, logits)\n"
+        "    place = jax.random.randint(key, (3,), 0, 5)\n"
+        "    share = jax.random.uniform(key, (3,), minval=-1.0, maxval=2.0)\n"
+        "    return order, action, place, share\n"
+    )
+    space = {"jax": functions["jax"]}
+    exec(compile(code, "draws.py", "exec"), space)
+    report = audit(space["draws"], functions["jax"].random.key(0), jnp.ones((6, 4)))
+    ranges = [one.range for step in report.data_flow for one in step.makes if one.range]
+    assert ranges == ["integer [0, 11]", "integer [0, 3]", "integer [0, 4]", "[-1, 2]"]

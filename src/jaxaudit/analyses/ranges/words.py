@@ -40,6 +40,6 @@ def _parts(one: Range) -> tuple[str, ...]:
     elif one.is_mask and one.low != one.high:
         bounded = "mask"
     elif one.integer and one.low != one.high:
-        bounded = f"integer {bounded}".strip()
+        bounded = f"integer {bounded}" if bounded else ""
     sums = f"sums to 1 along axis {one.sums_to_one}" if one.sums_to_one is not None and one.one_hot is None else ""
     return (bounded, sums, "" if one.finite else "may be infinite", "may be NaN" if one.nan else "")

@@ -10,6 +10,7 @@ from jaxaudit.analyses.ranges.dtypes import SMALL, WIDE, is_integer, of_dtype, w
 from jaxaudit.analyses.ranges.facts import TRUTH, WILD, Range, Zero, exactly, join, plain
 from jaxaudit.analyses.ranges.look import Look, Transfer, single
 from jaxaudit.analyses.ranges.transfer.maps import by_dtype
+from jaxaudit.ir import Argument, Value
 
 _TINIEST: Mapping[str, float] = {"float16": 6e-8, "bfloat16": 1e-38, "float32": 1e-38}
 """What is smaller becomes zero in these types."""
@@ -182,7 +183,23 @@ def _end(number: float) -> Range:
     return Range() if abs(number) == inf else exactly(number)
 
 
+def _traced_source(look: Look) -> Argument:
+    """Give the array that a traced draw reads beside its key; None where there is none or more than one."""
+    operands = look.raw("operands")
+    arrays = [one for one in operands if isinstance(one, Value)] if isinstance(operands, tuple) else []
+    return arrays[0] if len(arrays) == 1 else None
+
+
+def _traced_category(look: Look) -> Range:
+    sizes, out = look.sizes(_traced_source(look)), look.known.sizes(look.op.results[0])
+    gone = [sizes[i] for i in range(len(sizes)) if (*sizes[:i], *sizes[i + 1 :]) == out] if sizes else []
+    top = max((size for size in gone if size is not None), default=None)
+    return Range(0.0, inf if top is None else top - 1.0, integer=True)
+
+
 def _category(look: Look) -> Range:
+    if look.known.types:
+        return _traced_category(look)
     logits = look.raw("logits")
     sizes = look.sizes(logits)
     axis = look.raw("axis") if look.has("axis") else -1
@@ -190,8 +207,16 @@ def _category(look: Look) -> Range:
     return Range(0.0, inf if size is None else size - 1.0, integer=True)
 
 
+def _shuffled(look: Look) -> Range:
+    """A traced permutation of a number has no array to read: it makes its own."""
+    sizes = look.known.sizes(look.op.results[0])
+    if look.known.types and not look.has("operands") and sizes and len(sizes) == 1 and sizes[0] is not None:
+        return Range(0.0, max(sizes[0] - 1.0, 0.0), integer=True)
+    return _choice(look)
+
+
 def _choice(look: Look) -> Range:
-    source = look.raw("a", "x")
+    source = _traced_source(look) if look.known.types else look.raw("a", "x")
     if isinstance(source, int) and not isinstance(source, bool):
         return Range(0.0, max(source - 1.0, 0.0), integer=True)
     if source is None or (sizes := look.sizes(source)) is None:
@@ -219,7 +244,8 @@ DRAWS: Mapping[str, Known] = {
     "bernoulli": lambda look: replace(TRUTH, zero=Zero("a draw may be 0", ordinary=True)),
     "rademacher": lambda look: Range(-1.0, 1.0, integer=True, nonzero=True),
     "categorical": _category,
-    **_each("choice permutation shuffle", _choice),
+    "choice": _choice,
+    **_each("permutation shuffle", _shuffled),
     **_each("beta", _fraction),
     "dirichlet": lambda look: Range(0.0, 1.0, sums_to_one=-1),
     **_each("poisson geometric binomial multinomial", _count),
