@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
+from jaxaudit.analyses.meaning.kinds import CHANGES
 from jaxaudit.ir import Op, Region, Root, Value
 from jaxaudit.ir.ops import BODIES, MAPPED
 from jaxaudit.reports.captures import captures
@@ -63,6 +64,7 @@ class _Root:
         self.root = root
         self.axes = view.axes
         self.ranges = view.ranges
+        self.meanings = view.meanings
         self.of_op = of_op
         self.types = view.types
         self.uses = _uses(root)
@@ -156,9 +158,19 @@ class _Root:
                 self.axes(value),
                 group is not None and self.is_residual(value, group),
                 self.ranges(value),
+                self.meaning(value, group),
             )
             for value in values
         )
+
+    def meaning(self, value: Value, group: _Group | None) -> str:
+        """Say what a value means, with `now` where a step changes the meaning and not the shape."""
+        found = self.meanings(value)
+        if found not in CHANGES or group is None or group.ops[0].regions:
+            return found
+        kind = type_text(self.types(value))
+        before = [one for op in group.ops for one in op.operands if type_text(self.types(one)) == kind and one.name]
+        return f"now {found}" if before and all(self.meanings(one) != found for one in before) else found
 
 
 def _groups(first: _Inside) -> Iterator[_Group]:

@@ -103,6 +103,8 @@ class FlowValue:
     """True when it is kept for the backward pass alone."""
     range: str = ""
     """Between which numbers its elements lie, and what else is known of them: `[0, 1]`, `>= 0`, `mask`."""
+    meaning: str = ""
+    """What it is taken for: `logits`, `index`, ...; `now normalised` where a step changed the meaning alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,10 +121,15 @@ def _values(values: Sequence[FlowValue], named: Named) -> str:
             value = values[places[0]]
             kind = shape_text(value.type, value.axes, named) or "?"
             kind = f"{kind} {{{value.range}}}" if value.range else kind
+            kind = f"{kind} ({_meaning(value.meaning)})" if value.meaning not in ("", value.range) else kind
             told.append(f"{value.name}: {kind}" if value.name else kind)
         else:
             told.append(f"{label} {arrays(len(places))}" if label else f"{len(places)} arrays")
     return ", ".join([*told, *saved])
+
+
+def _meaning(words: str) -> str:
+    return f"same shape, {words}" if words.startswith("now ") else words
 
 
 def _folded(names: Sequence[str]) -> list[str]:

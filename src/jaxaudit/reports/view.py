@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jaxaudit.analyses.axes import Axes
+from jaxaudit.analyses.meaning import meanings_of
 from jaxaudit.analyses.ranges import Ranges, range_text
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program, Region, Root, Value
@@ -33,6 +34,7 @@ class View:
     exact: bool
     """Whether types are JAX's own; under `vmap` those keep the mapped axes."""
     ranges: Words = lambda value: ""
+    meanings: Words = lambda value: ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,21 @@ def range_words(ranges: Ranges | None) -> Words:
     return lambda value: "" if ranges is None else range_text(ranges.of(value))
 
 
+def meaning_words(program: Program) -> Words:
+    """Give the words for meanings; each value is looked at when it is shown."""
+    meanings = meanings_of(program)
+
+    def words(value: Value) -> str:
+        found = meanings.said(value)
+        return "" if found is None else found.value
+
+    return words
+
+
 def traced_view(program: Program, axes: Names, ranges: Ranges | None = None) -> View:
     """See a program that JAX traced."""
-    return View(program.roots, exact_types(program.types), axes, exact=True, ranges=range_words(ranges))
+    types = exact_types(program.types)
+    return View(program.roots, types, axes, True, range_words(ranges), meaning_words(program))
 
 
 def source_view(program: Program, found: Inferred, paths: frozenset[str], ranges: Ranges | None = None) -> View:
@@ -63,7 +77,7 @@ def source_view(program: Program, found: Inferred, paths: frozenset[str], ranges
         return tuple(axis_name(dim, known) for dim in dims) if dims is not None else ()
 
     roots = tuple(root for root in program.roots if root.region.span.path in paths and _computes(root.region))
-    return View(roots, inferred_types(shapes), axes, exact=False, ranges=range_words(ranges))
+    return View(roots, inferred_types(shapes), axes, False, range_words(ranges), meaning_words(program))
 
 
 def _computes(region: Region) -> bool:

@@ -53,9 +53,11 @@ def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
     if package == "builtins" or (cls and package in _COVERED):
         # Built-ins take no key; constructors that do have rows.
         operands = tuple(dict.fromkeys(leaf for value in given.all() for leaf in leaves(it, value)))
-        attrs = {"function": name}
+        attrs: dict[str, object] = {"function": name}
+        if cls and (by_name := {key: one.value for key, one in given.keywords.items() if isinstance(one, Leaf)}):
+            attrs["named"] = by_name
         if name in _ITERATORS and given.positional:
-            cls, attrs = name, {"function": name, "of": transforms.name_of(given.positional[0])}
+            cls, attrs["of"] = name, transforms.name_of(given.positional[0])
         made = Leaf(it.emit("py.call_library", span, attrs=attrs, operands=operands).result, cls)
         return holders.holding(made, name, given)
     reason = UNMODELLED.get(name, f"{name} is not modelled")

@@ -8,8 +8,11 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.origins import Origin, contexts
 from jaxaudit.analyses.lineage.recompute import Parting, compare
+from jaxaudit.analyses.meaning import meanings_of
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.flow import taken_as
+from jaxaudit.rules.flow.unread_forms import unread_forms
 from jaxaudit.rules.flow.words import proved
 from jaxaudit.rules.merge import strongest
 from jaxaudit.spans import Span
@@ -39,8 +42,18 @@ def train(w, state, key):
 """
 
 
+_LOSS = """import jax
+import jax.numpy as jnp
+import optax
+
+def loss(w, x, labels):
+    scores = MADE
+    return optax.softmax_cross_entropy_with_integer_labels(scores, labels).mean()MARK
+"""
+
+
 class MeaningMismatch(Rule):
-    """A value is stored in one form and computed again from another.
+    """A value is taken for something that it is not, or computed again from another form of its inputs.
 
     ## What it does
 
@@ -49,10 +62,18 @@ class MeaningMismatch(Rule):
     same stored values. If one began with a normalised observation, a squashed action or another form of what was
     stored, they part.
 
+    Finds places that take a value for logits, probabilities or log-probabilities, and reads off the ops that made the
+    value what it is: a softmax gives probabilities, `log_softmax` and the logarithm of probabilities give
+    log-probabilities, written out or called. Probabilities in a loss, a softmax or `categorical` that takes logits, and
+    the logarithm of log-probabilities, are errors. A second sigmoid or tanh and the exponential of probabilities are
+    warnings. So is a raw value that is read after it was normalised into a variable that nothing reads; where mean and
+    spread are computed on the spot, it is an error.
+
     ## Why is this bad?
 
     The ratio of a policy to its old self must be one before the first update. If the rollout acts on normalised
-    observations and stores the raw ones, it never is, and nothing is raised.
+    observations and stores the raw ones, it never is, and nothing is raised. A softmax of probabilities is nearly
+    uniform: the loss hardly falls, and the model looks merely bad.
 
     ## Example
 
@@ -71,20 +92,66 @@ class MeaningMismatch(Rule):
 
     ## When it cannot tell
 
-    When either computation goes through code that is not followed, nothing is said.
+    When either computation goes through code that is not followed, or a value comes from outside, it is left open.
+    Names are never evidence. A softmax along another axis than the first is taken for intended.
     """
 
     name = "meaning-mismatch"
     family = "flow"
-    summary = "Something is computed again from another form of its inputs than when it was stored."
+    summary = "A value is taken for logits, probabilities or a stored form of something that it is not."
 
-    valid = (Example(_ROLLOUT.replace("STORED", "seen").replace("MARK", ""), "the same form"),)
-    invalid = (Example(_ROLLOUT.replace("STORED", "obs").replace("MARK", "  #!"), "raw values are stored"),)
+    valid = (
+        Example(_ROLLOUT.replace("STORED", "seen").replace("MARK", ""), "the same form"),
+        Example(_LOSS.replace("MADE", "x @ w").replace("MARK", ""), "logits"),
+        Example(_LOSS.replace("MADE", "jax.nn.log_softmax(x @ w)").replace("MARK", ""), "log-probabilities do no harm"),
+    )
+    invalid = (
+        Example(_ROLLOUT.replace("STORED", "obs").replace("MARK", "  #!"), "raw values are stored"),
+        Example(
+            _LOSS.replace("MADE", "jax.nn.softmax(x @ w)").replace("MARK", "  #!"), "probabilities in a logits loss"
+        ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def act(w, x, key):
+                probs = jnp.exp(x @ w) / jnp.sum(jnp.exp(x @ w), axis=-1, keepdims=True)
+                weights = jax.nn.softmax(x @ w)
+                entropy = -jnp.sum(weights * jnp.log(jax.nn.log_softmax(x @ w)))  #!
+                return jax.random.categorical(key, weights), entropy  #!
+            """,
+            "probabilities drawn from as logits, the logarithm of log-probabilities",
+        ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def act(w, obs):
+                clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
+                return jnp.tanh(obs @ w)  #!
+            """,
+            "the normalised observation is not read",
+        ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def squash(mean):
+                action = jnp.tanh(mean)
+                return jnp.tanh(action) * 2.0  #?
+            """,
+            "squashed twice",
+        ),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every difference and ratio with a stored value that is computed again."""
+        """List every stored value that is computed again, and every place that takes a value for something."""
         flow = flow_of(program)
         yield from strongest(one for op in program.walk() if _meets(op) for one in _judge(op, flow))
+        meanings = meanings_of(program)
+        judged = (taken_as.judge(sink, meanings) for sink in taken_as.sinks(program))
+        yield from strongest(one for one in judged if one is not None)
+        yield from unread_forms(program, meanings)
 
 
 def _meets(op: Op) -> bool:

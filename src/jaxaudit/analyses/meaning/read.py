@@ -1,0 +1,176 @@
+"""Reads the meaning of a value off the op that made it, on demand: what nobody asks for costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.meaning import forms
+from jaxaudit.analyses.meaning.kinds import DRAWS, MAPS, NORMALISES, ORDERS, Kind, Meaning, named, tail
+from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir.ops import BODIES, MAPPED
+
+_DEEP = 40
+"""How many ops a value is followed back through."""
+
+_KEEPS = {
+    "array.reshape": "a",
+    "array.permute": "a",
+    "array.expand": "a",
+    "array.squeeze": "a",
+    "array.convert": "a",
+    "array.split": "a",
+    "array.move": "a",
+    "array.gather": "a",
+    "py.item": "base",
+    "grad.stop": "x",
+    "device.place": "x",
+}
+"""Ops that give the elements of one argument back, some of them, elsewhere or all."""
+_MOVES = frozenset(("array.reshape", "array.permute", "array.gather", "py.item", "array.squeeze", "array.split"))
+"""Those after which an axis is no longer where it was."""
+_BOUNDS = frozenset("clip maximum minimum max min".split())
+
+
+class Meanings:
+    """The meanings of a program's values."""
+
+    def __init__(self, program: Program) -> None:
+        self.flow: Flow = flow_of(program)
+        self._known: dict[Value, Meaning | None] = {}
+
+    def of(self, value: Value) -> Meaning | None:
+        """Give what the ops say that a value means."""
+        return self._of(value, 0)
+
+    def said(self, value: Value) -> Kind | None:
+        """Give what to show: by the ops that made it, by what it is used as, by its name."""
+        found = self.of(value)
+        if found is not None:
+            return found.kind
+        if any(forms.takes_logits(op, value) for op in self.flow.readers.get(value, ())):
+            return Kind.LOGITS
+        return named(value.name)
+
+    def _of(self, value: Value, depth: int) -> Meaning | None:
+        if value not in self._known:
+            if depth > _DEEP:
+                return None
+            # A value that is met again while it is looked at goes round a loop.
+            self._known[value] = None
+            self._known[value] = self._read(value, depth + 1)
+        return self._known[value]
+
+    def _read(self, value: Value, depth: int) -> Meaning | None:
+        op = self.flow.maker(value)
+        if op is None:
+            return self._parameter(value, depth)
+        if op.regions:
+            return self._result(op, value, depth)
+        if op.name in _KEEPS:
+            return self._kept(op, depth)
+        if op.name == "array.map":
+            return self._mapped(op, depth)
+        if op.name == "array.normalise":
+            return _made(op, NORMALISES.get(tail(op)))
+        if op.name == "array.order":
+            return Meaning(Kind.INDEX, op, tail(op)) if tail(op) in ORDERS else None
+        if op.name == "key.draw":
+            kind = DRAWS.get(tail(op))
+            return Meaning(kind, op, tail(op)) if kind is not None else None
+        if op.name == "array.reduce" and tail(op) == "sum":
+            inner = self._argument(op, "a", depth)
+            return inner if inner is not None and inner.kind is Kind.LOG_PROBABILITIES else None
+        if op.name in ("array.select", "py.join", "array.join"):
+            return self._common((one for one in op.operands if one is not op.arguments.get("condition")), depth)
+        return None
+
+    def _argument(self, op: Op, name: str, depth: int) -> Meaning | None:
+        given = op.arguments.get(name)
+        given = op.operands[0] if given is None and op.operands else given
+        return self._of(given, depth) if isinstance(given, Value) else None
+
+    def _kept(self, op: Op, depth: int) -> Meaning | None:
+        found = self._argument(op, _KEEPS[op.name], depth)
+        if found is None or op.name not in _MOVES:
+            return found
+        return Meaning(found.kind, found.made, found.how)
+
+    def _common(self, values: Iterable[Value], depth: int) -> Meaning | None:
+        """Give the meaning that all share."""
+        found = [self._of(value, depth) for value in values]
+        first = found[0] if found else None
+        return first if first is not None and all(one and one.kind is first.kind for one in found) else None
+
+    def _mapped(self, op: Op, depth: int) -> Meaning | None:
+        function = tail(op)
+        if function in MAPS:
+            return _made(op, MAPS[function])
+        form = forms.normal_form(op, self.flow)
+        if form is not None:
+            return form
+        if function in ("log", "exp"):
+            inner = self._argument(op, "x", depth)
+            wanted, gives = (Kind.PROBABILITIES, Kind.LOG_PROBABILITIES)
+            wanted, gives = (wanted, gives) if function == "log" else (gives, wanted)
+            return Meaning(gives, op, function) if inner is not None and inner.kind is wanted else None
+        if function in _BOUNDS or function in ("add", "subtract", "sub"):
+            return self._shifted(op, function, depth)
+        return None
+
+    def _shifted(self, op: Op, function: str, depth: int) -> Meaning | None:
+        """A bound, or a small constant added, leaves probabilities what they are; `1 - p` is one as well."""
+        values = [value for value in op.operands if not self._is_constant(value)]
+        inner = self._of(values[0], depth) if len(values) == 1 else None
+        if inner is None or (function not in _BOUNDS and inner.kind is not Kind.PROBABILITIES):
+            return None
+        constants = [one for one in op.arguments.values() if isinstance(one, int | float)]
+        small = all(abs(one) <= 1 for one in constants)
+        return inner if function in _BOUNDS or small else None
+
+    def _is_constant(self, value: Value) -> bool:
+        made = self.flow.maker(value)
+        return made is not None and made.name in ("py.const", "array.convert", "array.create") and not made.operands
+
+    def _parameter(self, value: Value, depth: int) -> Meaning | None:
+        region = self.flow.places.owner.get(value)
+        if region is None:
+            return None
+        holder = self.flow.places.holder.get(id(region))
+        callers = [holder] if holder is not None else self.flow.callers.get(id(region), [])
+        outside = [_outside(op, region, value) for op in callers]
+        given = [one for one in outside if one is not None]
+        return self._common(given, depth) if given and len(given) == len(callers) else None
+
+    def _result(self, op: Op, value: Value, depth: int) -> Meaning | None:
+        at = op.results.index(value)
+        if op.name == "cond" or op.name == "py.branch":
+            inside = [region.results[at] for region in op.regions if at < len(region.results)]
+            return self._common(inside, depth) if len(inside) == len(op.regions) else None
+        count = op.attrs.get("carry")
+        stacked = op.name == "scan" and isinstance(count, int) and at >= count
+        results = op.regions[0].results
+        if (op.name in BODIES or op.name in MAPPED or stacked) and at < len(results):
+            found = self._of(results[at], depth)
+            return found and Meaning(found.kind, found.made, found.how)
+        return None
+
+
+def _made(op: Op, row: tuple[Kind, str] | None) -> Meaning | None:
+    return None if row is None else Meaning(row[0], op, row[1], op.arguments.get("axis", -1))
+
+
+def _outside(op: Op, region: Region, value: Value) -> Value | None:
+    at = region.params.index(value)
+    if len(region.params) != len(op.operands):
+        return None
+    count = op.attrs.get("carry")
+    scanned = op.name == "scan" and isinstance(count, int) and at >= count
+    return op.operands[at] if op.name in BODIES or op.name in MAPPED or scanned else None
+
+
+@lru_cache(maxsize=2)
+def meanings_of(program: Program) -> Meanings:
+    """Give the meanings of a program, once for all who ask."""
+    return Meanings(program)
