@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.tracing.boundaries import entering, leaving
 from jaxaudit.analyses.tracing.context import Context
-from jaxaudit.analyses.tracing.facts import UNKNOWN, Kind, Trace, TracingFacts, join
+from jaxaudit.analyses.tracing.facts import CONCRETE, UNKNOWN, Kind, Trace, TracingFacts, join
 from jaxaudit.analyses.tracing.questions import tracer_questions
 from jaxaudit.analyses.tracing.transfer import TransferTable
 from jaxaudit.analyses.tracing.visits import Visits
@@ -32,6 +32,8 @@ class TracingDomain:
     def __init__(self, program: Program) -> None:
         self.context = Context()
         self._visits = Visits(self.context)
+        self._outside = {param for root in program.roots for param in root.region.params}
+        """What a function that nobody calls is given: it comes from outside of every transformation that is seen."""
         transfers = TransferTable(self.context).table
         self._table = {name: self._watched(name, transfer) for name, transfer in transfers.items()}
 
@@ -46,7 +48,7 @@ class TracingDomain:
 
     def unknown(self, value: Value) -> Trace:
         """Give the fact of a value nothing is known of."""
-        return UNKNOWN
+        return CONCRETE if value in self._outside else UNKNOWN
 
     def join(self, first: Trace, second: Trace) -> Trace:
         """Give what holds on both of two paths."""

@@ -15,7 +15,8 @@ _RANDOM = re.compile(
 )
 _REASON = re.compile(
     r"so that|so (we|both|they|all|each)\b|in order to|\bto (keep|make|ensure|match|compare|pair|align|cancel|reduce)\b"
-    r"|\bto (start|have|get)\b|because|\bsince\b|\bensur|\bfair|\bwant|variance|start alike|comparable|reproducib",
+    r"|\bto (start|have|get)\b|mutually exclusive|because|\bsince\b|\bensur|\bfair|\bwant|variance|start alike"
+    r"|comparable|reproducib",
     re.IGNORECASE,
 )
 _REGRET = re.compile(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.types import keeps_type
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.compare import Match, compare
 from jaxaudit.analyses.shapes.result import Fit
@@ -31,16 +33,19 @@ class Carried:
 
 def carried(program: Program, shapes: Shapes) -> Iterator[tuple[Op, list[Carried]]]:
     """Give every loop with the leaves it carries, in all contexts."""
+    flow = flow_of(program)
     for op in program.walk():
         if op.name in LOOPS and op.regions:
-            contexts = shapes.contexts(op)
-            yield op, [leaf for context in contexts for leaf in _leaves(op, context)]
+            contexts = shapes.contexts(op) or (Context(op, {}),)
+            yield op, [leaf for context in contexts for leaf in _leaves(op, context, flow)]
 
 
-def _leaves(op: Op, context: Context) -> Iterator[Carried]:
+def _leaves(op: Op, context: Context, flow: Flow) -> Iterator[Carried]:
     region = op.regions[-1]
     for start, end in _pairs(op, region):
         match = compare(context.of(start), context.of(end), yielding=False)
+        if match.fit is Fit.OPEN and keeps_type(flow, end, start):
+            match = Match(Fit.FITS)
         name = start.name or end.name
         reached = match.fit is Fit.CLASHES and start in _sources(region, end)
         yield Carried(op, f"`{name}`" if name else "a part of the carry", start, end, match, reached)

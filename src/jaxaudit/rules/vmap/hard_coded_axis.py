@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.merge import strongest
-from jaxaudit.rules.vmap.scalars import Scalar, pointless, reductions
+from jaxaudit.rules.vmap.scalars import Scalar, outcome_for_number, pointless, reductions
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -99,10 +100,14 @@ class HardCodedAxis(Rule):
 
 def _obligations(program: Program, shapes: Shapes) -> Iterator[Obligation]:
     bad = {one.op: one for one in pointless(program, shapes)}
+    flow = flow_of(program)
     for op, value in reductions(program):
         if op in bad:
             if bad[op].index is None:
                 yield _finding(bad[op])
+        elif shapes.of(value).dims is None and not outcome_for_number(op, value, flow):
+            reason = "even one number would be reduced to what is wanted"
+            yield Obligation(HardCodedAxis.name, op.span, Verdict.PROVED, reason)
         elif shapes.of(value).dims is None:
             reason = "the rank of what is reduced under `vmap` is not known"
             yield Obligation(HardCodedAxis.name, op.span, Verdict.UNKNOWN, reason)

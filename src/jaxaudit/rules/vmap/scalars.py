@@ -40,12 +40,13 @@ def pointless(program: Program, shapes: Shapes) -> Iterator[Scalar]:
     for op, value in reductions(program):
         known = [fact for context in shapes.contexts(op) if (fact := context.of(value)).is_array]
         if known and all(fact.dims == () and fact.number is None for fact in known):
-            outcome = _outcome(op, value, flow)
+            outcome = outcome_for_number(op, value, flow)
             if outcome:
                 yield Scalar(op, value, outcome, _index(value, flow))
 
 
-def _outcome(op: Op, value: Value, flow: Flow) -> str:
+def outcome_for_number(op: Op, value: Value, flow: Flow) -> str:
+    """Say what a reduction always gives for one number; empty where it gives what is wanted all the same."""
     function = op.text("function").rpartition(".")[2]
     if function in _SPREADS or function in _PICKS:
         return f"`{function}` of one number is always 0"
