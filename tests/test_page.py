@@ -213,6 +213,22 @@ def test_long_lists_draw_only_what_is_in_sight(opened, file):
     expect(page.locator(".ledger-row")).to_have_count(1)
 
 
+def test_printing_draws_what_was_out_of_sight(opened, file):
+    page = opened(file, "#verified")
+    page.locator("#app").evaluate("app => { dispatchEvent(new Event('beforeprint')) }")
+    expect(page.locator(".ledger-row")).to_have_count(2998)
+    expect(page.locator(".list")).to_contain_text("3 more rows are left out of print.")
+    page.locator("#app").evaluate("app => { dispatchEvent(new Event('afterprint')) }")
+    expect(page.locator(".ledger-row").nth(200)).to_have_count(0)
+
+
+def test_a_rule_says_why_it_speaks(opened, file):
+    page = opened(file, "#issue-0001")
+    reason = page.locator("#issue-0001 details")
+    reason.locator("summary").click()
+    expect(reason).to_contain_text("JAX's random functions are pure")
+
+
 def test_coverage_tells_why_the_rest_is_open(opened, file):
     page = opened(file, "#coverage")
     expect(page.locator(".figure").first).to_contain_text("75%")

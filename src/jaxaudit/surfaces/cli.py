@@ -50,7 +50,7 @@ def check(
 ) -> None:
     """Audit Python files (PATHS: files or directories; the current one by default) without running them."""
     options = take_report_options(given)
-    check_format(options.format)
+    check_format(options)
     config = options.config(_config(paths, stdin_filename))
     with progress_shown(quiet=options.quiet):
         outcome = _audit(paths, stdin_filename, config, force_exclude=force_exclude, sections=options.shows_sections)

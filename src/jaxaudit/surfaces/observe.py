@@ -58,7 +58,7 @@ def run(context: click.Context, /, *, script: str, arguments: tuple[str, ...], s
     from jaxaudit.observing import audit_run
 
     options = take_report_options(given)
-    check_format(options.format)
+    check_format(options)
     config = options.config(find_config(Path(script).absolute().parent))
     with progress_shown(quiet=options.quiet):
         seen = audit_run(script, arguments, config, _setting(given, options, steps))
@@ -95,7 +95,7 @@ def trace(
     from jaxaudit.observing import TraceTarget, audit_trace
 
     options = take_report_options(given)
-    check_format(options.format)
+    check_format(options)
     config = options.config(find_config(_directory(target)))
     wanted = TraceTarget(
         target,

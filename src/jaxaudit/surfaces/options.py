@@ -106,12 +106,15 @@ _REPORT_OPTIONS = (
 _ONE_OF = "text, json, markdown or html"
 
 
-def check_format(name: str) -> None:
-    """Refuse a format that does not exist."""
+def check_format(options: ReportOptions) -> None:
+    """Refuse a format that does not exist, and a page that would flood the terminal."""
+    name = options.format
     if name in LATER_FORMATS:
         raise UsageError(f"the format `{name}` is not available in this version; use {_ONE_OF}")
     if name not in FORMATS:
         raise UsageError(f"there is no format `{name}`{nearest(name, FORMATS) or f'; use {_ONE_OF}'}")
+    if name == "html" and options.output is None and sys.stdout.isatty():
+        raise UsageError("the page is one large file: give it a name with --output report.html")
 
 
 def finish(

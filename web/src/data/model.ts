@@ -126,6 +126,8 @@ export interface Report {
   not_available: string[];
   left_out: string[];
   steps: number;
+  /** Why each rule that speaks is worth listening to. */
+  rules?: Record<string, string>;
 }
 
 export interface FlowValue {

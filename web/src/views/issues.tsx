@@ -1,5 +1,5 @@
 /** Issues and warnings: what happens, what was meant, the way there, the repair; every step leads to source and flow. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Finding, WhyStep } from "../data/model";
 import { hashOf, type View } from "../logic/route";
 import { count, visible } from "../logic/text";
@@ -74,10 +74,24 @@ function Card({ finding, chosen, view }: { finding: Finding; chosen: boolean; vi
         {finding.expected && (<><dt>meant</dt><dd><Lines text={finding.expected} /></dd></>)}
       </dl>
       {!!finding.why?.length && <Why steps={finding.why} from={finding.path} />}
+      <Reason rule={finding.rule} />
       {finding.suggestion?.text && (
         <div class="fix"><span class="fix-word">fix</span><div><Lines text={finding.suggestion.text} /></div></div>
       )}
     </article>
+  );
+}
+
+/** Why the rule exists, for those who meet it for the first time. */
+function Reason({ rule }: { rule: string }) {
+  const { store } = usePage();
+  const text = store.report.rules?.[rule];
+  if (!text) return null;
+  return (
+    <details class="reason-of-rule">
+      <summary>Why is this bad?</summary>
+      {text.split(/\n\s*\n/).map((part) => <p><Prose text={part.replace(/\s+/g, " ")} /></p>)}
+    </details>
   );
 }
 
@@ -115,7 +129,7 @@ function tally(findings: Finding[]): [string, number][] {
 export function useKeys(move: (step: number) => void): void {
   const latest = useRef(move);
   latest.current = move;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.target instanceof HTMLInputElement) return;
       if (event.key === "j") latest.current(1);

@@ -10,7 +10,9 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import inspect
 import json
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
@@ -21,6 +23,7 @@ import msgspec
 from jaxaudit.reports.html.pack import Strings, pack, pack_flow
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.model import Finding, Report
+from jaxaudit.rules.registry import all_rules
 
 _MOST_SOURCE = 8_000_000
 """Characters of source to embed; files with findings come first, and what is left out is named in the page."""
@@ -55,7 +58,13 @@ def blocks(report: Report, sources: Sources) -> tuple[object, object, object]:
     words = Strings()
     for name in _PACKED:
         whole[name] = pack(whole[name], words)
-    main = {**whole, "strings": words.table(), "left_out": left_out, "steps": len(report.data_flow)}
+    main = {
+        **whole,
+        "strings": words.table(),
+        "left_out": left_out,
+        "steps": len(report.data_flow),
+        "rules": _reasons(report),
+    }
     return {**flow, "strings": strings.table()}, texts, main
 
 
@@ -110,6 +119,16 @@ def _embedded(report: Report, sources: Sources) -> tuple[Mapping[str, str], list
         elif text:
             left_out.append(path)
     return texts, left_out
+
+
+def _reasons(report: Report) -> dict[str, str]:
+    """Give why each rule that speaks is worth listening to, from its own page."""
+    named = {one.rule for one in (*report.issues, *report.warnings)}
+    texts = {rule.name: inspect.getdoc(rule) or "" for rule in all_rules() if rule.name in named}
+    found = {
+        name: re.search(r"## Why is this bad\?\n+(.*?)(?=\n## |\Z)", text, re.DOTALL) for name, text in texts.items()
+    }
+    return {name: match[1].strip() for name, match in found.items() if match}
 
 
 def _paths(report: Report) -> Iterable[str]:
