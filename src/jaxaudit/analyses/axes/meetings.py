@@ -88,6 +88,9 @@ def _product(op: Op, context: Context) -> Pairs:
     if function == "einsum":
         yield from _einsum(op, context)
         return
+    if function == "dot_general":
+        yield from _contracted(op, context)
+        return
     arrays = _arrays(_given(op)[:2], context)
     if len(arrays) != 2 or function not in ("matmul", "dot"):
         return
@@ -97,6 +100,21 @@ def _product(op: Op, context: Context) -> Pairs:
     if function == "matmul":
         for back in range(3, min(len(first), len(second)) + 1):
             yield "elementwise", Side(a, len(first) - back, first), Side(b, len(second) - back, second)
+
+
+def _contracted(op: Op, context: Context) -> Pairs:
+    """Give the axes that a product of a traced program sums over, and those of its batch."""
+    arrays = _arrays(_given(op)[:2], context)
+    pairs = op.arguments.get("dimension_numbers")
+    if len(arrays) != 2 or not isinstance(pairs, tuple):
+        return
+    (a, first), (b, second) = arrays
+    for how, sides in zip(("contracted", "elementwise"), pairs, strict=False):
+        left, right = sides if isinstance(sides, tuple) and len(sides) == 2 else ((), ())
+        if isinstance(left, tuple) and isinstance(right, tuple):
+            for one, other in zip(left, right, strict=False):
+                if isinstance(one, int) and isinstance(other, int):
+                    yield how, Side(a, one, first), Side(b, other, second)
 
 
 def _einsum(op: Op, context: Context) -> Pairs:
@@ -119,7 +137,9 @@ def _einsum(op: Op, context: Context) -> Pairs:
 def mapped_sides(op: Op, context: Context) -> list[Side]:
     """Give the axis that a map takes off each of its operands."""
     found: list[Side] = []
-    for value, axis in zip(op.operands, axes_of(op), strict=True):
+    physical = op.attrs.get("mapped_in")
+    axes = physical if isinstance(physical, tuple) and len(physical) == len(op.operands) else axes_of(op)
+    for value, axis in zip(op.operands, axes, strict=True):
         dims = context.of(value).dims
         place = place_of(axis, len(dims)) if dims is not None and isinstance(axis, int) else None
         if dims is not None and place is not None:

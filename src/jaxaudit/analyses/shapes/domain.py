@@ -14,6 +14,7 @@ from jaxaudit.analyses.dims import UNKNOWN
 from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.shapes import facts, regions
+from jaxaudit.analyses.shapes.carried import Carrier
 from jaxaudit.analyses.shapes.declared import declared_axes, with_names
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, exact, is_named, named
 from jaxaudit.analyses.shapes.ranks import measured, unpacked_ranks
@@ -44,6 +45,7 @@ class ShapesDomain:
         certain = {value: len(one.names) for value, one in self.declared.items() if one.is_certain}
         self.ranks = {**certain, **({} if program.types else unpacked_ranks(program))}
         self.read = frozenset() if program.types else measured(program)
+        self.carrier = Carrier(self.types) if self.types and self.declared else None
         self.seen: dict[Op, list[Context]] = {}
         self.tested = {value for op in program.walk() if op.text("operator") == "isinstance" for value in op.operands}
         """Values whose type the program asks for: what follows may be for other types only."""
@@ -84,12 +86,13 @@ class ShapesDomain:
     def enter(self, op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Sequence[ShapeFact]:
         """Give the facts of a region's parameters."""
         made = regions.enter(op, region, self._naming(read), turn)
-        return [self._bound(param, fact) for param, fact in zip(region.params, made, strict=True)]
+        bound = [self._bound(param, fact) for param, fact in zip(region.params, made, strict=True)]
+        return self.carrier.onto(op, region.params, bound, read) if self.carrier is not None else bound
 
     def leave(self, op: Op, read: Read[ShapeFact]) -> Sequence[ShapeFact | None]:
         """Give the facts of an op's results once its regions are solved."""
         look = Look(op, self._naming(read))
-        results = self._results(op, regions.leave(op, look))
+        results = self._carried(op, self._results(op, regions.leave(op, look)), read)
         if op.name in _NOTED:
             for value in (*op.operands, *(one for region in op.regions for one in (*region.params, *region.results))):
                 look.read(value)
@@ -102,7 +105,10 @@ class ShapesDomain:
 
     def finish(self, program: Program, solution: Solution[ShapeFact]) -> Shapes:
         """Give rules the facts of all values and the contexts of all ops."""
-        return Shapes({**solution.facts, **{value: exact(known) for value, known in self.types.items()}}, self.seen)
+        known = {value: exact(kind) for value, kind in self.types.items()}
+        if self.carrier is not None:
+            known.update((value, fact) for value, fact in solution.facts.items() if value in known)
+        return Shapes({**solution.facts, **known}, self.seen)
 
     def _bound(self, param: Value, fact: ShapeFact) -> ShapeFact:
         if param in self.types or (param in self.ranks and not _is_told(fact)):
@@ -140,6 +146,14 @@ class ShapesDomain:
             return fact
         return self.unknown(value)
 
+    def _carried(
+        self, op: Op, results: Sequence[ShapeFact | None], read: Read[ShapeFact]
+    ) -> Sequence[ShapeFact | None]:
+        """Hand the names of axes on to the results of an op that JAX traced."""
+        if self.carrier is None or len(results) != len(op.results):
+            return results
+        return self.carrier.onto(op, op.results, [one or NOTHING for one in results], read)
+
     def _hinted(self, value: Value, fact: ShapeFact | None) -> ShapeFact | None:
         if value not in self.declared:
             return fact
@@ -150,7 +164,7 @@ class ShapesDomain:
     def _wrap(self, transfer: Inner) -> Transfer[ShapeFact]:
         def run(op: Op, read: Read[ShapeFact]) -> Sequence[ShapeFact | None]:
             look = Look(op, self._naming(read))
-            results = self._results(op, transfer(op, look))
+            results = self._carried(op, self._results(op, transfer(op, look)), read)
             self._note(look, results)
             return results
 

@@ -59,6 +59,14 @@ def _dot(look: Look) -> ShapeFact:
     return array((*a[:-1], *b[:-2], *(b[-1:] if len(b) > 1 else ())), _dtype(look, pair))
 
 
+def _general(look: Look) -> ShapeFact:
+    """A product whose axes are named by number, as traces have it; one of JAX's own has sizes that go together."""
+    pair = _operands(look)
+    if pair is not None and pair[0].dims and pair[1].dims and look.has("dimension_numbers"):
+        look.judge(Fit.OPEN, "the sizes that are summed over")
+    return NOTHING
+
+
 def _outer(look: Look) -> ShapeFact:
     pair = _operands(look)
     if pair is None or pair[0].rank != 1 or pair[1].rank != 1:
@@ -130,6 +138,7 @@ def _letters(look: Look, part: str, fact: ShapeFact, sizes: dict[str, Dim]) -> b
 
 
 _PRODUCTS: Mapping[str, Single] = {
+    "dot_general": _general,
     "matmul": _matmul,
     "dot": _dot,
     "vdot": _scalar,
