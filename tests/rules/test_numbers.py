@@ -10,7 +10,7 @@ from jaxaudit.config import Config
 from jaxaudit.frontends.base import SourceFile
 from jaxaudit.session import audit
 
-HEAD = "import jax\nimport jax.numpy as jnp\n\nN = 16\n"
+HEAD = "import jax\nimport jax.numpy as jnp\nimport numpy as np\n\nN = 16\n"
 
 # Each line that ends in `# !` must give an error of the rule, in `# ?` a warning, and no other line anything.
 PROGRAMS = {
@@ -27,6 +27,7 @@ PROGRAMS = {
         def c1(x): return jnp.exp(jnp.clip(x, -100.0, 100.0)).sum()  # ?
         def c2(x): return jnp.exp(jnp.clip(x, -20.0, 20.0)), jnp.exp(x - x.max()), jnp.exp(x)
         def o0(x): valid = jnp.arange(16) > 4; return jnp.sum(x * valid) / valid.sum()
+        def d1(x): return (1 / jnp.arange(8)).at[0].set(0.0), (1 / jnp.arange(8))[1:]
         def o1(x, y): return (y * jnp.log(jnp.maximum(x, 1e-6))).mean()
         def o2(x): return 1.0 / (1 + jnp.arange(x.shape[0]))
         def o3(x): return jax.nn.softmax(x + jnp.log((x > 0).astype(jnp.float32)))
@@ -72,6 +73,7 @@ PROGRAMS = {
         o4 = (A * 31 + 7) % 256
         o5 = (255 - A, A > 3, A.sum())
         o6 = 300000 * 300000
+        o7 = np.arange(100000) * 100000
     """,
     "low-precision-accumulation": """
         M = jax.random.bernoulli(jax.random.key(0), 0.5, (1000,))
@@ -101,6 +103,7 @@ PROGRAMS = {
         o4 = X[(I + 1) % N] + X[jnp.clip(I + 1, 0, N - 1)] + X[I - 1]
         o5 = (X[jnp.argmax(X)], X[jnp.argsort(X)], X[jnp.searchsorted(X, 0.5) - 1])
         o6 = X[I + 1] * (I < N - 1)
+        o7 = (X.at[I + 1].set(1.0, mode="drop"), jnp.take(X, I + 1, mode="clip"), X.at[I + 1].get(mode="fill"))
     """,
 }
 
@@ -139,3 +142,12 @@ def test_messages_name_the_reason():
     assert coarse[0] == "whole numbers up to 1,023 collide in `bfloat16`, which is exact up to 256"
     assert coarse[3] == "a counter in `float16` stops at 2,048: 2,048 + 1 is 2,048 there"
     assert messages("out-of-bounds-index")[0] == "the index goes up to 16 in an axis of size 16"
+
+
+def test_64_bit_integers_hold_more():
+    code = "import jax\nimport jax.numpy as jnp\n{}\nx = jnp.arange(100000) * 100000\n"
+    switch = 'jax.config.update("jax_enable_x64", True)'
+    found = [
+        audit([SourceFile("a.py", code.format(one))], Config(select=("integer-overflow",))) for one in ("", switch)
+    ]
+    assert [len(one.report.issues) for one in found] == [1, 0]

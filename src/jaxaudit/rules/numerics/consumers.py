@@ -12,6 +12,7 @@ _MOST = 40
 
 _KEEPS = frozenset({"array.reshape", "array.permute", "array.expand", "array.squeeze", "array.convert", "array.gather"})
 _KEEPS |= {"py.item", "grad.stop", "device.place", "py.join"}
+_PARTS = frozenset({"py.item", "array.gather", "array.split", "py.unpack"})
 _SAME = frozenset("negative neg add subtract sub".split())
 _MIXES = frozenset("sum mean prod average nansum reduce_sum dot matmul einsum".split())
 _SCALES = frozenset("multiply mul divide true_divide div".split())
@@ -35,14 +36,14 @@ class Fate(Enum):
     """It leaves, or goes where nobody can follow."""
 
 
-def fate_of(value: Value, flow: Flow) -> tuple[Fate, Op | None]:
-    """Follow a result to the first op that decides what its infinities do."""
+def fate_of(value: Value, flow: Flow, *, fixed: bool = False) -> tuple[Fate, Op | None]:
+    """Follow a result to the first op that decides what its infinities do; a part may leave out a `fixed` one."""
     pending, seen, mixed = [value], {value}, None
     for current in pending:
         if len(seen) > _MOST:
             return Fate.OPEN, None
         for op in flow.readers.get(current, ()):
-            kind = _reads(op, current)
+            kind = Fate.CURED if fixed and op.name in _PARTS else _reads(op, current)
             if kind is Fate.CURED:
                 return Fate.CURED, op
             if kind is Fate.MIXED:
@@ -58,7 +59,7 @@ def _reads(op: Op, value: Value) -> Fate:
     name = short(op)
     if op.attrs.get("backward"):
         return Fate.OPEN
-    if op.name in ("array.select", "key.draw", "array.order") or name in _CURES:
+    if op.name in ("array.select", "key.draw", "array.order", "array.scatter", "array.at") or name in _CURES:
         return Fate.CURED
     if op.name in ("array.reduce", "array.dot") and name in _MIXES:
         return Fate.MIXED if op.arguments.get("where") is None else Fate.CURED

@@ -111,14 +111,15 @@ print(weights(3))
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List arrays made before the switch, and 64-bit dtypes without it."""
-        switches = [op for op in program.walk() if _switches(op)]
+        switches = [op for op in program.walk() if switches_x64(op)]
         found = [one for root in program.roots for one in _early(root)]
         if not switches:
             found += [_unswitched(op, root) for root in program.roots for op in root.region.walk() if _asks_wide(op)]
         yield from strongest(found)
 
 
-def _switches(op: Op) -> bool:
+def switches_x64(op: Op) -> bool:
+    """Tell whether an op turns 64-bit types on."""
     return any(argument == _SWITCH for argument in op.arguments.values()) or op.text("function").endswith("enable_x64")
 
 
@@ -127,7 +128,7 @@ def _early(root: Root) -> Iterator[Obligation]:
     made: list[Op] = []
     top = set(root.region.ops)
     for op in root.region.walk():
-        if _switches(op) and op.arguments.get("val", True) is True:
+        if switches_x64(op) and op.arguments.get("val", True) is True:
             yield from (_late(one, op) for one in made)
             return
         if op.name == "array.create" and op in top and _floating(op):

@@ -52,12 +52,23 @@ def _here(op: Op, index: Value, ranges: Ranges, flow: Flow) -> Range:
 def _indices(op: Op, ranges: Ranges) -> Iterator[Indexed]:
     base = op.arguments.get("base", op.arguments.get("a", op.arguments.get("arr")))
     sizes = ranges.known.sizes(base) if isinstance(base, Value) else None
-    if not sizes or ranges.known.number(base if isinstance(base, Value) else op.results[0]) is not None:
+    if (
+        _is_meant(op, ranges)
+        or not sizes
+        or ranges.known.number(base if isinstance(base, Value) else op.results[0]) is not None
+    ):
         return
     if op.name == "array.gather" and short(op) == "take":
         yield from _taken(op, sizes)
     elif op.name in ("py.item", "array.scatter") and "dimension_numbers" not in op.arguments:
         yield from _written(op.arguments.get("index"), sizes, ranges)
+
+
+def _is_meant(op: Op, ranges: Ranges) -> bool:
+    """Tell whether the code itself says what shall happen beyond the end; a trace no longer tells for `take`."""
+    if ranges.known.types and op.name == "array.gather":
+        return op.text("api") != "getitem"
+    return op.arguments.get("mode") is not None or op.text("api") not in ("", "getitem")
 
 
 def _written(index: Argument, sizes: tuple[int | None, ...], ranges: Ranges) -> Iterator[Indexed]:

@@ -13,6 +13,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.numerics.domains import short
+from jaxaudit.rules.numerics.float64_without_x64 import switches_x64
 
 _ARITHMETIC = {
     "add": "sum",
@@ -133,7 +134,10 @@ class IntegerOverflow(Rule):
         ranges = facts.of("ranges")
         assert isinstance(ranges, Ranges)
         flow = flow_of(program)
-        yield from strongest(one for op in program.walk() if _is_arithmetic(op) for one in _judge(op, ranges, flow))
+        wide = any(map(switches_x64, program.walk()))
+        yield from strongest(
+            one for op in program.walk() if _is_arithmetic(op) for one in _judge(op, ranges, flow, wide=wide)
+        )
 
 
 def _is_arithmetic(op: Op) -> bool:
@@ -153,10 +157,13 @@ def _is_modular(value: Value, flow: Flow, depth: int = 3) -> bool:
     )
 
 
-def _judge(op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
+def _judge(op: Op, ranges: Ranges, flow: Flow, *, wide: bool) -> Iterator[Obligation]:
     look = ranges.look(op)
     dtype = result_dtype(look)
     if dtype is None or ends(dtype) is None or dtype in ("uint32", "uint64", "int64"):
+        return
+    # Source does not tell 64-bit integers from 32-bit ones where both exist.
+    if dtype not in SMALL and not ranges.known.types and (wide or _is_numpy(op.results[0], flow)):
         return
     exact = map_range(look, short(op))
     if exact is None or _is_python(op, ranges) or _is_modular(op.results[0], flow):
@@ -167,6 +174,14 @@ def _judge(op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
             yield Obligation(IntegerOverflow.name, op.span, Verdict.PROVED, reason)
         return
     yield _finding(op, dtype, exact, _severity(op, dtype, exact, ranges))
+
+
+def _is_numpy(value: Value, flow: Flow, depth: int = 8) -> bool:
+    """Tell whether a value is made by NumPy, which counts in 64 bits."""
+    maker = flow.maker(value)
+    if maker is not None and depth and maker.name in ("array.map", "py.item", "array.reshape", "array.permute"):
+        return any(_is_numpy(one, flow, depth - 1) for one in maker.operands)
+    return maker is not None and maker.name == "array.numpy"
 
 
 def _is_python(op: Op, ranges: Ranges) -> bool:

@@ -16,6 +16,7 @@ from jaxaudit.rules.numerics.domains import short
 
 _LOW = frozenset({"bfloat16", "float16"})
 _COUNTING = frozenset({"arange", "iota", "broadcasted_iota"})
+_BY_HAND = frozenset({"", "arange", "iota", "astype", "broadcasted_iota"})
 _PASSES = frozenset({"array.reshape", "array.expand", "array.squeeze", "array.permute", "py.item"})
 
 
@@ -154,7 +155,7 @@ def _behind(op: Op, flow: Flow) -> Op | None:
 
 def _positions(op: Op, counting: Op, ranges: Ranges) -> Iterator[Obligation]:
     dtype = ranges.known.dtype(op.results[0]) or ranges.look(op).asked_dtype()
-    limit = PRECISE_UP_TO.get(dtype or "")
+    limit = PRECISE_UP_TO.get(dtype or "") if op.text("api") in _BY_HAND else None
     known = ranges.of(counting.results[0])
     if limit is None or dtype is None or not known.integer or known.high == float("inf"):
         return

@@ -200,7 +200,7 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
     known_trouble = zero.noted and (use.domain is LOG or known.counts)
     if not (zero.ordinary or known_trouble) or _is_guarded(use, ranges, flow):
         return
-    fate, mixer = fate_of(use.op.results[0], flow)
+    fate, mixer = fate_of(use.op.results[0], flow, fixed=zero.fixed)
     if fate is Fate.CURED or (fate is Fate.OPEN and use.domain is LOG):
         return
     name = _name(use.argument, "its argument")
