@@ -84,6 +84,13 @@ describe("the graph", () => {
     expect(containerOf("state.params['a']")).toBe("state");
   });
 
+  test("a body that two calls share is told at the first of them", () => {
+    const again = step(4, null, 1, { op: "py.call", what: "body", reads: [3], makes: [value(9)], enters: [value(4, "c")], leaves: [5] });
+    const made = outline({ ...ROOT, steps: [...ROOT.steps.slice(0, 4), again] });
+    expect(made.twins.get(4)?.id).toBe(2);
+    expect(made.twins.has(2)).toBe(false);
+  });
+
   test("titles are the names of what is made", () => {
     expect(titleOf(step(1, null, 1, { makes: [value(1, "h"), value(2, "k"), value(3, "l")] }))).toBe("h, k +1");
     expect(titleOf(step(1, null, 1, { makes: [value(1, "")] }))).toBe("op1");

@@ -38,6 +38,8 @@ export interface Outline {
   needs: Map<number, Set<number>>;
   sizes: Map<number, number>;
   results: number[];
+  /** For a call whose body is told elsewhere, the first call of that body. */
+  twins: Map<number, FlowStep>;
 }
 
 const TOP = -1;
@@ -48,6 +50,7 @@ const RESIDUAL = "for the backward pass";
 export function outline(root: FlowRoot): Outline {
   const made: Outline = {
     root, steps: new Map(root.steps.map((step) => [step.id, step])), children: new Map(), values: new Map(), needs: new Map(), sizes: new Map(), results: [],
+    twins: new Map(),
   };
   for (const step of root.steps) {
     for (const value of step.makes) made.values.set(value.id, value);
@@ -56,7 +59,20 @@ export function outline(root: FlowRoot): Outline {
     else if (step.depth > 0) push(made.children, step.parent ?? TOP, step);
   }
   for (let at = root.steps.length - 1; at >= 0; at--) measure(made, root.steps[at]);
+  findTwins(made);
   return made;
+}
+
+/** A body that several calls share is told once; the others know it by the ids of what enters. */
+function findTwins(made: Outline): void {
+  const first = new Map<number, FlowStep>();
+  for (const step of made.root.steps) {
+    const [entered] = step.enters;
+    if (!entered) continue;
+    const known = first.get(entered.id);
+    if (known && !made.children.has(step.id)) made.twins.set(step.id, known);
+    else if (!known && made.children.has(step.id)) first.set(entered.id, step);
+  }
 }
 
 /** Finds what a step takes from around it, its insides included; insides come after the step, so this runs backwards. */

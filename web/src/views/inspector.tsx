@@ -14,6 +14,7 @@ export function Inspector({ step, made }: { step: FlowStep; made: Outline }) {
   const reads = step.reads.map((id) => made.values.get(id)).filter((value) => value !== undefined);
   const findings = [...store.report.issues, ...store.report.warnings].filter((one) => one.path === step.path && one.line === step.line);
   const border = store.report.boundaries.findIndex((row) => row.path === step.path && row.line === step.line);
+  const twin = made.twins.get(step.id);
   const dropped = step.op === "enter" ? [] : step.makes.filter((value) => !value.uses);
   return (
     <aside class="inspector" aria-label="The chosen step" data-step={stepId(step)}>
@@ -25,6 +26,7 @@ export function Inspector({ step, made }: { step: FlowStep; made: Outline }) {
       <p class="small"><Spot path={step.path} line={step.line} /> <span class="muted">in</span> <bdi>{visible(step.function)}</bdi></p>
       {step.backward && <p class="small muted">A step of the backward pass, which JAX made of this line.</p>}
       <p class="inspector-code"><CodeLine path={step.path} line={step.line} /></p>
+      {twin && <p class="small">Its inside is that of <a href={hashOf({ view: "flow", root: made.root.index, step: twin.id })}>the first such call</a>, on line {twin.line}.</p>}
       {findings.map((one) => (
         <a class={`inspector-finding note-${one.severity}`} href={hashOf({ view: one.severity === "warning" ? "warnings" : "issues", finding: one.id })}>{one.rule}</a>
       ))}
