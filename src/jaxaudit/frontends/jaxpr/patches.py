@@ -148,11 +148,13 @@ def _wrapping(kind: str, original: Any) -> Patch:
             original(**options)
             return functools.partial(transformation, **options)
         plain = original(*given, **options)
-        bound = signature.bind(*given, **options)
-        function = bound.arguments.pop(first)
+        function = given[0] if given else options[first]
 
         def transformed(*args: Any, **kwargs: Any) -> Any:
-            record = _record(kind, function, dict(bound.arguments))
+            if not compat.is_recording():
+                return plain(*args, **kwargs)
+            bound = signature.bind(*given, **options).arguments
+            record = _record(kind, function, {name: value for name, value in bound.items() if name != first})
             if record is None:
                 return plain(*args, **kwargs)
             with scope_of(record):

@@ -70,7 +70,18 @@ def call_at(place: Frame, call: Callable[[], Any]) -> Any:
     return eval(compile(node, place.path or "<call>", "eval"), {"call": call})  # noqa: S307
 
 
+_frames: dict[tuple[int, int], tuple[CodeType, Frame]] = {}
+"""Frames by the identity of their code and their instruction: a loop asks for the same one in every turn."""
+
+
 def _frame(code: CodeType, offset: int, line: int) -> Frame:
+    known = _frames.get((id(code), offset))
+    if known is None or known[0] is not code:
+        known = _frames[id(code), offset] = (code, _read_frame(code, offset, line))
+    return known[1]
+
+
+def _read_frame(code: CodeType, offset: int, line: int) -> Frame:
     first, last, start, end = next(_positions(code, offset), (None, None, None, None))
     return Frame(
         code.co_filename,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -68,6 +68,7 @@ def made_for_user() -> bool:
     return False
 
 
+@cache
 def _package(filename: str) -> str:
     """Give the installed package that a file belongs to; empty for Python's own files and ours."""
     parts = Path(filename).parts
