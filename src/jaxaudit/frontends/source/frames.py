@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.syntax import children, walk
 from jaxaudit.frontends.source.values import Abstract, Box, FunctionValue
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def declarations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Declarations:
         if isinstance(current, ast.Global | ast.Nonlocal):
             names[type(current)].update(current.names)
         elif isinstance(current, ast.stmt | ast.ExceptHandler | ast.match_case) and not isinstance(current, _SCOPES):
-            pending.extend(ast.iter_child_nodes(current))
+            pending += children(current)
     return Declarations(frozenset(names[ast.Global]), frozenset(names[ast.Nonlocal]))
 
 
@@ -102,7 +103,7 @@ def rebound_captures(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) 
     """Give the variables of a function that functions inside it read and that it binds again after the first time."""
     bound: Counter[str] = Counter()
     read: set[str] = set()
-    pending: list[tuple[ast.AST, bool, bool]] = [(child, False, False) for child in ast.iter_child_nodes(node)]
+    pending: list[tuple[ast.AST, bool, bool]] = [(child, False, False) for child in children(node)]
     while pending:
         current, inner, again = pending.pop()
         if isinstance(current, ast.Name):
@@ -114,7 +115,7 @@ def rebound_captures(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) 
             bound.update(dict.fromkeys(current.names, 2))
         inner = inner or isinstance(current, _FUNCTIONS)
         again = again or isinstance(current, _LOOPS)
-        pending.extend((child, inner, again) for child in ast.iter_child_nodes(current))
+        pending += [(child, inner, again) for child in children(current)]
     return frozenset(name for name in read if bound[name] > 1)
 
 
@@ -122,7 +123,7 @@ def rebound_captures(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) 
 def assigned_names(node: ast.AST) -> frozenset[str]:
     """Give the names that a loop's statements assign (not those of functions defined in it)."""
     names: set[str] = set()
-    pending: list[ast.AST] = list(ast.iter_child_nodes(node))
+    pending: list[ast.AST] = children(node)
     while pending:
         current = pending.pop()
         match current:
@@ -135,7 +136,7 @@ def assigned_names(node: ast.AST) -> frozenset[str]:
                 continue
             case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
                 names.add(name)
-        pending.extend(ast.iter_child_nodes(current))
+        pending += children(current)
     return frozenset(names)
 
 
@@ -146,5 +147,5 @@ def free_names(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> fro
     own = {
         one.arg for one in (*params.posonlyargs, *params.args, *params.kwonlyargs, params.vararg, params.kwarg) if one
     }
-    mentioned = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    mentioned = {inner.id for inner in walk(node) if isinstance(inner, ast.Name)}
     return frozenset(mentioned - own - assigned_names(node))

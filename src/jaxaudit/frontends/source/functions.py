@@ -16,6 +16,7 @@ from jaxaudit.frontends.source.frames import Frame, declarations, rebound_captur
 from jaxaudit.frontends.source.regions import Parametrised, is_closed, leaves_in_order, parametrise, with_leaves
 from jaxaudit.frontends.source.signatures import closed, signature
 from jaxaudit.frontends.source.structure import leaves
+from jaxaudit.frontends.source.syntax import children
 from jaxaudit.frontends.source.values import (
     NONE,
     Abstract,
@@ -76,7 +77,7 @@ def make(it: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lam
     for param, maybe in zip(params.kwonlyargs, params.kw_defaults, strict=True):
         if maybe is not None:
             defaults[param.arg] = it.evaluate(maybe)
-    kind = "generator" if is_generator(node) else "function"
+    kind = "generator" if it.frame.module.yields and is_generator(node) else "function"
     function = FunctionValue(node, name, it.frame, defaults, None, kind, it.builder.newest)
     it.defined[node] = function
     return function
@@ -91,7 +92,7 @@ def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> b
         if isinstance(current, ast.Yield | ast.YieldFrom):
             return True
         if not isinstance(current, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            pending.extend(ast.iter_child_nodes(current))
+            pending += children(current)
     return False
 
 

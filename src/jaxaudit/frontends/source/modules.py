@@ -52,6 +52,10 @@ class Module:
 
     changing: frozenset[str] = frozenset()
     """Its variables that functions declare `global`, so that they may change at any call."""
+    yields: bool = True
+    """False when no function in it can be a generator."""
+    registers: bool = True
+    """False when nothing in it can register a class."""
 
     @property
     def base(self) -> str:
@@ -68,7 +72,8 @@ class Project:
     problems: list[Problem] = field(default_factory=list)
     _packages: set[str] = field(default_factory=set)
     _found: dict[tuple[str, str], Module | None] = field(default_factory=dict)
-    _files: dict[str, SourceFile] = field(default_factory=dict)
+    _files: dict[str, SourceFile | None] = field(default_factory=dict)
+    """Every file that was asked for; None where there is none."""
     _comments: dict[str, Mapping[int, str]] = field(default_factory=dict)
     _lines: dict[str, list[str]] = field(default_factory=dict)
 
@@ -85,7 +90,9 @@ class Project:
             return None
         name = self._dotted(file.path)
         package = posixpath.basename(file.path) == "__init__.py"
-        module = Module(name, file.path, tree, file.text, file.audited, package, None, _changing(tree, file.text))
+        text = file.text
+        hints = (_changing(tree, text), "yield" in text, "regist" in text.lower())
+        module = Module(name, file.path, tree, text, file.audited, package, None, *hints)
         self.modules[file.path] = module
         return module
 
@@ -126,14 +133,11 @@ class Project:
         return depth
 
     def _exists(self, path: str) -> bool:
-        return path in self._files or self._read(path) is not None
+        return self._read(path) is not None
 
     def _read(self, path: str) -> SourceFile | None:
         if path not in self._files:
-            file = self.load(path)
-            if file is None:
-                return None
-            self._files[path] = file
+            self._files[path] = self.load(path)
         return self._files[path]
 
     def find(self, name: str, importer: Module) -> Module | None:

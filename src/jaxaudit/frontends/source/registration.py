@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.members import ancestry, has_unknown_base, library_bases
+from jaxaudit.frontends.source.syntax import walk
 from jaxaudit.frontends.source.values import ClassValue
 from jaxaudit.spans import Span, span_of
 
@@ -56,22 +57,22 @@ def is_data_tree(cls: ClassValue) -> bool:
 
 
 def _mentioned(it: Interpreter, cls: ClassValue) -> bool:
-    return any(cls.name in registered_names(module.tree) for module in it.project.modules.values())
+    return any(cls.name in registered_names(one.tree) for one in it.project.modules.values() if one.registers)
 
 
 @lru_cache(maxsize=4096)
 def registered_names(tree: ast.Module) -> frozenset[str]:
     """Give every name that stands in a call, or in a loop around a call, of something that registers."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Call | ast.For) and _registers(node):
-            found.update(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
-            found.update(one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute))
+            found.update(one.id for one in walk(node) if isinstance(one, ast.Name))
+            found.update(one.attr for one in walk(node) if isinstance(one, ast.Attribute))
     return frozenset(found)
 
 
 def _registers(node: ast.Call | ast.For) -> bool:
-    calls = [node] if isinstance(node, ast.Call) else [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+    calls = [node] if isinstance(node, ast.Call) else [one for one in walk(node) if isinstance(one, ast.Call)]
     return any("regist" in _last(call.func).lower() for call in calls)
 
 

@@ -11,6 +11,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from jaxaudit.frontends.source.syntax import children, walk
+
 Place = tuple[int, int]
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -78,7 +80,7 @@ def unread_parameters(node: _Function) -> tuple[ast.arg, ...]:
     params = node.args
     named = [*params.posonlyargs, *params.args, *params.kwonlyargs]
     body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
-    mentioned = {one.id for part in body for one in ast.walk(part) if isinstance(one, ast.Name)}
+    mentioned = {one.id for part in body for one in walk(part) if isinstance(one, ast.Name)}
     if not mentioned.isdisjoint(_REFLECTION):
         return ()
     return tuple(param for param in named if param.arg not in mentioned)
@@ -134,7 +136,7 @@ def _index_expression(scope: Scope, node: ast.AST) -> None:
             _note(scope, current)
         elif isinstance(current, ast.MatchAs | ast.MatchStar) and current.name:
             scope.writes[current.name].append((current.lineno, current.col_offset))
-        pending.extend(ast.iter_child_nodes(current))
+        pending += children(current)
 
 
 def _note(scope: Scope, node: ast.Name) -> None:
@@ -147,7 +149,7 @@ def _note(scope: Scope, node: ast.Name) -> None:
 
 
 def _capture(scope: Scope, node: ast.AST) -> None:
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if isinstance(inner, ast.Name):
             scope.shared.add(inner.id)
 
