@@ -91,7 +91,8 @@ def _written(op: Op) -> Iterator[tuple[Value, int]]:
         axes = op.arguments.get("axes")
         if isinstance(axes, tuple) and len(axes) == 1 and isinstance(axes[0], tuple):
             axes = axes[0]
-        if isinstance(axes, tuple) and len(axes) > 1 and all(isinstance(one, int) for one in axes):
+        # Tensors of other libraries swap two axes so: those numbers say nothing of the rank.
+        if isinstance(axes, tuple) and len(axes) > 1 and {*axes} == {*range(len(axes))}:
             yield op.operands[0], len(axes)
 
 

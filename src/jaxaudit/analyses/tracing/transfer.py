@@ -331,8 +331,9 @@ def _slides(index: Argument, read: Read[Trace]) -> bool:
     """Tell whether a slice's size differs from turn to turn; a window whose two ends move keeps its size."""
     for part in _parts(index):
         if isinstance(part, Mapping):
-            ends = [fact_of(part.get(end), read).turn for end in ("start", "stop")]
-            if ends[0] != ends[1]:
+            ends = [fact_of(part.get(end), read) for end in ("start", "stop")]
+            # An end of which nothing is known may move along with the other.
+            if ends[0].turn != ends[1].turn and all(end.kind is Kind.STATIC for end in ends):
                 return True
     return False
 
