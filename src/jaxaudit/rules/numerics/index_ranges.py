@@ -27,6 +27,9 @@ class Indexed:
 def judged(rule: str, op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
     """Say of every index of an op whether its range fits the axis."""
     for one in _indices(op, ranges):
+        if one.size == 0:
+            # Code that makes empty arrays fills them somewhere else.
+            continue
         known = _here(op, one.index, ranges, flow)
         if not known.integer:
             continue

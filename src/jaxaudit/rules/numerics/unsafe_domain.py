@@ -198,7 +198,7 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
     zero = known.zero
     assert zero is not None
     known_trouble = zero.noted and (use.domain is LOG or known.counts)
-    if not (zero.ordinary or known_trouble) or _is_guarded(use, ranges, flow):
+    if not (zero.ordinary or known_trouble) or _is_guarded(use, ranges, flow) or _for_some_ranks(use, flow):
         return
     fate, mixer = fate_of(use.op.results[0], flow, fixed=zero.fixed)
     if fate is Fate.CURED or (fate is Fate.OPEN and use.domain is LOG):
@@ -225,6 +225,22 @@ def _remedy(use: Use, known: Range) -> str:
     if use.domain is LOG and known.zero is not None and known.zero.noted:
         return "draw with `minval=jnp.finfo(jnp.float32).tiny`"
     return f"keep it away from 0: `jnp.maximum({name}, 1e-6)`, or replace zeros by `jnp.where` before this"
+
+
+def _for_some_ranks(use: Use, flow: Flow) -> bool:
+    """Tell whether an `if` on the number of axes stands around it: what is zero may only come to its other side."""
+    region = flow.places.region_of.get(use.op)
+    holders = () if region is None else (holder for _, holder in flow.places.up(region))
+    return any(
+        holder is not None and holder.name == "py.branch" and any(_asks_rank(value, flow) for value in holder.operands)
+        for holder in holders
+    )
+
+
+def _asks_rank(value: Value, flow: Flow) -> bool:
+    made = flow.maker(value)
+    parts = () if made is None else (made, *(flow.maker(one) for one in made.operands))
+    return any(one is not None and one.name == "array.shape" for one in parts)
 
 
 def _is_guarded(use: Use, ranges: Ranges, flow: Flow) -> bool:
