@@ -20,8 +20,8 @@ from jaxaudit.rules.registry import all_rules
 
 RULES = [rule for rule in all_rules() if rule.family == "gradients"]
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py"))
-ON_PURPOSE = {"residual_gradient": ["missing-stop-gradient"]}
-"""Where the author says that it is meant: a warning stays."""
+ON_PURPOSE = {"residual_gradient": ["missing-stop-gradient"], "meant_so": ["dead-parameter"]}
+"""Where intent cannot be told for sure: a warning stays."""
 
 
 def judge(program: Program) -> list[Obligation]:

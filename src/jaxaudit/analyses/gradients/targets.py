@@ -14,9 +14,12 @@ from jaxaudit.analyses.gradients.algebra import Addend, depends, flowing, learne
 from jaxaudit.analyses.gradients.edges import short
 from jaxaudit.analyses.gradients.graph import Node
 from jaxaudit.analyses.gradients.losses import Difference, Product, Term
+from jaxaudit.spans import Span
 
 _NETWORK = frozenset(("array.dot", "array.convolve", "py.call_library", "py.call_unknown", "custom_vjp", "custom_jvp"))
 _DERIVATIVES = frozenset(("grad", "vjp", "jvp"))
+_EVEN = frozenset(("power", "square", "abs", "integer_pow"))
+_REDUCTIONS = 4
 _LOGS = frozenset("log log2 log1p log_softmax logsumexp log_sigmoid softplus log_prob logp".split())
 
 
@@ -69,10 +72,11 @@ def _bootstrap(term: Difference) -> Bootstrap | None:
     targets = [one for one in against if learned(one.node) and one.shrinks]
     if not targets or not any(not learned(one.node) for one in against):
         return None
-    sides = (prediction, targets[0])
-    if not all(_is_network(one.node) for one in sides):
+    target = targets[0]
+    first, second = _network(prediction.node), _network(target.node)
+    if not first & second or depends(target.node, prediction.node) or depends(prediction.node, target.node):
         return None
-    return Bootstrap(term, prediction, targets[0])
+    return Bootstrap(term, prediction, target)
 
 
 def cancelled(term: Term) -> Addend | None:
@@ -83,12 +87,12 @@ def cancelled(term: Term) -> Addend | None:
     return next((one for one in plain for other in plain if one.node is other.node and one.sign > other.sign), None)
 
 
-def _is_network(node: Node) -> bool:
-    """Tell whether a value is computed by a network, and not from derivatives of one, as in a differential equation."""
+def _network(node: Node) -> set[Span]:
+    """Give the places of the network that a value is computed by; none where it comes from derivatives of one."""
     ops = {one.op for one in slice_of(node, stopped=True) if one.op is not None}
     if any(op.name in _DERIVATIVES or op.attrs.get("backward") for op in ops):
-        return False
-    return any(op.name in _NETWORK for op in ops)
+        return set()
+    return {op.span for op in ops if op.name in _NETWORK}
 
 
 def advantages(terms: Sequence[Term]) -> Iterator[Advantage]:
@@ -119,8 +123,14 @@ def _advantage(term: Product, values: Sequence[Node]) -> Advantage | None:
 
 
 def _is_even(node: Node) -> bool:
+    """Tell whether a factor is a squared or absolute error, or a mean of such."""
+    for _ in range(_REDUCTIONS):
+        op = node.op
+        if op is None or op.name != "array.reduce" or not node.inputs:
+            break
+        node = strip(node.inputs[0][0])
     op = node.op
-    return op is not None and short(op) in ("power", "square", "abs", "integer_pow")
+    return op is not None and (short(op) in _EVEN or bool(op.attrs.get("loss")))
 
 
 def is_score(node: Node) -> bool:

@@ -8,8 +8,9 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.gradients import Gradient, Leaf, gradients_of
 from jaxaudit.analyses.gradients.algebra import strip
 from jaxaudit.analyses.lineage import Flow, flow_of
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.gradients.readers import inner_path, is_read, is_read_elsewhere
 from jaxaudit.rules.gradients.words import function_of, is_source, is_undecided, names, unknown_reason
 from jaxaudit.rules.merge import strongest
 
@@ -24,12 +25,6 @@ def step(x, y):
     params = {{"w1": jnp.ones((8, 8)), "w2": jnp.ones((8, 8))}}
     return jax.grad(loss)(params, x, y){mark}
 """
-
-
-_NETWORK = frozenset(
-    "array.dot array.convolve array.gather array.normalise py.call_unknown py.call_library grad scan vmap".split()
-)
-_DEEPEST = 8
 
 
 class DeadParameter(Rule):
@@ -102,13 +97,8 @@ def _trained(gradients: list[Gradient]) -> set[str]:
     found: set[str] = set()
     for gradient in gradients:
         mask = gradient.mask
-        found.update(_inner_path(leaf) for leaf in gradient.leaves if leaf.bit & (mask.live | mask.maybe))
+        found.update(inner_path(leaf) for leaf in gradient.leaves if leaf.bit & (mask.live | mask.maybe))
     return found
-
-
-def _inner_path(leaf: Leaf) -> str:
-    start = min((at for at in map(leaf.name.find, "[.") if at > 0), default=0)
-    return leaf.name[start:]
 
 
 def _is_array(gradient: Gradient, leaf: Leaf) -> bool:
@@ -127,7 +117,7 @@ def _judge(gradient: Gradient, flow: Flow, trained: set[str]) -> Iterator[Obliga
     reached = mask.live | mask.maybe | mask.cut | mask.zero
     live = [leaf for leaf in gradient.leaves if leaf.bit & (mask.live | mask.maybe)]
     silent = [leaf for leaf in gradient.silent if not leaf.bit & reached and _is_array(gradient, leaf)]
-    dead = [leaf for leaf in silent if _inner_path(leaf) not in trained]
+    dead = [leaf for leaf in silent if inner_path(leaf) not in trained]
     if dead and live:
         yield _finding(gradient, dead, live, flow)
     elif (tree := _whole_tree(gradient)) is not None:
@@ -151,7 +141,7 @@ def _whole_tree(gradient: Gradient) -> Leaf | None:
 def _reason(gradient: Gradient, live: list[Leaf]) -> str:
     mask, every = gradient.mask, gradient.leaves
     cut = [leaf for leaf in every if leaf.bit & mask.cut and not leaf.bit & (mask.live | mask.maybe)]
-    trees = dict.fromkeys(leaf.name[: len(leaf.name) - len(_inner_path(leaf))] or leaf.name for leaf in every)
+    trees = dict.fromkeys(leaf.name[: len(leaf.name) - len(inner_path(leaf))] or leaf.name for leaf in every)
     whole = f"{len(live)} of {len(every)}" if len(live) < len(every) else f"all {len(live)}"
     taken = "leaves that it takes from" if any(leaf.path for leaf in every) else "leaves of"
     around = " and ".join(f"`{tree}`" for tree in list(trees)[:2]) if len(trees) < 3 else "its arguments"
@@ -161,7 +151,12 @@ def _reason(gradient: Gradient, live: list[Leaf]) -> str:
 
 
 def _finding(gradient: Gradient, dead: list[Leaf], live: list[Leaf], flow: Flow) -> Obligation:
-    unread = [leaf for leaf in dead if not _is_read(gradient.op, leaf, flow) and _has_live_sibling(leaf, live)]
+    unread = [
+        leaf
+        for leaf in dead
+        if _has_live_sibling(leaf, live)
+        and not (is_read(flow, gradient.op, leaf) or is_read_elsewhere(flow, gradient.op, leaf))
+    ]
     sure = bool(unread)
     leaves = unread or dead
     return Obligation(
@@ -174,22 +169,6 @@ def _finding(gradient: Gradient, dead: list[Leaf], live: list[Leaf], flow: Flow)
         expected="every parameter that is trained takes part in the loss",
         steps=(Step(gradient.op.regions[0].span, f"{function_of(gradient)} is here"),),
         suggestion="use the parameter, or take it out of what is differentiated",
-    )
-
-
-def _is_read(op: Op, leaf: Leaf, flow: Flow) -> bool:
-    """Tell whether anything reads the leaf but this gradient and the optimizer's arithmetic."""
-    operand = op.operands[op.regions[0].params.index(leaf.param)]
-    return any(_computes(reader, operand, flow, 0) for reader in flow.readers.get(operand, ()) if reader is not op)
-
-
-def _computes(op: Op, value: Value, flow: Flow, depth: int) -> bool:
-    """Tell whether an op makes more of a leaf than elementwise arithmetic, as optimizers and moving averages do."""
-    if op.name not in ("py.call", "jit"):
-        return op.name in _NETWORK
-    inside = [param for param, given in zip(op.regions[0].params, op.operands, strict=False) if given is value]
-    return depth > _DEEPEST or any(
-        _computes(reader, param, flow, depth + 1) for param in inside for reader in flow.readers.get(param, ())
     )
 
 
