@@ -27,6 +27,7 @@ PROGRAMS = {
         def c1(x): return jnp.exp(jnp.clip(x, -100.0, 100.0)).sum()  # ?
         def c2(x): return jnp.exp(jnp.clip(x, -20.0, 20.0)), jnp.exp(x - x.max()), jnp.exp(x)
         def o0(x): valid = jnp.arange(16) > 4; return jnp.sum(x * valid) / valid.sum()
+        def d2(r): t = (r / jax.nn.relu(r)) * r; return jnp.where(r > 0, t * r, 0.0)
         def d1(x): return (1 / jnp.arange(8)).at[0].set(0.0), (1 / jnp.arange(8))[1:]
         def o1(x, y): return (y * jnp.log(jnp.maximum(x, 1e-6))).mean()
         def o2(x): return 1.0 / (1 + jnp.arange(x.shape[0]))
@@ -42,7 +43,7 @@ PROGRAMS = {
         def g1(w, x): r = x @ w; return jnp.where(r > 0, jnp.log(r), 0.0).sum()  # !
         def g2(w, x): n = jnp.linalg.norm(x * w, axis=-1); return jnp.where(n > 1e-6, 1.0 / n, 0.0).sum()  # !
         def g3(w, x): r = x @ w; return jnp.where(r == 0, 0.0, jnp.sin(r) / r).sum()  # !
-        def g4(w, x): r = jax.nn.relu(x @ w); return jnp.sqrt(r).sum()  # !
+        def g4(w, x): r = jnp.maximum(x @ w, 0.0); return jnp.sqrt(r).sum()  # !
         def g5(w, x): y = x * w; d = y[:, None] - y[None]; return jnp.sqrt((d ** 2).sum(-1)).sum()  # !
         def g6(w, x): r = x @ w; return jnp.where(jnp.abs(r) < 1, jnp.arccos(r), 0.0).sum()  # !
         def k1(w, x): r = x @ w; s = jnp.where(r > 0, r, 1.0); return jnp.where(r > 0, jnp.log(s), 0.0).sum()
@@ -51,12 +52,13 @@ PROGRAMS = {
         def k4(w, x): return jnp.where(x > 0, jnp.log(x), 0.0).sum() * w.sum()
         def k5(w, x): r = x @ w; return jnp.where(r > 0, jnp.log(jax.lax.stop_gradient(r)), 0.0).sum() + r.sum()
         def k6(w, x): r = x @ w; return jnp.where(r > 0, r ** 2, -r).sum()
+        def k7(w, x): r = x @ w; return jnp.sqrt(jax.nn.relu(r)).sum() + jnp.sqrt(jnp.where(r > 0, r, 0.0)).sum()
         W = jax.random.normal(jax.random.key(0), (3,))
         X = jax.random.normal(jax.random.key(1), (4, 3))
         for _ in range(1):
             jax.grad(g1)(W, X), jax.grad(g2)(W, X), jax.grad(g3)(W, X), jax.grad(g4)(W, X), jax.grad(g5)(W, X)
             jax.grad(g6)(W, X), jax.grad(k1)(W, X), jax.grad(k2)(W, X), jax.grad(k3)(W, X), jax.grad(k4)(W, X)
-            jax.grad(k5)(W, X), jax.grad(k6)(W, X)
+            jax.grad(k5)(W, X), jax.grad(k6)(W, X), jax.grad(k7)(W, X)
     """,
     "integer-overflow": """
         K = jax.random.key(0)

@@ -33,6 +33,8 @@ class Zero:
     """True for a coincidence that is well known to happen in practice."""
     fixed: bool = False
     """True when it is known which element is zero, so that a part of the array need not have it."""
+    blocks: bool = False
+    """True when a choice made it zero, as `where` and `relu` do: whatever gradient arrives there goes no further."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,8 @@ def _by_dtype(value: Value, known: Known) -> Range:
 
 def _given(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
     if op.name not in _STAGED:
-        return [plain(read(value)) for value in op.operands]
-    return [_admitted(value, plain(read(value)), known) for value in op.operands]
+        return [carried(read(value)) for value in op.operands]
+    return [_admitted(value, carried(read(value)), known) for value in op.operands]
 
 
 def _admitted(value: Value, one: Range, known: Known) -> Range:

@@ -227,7 +227,7 @@ def _root(op: Op, ranges: Ranges, gradients: Differentiated) -> Iterator[Obligat
         if use.domain.safe(known):
             reason = f"{_name(use.argument)} is {range_text(known)}, so the derivative of {use.function} is finite"
             yield Obligation(WhereNanGradient.name, op.span, Verdict.PROVED, reason)
-        elif known.zero is not None and known.zero.ordinary:
+        elif known.zero is not None and known.zero.ordinary and not known.zero.blocks:
             yield _root_of_zero(op, use, known.zero.reason, gradients)
 
 

@@ -48,7 +48,8 @@ def fate_of(value: Value, flow: Flow, *, fixed: bool = False) -> tuple[Fate, Op 
                 return Fate.CURED, op
             if kind is Fate.MIXED:
                 mixed = mixed or op
-            elif kind is Fate.OPEN and op.name not in ("py.return", "py.unread", "py.drop"):
+            if op.name not in ("py.return", "py.unread", "py.drop"):
+                # A product may still be masked later on.
                 fresh = [made for made in op.results if made not in seen] if _passes(op) else []
                 seen.update(fresh)
                 pending.extend(fresh)

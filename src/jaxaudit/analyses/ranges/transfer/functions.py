@@ -64,7 +64,7 @@ def rsqrt(x: Range) -> Range:
 def relu(x: Range) -> Range:
     """Give the larger of a value and zero."""
     made = arithmetic.maximum(x, Range(0.0, 0.0, integer=True))
-    zero = Zero("`relu` is 0 for every negative input", ordinary=True) if x.low < 0 else x.zero
+    zero = Zero("`relu` is 0 for every negative input", ordinary=True, blocks=True) if x.low < 0 else x.zero
     return replace(made, zero=zero)
 
 

@@ -15,7 +15,7 @@ from jaxaudit.analyses.ranges.transfer.maps import by_dtype
 from jaxaudit.ir import Argument, Value
 
 _NOT_THIS = Zero("a one-hot vector is 0 but for one element", ordinary=True)
-_PADDING = Zero("the padding is 0", ordinary=True, fixed=True)
+_PADDING = Zero("the padding is 0", ordinary=True, fixed=True, blocks=True)
 
 
 def _moved(look: Look) -> Range:

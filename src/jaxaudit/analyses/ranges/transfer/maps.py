@@ -144,6 +144,9 @@ def map_again(look: Look) -> Range | None:
     # The primitive of a trace has the sign of the dividend; what makes `jnp.mod` of it are ops of their own.
     name = "rem" if name == "remainder" and look.known.types else name
     made = None if look.has("*", "**") else map_range(look, name)
+    if made is not None and made.zero is not None and look.op.text("api") in ("relu", "relu6"):
+        # Its derivative is a choice, not a product.
+        made = replace(made, zero=replace(made.zero, blocks=True))
     return None if made is None else _fitted(look, name, made)
 
 

@@ -15,8 +15,8 @@ from jaxaudit.ir import Argument
 _DEEP = -1e4
 """A number so far below that its exponential is zero next to ordinary ones."""
 
-_MASKED = Zero("elements that the condition leaves out are 0", ordinary=True)
-_TRIANGLE = Zero("the other triangle is 0", ordinary=True, fixed=True)
+_MASKED = Zero("elements that the condition leaves out are 0", ordinary=True, blocks=True)
+_TRIANGLE = Zero("the other triangle is 0", ordinary=True, fixed=True, blocks=True)
 
 
 def _select(look: Look) -> Range:
