@@ -53,6 +53,8 @@ class Met:
     args: tuple[Any, ...]
     static: frozenset[int]
     """Positions of arguments that are not differentiated."""
+    fixed: frozenset[int] = frozenset()
+    """Positions of arrays that the rule gives no derivative for by its own agreement."""
 
 
 @dataclass(slots=True)
@@ -116,7 +118,13 @@ def _add(shapes: dict[object, Met], kind: str, rule: Any, args: Sequence[Any], k
     kinds = tuple(_described(one, kept=at in static) for at, one in enumerate(given))
     leaves, tree = compat.tree_util.tree_flatten(kinds, is_leaf=is_kind)
     key = (str(tree), tuple((one.shape, one.dtype) for one in leaves if isinstance(one, Kind)))
-    shapes.setdefault(key, Met(kind, rule, kinds, static))
+    shapes.setdefault(key, Met(kind, rule, kinds, static, _fixed(rule)))
+
+
+def _fixed(rule: Any) -> frozenset[int]:
+    """Of `equinox.filter_custom_vjp`, only the first argument is differentiated; it stands third in the wrapper."""
+    name = getattr(code_of(rule.fun), "co_name", "")
+    return frozenset((3, 4)) if name == "fn_wrapped" else frozenset()
 
 
 def _positional(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:

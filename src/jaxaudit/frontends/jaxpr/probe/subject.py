@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +75,7 @@ def _leaves(met: Met) -> Iterator[Leaf]:
         found = compat.tree_util.tree_flatten_with_path(argument, is_leaf=is_kind)[0]
         for path, one in found:
             if isinstance(one, Kind):
-                free = position not in met.static and is_float(one)
+                free = position not in met.static | met.fixed and is_float(one)
                 yield Leaf(names(position, compat.tree_util.keystr(path)), one, position, free)
 
 
@@ -85,9 +86,18 @@ def _names(met: Met) -> Callable[[int, str], str]:
         names = [one.name for one in inspect.signature(owner).parameters.values()]
     except (TypeError, ValueError):
         names = list[str]()
-    if owner is met.rule.fun or len(met.args) == len(names):
-        return lambda at, path: (names[at] if at < len(names) else f"argument {at + 1}") + path
-    return lambda at, path: f"argument {path}" if path else f"argument {at + 1}"
+    wrapper = getattr(met.rule.fun, "__name__", "")
+
+    def name(at: int, path: str) -> str:
+        """Say how equinox packs arguments: `(args, kwargs)` in one, the first one apart."""
+        packed = re.match(r"\[0\]\[(\d+)\](.*)", path)
+        if wrapper == "fn_wrapper" and packed is not None:
+            at, path = int(packed[1]), packed[2]
+        elif wrapper == "fn_wrapped" and at == 2:
+            at = 0
+        return (names[at] if at < len(names) else f"argument {at + 1}") + path
+
+    return name
 
 
 def traits(jaxpr: Any) -> set[str]:
