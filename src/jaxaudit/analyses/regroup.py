@@ -91,7 +91,8 @@ def displaced(old: Dims, new: Dims) -> tuple[Dim, Dim] | None:
         again = [at for at, other in enumerate(after) if is_one(other, dim)]
         if len(twins) != 1 or len(again) != 1:
             continue
-        if _is_other(product(before[twins[0] + 1 :]), product(after[place + 1 :])):
+        strides = product(before[twins[0] + 1 :]), product(after[place + 1 :])
+        if _is_other(*strides) and (_is_named_alike(before[twins[0]], dim) or _are_numbers(*strides)):
             return before[twins[0]], dim
     return next(_torn(before, after), None)
 
@@ -118,6 +119,15 @@ def _is_no_multiple(first: Dim, second: Dim) -> bool:
     if first.constant is not None and second.constant is not None:
         return second.constant > 0 and first.constant % second.constant != 0
     return (second % first).constant == 0
+
+
+def _is_named_alike(old: Dim, new: Dim) -> bool:
+    return old.constant is None or related(old.labels, new.labels)
+
+
+def _are_numbers(*dims: Dim) -> bool:
+    """Tell whether all sizes are known: a size that is not may be one, which moves nothing."""
+    return all(dim.constant is not None for dim in dims)
 
 
 def _is_other(first: Dim, second: Dim) -> bool:

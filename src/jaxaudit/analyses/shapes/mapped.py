@@ -83,7 +83,7 @@ def _judge_sizes(op: Op, look: Look) -> None:
         place = place_of(axis, fact.rank) if isinstance(axis, int) else None
         if fact.dims is not None and place is not None:
             sizes.append(fact.dims[place])
-        elif fact.dims is not None and isinstance(axis, int):
+        elif fact.dims is not None and isinstance(axis, int) and not fact.weak:
             text = f"axis {axis} of an array with {len(fact.dims)} axes cannot be mapped"
             look.judge(Fit.CLASHES, text if fact.dims else f"`{op.name}` cannot map a number, which has no axes")
     for size in sizes[1:]:
