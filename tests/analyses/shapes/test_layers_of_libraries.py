@@ -144,3 +144,20 @@ y = jnp.copy(result)
 """
     )
     assert shape_of(code) == "8, 16, 3"
+
+
+def test_a_bound_apply_that_is_passed_on_is_followed():
+    code = HEAD + """
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, y):
+        return nn.Dense(3)(y)
+
+def loss(params, apply_fn, y):
+    result = apply_fn(params, y)
+    return jnp.copy(result).sum()
+
+net = Net()
+jax.value_and_grad(loss)(net.init(key, x), net.apply, x)
+"""
+    assert shape_of(code) == "8, 16, 3"

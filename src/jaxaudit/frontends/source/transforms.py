@@ -309,7 +309,7 @@ def _argnums(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[li
 
 def _read_out(it: Interpreter, value: Abstract, span: Span) -> Abstract:
     """Read an attribute of an attribute: what is differentiated is that part, and not the object around it."""
-    inner = isinstance(value, Attribute) and not isinstance(value.receiver, Leaf)
+    inner = isinstance(value, Attribute) and isinstance(value.receiver, Attribute)
     return Leaf(materialise(it, value, span)) if inner else value
 
 
