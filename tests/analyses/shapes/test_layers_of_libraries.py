@@ -147,7 +147,9 @@ y = jnp.copy(result)
 
 
 def test_a_bound_apply_that_is_passed_on_is_followed():
-    code = HEAD + """
+    code = (
+        HEAD
+        + """
 class Net(nn.Module):
     @nn.compact
     def __call__(self, y):
@@ -160,4 +162,5 @@ def loss(params, apply_fn, y):
 net = Net()
 jax.value_and_grad(loss)(net.init(key, x), net.apply, x)
 """
+    )
     assert shape_of(code) == "8, 16, 3"
