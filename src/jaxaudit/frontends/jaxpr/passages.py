@@ -6,7 +6,7 @@ out. The attributes say which axis that is: `mapped_in` for each parameter, `map
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.jaxpr import compat, variables
@@ -52,30 +52,31 @@ def _lower_passage(body: Body, segment: Segment, record: Record) -> None:
     writer = body.writer
     start, stop = body.runs[segment.first].start, body.runs[segment.last].stop
     site = Site(record.span, True, NOWHERE, body.sites[start].around)
-    marks = [one for one in _marks(body, segment, record) if _enters(one, record.kind)]
-    entries = [one for one in marks if _known(body, _source(body, one))]
+    marks = list(_marks(body, segment, record))
+    posts = {one.outvars[0]: one for one in marks if _is_given(one)}
+    entries = [one for one in marks if _enters(one, record.kind) and _known(body, _source(body, one))]
     operands = [body.value(_source(body, one), record.span) for one in entries]
     params = [_parameter(body, one, record) for one in entries]
     with writer.builder.nested("function", record.function, record.span, params) as region:
         handed_in = dict(zip((one.outvars[0] for one in entries), params, strict=True))
         body.env.update(handed_in)
         _lower_inside(body, segment, set(handed_in))
-        given = {one.outvars[0] for one in _marks(body, segment, record) if _is_given(one)}
-        left = [out for out in left_behind(body, start, stop, given) if out not in handed_in]
+        left = [out for out in left_behind(body, start, stop, posts) if out not in handed_in]
         inner = [body.value(out, record.span) for out in left]
     writer.builder.close(region, tuple(inner))
-    results = [_result(body, value, out, segment, record) for value, out in zip(inner, left, strict=True)]
-    attrs = _attributes(body, segment, record, entries, left)
+    results = [_result(body, value, posts.get(out), record) for value, out in zip(inner, left, strict=True)]
+    attrs = _attributes(record, entries, left, posts)
+    if SEGMENTS[record.kind] in DERIVATIVES:
+        attrs["outputs"] = _outputs(body, segment, record)
     writer.hold(SEGMENTS[record.kind], site, operands, attrs, results, (region,))
     body.bind(left, results)
     # What goes in and is read again further on (a backward pass does that) is what was outside all along.
     body.bind(list(handed_in), operands)
 
 
-def _result(body: Body, inner: Value, out: Any, segment: Segment, record: Record) -> Value:
-    """Make what comes out of a transformation, called as the user calls it."""
+def _result(body: Body, inner: Value, post: Any, record: Record) -> Value:
+    """Make what comes out of a transformation, called as the user calls it; `post` marks what is handed to the user."""
     made = body.writer.like(inner, record.span)
-    post = next((one for one in _marks(body, segment, record) if one.outvars[0] is out and _is_given(one)), None)
     leaf = record.leaves.get(("post", post.params["leaf"])) if post is not None else None
     made.name = (variables.name_of_leaf(record.span, leaf.path) if leaf is not None else "") or made.name
     return made
@@ -144,14 +145,13 @@ def _is_known(equation: Any, known: set[Any]) -> bool:
     return equation.primitive.name == MARKER and equation.outvars[0] in known
 
 
-def _attributes(body: Body, segment: Segment, record: Record, entries: list[Any], left: list[Any]) -> dict[str, object]:
+def _attributes(record: Record, entries: list[Any], left: list[Any], posts: Mapping[Any, Any]) -> dict[str, object]:
     attrs: dict[str, object] = {
         "function": record.function,
         "spelling": f"jax.{record.kind}",
         "options": {name: plain(value) for name, value in record.options.items()},
         "call": record.uid,
     }
-    posts = {one.outvars[0]: one for one in _marks(body, segment, record) if _is_given(one)}
     attrs["given"] = tuple(out in posts for out in left)
     if record.kind == "vmap":
         trails = [one.params["trail"] for one in entries]
@@ -171,7 +171,6 @@ def _attributes(body: Body, segment: Segment, record: Record, entries: list[Any]
         attrs["wrt"] = tuple(places.get(path) for _, path in roles)
     if SEGMENTS[record.kind] in DERIVATIVES:
         attrs["differentiated"] = _differentiated(record, entries)
-        attrs["outputs"] = _outputs(body, segment, record)
     attrs["paths"] = tuple(_path(record.leaves.get(("in", one.params["leaf"]))) for one in entries)
     return attrs
 
