@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from jaxaudit.analyses.paths import Places
@@ -14,6 +14,9 @@ from jaxaudit.spans import Span
 
 _MOST = 600
 """How many ops a walk along the data takes before it is given up."""
+
+_FEW = 16
+"""How many values are searched one by one; the gradients of a large model are looked up in a table."""
 
 _OPAQUE = frozenset(("py.call_library", "array.numpy", "key.stream", "device.place"))
 """Ops that may have effects of their own."""
@@ -34,6 +37,16 @@ class Flow:
     callers: dict[int, list[Op]]
     """The calls of each body that several share, by the body's identity."""
     _at: dict[tuple[int, Span], list[Op]]
+    _positions: dict[int, dict[Value, int]] = field(default_factory=dict)
+
+    def position(self, values: tuple[Value, ...], value: Value) -> int:
+        """Give the position of a value among the results of an op or the parameters of a region."""
+        if len(values) < _FEW:
+            return values.index(value)
+        known = self._positions.get(id(values))
+        if known is None:
+            known = self._positions[id(values)] = {one: i for i, one in reversed(list(enumerate(values)))}
+        return known[value]
 
     def maker(self, value: Value) -> Op | None:
         """Give the op that made a value; None for parameters."""

@@ -51,7 +51,7 @@ def origin(flow: Flow, value: Value, context: Context) -> Origin:
             value, looped = before
             first_turn |= looped
         else:
-            inside = _inside(op, value)
+            inside = _inside(flow, op, value)
             if inside is None:
                 break
             if op.name == "scan":
@@ -71,15 +71,15 @@ def _before(flow: Flow, value: Value, calls: dict[int, Op]) -> tuple[Value, bool
     if op is None:
         return None
     if op.name in BODIES and len(region.params) == len(op.operands):
-        return op.operands[region.params.index(value)], False
+        return op.operands[flow.position(region.params, value)], False
     if op.name in LOOPS:
         return next(((start, True) for param, start, _ in carried(op, region) if param is value), None)
     return None
 
 
-def _inside(op: Op, value: Value) -> Value | None:
+def _inside(flow: Flow, op: Op, value: Value) -> Value | None:
     """Give the value inside a call or a scan that a result of it is, or is made of step by step."""
-    position = op.results.index(value)
+    position = flow.position(op.results, value)
     region = op.regions[0] if op.regions else None
     if region is None or position >= len(region.results):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from jaxaudit.ir import Op
 
@@ -104,6 +105,7 @@ _NAMES: tuple[tuple[str, Kind], ...] = (
 _COMPILED = tuple((re.compile(pattern), kind) for pattern, kind in _NAMES)
 
 
+@lru_cache(maxsize=4096)
 def named(name: str) -> Kind | None:
     """Guess a meaning from a name; good enough to show, never to accuse."""
     last = re.split(r"[.\[\]'\"]+", name.strip("'\"[]"))[-1].lower() if name else ""

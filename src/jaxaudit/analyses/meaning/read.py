@@ -139,12 +139,13 @@ class Meanings:
             return None
         holder = self.flow.places.holder.get(id(region))
         callers = [holder] if holder is not None else self.flow.callers.get(id(region), [])
-        outside = [_outside(op, region, value) for op in callers]
+        at = self.flow.position(region.params, value)
+        outside = [_outside(op, region, at) for op in callers]
         given = [one for one in outside if one is not None]
         return self._common(given, depth) if given and len(given) == len(callers) else None
 
     def _result(self, op: Op, value: Value, depth: int) -> Meaning | None:
-        at = op.results.index(value)
+        at = self.flow.position(op.results, value)
         if op.name == "cond" or op.name == "py.branch":
             inside = [region.results[at] for region in op.regions if at < len(region.results)]
             return self._common(inside, depth) if len(inside) == len(op.regions) else None
@@ -161,8 +162,7 @@ def _made(op: Op, row: tuple[Kind, str] | None) -> Meaning | None:
     return None if row is None else Meaning(row[0], op, row[1], op.arguments.get("axis", -1))
 
 
-def _outside(op: Op, region: Region, value: Value) -> Value | None:
-    at = region.params.index(value)
+def _outside(op: Op, region: Region, at: int) -> Value | None:
     if len(region.params) != len(op.operands):
         return None
     count = op.attrs.get("carry")
