@@ -57,7 +57,7 @@ function None({ view }: { view: View }) {
 function Card({ finding, chosen, view }: { finding: Finding; chosen: boolean; view: View; ready: boolean }) {
   const hash = hashOf({ view, finding: finding.id });
   return (
-    <article class={`finding ${chosen ? "chosen" : ""}`} id={hash.slice(1)} aria-current={chosen ? "true" : undefined}>
+    <article class={`finding finding-${finding.severity} ${chosen ? "chosen" : ""}`} id={hash.slice(1)} aria-current={chosen ? "true" : undefined}>
       <header>
         <Severity severity={finding.severity} />
         <Chip>{finding.family}</Chip>
