@@ -101,7 +101,7 @@ def train_step(state: TrainState, tokens: jax.Array, dropout_key: jax.Array) -> 
     """Improve the parameters by one batch."""
     grad_fn = jax.value_and_grad(loss_fn, has_aux=True)
     (loss, accuracy), grads = grad_fn(state.params, state, tokens, dropout_key)
-    metrics = {"loss": loss, "accuracy": accuracy, "grad_norm": optax.global_norm(grads)}
+    metrics = {"loss": loss, "accuracy": accuracy, "grad_norm": optax.tree.norm(grads)}
     return state.apply_gradients(grads=grads), metrics
 
 

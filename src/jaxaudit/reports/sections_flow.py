@@ -93,7 +93,7 @@ def boundary_section(report: Report, look: Look) -> Iterator[Text]:
 
 def _step(step: FlowStep, arrow: str, named: Named) -> Text:
     line = Text("    " + "  " * step.depth).append(f"{step.line:>4}  ", "dim")
-    made = clean(_values(step.makes, named))
+    made = clean(_values(step.makes, named, whole=step.op != "py.call"))
     line.append(f"{made}  " if made else "")
     what = step.what or step.op
     line.append(clean(what), "bold" if "." not in step.op else "")
@@ -108,13 +108,14 @@ def _step(step: FlowStep, arrow: str, named: Named) -> Text:
     return line
 
 
-def _values(values: Sequence[FlowValue], named: Named) -> str:
+def _values(values: Sequence[FlowValue], named: Named, *, whole: bool) -> str:
+    """Write what a step makes; `whole` where a single name stands for all of it, as what a library gives."""
     told: list[str] = []
     kept = sum(value.residual for value in values)
     values = [value for value in values if not value.residual]
     saved = [f"{kept} kept for the backward pass"] if kept else []
     names = {value.name for value in values if value.name}
-    if len(names) == 1 and len(values) > _FEW:
+    if whole and len(names) == 1 and len(values) > _FEW:
         return ", ".join([f"{names.pop()} {arrays(len(values))}", *saved])
     for label, places in fold([value.name for value in values]):
         if len(places) == 1:
