@@ -55,6 +55,11 @@ RULES = (
     ObservedRule("traced-shape-arithmetic", "jit", "A size or count is computed with traced values."),
     ObservedRule("iterator-in-traced-code", "jit", "A Python iterator is given where JAX needs arrays."),
     ObservedRule("tracer-leak", "jit", "A traced value outlives the trace that made it."),
+    ObservedRule(
+        "wrong-custom-derivative",
+        "gradients",
+        "A rule of `custom_vjp` or `custom_jvp` gives something else than asked.",
+    ),
     ObservedRule("unregistered-class", "pytrees", "An object of a class that JAX cannot take apart is given as data."),
     ObservedRule("array-in-static-field", "pytrees", "An array is part of the static data of a pytree."),
     ObservedRule("tree-structure-mismatch", "pytrees", "Trees that are walked together differ in structure."),
