@@ -16,8 +16,16 @@ from jaxaudit.ir import Argument, Value
 _SIZES = frozenset("shape size ndim len itemsize nbytes axis_size".split())
 
 
+_SMALLEST = frozenset(("tiny", "eps", "smallest_normal", "smallest_subnormal"))
+
+
 def _unknown(look: Look) -> Sequence[Range]:
     return [WILD] * len(look.op.results)
+
+
+def _attribute(look: Look) -> Range:
+    """The smallest numbers that `finfo` gives are positive."""
+    return Range(1e-38, 1.0, nonzero=True) if look.op.text("name") in _SMALLEST else WILD
 
 
 def _constant(look: Look) -> Range:
@@ -135,6 +143,7 @@ def _summed(look: Look, x: Range) -> Range:
 TABLE: Mapping[str, Transfer] = {
     "py.const": single(_constant),
     "py.global": single(_read),
+    "py.attr": single(_attribute),
     "py.join": single(_joined),
     "py.operator": single(_operator),
     "py.element": single(_element),
@@ -144,7 +153,7 @@ TABLE: Mapping[str, Transfer] = {
     "array.numpy": _numpy,
     "collective": _collective,
     **dict.fromkeys(
-        "py.unknown py.attr py.container py.random py.clock py.call_unknown py.format tree.other".split(), _unknown
+        "py.unknown py.container py.random py.clock py.call_unknown py.format tree.other".split(), _unknown
     ),
 }
 
