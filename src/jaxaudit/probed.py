@@ -53,16 +53,18 @@ def _doubtful(one: Probe, span: Span, shown: Shown) -> Obligation:
     return Obligation(
         RULE,
         span,
-        Verdict.UNKNOWN,
-        f"a probe with {one.inputs} inputs cannot tell whether this is meant",
+        Verdict.VIOLATED,
         severity=Severity.WARNING,
         message=f"{_subject(one)} {one.text}",
+        current=f"a probe with {one.inputs} inputs shows it, but not whether it is meant",
         steps=_steps(one, shown),
     )
 
 
 def _open(one: Probe, span: Span, shown: Shown) -> Obligation:
-    return Obligation(RULE, span, Verdict.UNKNOWN, f"{_subject(one)} was not probed to an end: {one.text}")
+    # What source shows of the returned expression is less than what is left open: it stands at the function.
+    place = _span(one.made, shown) if one.made is not None else span
+    return Obligation(RULE, place, Verdict.UNKNOWN, f"{_subject(one)} was not probed to an end: {one.text}")
 
 
 def _steps(one: Probe, shown: Shown) -> tuple[Step, ...]:

@@ -58,13 +58,11 @@ def _within(seconds: float, met: Met) -> Sequence[Probe]:
     """Probe in a thread of its own: a loop that does not end on our inputs must not hold up the report."""
     answer: list[Sequence[Probe]] = []
 
-    def work() -> None:
-        with muted():
-            answer.append(probe(met))
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join(seconds)
+    thread = threading.Thread(target=lambda: answer.append(probe(met)), daemon=True)
+    # Output is muted from here, so that it is not lost for good when the thread does not come back.
+    with muted():
+        thread.start()
+        thread.join(seconds)
     if thread.is_alive():
         stuck.append(_name(met))
         return [_open(met, f"the probe did not end within {seconds:.0f} seconds")]
