@@ -132,9 +132,11 @@ def leaving(op: Op, read: Read[Trace], context: Context) -> Sequence[Trace | Non
         case "py.loop" | "py.while":
             return _after_loop(op, inner, operands)
         case "jit" | "pmap" | "shard_map" | "scan" | "map" | "fori" | "while" | "associative_scan" | "checkpoint":
-            return _padded([_outside(fact, context, operands) for fact in inner], op)
+            traced = _first_traced(operands)
+            return _padded([_outside(fact, context, traced) for fact in inner], op)
         case "vmap" | "grad" | "jvp" | "vjp":
-            return _padded([_outside(fact, context, operands) for fact in inner], op, _derived(context, operands))
+            traced = _first_traced(operands)
+            return _padded([_outside(fact, context, traced) for fact in inner], op, _derived(context, traced))
         case "cond":
             regions = zip(*([read(value) for value in region.results] for region in op.regions), strict=True)
             return _padded([_outside(reduce(join, column), context, operands) for column in regions], op)
@@ -157,6 +159,11 @@ def _after_loop(op: Op, inner: list[Trace], operands: list[Trace]) -> list[Trace
     later = [replace(fact, again=True) if fact.kind is Kind.TRACED else fact for fact in inner[:carry]]
     joined = [replace(join(a, b), again=False) for a, b in zip(operands, later, strict=False)]
     return _padded([*joined, *inner[carry:]], op)
+
+
+def _first_traced(operands: list[Trace]) -> list[Trace]:
+    """Find the operand that tells what results are, once for all of them: a model may have thousands."""
+    return [one for one in operands if one.kind is Kind.TRACED][:1]
 
 
 def _outside(fact: Trace, context: Context, operands: list[Trace]) -> Trace:
