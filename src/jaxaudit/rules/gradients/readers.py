@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.gradients import Leaf
+from jaxaudit.analyses.gradients.edges import short
 from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Value
@@ -15,6 +16,8 @@ _NETWORK = frozenset(
 )
 _LOOKS = frozenset("py.return py.print py.format py.to_python py.unread py.drop py.passed py.rebind".split())
 _CARRIES = frozenset(("py.join", "py.call_library"))
+_ARITHMETIC = frozenset("add subtract multiply divide negative power square sqrt".split())
+"""What optimizers and moving averages do with a parameter."""
 _DEEPEST = 8
 _MOST = 400
 
@@ -51,8 +54,9 @@ def is_read_elsewhere(flow: Flow, op: Op, leaf: Leaf) -> bool:
     path, operand = inner_path(leaf), operand_of(op, leaf)
     if flow.program.front_end == "jaxpr":
         roots = [root.region for root in flow.program.roots if operand not in root.region.params]
-        return any(value.name.endswith(path) and value in flow.readers for root in roots for value in root.params)
-    if any(one.name in ("py.item", "py.attr") and path.endswith(_step(one)) for one in flow.program.walk()):
+        if any(value.name.endswith(path) and value in flow.readers for root in roots for value in root.params):
+            return True
+    elif any(one.name in ("py.item", "py.attr") and path.endswith(_step(one)) for one in flow.program.walk()):
         return True
     return _is_read_later(flow, op, operand)
 
@@ -92,6 +96,8 @@ def _versions(flow: Flow, op: Op, value: Value) -> Iterator[Value]:
     elif op.name in BODIES:
         for region in op.regions:
             yield from (param for param, given in zip(region.params, op.operands, strict=False) if given is value)
+    elif op.name in ("array.convert", "array.select") or (op.name == "array.map" and short(op) in _ARITHMETIC):
+        yield from op.results
     elif op.name in _CARRIES and (op.name != "py.call_library" or op.text("function").startswith("optax.")):
         yield from op.results
 
@@ -108,5 +114,6 @@ def _left(flow: Flow, value: Value) -> Iterator[Value]:
     for region in flow.leaving.get(value, ()):
         holder = flow.places.holder.get(id(region))
         at = region.results.index(value)
-        if holder is not None and at < len(holder.results):
-            yield holder.results[at]
+        for op in flow.callers.get(id(region), ()) if holder is None else (holder,):
+            if at < len(op.results):
+                yield op.results[at]
