@@ -76,3 +76,12 @@ def test_sections_that_nobody_shows_are_not_made():
     found = report(sections=False)
     assert not found.data_flow
     assert found.not_available == ("data_flow", "boundaries")
+
+
+def test_a_large_project_shows_the_flow_of_its_first_functions(monkeypatch):
+    monkeypatch.setattr("jaxaudit.reports.view._MOST_FROM_SOURCE", 3)
+    program = b"import jax.numpy as jnp\n" + b"".join(
+        b"\ndef f%d(x):\n    return jnp.sin(x)\n" % number for number in range(4)
+    )
+    *_, last = report(program).data_flow
+    assert last.what == "the flow of 3 more functions is left out; audit fewer files to see it"

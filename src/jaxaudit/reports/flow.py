@@ -24,9 +24,6 @@ from jaxaudit.reports.view import View
 _SILENT = frozenset(("py.const", "py.return", "py.container", "py.join"))
 """Ops that move no data: constants, and what Python does with values without looking at them."""
 
-_MOST_STEPS = 200_000
-"""Steps to keep of one function; what is beyond is said in one more step."""
-
 
 class Flow(NamedTuple):
     """The steps of the data flow, and the step that each op is part of."""
@@ -38,7 +35,19 @@ class Flow(NamedTuple):
 def data_flow(view: View) -> Flow:
     """Give the steps of every root of a program."""
     of_op: dict[Op, int] = {}
-    return Flow(tuple(step for root in view.roots for step in _Root(root, view, of_op).steps()), of_op)
+    steps: list[FlowStep] = []
+    for number, root in enumerate(view.roots):
+        if len(steps) >= view.most:
+            steps.append(_left_out(root, len(view.roots) - number))
+            break
+        steps.extend(_Root(root, view, of_op).steps(view.most - len(steps)))
+    return Flow(tuple(steps), of_op)
+
+
+def _left_out(root: Root, count: int) -> FlowStep:
+    span = root.region.span
+    what = f"the flow of {count:,} more functions is left out; audit fewer files to see it"
+    return FlowStep(root.name, root.name, 0, span.path, span.line, "more", what)
 
 
 class _Group(NamedTuple):
@@ -73,7 +82,7 @@ class _Root:
         self.residuals = Residuals(root)
         self.outside, self.inside = _passages(root.region)
 
-    def steps(self) -> Iterator[FlowStep]:
+    def steps(self, most: int) -> Iterator[FlowStep]:
         region = self.root.region
         span = region.span
         place = (self.root.name, self.root.name, 0, span.path, span.line)
@@ -81,8 +90,8 @@ class _Root:
         number = 0
         for group in _groups(_Inside(region, self.root.name, 1)):
             number = group.number
-            if number > _MOST_STEPS:
-                yield FlowStep(*place, "more", f"further steps are left out after {_MOST_STEPS:,}", id=number)
+            if number > most:
+                yield FlowStep(*place, "more", f"further steps are left out after {most:,}", id=number)
                 break
             yield self.step(group)
         left = [one for value in region.results for one in self.seen(value)]

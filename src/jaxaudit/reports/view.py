@@ -24,6 +24,10 @@ Words = Callable[[Value], str]
 """Gives the range of a value in words; empty where nothing is known of it."""
 
 
+_MOST_FROM_SOURCE = 10_000
+"""A whole project has millions of steps, which nobody reads; a program that somebody works on has hundreds."""
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """What the sections read."""
@@ -35,6 +39,8 @@ class View:
     """Whether types are JAX's own; under `vmap` those keep the mapped axes."""
     ranges: Words = lambda value: ""
     meanings: Words = lambda value: ""
+    most: int = 200_000
+    """Steps of the data flow to keep; what is beyond is said in one more step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,9 @@ def source_view(program: Program, found: Inferred, paths: frozenset[str], ranges
         return tuple(axis_name(dim, known) for dim in dims) if dims is not None else ()
 
     roots = tuple(root for root in program.roots if root.region.span.path in paths and _computes(root.region))
-    return View(roots, inferred_types(shapes), axes, False, range_words(ranges), meaning_words(program))
+    return View(
+        roots, inferred_types(shapes), axes, False, range_words(ranges), meaning_words(program), _MOST_FROM_SOURCE
+    )
 
 
 def _computes(region: Region) -> bool:
