@@ -163,7 +163,10 @@ def _count(op: Op) -> int:
 def _missing(op: Op) -> int | None:
     """Give an `argnums` that no argument has."""
     border, count = op.attrs.get("border"), _count(op)
-    if not isinstance(border, Border) or border.open_ended or not op.text("spelling").startswith("jax."):
+    # Nobody writes a call without arguments: it stands for one whose `*args` are unknown.
+    if not isinstance(border, Border) or border.open_ended or not count:
+        return None
+    if not op.text("spelling").startswith("jax."):
         return None
     return next((one for one in _argnums(op) if not -count <= one < count), None)
 
