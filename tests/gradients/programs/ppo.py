@@ -57,7 +57,7 @@ def main():
     obs = jax.random.normal(k_obs, (8, 6, 4))
 
     @jax.jit
-    def update(params, state):
+    def update(params, state, k_act, k_rew):
         logits, values = network(params, obs)
         actions = jax.random.categorical(k_act, logits)
         logp = jnp.take_along_axis(jax.nn.log_softmax(logits), actions[..., None], axis=-1)[..., 0]
@@ -68,8 +68,9 @@ def main():
         updates, state = optimiser.update(grads, state, params)
         return optax.apply_updates(params, updates), state, value, aux
 
-    for _ in range(2):
-        params, state, value, aux = update(params, state)
+    for turn in range(2):
+        keys = jax.random.fold_in(k_act, turn), jax.random.fold_in(k_rew, turn)
+        params, state, value, aux = update(params, state, *keys)
     print(value)
 
 

@@ -40,14 +40,14 @@ def step(actor, critics, targets, actor_target, batch, key, delayed):
 
 
 def main():
-    keys = jax.random.split(jax.random.key(0), 5)
+    keys = jax.random.split(jax.random.key(0), 6)
     actor = {"w": jax.random.normal(keys[0], (3, 2)), "b": jnp.zeros(2)}
     critics = tuple(
         {"w1": jax.random.normal(keys[i], (5, 8)), "w2": jax.random.normal(keys[i + 1], (8, 1))} for i in (1, 2)
     )
     obs = jax.random.normal(keys[4], (6, 3))
     batch = (obs, jnp.zeros((6, 2)), jnp.ones(6), jnp.ones(6), obs + 0.1)
-    actor, critics = step(actor, critics, critics, actor, batch, keys[0], True)
+    actor, critics = step(actor, critics, critics, actor, batch, keys[5], True)
     print(actor["b"])
 
 
