@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from jaxaudit.analyses.dims import same
 from jaxaudit.analyses.domain import Facts
@@ -98,6 +99,25 @@ class WrongCustomDerivative(Rule):
             _PROGRAM.replace("x, scale = saved", "scale, x = saved  #?").format(returned="g * scale, None"),
             "unpacked in another order than saved",
         ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            @jax.custom_vjp
+            def quantise(x, scale):
+                return x * scale
+
+            def forward(x, scale):
+                return x * scale, jnp.maximum(scale, jnp.max(jnp.abs(x)))
+
+            def backward(new_scale, g):
+                return g, new_scale  #?
+
+            quantise.defvjp(forward, backward)
+            grads = jax.grad(lambda x, scale: jnp.sum(quantise(x, scale)), (0, 1))(jnp.ones(3), jnp.ones(()))
+            """,
+            "a statistic handed to the optimiser in the place of a gradient",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -146,7 +166,8 @@ def _argument(
         return _unknown(where, f"`{name}` and its gradient are not one array each")
     (value,) = gradient
     if _ignores(value, op):
-        return _ignored(op, where, name)
+        found = _ignored(op, where, name)
+        return replace(found, severity=Severity.WARNING) if _handed_on(value, op) else found
     wanted, found = shapes.of(primal[0]), shapes.of(value)
     match = compare(wanted, found, yielding=True)
     if match.fit is Fit.CLASHES and match.first.startswith("("):
@@ -185,6 +206,19 @@ def _ignores(value: Value, op: Op) -> bool:
             computed |= maker.name in _COMPUTES
             pending += _behind(maker, one)
     return computed
+
+
+def _handed_on(value: Value, op: Op) -> bool:
+    """Tell whether a gradient is what was saved, as it was, beside others that use the cotangent.
+
+    Statistics of quantised training leave a function that way: the optimiser takes them as they are.
+    """
+    rule = next((one for one in reversed(op.regions[0].ops) if one.name == "py.call" and value in one.results), None)
+    if rule is None or not rule.regions or len(rule.results) != len(rule.regions[0].results):
+        return False
+    inner = rule.regions[0].results[rule.results.index(value)]
+    others = [one for one in rule.results if one is not value]
+    return inner in rule.regions[0].params and any(not _ignores(one, op) for one in others)
 
 
 def _behind(maker: Op, value: Value) -> Sequence[Value]:
