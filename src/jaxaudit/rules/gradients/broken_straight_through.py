@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.flat import FlatValues
+from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.merge import strongest
@@ -71,7 +72,7 @@ class BrokenStraightThrough(Rule):
     name = "broken-straight-through"
     family = "gradients"
     summary = "A straight-through estimator cancels the hard value instead of the soft one."
-    needs = ()
+    needs = ("shapes",)
 
     valid = (
         Example(_PROGRAM.format(result="hard + soft - jax.lax.stop_gradient(soft)"), "the hard value stays"),
@@ -91,19 +92,30 @@ class BrokenStraightThrough(Rule):
         flat = FlatValues.of(program)
         sums = [op for op in program.walk() if _sums(op)]
         inner = {value for op in sums for value in op.operands}
-        yield from strongest(one for op in sums if op.result not in inner for one in _judge(op, flat))
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        outer = [op for op in sums if op.result not in inner and not _counts(shapes.of(op.result))]
+        yield from strongest(one for op in outer for one in _judge(op, flat, shapes))
 
 
 def _sums(op: Op) -> bool:
     return op.name == "array.map" and op.text("function").rpartition(".")[2] in ("add", "subtract", "sub")
 
 
-def _judge(op: Op, flat: FlatValues) -> Iterator[Obligation]:
+def _counts(fact: ShapeFact) -> bool:
+    """Tell whether a sum is one of sizes or indices, which have no gradient to lose."""
+    return fact.number is not None or (fact.dtype or "").startswith(("int", "uint", "bool"))
+
+
+def _judge(op: Op, flat: FlatValues, shapes: Shapes) -> Iterator[Obligation]:
     parts: dict[Value, Counts] = {}
     for value, sign, stopped in _terms(op, 1, flat, stopped=False):
         known = parts.get(value, Counts())
         parts[value] = Counts(known.forward + sign, known.gradient + (0 if stopped else sign), known.times + 1, stopped)
     hard = [value for value in parts if flat.is_flat(value)]
+    # Without a stop anywhere, only an array shows that a sum is no arithmetic on sizes.
+    if not any(counts.stopped for counts in parts.values()) and shapes.of(op.result).dtype is None:
+        return
     for value, counts in parts.items():
         if counts.times > 1:
             yield from _verdict(op, value, counts, hard, parts)
