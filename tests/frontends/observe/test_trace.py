@@ -140,7 +140,6 @@ def test_targets(folder, arguments, name, wanted):
 
 MODULES = """\
 import equinox as eqx
-import haiku as hk
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
@@ -176,16 +175,13 @@ class Linen(nn.Module):
         return self.norm(self.dense(x))
 
 
-stateful = hk.transform_with_state(lambda x: hk.BatchNorm(True, True, 0.9)(x, is_training=True))
-
-
 def spread(x):
     mesh = jax.make_mesh((4,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
     return jax.shard_map(lambda x: jax.lax.pmean(x.sum(0), "data"), mesh=mesh, in_specs=P("data"), out_specs=P())(x)
 
 
 def huge(x):
-    mesh = jax.sharding.AbstractMesh((4096,), ("data",))
+    mesh = jax.sharding.AbstractMesh((4096,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
     return jax.shard_map(lambda x: jax.lax.pmean(x.sum(0), "data"), mesh=mesh, in_specs=P("data"), out_specs=P())(x)
 """
 
@@ -197,17 +193,30 @@ def huge(x):
         ("Nnx(nnx.Rngs(0)).loss", "f32[b=8,4]", "Nnx.loss", "model['dropout']['rngs']"),
         ("Net(jnp.ones((4, 3))).energy", "f32[b=8,4]", "Net.energy", "model.weight"),
         ("Linen().encode", "f32[b=8,4]", "Linen.encode", "params['params']['dense']['kernel']"),
-        ("stateful", "f32[b=8,4]", "stateful", "params[0]['batch_norm']['offset']"),
         ("spread", "f32[8,4]", "spread", "x"),
         ("huge", "f32[8192,4]", "huge", "x"),
     ],
 )
 def test_modules_methods_and_meshes(tmp_path, target, spec, name, wanted):
     (tmp_path / "modules.py").write_text(MODULES)
-    argument = "0" if target == "stateful" else "x"
-    found = report("trace", "--arg", f"{argument}={spec}", f"modules.py:{target}", cwd=tmp_path)
+    found = report("trace", "--arg", f"x={spec}", f"modules.py:{target}", cwd=tmp_path)
     assert [one["name"] for one in found["targets"] if one["front_end"] == "jaxpr"] == [name]
     assert any(one.startswith(wanted) for one in entered(found))
+    assert issues(found) == []
+
+
+STATEFUL = """\
+import haiku as hk
+
+stateful = hk.transform_with_state(lambda x: hk.BatchNorm(True, True, 0.9)(x, is_training=True))
+"""
+
+
+def test_transforms_of_haiku_with_state(tmp_path):
+    pytest.importorskip("haiku")
+    (tmp_path / "modules.py").write_text(STATEFUL)
+    found = report("trace", "--arg", "0=f32[b=8,4]", "modules.py:stateful", cwd=tmp_path)
+    assert any(one.startswith("params[0]['batch_norm']['offset']") for one in entered(found))
     assert issues(found) == []
 
 
