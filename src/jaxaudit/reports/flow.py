@@ -275,11 +275,29 @@ def _what(ops: Sequence[Op]) -> str:
     return ", ".join(shown) + (", ..." if len(names) > len(shown) else "")
 
 
+_WORDS: Mapping[str, str] = {
+    "py.loop": "for loop",
+    "py.while": "while loop",
+    "py.branch": "if",
+    "py.element": "next element",
+    "py.store_attr": "set attribute",
+    "py.set_item": "set item",
+    "py.append": "append",
+    "py.call_unknown": "unknown call",
+    "py.unknown": "unknown",
+    "py.format": "format",
+    "py.test": "test",
+}
+"""What Python itself does, in words."""
+
+
 def _called(op: Op) -> str:
     """Give the function that an op is part of: a library's, else JAX's; a flax module by the name it has."""
     library = op.text("library")
     if library and not op.regions:
         return op.text("scope").rpartition("/")[2] or library if library[:1].isupper() else library
+    if op.name in _WORDS and not op.text("function"):
+        return _WORDS[op.name]
     if op.name in ("py.item", "py.unpack"):
         return "[...]"
     name = op.text("api") or op.text("function")
