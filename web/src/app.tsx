@@ -1,5 +1,5 @@
 /** The frame of the page: summary, views, search, keys, theme. */
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState, useLayoutEffect } from "preact/hooks";
 import type { Report } from "./data/model";
 import { emptyStore, fillStore, type Store } from "./data/store";
 import { hashOf, parseRoute, VIEWS, type Route, type View } from "./logic/route";
@@ -182,7 +182,8 @@ const KEYS: [string, string][] = [
 
 function Help({ close }: { close: () => void }) {
   const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
+  // Before the next paint: the dialog must hear the first key.
+  useLayoutEffect(() => {
     button.current?.focus();
     const pressed = (event: KeyboardEvent): void => {
       if (event.key === "Escape") close();
