@@ -111,6 +111,19 @@ class Op:
         value = self.attrs.get(attr, "")
         return value if isinstance(value, str) else ""
 
+    @property
+    def function(self) -> str:
+        """The last part of the name of the function that the op is a call of."""
+        return self.text("function").rpartition(".")[2]
+
+    def argument(self, *names: str) -> Argument:
+        """Give an argument under the first of these names that was used; None where none of them was."""
+        return next((self.arguments[name] for name in names if name in self.arguments), None)
+
+    def has(self, *names: str) -> bool:
+        """Tell whether an argument was given under one of these names."""
+        return any(name in self.arguments for name in names)
+
 
 @dataclass(slots=True, eq=False)
 class Region:

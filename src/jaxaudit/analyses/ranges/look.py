@@ -14,8 +14,6 @@ from jaxaudit.ir import Argument, ArrayType, Op, Program, Symbol, Value
 
 _SYMBOLS: Mapping[str, float] = {"pi": pi, "e": e, "inf": inf, "infty": inf, "euler_gamma": 0.5772156649015329}
 
-_MISSING = object()
-
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -64,19 +62,15 @@ class Look:
     @property
     def function(self) -> str:
         """The last part of the function's name."""
-        return self.op.text("function").rpartition(".")[2]
+        return self.op.function
 
     def raw(self, *names: str) -> Argument:
         """Give an argument as it stands, under the first of these names that was used."""
-        for name in names:
-            found = self.op.arguments.get(name, _MISSING)
-            if found is not _MISSING:
-                return found  # type: ignore[return-value]
-        return None
+        return self.op.argument(*names)
 
     def has(self, *names: str) -> bool:
         """Tell whether an argument was given under one of these names."""
-        return any(name in self.op.arguments for name in names)
+        return self.op.has(*names)
 
     def of(self, argument: Argument) -> Range:
         """Give the range of an argument: a value, a constant, or a list of these."""

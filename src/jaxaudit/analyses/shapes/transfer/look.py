@@ -10,8 +10,6 @@ from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Value
 
-_MISSING = object()
-
 
 @dataclass(slots=True)
 class Look:
@@ -34,19 +32,15 @@ class Look:
     @property
     def function(self) -> str:
         """The last part of the function's name."""
-        return self.op.text("function").rpartition(".")[2]
+        return self.op.function
 
     def raw(self, *names: str) -> Argument:
         """Give an argument as it stands, under the first of these names that was used."""
-        for name in names:
-            found = self.op.arguments.get(name, _MISSING)
-            if found is not _MISSING:
-                return found  # type: ignore[return-value]
-        return None
+        return self.op.argument(*names)
 
     def has(self, *names: str) -> bool:
         """Tell whether an argument was given under one of these names."""
-        return any(name in self.op.arguments for name in names)
+        return self.op.has(*names)
 
     def fact(self, *names: str) -> ShapeFact:
         """Give the fact of an argument under the first of these names that was used."""
