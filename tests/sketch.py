@@ -9,6 +9,7 @@ from jaxaudit.ir import Exit, Op, Program, Region, Root, Value
 from jaxaudit.ir.builder import Builder
 from jaxaudit.ir.check import check_program
 from jaxaudit.rules.base import Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.merge import merge
 from jaxaudit.spans import Span
 
 
@@ -86,7 +87,7 @@ class Sketch:
         return solve(self.program(), {"keys"})
 
     def judge(self, rule: type[Rule]) -> list[Obligation]:
-        return list(rule().check(self.program(), self.facts()))
+        return merge(rule().check(self.program(), self.facts()))
 
     def verdicts(self, rule: type[Rule]) -> dict[int, str]:
         """Give the verdict on each line: `proved`, `unknown`, `error` or `warning`."""

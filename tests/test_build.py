@@ -1,9 +1,10 @@
 from jaxaudit.frontends.base import Problem, Reach, Reading, Skip
 from jaxaudit.ir import Program
-from jaxaudit.reports.build import build_report, merge
+from jaxaudit.reports.build import build_report
 from jaxaudit.reports.identity import enclosing, outline
 from jaxaudit.reports.model import SkippedFunction, Suggestion, Tally, TextEdit, Unknown, Verified, WhyStep
 from jaxaudit.rules.base import Edit, Obligation, Severity, Step, Verdict
+from jaxaudit.rules.merge import merge
 from jaxaudit.spans import SourceText, Span
 
 FAMILIES = {"key-reused": "random", "axis-conflict": "axes"}

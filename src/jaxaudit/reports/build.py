@@ -1,14 +1,9 @@
-"""Turns obligations into the report: merged by place, counted, sorted, in columns that people use.
-
-One place in the code is often reached in several contexts. There it is violated when any context violates it, unknown
-when any context leaves it open, and proved only when all of them prove it.
-"""
+"""Turns obligations into the report: merged by place, counted, sorted, in columns that people use."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.frontends.base import Problem, Reading
@@ -37,15 +32,13 @@ from jaxaudit.reports.notes import Notes
 from jaxaudit.reports.source_axes import source_axes
 from jaxaudit.reports.stack import stack
 from jaxaudit.reports.view import Inferred, View, source_view, traced_view
-from jaxaudit.rules.base import Edit, Obligation, Severity, Verdict
+from jaxaudit.rules.base import Edit, Obligation, Verdict
+from jaxaudit.rules.merge import combine, merge
 from jaxaudit.spans import Span
 from jaxaudit.version import VERSION
 
 NOT_AVAILABLE = ("data_flow", "boundaries")
 """Sections that need shapes, which are not inferred for reports that do not show them."""
-
-_VERDICTS = (Verdict.PROVED, Verdict.UNKNOWN, Verdict.VIOLATED)
-_SEVERITIES = (Severity.WARNING, Severity.PERFORMANCE, Severity.ERROR)
 
 
 def build_report(
@@ -64,7 +57,7 @@ def build_report(
     merged = combine(merge(one for one in obligations if one.span.path in paths))
     front_end = reading.program.front_end
     findings = [
-        finding_of(one, families[one.rule], one.front_end or front_end, sources) for one in merged if _speaks(one)
+        finding_of(one, families[one.rule], one.front_end or front_end, sources) for one in merged if one.speaks
     ]
     findings += [unreadable(one, front_end) for one in problems if one.path in paths]
     findings = list(with_ids(sorted(findings, key=order), sources))
@@ -117,61 +110,6 @@ def _axes(
     if threads is not None:
         return axes_section(threads, flow.of_op, rows)
     return source_axes(inferred.axes, flow.of_op, rows, paths) if inferred is not None else ()
-
-
-def merge(obligations: Iterable[Obligation]) -> list[Obligation]:
-    """Keep one obligation for each rule and place, the worst of all contexts, in the order of the files."""
-    worst: dict[tuple[str, Span, str], Obligation] = {}
-    for one in obligations:
-        key = (one.rule, one.span, one.front_end)
-        known = worst.get(key)
-        worst[key] = one if known is None else _worse(known, one)
-    return sorted(worst.values(), key=lambda one: (one.span, one.rule))
-
-
-def combine(merged: Sequence[Obligation]) -> list[Obligation]:
-    """Join what several front ends say about one place: violated wins, then proved, then unknown.
-
-    Within a front end an open context keeps a place open; between them, the one that could tell is believed.
-    """
-    if len({one.front_end for one in merged}) < 2:
-        return list(merged)
-    places: dict[tuple[str, str, int], list[Obligation]] = defaultdict(list)
-    for one in merged:
-        places[one.rule, one.span.path, one.span.line].append(one)
-    joined = [one for group in places.values() for one in _joined(group)]
-    return sorted(joined, key=lambda one: (one.span, one.rule))
-
-
-def _joined(group: Sequence[Obligation]) -> Sequence[Obligation]:
-    """Join the obligations of one rule on one line; front ends do not always agree on columns."""
-    by_span: dict[Span, Obligation] = {}
-    for one in group:
-        known = by_span.get(one.span)
-        by_span[one.span] = one if known is None else _surer(known, one)
-    if len({one.front_end for one in group}) < 2:
-        return list(by_span.values())
-    violated = [one for one in group if one.verdict is Verdict.VIOLATED]
-    if violated:
-        best = max(violated, key=lambda one: (_badness(one), _DETAIL.get(one.front_end, 0)))
-        same = [one for one in by_span.values() if one.front_end == best.front_end and one.verdict is Verdict.VIOLATED]
-        return same or [best]
-    return (
-        [max(group, key=_sureness)] if len(by_span) == len({one.front_end for one in group}) else list(by_span.values())
-    )
-
-
-def _surer(one: Obligation, other: Obligation) -> Obligation:
-    return other if _sureness(other) > _sureness(one) else one
-
-
-def _sureness(one: Obligation) -> tuple[int, int]:
-    order = (Verdict.UNKNOWN, Verdict.PROVED, Verdict.VIOLATED)
-    return order.index(one.verdict), _DETAIL.get(one.front_end, 0)
-
-
-_DETAIL = {"source": 1, "jaxpr": 2, "run": 3}
-"""Whose words to prefer between equal verdicts: what happened says more than what must happen."""
 
 
 def finding_of(one: Obligation, family: str, front_end: str, sources: Sources) -> Finding:
@@ -259,26 +197,6 @@ def place(span: Span, sources: Sources) -> tuple[int, int, int, int]:
 def order(finding: Finding) -> tuple[str, int, int, int, int, str]:
     """Sort findings by place, then by rule."""
     return finding.path, finding.line, finding.column, finding.end_line, finding.end_column, finding.rule
-
-
-def _speaks(one: Obligation) -> bool:
-    # What holds only by luck, or cannot be told, carries a warning beside its verdict.
-    return one.verdict is Verdict.VIOLATED or _warns(one)
-
-
-def _warns(one: Obligation) -> bool:
-    return one.severity is Severity.WARNING and bool(one.message)
-
-
-def _worse(one: Obligation, other: Obligation) -> Obligation:
-    worse, better = (other, one) if _badness(other) > _badness(one) else (one, other)
-    if _speaks(better) and not _speaks(worse):
-        return replace(better, verdict=worse.verdict, reason=worse.reason)
-    return worse
-
-
-def _badness(one: Obligation) -> tuple[int, int]:
-    return _VERDICTS.index(one.verdict), _SEVERITIES.index(one.severity) if _speaks(one) else -1
 
 
 def _tally(obligations: Sequence[Obligation]) -> Tally:

@@ -73,6 +73,11 @@ class Obligation:
     front_end: str = ""
     """Which front end saw it; the session fills it in."""
 
+    @property
+    def speaks(self) -> bool:
+        """Whether it is shown as a finding: violated, or with a warning beside its verdict (it holds only by luck)."""
+        return self.verdict is Verdict.VIOLATED or (self.severity is Severity.WARNING and bool(self.message))
+
 
 @dataclass(frozen=True, slots=True)
 class Example:

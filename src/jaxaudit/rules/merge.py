@@ -1,24 +1,83 @@
-"""One obligation a place: a function that is followed from several calls gives the same place several verdicts."""
+"""One obligation a place, from all that rules say about it.
+
+One place in the code is often reached in several contexts. There it is violated when any context violates it, unknown
+when any context leaves it open, and proved only when all of them prove it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from jaxaudit.rules.base import Obligation, Severity, Verdict
 from jaxaudit.spans import Span
 
-
-def strongest(obligations: Iterable[Obligation]) -> Iterator[Obligation]:
-    """Keep the gravest verdict at each place: an error, then a warning, then unknown, then proved."""
-    kept: dict[Span, Obligation] = {}
-    for obligation in obligations:
-        known = kept.get(obligation.span)
-        if known is None or _rank(obligation) > _rank(known):
-            kept[obligation.span] = obligation
-    yield from sorted(kept.values(), key=lambda one: one.span)
+_VERDICTS = (Verdict.PROVED, Verdict.UNKNOWN, Verdict.VIOLATED)
+_SEVERITIES = (Severity.WARNING, Severity.PERFORMANCE, Severity.ERROR)
 
 
-def _rank(obligation: Obligation) -> int:
-    if obligation.verdict is Verdict.VIOLATED:
-        return 2 if obligation.severity is Severity.WARNING else 3
-    return 1 if obligation.verdict is Verdict.UNKNOWN else 0
+def merge(obligations: Iterable[Obligation]) -> list[Obligation]:
+    """Keep one obligation for each rule and place, the worst of all contexts, in the order of the files."""
+    worst: dict[tuple[str, Span, str], Obligation] = {}
+    for one in obligations:
+        key = (one.rule, one.span, one.front_end)
+        known = worst.get(key)
+        worst[key] = one if known is None else _worse(known, one)
+    return sorted(worst.values(), key=lambda one: (one.span, one.rule))
+
+
+def combine(merged: Sequence[Obligation]) -> list[Obligation]:
+    """Join what several front ends say about one place: violated wins, then proved, then unknown.
+
+    Within a front end an open context keeps a place open; between them, the one that could tell is believed.
+    """
+    if len({one.front_end for one in merged}) < 2:
+        return list(merged)
+    places: dict[tuple[str, str, int], list[Obligation]] = defaultdict(list)
+    for one in merged:
+        places[one.rule, one.span.path, one.span.line].append(one)
+    joined = [one for group in places.values() for one in _joined(group)]
+    return sorted(joined, key=lambda one: (one.span, one.rule))
+
+
+def _joined(group: Sequence[Obligation]) -> Sequence[Obligation]:
+    """Join the obligations of one rule on one line; front ends do not always agree on columns."""
+    by_span: dict[Span, Obligation] = {}
+    for one in group:
+        known = by_span.get(one.span)
+        by_span[one.span] = one if known is None else _surer(known, one)
+    if len({one.front_end for one in group}) < 2:
+        return list(by_span.values())
+    violated = [one for one in group if one.verdict is Verdict.VIOLATED]
+    if violated:
+        best = max(violated, key=lambda one: (_badness(one), _DETAIL.get(one.front_end, 0)))
+        same = [one for one in by_span.values() if one.front_end == best.front_end and one.verdict is Verdict.VIOLATED]
+        return same or [best]
+    return (
+        [max(group, key=_sureness)] if len(by_span) == len({one.front_end for one in group}) else list(by_span.values())
+    )
+
+
+def _surer(one: Obligation, other: Obligation) -> Obligation:
+    return other if _sureness(other) > _sureness(one) else one
+
+
+def _sureness(one: Obligation) -> tuple[int, int]:
+    order = (Verdict.UNKNOWN, Verdict.PROVED, Verdict.VIOLATED)
+    return order.index(one.verdict), _DETAIL.get(one.front_end, 0)
+
+
+_DETAIL = {"source": 1, "jaxpr": 2, "run": 3}
+"""Whose words to prefer between equal verdicts: what happened says more than what must happen."""
+
+
+def _worse(one: Obligation, other: Obligation) -> Obligation:
+    worse, better = (other, one) if _badness(other) > _badness(one) else (one, other)
+    if better.speaks and not worse.speaks:
+        return replace(better, verdict=worse.verdict, reason=worse.reason)
+    return worse
+
+
+def _badness(one: Obligation) -> tuple[int, int]:
+    return _VERDICTS.index(one.verdict), _SEVERITIES.index(one.severity) if one.speaks else -1

@@ -9,7 +9,6 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.merge import strongest
 
 _DEEDS = {
     "array.map": "cannot be broadcast together",
@@ -105,7 +104,7 @@ class AxisConflict(Rule):
         """List every op in which sizes meet."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        yield from strongest(one for op in program.walk() for one in _judge(op, shapes.contexts(op)))
+        yield from (one for op in program.walk() for one in _judge(op, shapes.contexts(op)))
 
 
 def _judge(op: Op, contexts: Sequence[Context]) -> Iterator[Obligation]:

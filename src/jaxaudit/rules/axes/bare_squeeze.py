@@ -11,7 +11,6 @@ from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.pieces import shortest
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Edit, Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.spans import Span
 
 
@@ -92,7 +91,7 @@ class BareSqueeze(Rule):
         made = {value for op in program.walk() if bare and _is_layer(op) for value in op.results}
         for op in bare:
             contexts = shapes.contexts(op) or (None,)
-            yield from strongest(_judge(op, context, made.issuperset(op.operands)) for context in contexts)
+            yield from (_judge(op, context, made.issuperset(op.operands)) for context in contexts)
 
 
 def _is_layer(op: Op) -> bool:

@@ -10,7 +10,6 @@ from jaxaudit.ir import Program
 from jaxaudit.rules.axes.reshapes import Reshape, reshapes
 from jaxaudit.rules.axes.words import shape_of
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.merge import strongest
 
 
 class ReshapeMixesAxes(Rule):
@@ -86,7 +85,7 @@ class ReshapeMixesAxes(Rule):
         """List every reshape of axes with names or symbols."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        yield from strongest(_judged(one) for one in reshapes(program, shapes) if not one.unflattens)
+        yield from (_judged(one) for one in reshapes(program, shapes) if not one.unflattens)
 
 
 def _judged(one: Reshape) -> Obligation:

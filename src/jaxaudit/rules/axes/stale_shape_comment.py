@@ -13,7 +13,6 @@ from jaxaudit.analyses.shapes.declared import agrees
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Declared, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.merge import strongest
 
 
 class StaleShapeComment(Rule):
@@ -71,7 +70,7 @@ class StaleShapeComment(Rule):
             region = places.region_of_value(value)
             if region is None or any(id(outer) in mapped for outer, _ in places.up(region)):
                 continue
-            yield from strongest(_judged(value, declared, shapes))
+            yield from _judged(value, declared, shapes)
 
 
 def _judged(value: Value, declared: Declared, shapes: Shapes) -> Iterator[Obligation]:

@@ -11,7 +11,6 @@ from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.merge import strongest
 
 
 class TransposeOfUnknownRank(Rule):
@@ -78,7 +77,7 @@ class TransposeOfUnknownRank(Rule):
         assert isinstance(shapes, Shapes)
         flow = flow_of(program)
         bare = [op for op in program.walk() if op.name == "array.permute" and _is_bare(op)]
-        yield from strongest(_judge(op, shapes, flow) for op in bare)
+        yield from (_judge(op, shapes, flow) for op in bare)
 
 
 def _is_bare(op: Op) -> bool:

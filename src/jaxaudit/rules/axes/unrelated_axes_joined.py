@@ -10,7 +10,6 @@ from jaxaudit.ir import Program
 from jaxaudit.rules.axes.words import agreements, axes_facts, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.flow.silent_broadcast import is_broadcast
-from jaxaudit.rules.merge import strongest
 
 
 class UnrelatedAxesJoined(Rule):
@@ -89,7 +88,7 @@ class UnrelatedAxesJoined(Rule):
         axes = axes_facts(facts)
         joined = [one for one in axes.conflicts if one.meeting.how in ("elementwise", "contracted")]
         found = [_judged(one) for one in joined if not is_broadcast(one)]
-        yield from strongest([*agreements(self.name, axes, "elementwise", "contracted"), *found])
+        yield from [*agreements(self.name, axes, "elementwise", "contracted"), *found]
 
 
 def _judged(conflict: Conflict) -> Obligation:

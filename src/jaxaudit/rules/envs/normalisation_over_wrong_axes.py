@@ -12,7 +12,6 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.merge import strongest
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -75,7 +74,7 @@ class NormalisationOverWrongAxes(Rule):
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
         updates = _updates(program, flow_of(program))
-        yield from strongest(_judged(one, shapes) for one in updates)
+        yield from (_judged(one, shapes) for one in updates)
 
 
 @dataclass(frozen=True, slots=True)

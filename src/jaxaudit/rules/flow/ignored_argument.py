@@ -10,7 +10,6 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow.words import is_test, proved
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.pytrees.words import is_called
 
 _OURS = frozenset(("jit", "vmap", "pmap", "grad", "checkpoint"))
@@ -81,7 +80,7 @@ class IgnoredArgument(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every transformed function and every parameter that is never read."""
         flow = flow_of(program)
-        yield from strongest(_all(program, flow))
+        yield from _all(program, flow)
 
 
 def _all(program: Program, flow: Flow) -> Iterator[Obligation]:

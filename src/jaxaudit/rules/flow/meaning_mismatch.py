@@ -14,7 +14,6 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.flow import taken_as
 from jaxaudit.rules.flow.unread_forms import unread_forms
 from jaxaudit.rules.flow.words import proved
-from jaxaudit.rules.merge import strongest
 from jaxaudit.spans import Span
 
 _MEETS = frozenset(("subtract", "divide", "jax.numpy.subtract", "jax.numpy.divide", "true_divide"))
@@ -147,10 +146,10 @@ class MeaningMismatch(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every stored value that is computed again, and every place that takes a value for something."""
         flow = flow_of(program)
-        yield from strongest(one for op in program.walk() if _meets(op) for one in _judge(op, flow))
+        yield from (one for op in program.walk() if _meets(op) for one in _judge(op, flow))
         meanings = meanings_of(program)
         judged = (taken_as.judge(sink, meanings) for sink in taken_as.sinks(program))
-        yield from strongest(one for one in judged if one is not None)
+        yield from (one for one in judged if one is not None)
         yield from unread_forms(program, meanings)
 
 

@@ -12,7 +12,6 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import MAPPED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.flow.words import called, is_test, proved, unknown
-from jaxaudit.rules.merge import strongest
 
 _PURE = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.scipy.", "jax.random.", "jax.image.", "jax.tree.")
 # Called for the exception that they raise, or they only look at types.
@@ -96,7 +95,7 @@ class ResultDiscarded(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every update, and every pure call that stands as a statement."""
         flow = flow_of(program)
-        yield from strongest(_all(program, flow))
+        yield from _all(program, flow)
 
 
 def _all(program: Program, flow: Flow) -> Iterator[Obligation]:

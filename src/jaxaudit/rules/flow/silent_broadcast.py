@@ -11,7 +11,6 @@ from jaxaudit.ir import Program
 from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule
 from jaxaudit.rules.flow.columns import columns_met
-from jaxaudit.rules.merge import strongest
 
 
 class SilentBroadcast(Rule):
@@ -96,7 +95,7 @@ class SilentBroadcast(Rule):
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
         columns = columns_met(self.name, program, shapes)
-        yield from strongest([*agreements(self.name, axes, "elementwise"), *found, *columns])
+        yield from [*agreements(self.name, axes, "elementwise"), *found, *columns]
 
 
 def is_broadcast(conflict: Conflict) -> bool:

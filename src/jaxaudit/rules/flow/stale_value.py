@@ -12,7 +12,6 @@ from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow.losses import Loss, find_loss, is_sure
 from jaxaudit.rules.flow.words import called, is_test, proved
-from jaxaudit.rules.merge import strongest
 
 
 class StaleValue(Rule):
@@ -98,7 +97,7 @@ class StaleValue(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every unread newer version, and every loop that carries a newer version on."""
         flow = flow_of(program)
-        yield from strongest(one for op in program.walk() for one in _judge(op, flow))
+        yield from (one for op in program.walk() for one in _judge(op, flow))
 
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:

@@ -10,7 +10,6 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.flow.words import is_test, proved
-from jaxaudit.rules.merge import strongest
 
 _SIDES = frozenset(
     """left right first second source target query other base head tail start stop front back lower upper inner outer
@@ -80,7 +79,7 @@ class SwappedArguments(Rule):
         for op in program.walk():
             if op.name == "py.passed":
                 notes[id(flow.places.region_of[op]), op.text("function")].append(op)
-        yield from strongest(_judge(op, beside, flow) for beside in notes.values() for op in beside)
+        yield from (_judge(op, beside, flow) for beside in notes.values() for op in beside)
 
 
 def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:

@@ -10,7 +10,6 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.flow.words import is_test, proved
-from jaxaudit.rules.merge import strongest
 
 _COMPARES = frozenset(
     """less less_equal greater greater_equal equal not_equal logical_and logical_or logical_not logical_xor isnan
@@ -78,7 +77,7 @@ class UnusedMask(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every named mask and subkey."""
         flow = flow_of(program)
-        yield from strongest(one for op in program.walk() for one in _judge(op, flow))
+        yield from (one for op in program.walk() for one in _judge(op, flow))
 
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:

@@ -10,7 +10,6 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.gradients.optimisers import APPLIES, applied, behind, made_as, own_results
-from jaxaudit.rules.merge import strongest
 from jaxaudit.spans import Span
 
 _PROGRAM = """
@@ -118,8 +117,8 @@ class AuxMishandled(Rule):
         if program.front_end == "jaxpr":
             return
         flow = flow_of(program)
-        yield from strongest(one for op in program.walk() if op.name == "grad" for one in _returned(op, flow))
-        yield from strongest(_handed_on(program, flow))
+        yield from (one for op in program.walk() if op.name == "grad" for one in _returned(op, flow))
+        yield from _handed_on(program, flow)
 
 
 def _returned(op: Op, flow: Flow) -> Iterator[Obligation]:

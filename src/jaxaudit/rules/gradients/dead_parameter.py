@@ -12,7 +12,6 @@ from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.gradients.readers import inner_path, is_read, is_read_elsewhere
 from jaxaudit.rules.gradients.words import function_of, is_source, is_undecided, names, unknown_reason
-from jaxaudit.rules.merge import strongest
 
 _NET = """
 import jax, jax.numpy as jnp
@@ -89,7 +88,7 @@ class DeadParameter(Rule):
         """List every gradient."""
         gradients = [one for one in gradients_of(program) if one.op.name == "grad"]
         trained = _trained(gradients)
-        yield from strongest(one for gradient in gradients for one in _judge(gradient, flow_of(program), trained))
+        yield from (one for gradient in gradients for one in _judge(gradient, flow_of(program), trained))
 
 
 def _trained(gradients: list[Gradient]) -> set[str]:

@@ -12,7 +12,6 @@ from jaxaudit.analyses.gradients.targets import Twins, advantages, bootstraps, i
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.gradients.words import function_of, is_undecided, names, unknown_reason
-from jaxaudit.rules.merge import strongest
 
 _TD = """
 import jax, jax.numpy as jnp
@@ -134,7 +133,7 @@ class MisplacedStopGradient(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every gradient whose loss has a `stop_gradient` in it."""
         gradients = [one for one in gradients_of(program) if one.op.name == "grad" and one.known]
-        yield from strongest(one for gradient in gradients for one in _judge(gradient))
+        yield from (one for gradient in gradients for one in _judge(gradient))
 
 
 def _judge(gradient: Gradient) -> Iterator[Obligation]:

@@ -22,7 +22,6 @@ from jaxaudit.analyses.gradients.targets import (
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.gradients.words import function_of, named
-from jaxaudit.rules.merge import strongest
 
 _TD = """
 import jax, jax.numpy as jnp
@@ -155,7 +154,7 @@ class MissingStopGradient(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every target in every loss."""
         gradients = [one for one in gradients_of(program) if one.op.name == "grad" and one.known]
-        yield from strongest(one for gradient in gradients for one in _judge(program, gradient))
+        yield from (one for gradient in gradients for one in _judge(program, gradient))
 
 
 def _judge(program: Program, gradient: Gradient) -> Iterator[Obligation]:

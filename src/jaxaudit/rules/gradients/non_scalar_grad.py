@@ -9,7 +9,6 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.merge import strongest
 
 
 class NonScalarGrad(Rule):
@@ -102,7 +101,7 @@ class NonScalarGrad(Rule):
             if op.name == "grad" and traced:
                 yield Obligation(self.name, op.span, Verdict.PROVED, "JAX took this gradient, so it is of one number")
             elif op.name == "grad" and (loss := _loss(op)) is not None:
-                yield from strongest(_judge(op, loss, context) for context in shapes.contexts(op) or (None,))
+                yield from (_judge(op, loss, context) for context in shapes.contexts(op) or (None,))
 
 
 def _loss(op: Op) -> Value | None:

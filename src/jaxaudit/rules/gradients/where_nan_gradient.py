@@ -10,7 +10,6 @@ from jaxaudit.analyses.ranges import Ranges, range_text
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.gradients.differentiated import Differentiated, differentiated
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.numerics.domains import Use, short, slopes_wanted
 
 _MOST_STEPS = 12
@@ -139,7 +138,7 @@ class WhereNanGradient(Rule):
         assert isinstance(ranges, Ranges)
         gradients = differentiated(program)
         flow = flow_of(program)
-        yield from strongest(
+        yield from (
             one for op in program.walk() if _is_on_the_way(op, gradients) for one in _judge(op, ranges, gradients, flow)
         )
 

@@ -12,7 +12,6 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Border
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.gradients.optimisers import applied, behind, origins, own_results
-from jaxaudit.rules.merge import strongest
 
 _STEP = """
 import jax, jax.numpy as jnp, optax
@@ -118,7 +117,7 @@ class WrongArgnums(Rule):
         flow, shapes = flow_of(program), facts.of("shapes")
         assert isinstance(shapes, Shapes)
         crossed = _crossed(program, flow)
-        yield from strongest(_judge(op, flow, shapes, crossed) for op in program.walk() if op.name == "grad")
+        yield from (_judge(op, flow, shapes, crossed) for op in program.walk() if op.name == "grad")
 
 
 def _judge(op: Op, flow: Flow, shapes: Shapes, crossed: Mapping[Op, Op]) -> Obligation:

@@ -12,7 +12,6 @@ from jaxaudit.analyses.shapes.compare import compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.spans import Span
 
 _COMPUTES = frozenset(("array.map", "array.reduce", "array.dot", "array.normalise", "array.select", "array.scan"))
@@ -126,7 +125,7 @@ class WrongCustomDerivative(Rule):
         assert isinstance(shapes, Shapes)
         rules = [op for op in program.walk() if op.name == "py.call" and op.attrs.get("role") == "derivative"]
         for op in rules:
-            yield from strongest(_judge(op, shapes))
+            yield from _judge(op, shapes)
 
 
 def _judge(op: Op, shapes: Shapes) -> Iterator[Obligation]:

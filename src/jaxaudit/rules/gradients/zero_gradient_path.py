@@ -9,7 +9,6 @@ from jaxaudit.analyses.gradients import Edge, Gradient, Leaf, Node, gradients_of
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.gradients.words import deed, function_of, is_undecided, names, unknown_reason
-from jaxaudit.rules.merge import strongest
 from jaxaudit.spans import Span
 
 _FIT = """
@@ -125,9 +124,7 @@ class ZeroGradientPath(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every gradient."""
-        yield from strongest(
-            one for gradient in gradients_of(program) if gradient.op.name == "grad" for one in _judge(gradient)
-        )
+        yield from (one for gradient in gradients_of(program) if gradient.op.name == "grad" for one in _judge(gradient))
 
 
 def _judge(gradient: Gradient) -> Iterator[Obligation]:

@@ -9,7 +9,6 @@ from jaxaudit.analyses.tracing import Kind, Trace, Visit
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.jit.words import because, named, steps_of, tracing, transform
-from jaxaudit.rules.merge import strongest
 
 _SIZES = {
     "array.create": ("shape", "N", "M", "num", "start", "stop", "step", "n", "dimensions"),
@@ -120,9 +119,7 @@ def ramp(x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place in traced code where a shape could depend on values."""
         names = ("py.item", "array.order", "array.select", *_SIZES)
-        yield from strongest(
-            one for visit in tracing(facts).of(*names) if visit.tracer is not None for one in _judge(visit)
-        )
+        yield from (one for visit in tracing(facts).of(*names) if visit.tracer is not None for one in _judge(visit))
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:

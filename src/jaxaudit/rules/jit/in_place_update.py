@@ -9,7 +9,6 @@ from jaxaudit.analyses.tracing import Visit
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.jit.words import named, tracing
-from jaxaudit.rules.merge import strongest
 
 _CONTAINERS = ("list", "dict", "set", "sequence")
 
@@ -94,7 +93,7 @@ def bump(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every assignment to an item of something that may be an array."""
-        yield from strongest(one for visit in tracing(facts).of("py.set_item") for one in _judge(visit))
+        yield from (one for visit in tracing(facts).of("py.set_item") for one in _judge(visit))
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:

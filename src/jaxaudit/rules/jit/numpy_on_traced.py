@@ -9,7 +9,6 @@ from jaxaudit.analyses.tracing import Kind, Trace, Visit
 from jaxaudit.ir import Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.jit.words import because, held, named, steps_of, tracing, transform, undecided
-from jaxaudit.rules.merge import strongest
 
 _HARMLESS = frozenset(
     """shape ndim size result_type dtype issubdtype can_cast iterable isscalar broadcast_shapes promote_types
@@ -120,7 +119,7 @@ def scaled(x):
         names = ("array.numpy", "py.to_python", "py.call_library")
         found = tracing(facts)
         items = (one for visit in found.of("py.item") for one in _indexed(visit))
-        yield from strongest([*(one for visit in found.of(*names) for one in _judge(visit)), *items])
+        yield from [*(one for visit in found.of(*names) for one in _judge(visit)), *items]
 
 
 def _indexed(visit: Visit) -> Iterator[Obligation]:

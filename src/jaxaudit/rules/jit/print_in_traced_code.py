@@ -9,7 +9,6 @@ from jaxaudit.analyses.tracing import Kind, Visit
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.jit.words import because, held, named, steps_of, tracing, transform, undecided
-from jaxaudit.rules.merge import strongest
 
 
 class PrintInTracedCode(Rule):
@@ -102,7 +101,7 @@ def step(x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every value that traced code prints or formats."""
         for visit in tracing(facts).of("py.format", "py.print"):
-            yield from strongest(_judge(visit)) if visit.tracer is not None else ()
+            yield from _judge(visit) if visit.tracer is not None else ()
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:

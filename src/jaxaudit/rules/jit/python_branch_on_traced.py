@@ -9,7 +9,6 @@ from jaxaudit.analyses.tracing import Kind, Trace, Visit
 from jaxaudit.ir import Argument, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.jit.words import because, held, named, steps_of, tracing, transform, undecided
-from jaxaudit.rules.merge import strongest
 
 _REPAIR = {
     "if": "use `jnp.where` or `jax.lax.cond`, or declare the argument static",
@@ -148,7 +147,7 @@ def main(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place in traced code where Python needs a value."""
-        yield from strongest(one for visit in _asking(facts) for one in _judge(visit))
+        yield from (one for visit in _asking(facts) for one in _judge(visit))
 
 
 def _asking(facts: Facts) -> Iterator[Visit]:

@@ -9,7 +9,6 @@ from jaxaudit.analyses.tracing import Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit.words import named, tracing
-from jaxaudit.rules.merge import strongest
 
 _FEW = 8
 """Compiling once for each of so few turns is what people who sweep over settings mean."""
@@ -121,7 +120,7 @@ def run(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every call of a compiled function in a loop of plain Python."""
-        yield from strongest(_judge(visit) for visit in tracing(facts).of("jit", "pmap") if _repeats(visit))
+        yield from (_judge(visit) for visit in tracing(facts).of("jit", "pmap") if _repeats(visit))
 
 
 def _repeats(visit: Visit) -> bool:

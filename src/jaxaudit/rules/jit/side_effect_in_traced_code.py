@@ -10,7 +10,6 @@ from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit.stores import Store, outer_stores
 from jaxaudit.rules.jit.words import tracing, transform
-from jaxaudit.rules.merge import strongest
 
 LOOPS = frozenset("scan fori while map associative_scan".split())
 """Transformations whose own rule is `impure-body`."""
@@ -123,7 +122,7 @@ def main(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every change of outside state in traced code."""
-        yield from strongest(_judge(store) for store in outer_stores(tracing(facts)) if store.tracer.name not in LOOPS)
+        yield from (_judge(store) for store in outer_stores(tracing(facts)) if store.tracer.name not in LOOPS)
 
 
 def _judge(store: Store) -> Obligation:

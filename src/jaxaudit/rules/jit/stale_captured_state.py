@@ -8,7 +8,6 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.jit.history import Call, Read, Root, Write, histories
-from jaxaudit.rules.merge import strongest
 
 _SHOWN = {"global": "the global", "closure": "the variable", "attr": "the attribute", "item": "the entry"}
 
@@ -174,7 +173,7 @@ def train(w):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List everything that compiled code reads from outside and that somebody changes."""
         found = [one for history in histories(program) for one in _judged(history)]
-        yield from strongest(found)
+        yield from found
 
 
 def _judged(history: Root) -> Iterator[Obligation]:

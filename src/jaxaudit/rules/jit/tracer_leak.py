@@ -12,7 +12,6 @@ from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.jit.stores import Store, outer_stores
 from jaxaudit.rules.jit.words import because, steps_of, tracing, transform
-from jaxaudit.rules.merge import strongest
 from jaxaudit.spans import Span
 
 _RETURN = "return the value instead of storing it"
@@ -124,7 +123,7 @@ def step(x):
         """List everything that traced code stores outside of itself."""
         found = tracing(facts)
         stores = (_judge(store, program) for store in outer_stores(found))
-        yield from strongest([*stores, *_cached(found)])
+        yield from [*stores, *_cached(found)]
 
 
 def _judge(store: Store, program: Program) -> Obligation:

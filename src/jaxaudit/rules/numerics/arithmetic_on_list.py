@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.numerics.makers import Makers
 
 _NEVER = frozenset("subtract divide power floor_divide remainder matmul".split())
@@ -112,7 +111,7 @@ class ArithmeticOnList(Rule):
         noted = [op for op in program.walk() if _has_sequence(op)]
         if noted:
             makers = Makers(program)
-            yield from strongest(one for op in noted for one in _judge(op, makers))
+            yield from (one for op in noted for one in _judge(op, makers))
 
 
 def _has_sequence(op: Op) -> bool:

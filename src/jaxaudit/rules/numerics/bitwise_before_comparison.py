@@ -8,7 +8,6 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.numerics.makers import Makers
 
 _SIGNS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
@@ -101,7 +100,7 @@ class BitwiseBeforeComparison(Rule):
         noted = [op for op in program.walk() if op.attrs.get("tighter")]
         if noted:
             makers = Makers(program)
-            yield from strongest(_judge(op, makers, shapes) for op in noted)
+            yield from (_judge(op, makers, shapes) for op in noted)
 
 
 def _judge(op: Op, makers: Makers, shapes: Shapes) -> Obligation:

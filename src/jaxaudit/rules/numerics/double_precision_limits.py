@@ -8,7 +8,6 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.numerics.makers import Makers
 
 _DOUBLE = frozenset(
@@ -106,7 +105,7 @@ class DoublePrecisionLimits(Rule):
             return
         makers = Makers(program)
         users = (op for op in program.walk() if op.name in ("array.map", "array.select", "array.create"))
-        yield from strongest(one for op in users for one in _judge(op, makers, shapes))
+        yield from (one for op in users for one in _judge(op, makers, shapes))
 
 
 def _switched(program: Program) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program, Root
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.merge import strongest
 
 _SWITCH = "jax_enable_x64"
 _WIDE = frozenset(f"jax.numpy.{name}" for name in ("float64", "int64", "uint64", "complex128", "double"))
@@ -115,7 +114,7 @@ print(weights(3))
         found = [one for root in program.roots for one in _early(root)]
         if not switches:
             found += [_unswitched(op, root) for root in program.roots for op in root.region.walk() if _asks_wide(op)]
-        yield from strongest(found)
+        yield from found
 
 
 def switches_x64(op: Op) -> bool:

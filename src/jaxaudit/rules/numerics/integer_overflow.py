@@ -11,7 +11,6 @@ from jaxaudit.analyses.ranges.dtypes import SMALL, ends, wraps
 from jaxaudit.analyses.ranges.transfer.maps import map_range, result_dtype
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.numerics.domains import short
 from jaxaudit.rules.numerics.float64_without_x64 import switches_x64
 
@@ -135,9 +134,7 @@ class IntegerOverflow(Rule):
         assert isinstance(ranges, Ranges)
         flow = flow_of(program)
         wide = any(map(switches_x64, program.walk()))
-        yield from strongest(
-            one for op in program.walk() if _is_arithmetic(op) for one in _judge(op, ranges, flow, wide=wide)
-        )
+        yield from (one for op in program.walk() if _is_arithmetic(op) for one in _judge(op, ranges, flow, wide=wide))
 
 
 def _is_arithmetic(op: Op) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.numerics.makers import Makers
 
 
@@ -86,7 +85,7 @@ class InvertedPythonBool(Rule):
         noted = [op for op in program.walk() if op.text("function") == "invert" and op.attrs.get("operator") is True]
         if noted:
             makers = Makers(program)
-            yield from strongest(one for op in noted for one in _judge(op, makers))
+            yield from (one for op in noted for one in _judge(op, makers))
 
 
 def _judge(op: Op, makers: Makers) -> Iterator[Obligation]:

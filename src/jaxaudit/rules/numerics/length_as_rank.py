@@ -9,7 +9,6 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.numerics.makers import Makers
 
 _AXES = ("axis", "axes", "dim", "dims", "dimension", "dimensions", "axis1", "axis2", "source", "destination")
@@ -96,7 +95,7 @@ class LengthAsRank(Rule):
         if lengths:
             makers = Makers(program)
             users = (op for op in program.walk() if op.name in _TAKES_AXES)
-            yield from strongest(one for op in users for one in _judge(op, makers, shapes))
+            yield from (one for op in users for one in _judge(op, makers, shapes))
 
 
 def _judge(op: Op, makers: Makers, shapes: Shapes) -> Iterator[Obligation]:

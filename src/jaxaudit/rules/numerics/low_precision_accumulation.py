@@ -11,7 +11,6 @@ from jaxaudit.analyses.ranges.dtypes import PRECISE_UP_TO
 from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.numerics.domains import short
 
 _LOW = frozenset({"bfloat16", "float16"})
@@ -126,7 +125,7 @@ class LowPrecisionAccumulation(Rule):
         ranges = facts.of("ranges")
         assert isinstance(ranges, Ranges)
         flow = flow_of(program)
-        yield from strongest(one for op in program.walk() for one in _judge(op, ranges, flow))
+        yield from (one for op in program.walk() for one in _judge(op, ranges, flow))
 
 
 def _judge(op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:

@@ -13,7 +13,6 @@ from jaxaudit.analyses.shapes.facts import ShapeFact, shown
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.numerics.index_ranges import judged
 from jaxaudit.rules.numerics.padding import padded_reads
 
@@ -155,8 +154,8 @@ class OutOfBoundsIndex(Rule):
         for op in program.walk():
             if op.name in _READS:
                 told = [one for context in shapes.contexts(op) for one in _judge(op, context)]
-                yield from strongest([*told, *judged(self.name, op, ranges, flow)])
-        yield from strongest(padded_reads(self.name, program, flow))
+                yield from [*told, *judged(self.name, op, ranges, flow)]
+        yield from padded_reads(self.name, program, flow)
 
 
 def _judge(op: Op, context: Context) -> Iterator[Obligation]:

@@ -11,7 +11,6 @@ from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.ranges.dtypes import EXP_LIMIT
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.numerics.consumers import Fate, fate_of
 from jaxaudit.rules.numerics.domains import GROWTH, LOG, UNIT, Use, short, values_wanted
 
@@ -142,7 +141,7 @@ class UnsafeDomain(Rule):
         ranges = facts.of("ranges")
         assert isinstance(ranges, Ranges)
         flow = flow_of(program)
-        yield from strongest(
+        yield from (
             one
             for op in program.walk()
             if _is_by_hand(op)

@@ -8,7 +8,6 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.merge import strongest
 
 _UNSIGNED = frozenset(("uint8", "uint16", "uint32"))
 _SIGN_MATTERS = frozenset("abs absolute square less less_equal negative sign maximum relu float_power".split())
@@ -93,7 +92,7 @@ class UnsignedDifference(Rule):
         found = {op: dtype for op in program.walk() if _subtracts(op) and (dtype := _unsigned(op, shapes))}
         if found:
             users = _users(program)
-            yield from strongest(_judge(op, dtype, users) for op, dtype in found.items())
+            yield from (_judge(op, dtype, users) for op, dtype in found.items())
 
 
 def _subtracts(op: Op) -> bool:

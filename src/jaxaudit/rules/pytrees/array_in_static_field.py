@@ -10,7 +10,6 @@ from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.pytrees.words import unknown
 from jaxaudit.spans import Span
 
@@ -79,7 +78,7 @@ class ArrayInStaticField(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every static field that is given a value."""
         flow = flow_of(program)
-        yield from strongest(_judge(op, flow) for op in program.walk() if op.name == "tree.static")
+        yield from (_judge(op, flow) for op in program.walk() if op.name == "tree.static")
 
 
 def _judge(note: Op, flow: Flow) -> Obligation:

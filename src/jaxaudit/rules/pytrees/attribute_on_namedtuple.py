@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.pytrees.words import border_of, nodes
 
 
@@ -82,9 +81,7 @@ class AttributeOnNamedtuple(Rule):
                 rebuilt.add(op.text("class"))
             elif border is not None:
                 rebuilt.update(node.name for tree in border.trees for node in nodes(tree) if node.kind == "namedtuple")
-        yield from strongest(
-            _judge(op, rebuilt) for op in program.walk() if op.name == "py.store_attr" and "record" in op.attrs
-        )
+        yield from (_judge(op, rebuilt) for op in program.walk() if op.name == "py.store_attr" and "record" in op.attrs)
 
 
 def _judge(op: Op, rebuilt: set[str]) -> Obligation:

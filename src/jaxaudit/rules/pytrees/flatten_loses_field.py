@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.pytrees.words import proved
 
 _HEAD = "import jax\n\n@jax.tree_util.register_pytree_node_class\nclass Gauss:\n"
@@ -83,7 +82,7 @@ class FlattenLosesField(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every class that says how it is taken apart."""
-        yield from strongest(_judge(op) for op in program.walk() if op.name == "tree.class")
+        yield from (_judge(op) for op in program.walk() if op.name == "tree.class")
 
 
 def _judge(op: Op) -> Obligation:

@@ -9,7 +9,6 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.pytrees.words import border_of, crossing, nodes, proved
 
 _HOLDS_FUNCTION = frozenset(("equinox.nn.MLP", "equinox.nn.Lambda"))
@@ -122,7 +121,7 @@ def f(scale, x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every module that crosses a border, and every new state that nobody reads."""
         flow = flow_of(program)
-        yield from strongest(one for op in program.walk() for one in _judge(op, flow))
+        yield from (one for op in program.walk() for one in _judge(op, flow))
 
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:

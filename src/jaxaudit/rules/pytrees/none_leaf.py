@@ -8,7 +8,6 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.pytrees.words import proved
 
 
@@ -75,7 +74,7 @@ class NoneLeaf(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every mapped function that asks for None."""
         flow = flow_of(program)
-        yield from strongest(one for op in program.walk() if op.name == "tree.map" for one in _judge(op, flow))
+        yield from (one for op in program.walk() if op.name == "tree.map" for one in _judge(op, flow))
 
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:

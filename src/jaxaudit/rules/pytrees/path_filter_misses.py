@@ -8,7 +8,6 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.pytrees.words import proved
 
 
@@ -67,7 +66,7 @@ class PathFilterMisses(Rule):
         """List every function that sees paths."""
         flow = flow_of(program)
         mapped = (op for op in program.walk() if op.name == "tree.map" and op.attrs.get("paths"))
-        yield from strongest(_judge(op, flow) for op in mapped)
+        yield from (_judge(op, flow) for op in mapped)
 
 
 def _judge(op: Op, flow: Flow) -> Obligation:

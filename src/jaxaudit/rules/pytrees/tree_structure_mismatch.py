@@ -14,7 +14,6 @@ from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.pytrees.leaf_lists import in_order, joins_single, mixed_leaves
 from jaxaudit.rules.pytrees.optimised import APPLIES, optimised_trees
 from jaxaudit.rules.pytrees.words import border_of, describe, difference, proved, unknown
@@ -98,7 +97,7 @@ class TreeStructureMismatch(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place where trees meet."""
         flow = flow_of(program)
-        yield from strongest(_all(program, flow))
+        yield from _all(program, flow)
 
 
 def _all(program: Program, flow: Flow) -> Iterator[Obligation]:

@@ -10,7 +10,6 @@ from jaxaudit.analyses.lineage.origins import contexts, origin
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.pytrees.words import border_of, difference, proved, unknown
 
 
@@ -68,7 +67,7 @@ class TreeTransposeWrong(Rule):
         """List every transpose of trees."""
         flow = flow_of(program)
         found = (op for op in program.walk() if op.text("function") == "jax.tree.transpose")
-        yield from strongest(_judge(op, flow) for op in found)
+        yield from (_judge(op, flow) for op in found)
 
 
 def _judge(op: Op, flow: Flow) -> Obligation:

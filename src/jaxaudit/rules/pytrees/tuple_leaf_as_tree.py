@@ -8,7 +8,6 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.pytrees.words import border_of, proved, unknown
 
 
@@ -72,7 +71,7 @@ class TupleLeafAsTree(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every mapped function that takes its leaf for a shape."""
-        yield from strongest(one for op in program.walk() if op.name == "tree.map" for one in _judge(op))
+        yield from (one for op in program.walk() if op.name == "tree.map" for one in _judge(op))
 
 
 def _judge(op: Op) -> Iterator[Obligation]:

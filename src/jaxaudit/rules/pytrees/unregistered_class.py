@@ -8,7 +8,6 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.pytrees.words import border_of, crossing, nodes, proved, unknown
 
 
@@ -95,7 +94,7 @@ class UnregisteredClass(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every object that crosses a border."""
-        yield from strongest(one for op in program.walk() for one in _judge(op))
+        yield from (one for op in program.walk() for one in _judge(op))
 
 
 def _judge(op: Op) -> Iterator[Obligation]:

@@ -10,7 +10,6 @@ from jaxaudit.analyses.keys.conflicts import Conflict, conflicts
 from jaxaudit.analyses.keys.terms import Number, Row, Split
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
 from jaxaudit.rules.random.unrolled import is_library, is_unrolled
 from jaxaudit.rules.random.words import doer, key_name, line_of, short, steps, way_to
@@ -180,7 +179,7 @@ def slope(params, key):
         assert isinstance(keys, KeyFacts)
         evidence = Evidence.of(facts)
         traced = program.front_end == "jaxpr"
-        yield from strongest(one for scope in keys.scopes for one in _judge(scope, keys, evidence, traced=traced))
+        yield from (one for scope in keys.scopes for one in _judge(scope, keys, evidence, traced=traced))
 
 
 def _judge(scope: Scope, keys: KeyFacts, evidence: Evidence, *, traced: bool) -> Iterator[Obligation]:

@@ -10,7 +10,6 @@ from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
 from jaxaudit.rules.random.words import doer, is_key, key_name, short, steps, way_to
 
@@ -122,7 +121,7 @@ def perturb(key, params):
         keys = facts.of("keys")
         assert isinstance(keys, KeyFacts)
         evidence = Evidence.of(facts)
-        yield from strongest(
+        yield from (
             one for scope, turned in keys.mapped if scope.op for one in _judge(scope.op, turned, keys, evidence)
         )
 

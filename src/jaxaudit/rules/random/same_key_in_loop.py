@@ -11,7 +11,6 @@ from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
 from jaxaudit.rules.random.unrolled import unrolled
 from jaxaudit.rules.random.words import doer, is_key, key_name, line_of, short, steps, way_to
@@ -176,7 +175,7 @@ def walk(x):
         ]
         if program.front_end == "jaxpr":
             found += [_unrolled(conflict, keys, evidence) for conflict in unrolled(keys)]
-        yield from strongest(found)
+        yield from found
 
 
 def _judge(scope: Scope, verdict: Turned, keys: KeyFacts, evidence: Evidence) -> Iterator[Obligation]:

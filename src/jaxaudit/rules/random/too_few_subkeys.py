@@ -10,7 +10,6 @@ from jaxaudit.analyses.keys import KeyFacts
 from jaxaudit.analyses.keys.terms import Split, length
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Edit, Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.random.words import short
 from jaxaudit.spans import Span
 
@@ -80,7 +79,7 @@ class TooFewSubkeys(Rule):
         """List every place where the result of a split is taken apart."""
         keys = facts.of("keys")
         assert isinstance(keys, KeyFacts)
-        yield from strongest(one for op in program.walk() for one in _judge(op, keys))
+        yield from (one for op in program.walk() for one in _judge(op, keys))
 
 
 def _judge(op: Op, keys: KeyFacts) -> Iterator[Obligation]:

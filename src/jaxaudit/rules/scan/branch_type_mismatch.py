@@ -10,7 +10,6 @@ from jaxaudit.analyses.shapes.compare import Match, compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.merge import strongest
 
 
 class BranchTypeMismatch(Rule):
@@ -95,7 +94,7 @@ class BranchTypeMismatch(Rule):
         """List every `cond` and `switch`."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        yield from strongest(
+        yield from (
             _judge(op, context) for op in program.walk() if op.name == "cond" for context in shapes.contexts(op)
         )
 

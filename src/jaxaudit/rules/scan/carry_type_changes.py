@@ -9,7 +9,6 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.scan.carries import Carried, carried, finding
 
 
@@ -113,7 +112,7 @@ class CarryTypeChanges(Rule):
         """List every loop that carries something."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        yield from strongest(one for op, leaves in carried(program, shapes) for one in _judge(op, leaves))
+        yield from (one for op, leaves in carried(program, shapes) for one in _judge(op, leaves))
 
 
 def _judge(op: Op, leaves: Sequence[Carried]) -> Iterator[Obligation]:

@@ -9,7 +9,6 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity
-from jaxaudit.rules.merge import strongest
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -88,7 +87,7 @@ class CarryXsConfusion(Rule):
         axes = axes_facts(facts)
         scanned = [one for one in axes.conflicts if one.meeting.how == "scanned"]
         found = [_finding(one) for one in scanned]
-        yield from strongest([*agreements(self.name, axes, "scanned"), *found])
+        yield from [*agreements(self.name, axes, "scanned"), *found]
 
 
 def _finding(conflict: Conflict) -> Obligation:

@@ -11,7 +11,6 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdi
 from jaxaudit.rules.jit.side_effect_in_traced_code import LOOPS
 from jaxaudit.rules.jit.stores import Store, outer_stores
 from jaxaudit.rules.jit.words import tracing, transform
-from jaxaudit.rules.merge import strongest
 
 
 class ImpureBody(Rule):
@@ -111,7 +110,7 @@ def run(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every change of outside state in the body of a loop."""
-        yield from strongest(_judge(store) for store in outer_stores(tracing(facts)) if store.tracer.name in LOOPS)
+        yield from (_judge(store) for store in outer_stores(tracing(facts)) if store.tracer.name in LOOPS)
 
 
 def _judge(store: Store) -> Obligation:

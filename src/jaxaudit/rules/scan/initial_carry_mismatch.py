@@ -9,7 +9,6 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.scan.carries import Carried, carried, finding
 
 
@@ -95,7 +94,7 @@ class InitialCarryMismatch(Rule):
         """List every loop whose body makes part of its carry anew."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        yield from strongest(one for _, leaves in carried(program, shapes) for one in _judge(leaves))
+        yield from (one for _, leaves in carried(program, shapes) for one in _judge(leaves))
 
 
 def _judge(leaves: Sequence[Carried]) -> Iterator[Obligation]:

@@ -13,7 +13,6 @@ from jaxaudit.analyses.shapes.regions import carry_count, stated_length
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.merge import strongest
 
 
 class ScanLengthMismatch(Rule):
@@ -98,7 +97,7 @@ class ScanLengthMismatch(Rule):
         """List every scan that goes over something."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        yield from strongest(
+        yield from (
             _judge(op, context) for op in program.walk() if op.name == "scan" for context in shapes.contexts(op)
         )
 

@@ -11,7 +11,6 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.merge import strongest
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -101,7 +100,7 @@ class ScannedAxisNotTime(Rule):
         assert isinstance(shapes, Shapes)
         found = [_finding(one) for one in axes.caused(Cause.SCANNED)]
         found.extend(map(_repeated, repeated_lengths(program, shapes)))
-        yield from strongest([*agreements(self.name, axes, "scanned"), *found])
+        yield from [*agreements(self.name, axes, "scanned"), *found]
 
 
 def _finding(conflict: Conflict) -> Obligation:

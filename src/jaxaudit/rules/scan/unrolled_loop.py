@@ -10,7 +10,6 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit.words import tracing, transform
-from jaxaudit.rules.merge import strongest
 
 _MANY = 50
 """Turns from which on a copy of the body for each is a matter of minutes of compilation."""
@@ -107,7 +106,7 @@ def settle(x):
         """List every Python loop in staged code that carries traced values."""
         found = tracing(facts)
         carrying = {visit.op for visit in found.of("py.loop") if visit.stage is not None and _carries(visit)}
-        yield from strongest(one for loop in _elements(found) for one in _judge(loop, carrying))
+        yield from (one for loop in _elements(found) for one in _judge(loop, carrying))
 
 
 def _carries(visit: Visit) -> bool:

@@ -15,7 +15,6 @@ from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.axes.words import axis_of, name_of, shape_of
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.merge import strongest
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -90,7 +89,7 @@ class BatchedArgumentBroadcast(Rule):
         assert isinstance(shapes, Shapes)
         flow = flow_of(program)
         maps = [op for op in program.walk() if op.name == "vmap" and op.regions]
-        yield from strongest(one for op in maps for one in _judged(op, shapes, flow))
+        yield from (one for op in maps for one in _judged(op, shapes, flow))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity
-from jaxaudit.rules.merge import strongest
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -81,7 +80,7 @@ class BroadcastArgumentMapped(Rule):
         found = [_finding(one) for one in axes.caused(Cause.STACKED)]
         chance = [one for one in axes.caused(Cause.TOGETHER) if one.meeting.how == "mapped"]
         found.extend(_finding(one, Severity.WARNING) for one in chance)
-        yield from strongest([*agreements(self.name, axes, "mapped"), *found])
+        yield from [*agreements(self.name, axes, "mapped"), *found]
 
 
 def _finding(conflict: Conflict, severity: Severity = Severity.ERROR) -> Obligation:

@@ -9,7 +9,6 @@ from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.vmap.scalars import Scalar, outcome_for_number, pointless, reductions
 
 _PROGRAM = """import jax
@@ -95,7 +94,7 @@ class HardCodedAxis(Rule):
         """List every reduction under `vmap`."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        yield from strongest(_obligations(program, shapes))
+        yield from _obligations(program, shapes)
 
 
 def _obligations(program: Program, shapes: Shapes) -> Iterator[Obligation]:

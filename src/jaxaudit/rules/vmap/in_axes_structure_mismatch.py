@@ -8,7 +8,6 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Border, Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.merge import strongest
 from jaxaudit.rules.pytrees.words import border_of, is_called, proved, unknown
 from jaxaudit.spans import Span
 
@@ -76,7 +75,7 @@ class InAxesStructureMismatch(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every call of a mapped function whose axes are given."""
-        yield from strongest(one for op in program.walk() for one in _judge(op))
+        yield from (one for op in program.walk() for one in _judge(op))
 
 
 def _judge(op: Op) -> Iterator[Obligation]:

@@ -9,7 +9,6 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule
-from jaxaudit.rules.merge import strongest
 
 _PROGRAM = """import jax.numpy as jnp
 from jax import vmap
@@ -69,7 +68,7 @@ class NestedVmapOrder(Rule):
         """List every use of the axes of nested maps that have names."""
         axes = axes_facts(facts)
         found = [_finding(one) for one in axes.caused(Cause.NESTED)]
-        yield from strongest([*agreements(self.name, axes, "contracted"), *found])
+        yield from [*agreements(self.name, axes, "contracted"), *found]
 
 
 def _finding(conflict: Conflict) -> Obligation:

@@ -9,7 +9,6 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule
-from jaxaudit.rules.merge import strongest
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -77,7 +76,7 @@ class OutAxesAssumption(Rule):
         """List every use of the results of maps over named axes."""
         axes = axes_facts(facts)
         found = [_finding(one) for one in axes.caused(Cause.PLACED)]
-        yield from strongest([*agreements(self.name, axes, "elementwise"), *found])
+        yield from [*agreements(self.name, axes, "elementwise"), *found]
 
 
 def _finding(conflict: Conflict) -> Obligation:

@@ -11,7 +11,6 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.merge import strongest
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -107,7 +106,7 @@ class WrongAxisMapped(Rule):
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
         found.extend(map(_left_over, misplaced_axes(program, shapes)))
-        yield from strongest([*agreements(self.name, axes, "mapped"), *found])
+        yield from [*agreements(self.name, axes, "mapped"), *found]
 
 
 def _left_over(one: Misplaced) -> Obligation:
