@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.ops import VOCABULARY
 
 _EQUAL = frozenset(("==", "!=", "equal", "not_equal", "allclose", "isclose", "array_equal")) | frozenset(
@@ -17,6 +17,7 @@ _DIFFER = frozenset(
 _RANKS = frozenset(
     ("max", "min", "argmax", "argmin", "amax", "amin", "nanargmin", "nanargmax", "top_k", "argsort", "sort")
 )
+_KEEPS = frozenset(("py.append", "py.set_item", "py.store_attr", "py.store_global", "py.store_nonlocal", "py.return"))
 _MAX_OPS = 400
 
 
@@ -90,6 +91,14 @@ class Users:
             return False
         return not any(VOCABULARY[user.name].effect for user in ops)
 
+    def is_looked_at_now_and_then(self, op: Op, loop: Op) -> bool:
+        """Tell whether some turns of a Python loop compute something that no later turn gets: a periodic report."""
+        if loop.name != "py.loop" or not any(op in _ops(region) for branch in _branches(loop) for region in branch):
+            return False
+        seen, ops = self.reached(op.results)
+        kept = {value for region in loop.regions for value in region.results}
+        return len(ops) < _MAX_OPS and seen.isdisjoint(kept) and not any(user.name in _KEEPS for user in ops)
+
     def is_read(self, op: Op) -> bool:
         """Tell whether anything is done with the results of an op."""
         return not op.results or any(self._of[value] or value in self._left for value in op.results)
@@ -98,6 +107,20 @@ class Users:
 def function_of(op: Op) -> str:
     """Give the bare name of the function or operator that an op stands for."""
     return (op.text("function") or op.text("operator") or op.text("callee")).rpartition(".")[2]
+
+
+def _branches(loop: Op) -> Iterator[Sequence[Region]]:
+    """Give the sides of the branches that are part of a loop's own body."""
+    for region in loop.regions:
+        yield from (op.regions for op in _ops(region) if op.name == "py.branch")
+
+
+def _ops(region: Region) -> Iterator[Op]:
+    """Give the ops of a region and of the branches in it."""
+    for op in region.ops:
+        yield op
+        if op.name == "py.branch":
+            yield from (inner for side in op.regions for inner in _ops(side))
 
 
 def _made_from(op: Op, value: Value) -> tuple[Value, ...]:

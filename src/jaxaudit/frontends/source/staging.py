@@ -13,6 +13,7 @@ from jaxaudit.frontends.source.regions import Entered, Parametrised, flattened, 
 from jaxaudit.frontends.source.structure import kind_of, leaves
 from jaxaudit.frontends.source.values import (
     Abstract,
+    Attribute,
     BoundMethod,
     Const,
     DictBox,
@@ -147,7 +148,8 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
         inner = lifted(it, value, span) if lifts and fixed is False else value
         # A static argument is the very object that the caller holds.
         parts.append(flattened(it, [inner], copy=fixed is not True))
-        static += [fixed] * len(parts[-1].params)
+        # Of a method it is the receiver that has a leaf, and nothing says that the receiver can be hashed.
+        static += [None if isinstance(value, Attribute) else fixed] * len(parts[-1].params)
         told.append((name, kind_of_argument(it, value), fixed))
     inputs = _joined(parts, entered)
     return Staged(inputs, {"static": tuple(static), "given": tuple(told), "misfits": statics.misfits})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.tracing import Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
@@ -54,6 +55,26 @@ class RetraceEveryCall(Rule):
     needs = ("tracing",)
 
     valid = (
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+@jax.jit
+def score(x):
+    return x.sum()
+
+def report(prompts, encode):
+    ids = [encode(one) for one in prompts]
+    longest = max(len(one) for one in ids)
+    return score(jnp.zeros((len(ids), longest)))
+
+def main(prompts, encode, steps):
+    for _ in range(steps):
+        print(report(prompts, encode))
+""",
+            "the same prompts have the same length in every turn",
+        ),
         Example(
             """
 import jax
@@ -120,7 +141,8 @@ def run(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every call of a compiled function in a loop of plain Python."""
-        yield from (_judge(visit) for visit in tracing(facts).of("jit", "pmap") if _repeats(visit))
+        flow = flow_of(program)
+        yield from (_judge(visit, flow) for visit in tracing(facts).of("jit", "pmap") if _repeats(visit))
 
 
 def _repeats(visit: Visit) -> bool:
@@ -128,7 +150,7 @@ def _repeats(visit: Visit) -> bool:
     return visit.loop is not None and visit.stage is None and not (isinstance(trips, int) and trips <= _FEW)
 
 
-def _judge(visit: Visit) -> Obligation:
+def _judge(visit: Visit, flow: Flow) -> Obligation:
     op, loop = visit.op, visit.loop
     assert loop is not None
     entered = _entered(loop)
@@ -145,10 +167,28 @@ def _judge(visit: Visit) -> Obligation:
         if static is True and fact.turn and value.id > entered:
             text = f"the static argument {named(value, '')} differs in every turn, so `{function}` is compiled again"
             return _violation(op, loop, text.replace("  ", " "), "leave the argument traced, or scan over it")
-        if static is False and fact.varies and value.id > entered:
+        if static is False and fact.varies and value.id > entered and value in _of_turn(loop, flow):
             return _violation(op, loop, _shape_text(value, function), "pad to a fixed size")
     reason = f"`{function}` is one function, and no argument is known to change its shape"
     return Obligation(RetraceEveryCall.name, op.span, Verdict.PROVED, reason)
+
+
+def _of_turn(loop: Op, flow: Flow) -> set[Value]:
+    """Give what may differ between the turns of a loop: what comes from its element, its carry, or from outside."""
+    seeds = [param for region in loop.regions for param in region.params]
+    for fetch in (op for region in loop.regions for op in region.walk() if _fetches(op)):
+        op: Op | None = fetch
+        while op is not None and op is not loop:
+            seeds += op.results
+            op = flow.holder(op)
+    return flow.reached(seeds)
+
+
+def _fetches(op: Op) -> bool:
+    """Tell whether a call gives something else every time, as far as one can tell: it is told nothing new."""
+    if op.name in ("py.random", "py.clock") or op.text("function") == "builtins.next":
+        return True
+    return op.name == "py.call_unknown" and len(op.operands) < 2
 
 
 def _differs(op: Op, visit: Visit, entered: int) -> bool:

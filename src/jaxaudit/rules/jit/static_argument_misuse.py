@@ -68,6 +68,28 @@ def main(x):
 """,
             "a tuple, a number, text",
         ),
+        Example(
+            """
+import functools
+import jax
+from flax.training import train_state
+
+@functools.partial(jax.jit, static_argnums=0)
+def act(apply_fn, params, obs):
+    return apply_fn({"params": params}, obs)
+
+def loss(params, apply_fn, batch):
+    return act(apply_fn, params, batch).sum()
+
+@jax.jit
+def train(state: train_state.TrainState, batches):
+    for batch in zip(*batches):
+        grads = jax.grad(loss)(state.params, state.apply_fn, batch[0])
+        state = state.apply_gradients(grads=grads)
+    return state
+""",
+            "a method of an object that is traced itself",
+        ),
     )
     invalid = (
         Example(

@@ -84,7 +84,7 @@ class Evidence:
         """Comparing two samples of one key is a mistake; comparing what was computed with them may be meant."""
         return first is not second and not _makes_samples(first) and self.keys.users.are_compared(first, second)
 
-    def of_loop(self, use: Use) -> str:
+    def of_loop(self, use: Use, loop: Op | None = None) -> str:
         """Say why using one key in every turn of a loop looks deliberate, or give an empty text."""
         if use.inner is not None and _EVALUATES.search(callee_of(use.spot)):
             return f"`{callee_of(use.spot)}` sounds like a comparison on the same numbers"
@@ -92,6 +92,8 @@ class Evidence:
             return "nothing is done with the result"
         if not _makes_samples(use.spot) and self.keys.users.is_tabulated(use.spot):
             return "each turn judges another alternative, on common random numbers, it seems"
+        if loop is not None and self.keys.users.is_looked_at_now_and_then(use.spot, loop):
+            return "only some turns use it, and no later turn gets the result: a report on equal terms, it seems"
         return self.said(use, (use.spot.span,))
 
     def of_map(self, op: Op, use: Use) -> str:

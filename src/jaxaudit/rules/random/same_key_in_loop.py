@@ -163,6 +163,21 @@ def walk(x):
 """,
             "seeded anew in every turn: a warning",
         ),
+        Example(
+            """
+import jax
+
+def train(key, params, steps, update, decode, writer):
+    k_decode, k_train = jax.random.split(key)
+    for i in range(steps):
+        params = update(params, jax.random.fold_in(k_train, i))
+        if i % 100 == 0:
+            noise = jax.random.normal(k_decode, (8,))  #?
+            writer.write(i, decode(params, noise))
+    return params
+""",
+            "the same numbers for every report on the way: a warning",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -202,7 +217,7 @@ def _plain(op: Op, verdict: Verdict, reason: str) -> Obligation:
 def _finding(loop: Op, verdict: Turned, keys: KeyFacts, evidence: Evidence) -> Obligation:
     use = verdict.use
     name, kind = key_name(keys, use), _LOOPS[loop.name]
-    purpose = evidence.of_loop(use)
+    purpose = evidence.of_loop(use, loop if verdict.turn is not Turn.HANDED_ON else None)
     if verdict.turn is Turn.SEEDED:
         purpose = purpose or "it is seeded inside the loop"
     if verdict.turn is Turn.HANDED_ON and verdict.other is not None:
