@@ -66,7 +66,7 @@ class Flow:
         return self.places.holder.get(id(self.places.region_of[op]))
 
     def reached(self, values: Iterable[Value]) -> set[Value]:
-        """Give the values that depend on some values, into the regions of ops and not without end."""
+        """Give the values that depend on some values, into the regions of ops, out of them, and not without end."""
         seen = set(values)
         pending = list(seen)
         taken = 0
@@ -76,9 +76,21 @@ class Flow:
                 fresh = [made for made in (*op.results, *entered(op, value)) if made not in seen]
                 seen.update(fresh)
                 pending.extend(fresh)
+            left = [made for made in self._outside(value) if made not in seen]
+            seen.update(left)
+            pending.extend(left)
             if taken > _MOST:
                 break
         return seen
+
+    def _outside(self, value: Value) -> Iterator[Value]:
+        """Give what a value is called outside of the regions that it leaves."""
+        for region in self.leaving.get(value, ()):
+            holder = self.places.holder.get(id(region))
+            if holder is not None and len(holder.results) == len(region.results):
+                yield from (made for made, one in zip(holder.results, region.results, strict=True) if one is value)
+            elif holder is not None:
+                yield from holder.results
 
 
 def entered(op: Op, value: Value) -> Iterator[Value]:
