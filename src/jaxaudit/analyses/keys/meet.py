@@ -91,13 +91,18 @@ class Users:
             return False
         return not any(VOCABULARY[user.name].effect for user in ops)
 
-    def is_looked_at_now_and_then(self, op: Op, loop: Op) -> bool:
-        """Tell whether some turns of a Python loop compute something that no later turn gets: a periodic report."""
+    def is_reported_now_and_then(self, op: Op, loop: Op) -> bool:
+        """Tell whether some turns of a Python loop judge what the turn made, and no later turn gets the result."""
         if loop.name != "py.loop" or not any(op in _ops(region) for branch in _branches(loop) for region in branch):
             return False
         seen, ops = self.reached(op.results)
         kept = {value for region in loop.regions for value in region.results}
-        return len(ops) < _MAX_OPS and seen.isdisjoint(kept) and not any(user.name in _KEEPS for user in ops)
+        if len(ops) >= _MAX_OPS or not seen.isdisjoint(kept) or any(user.name in _KEEPS for user in ops):
+            return False
+        mark = loop.attrs.get("entered")
+        begun = mark[0] if isinstance(mark, tuple) else 0
+        judges = [op, *(user for user in ops if user.name not in ("py.print", "py.format"))]
+        return any(value.id > begun and value not in seen for user in judges for value in user.operands)
 
     def is_read(self, op: Op) -> bool:
         """Tell whether anything is done with the results of an op."""

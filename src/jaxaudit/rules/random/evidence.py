@@ -92,7 +92,7 @@ class Evidence:
             return "nothing is done with the result"
         if not _makes_samples(use.spot) and self.keys.users.is_tabulated(use.spot):
             return "each turn judges another alternative, on common random numbers, it seems"
-        if loop is not None and self.keys.users.is_looked_at_now_and_then(use.spot, loop):
+        if loop is not None and self.keys.users.is_reported_now_and_then(use.spot, loop):
             return "only some turns use it, and no later turn gets the result: a report on equal terms, it seems"
         return self.said(use, (use.spot.span,))
 
