@@ -185,10 +185,8 @@ def _of_turn(loop: Op, flow: Flow) -> set[Value]:
 
 
 def _fetches(op: Op) -> bool:
-    """Tell whether a call gives something else every time, as far as one can tell: it is told nothing new."""
-    if op.name in ("py.random", "py.clock") or op.text("function") == "builtins.next":
-        return True
-    return op.name == "py.call_unknown" and len(op.operands) < 2
+    """Tell whether a call surely gives something else every time."""
+    return op.name in ("py.random", "py.clock") or op.text("function") == "builtins.next"
 
 
 def _differs(op: Op, visit: Visit, entered: int) -> bool:
