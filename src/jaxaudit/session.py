@@ -58,6 +58,7 @@ class Outcome:
 
     report: Report
     program: Program
+    """What was traced, where something was; else what was read."""
     sources: Sources
     faults: tuple[str, ...] = ()
     """Errors inside jaxaudit itself, one line each."""
@@ -117,7 +118,7 @@ def audit(
         _ranges(solved),
     )
     report = apply_suppressions(report, files, known_families(), runs, sources)
-    return Outcome(report, reading.program, sources, tuple(faults))
+    return Outcome(report, seen.program if seen else reading.program, sources, tuple(faults))
 
 
 def known_families() -> dict[str, str]:

@@ -106,6 +106,11 @@ class Op:
         (value,) = self.results
         return value
 
+    @property
+    def is_derived(self) -> bool:
+        """Whether JAX made it of a line by differentiating; the lines of a derivative rule are the author's own."""
+        return bool(self.attrs.get("backward")) and "rule" not in self.attrs
+
     def text(self, attr: str) -> str:
         """Give a text attribute, empty when the op has none of that name."""
         value = self.attrs.get(attr, "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 jax = pytest.importorskip("jax")
@@ -115,7 +117,63 @@ def test_the_forward_rule_of_a_custom_vjp_is_followed():
     assert {rule for _, rule in found} == {"key-reused"}
     undifferentiated = trace(lambda x, key: noisy(x, key), 1.0, jax.random.key(0))
     assert violations(undifferentiated) == {(line_of(forward) + 2, "key-reused")}
-    assert [root.name for root in undifferentiated.roots] == ["main", "noisy (forward rule)"]
+    assert [root.name for root in undifferentiated.roots] == ["main", "noisy (forward rule)", "noisy (backward rule)"]
+
+
+def test_the_backward_rule_of_a_custom_vjp_is_followed():
+    @jax.custom_vjp
+    def noisy(x, key):
+        return x * 2
+
+    def forward(x, key):
+        return x * 2, key
+
+    def backward(key, g):
+        first = jax.random.normal(key, g.shape)
+        return g * first * jax.random.uniform(key, g.shape), None
+
+    noisy.defvjp(forward, backward)
+    line = line_of(backward) + 2
+
+    def direct(x, key):
+        return jax.grad(lambda x: noisy(x, key).sum())(x)
+
+    def compiled(x, key):
+        return jax.grad(lambda x: jax.jit(noisy)(x, key).sum())(x)
+
+    def scanned(x, keys):
+        return jax.grad(lambda x: jax.lax.scan(lambda c, key: (noisy(c, key), None), x, keys)[0].sum())(x)
+
+    keys = jax.random.split(jax.random.key(0), 3)
+    for main, key in ((direct, keys[0]), (compiled, keys[0]), (scanned, keys), (noisy, keys[0])):
+        found = trace(lambda x, key, main=main: main(x, key), jnp.ones(4), key)
+        assert violations(found) == {(line, "key-reused")}, main
+
+
+def test_a_backward_rule_may_draw_again_what_was_drawn():
+    @functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
+    def drop(x, key, rate):
+        return x * jax.random.bernoulli(key, rate, x.shape)
+
+    def forward(x, key, rate):
+        return drop(x, key, rate), key
+
+    def backward(rate, key, g):
+        return g * jax.random.bernoulli(key, rate, g.shape), None
+
+    drop.defvjp(forward, backward)
+
+    def other(rate, key, g):
+        return g * jax.random.uniform(key, g.shape), None
+
+    def main(x, key):
+        return jax.grad(lambda x: drop(x, key, 0.5).sum())(x)
+
+    assert violations(trace(main, jnp.ones(4), jax.random.key(0))) == set()
+    drop.defvjp(forward, other)
+    assert violations(trace(lambda x, key: main(x, key), jnp.ones(4), jax.random.key(0))) == {
+        (line_of(other) + 1, "key-reused")
+    }
 
 
 def test_what_a_checkpoint_computes_again_is_no_second_draw():

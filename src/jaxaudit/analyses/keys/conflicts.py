@@ -10,6 +10,7 @@ from jaxaudit.analyses.keys.overlap import Overlap, overlap, way
 from jaxaudit.analyses.keys.terms import Fold, Number, Split, Term
 from jaxaudit.analyses.keys.uses import How, Scope, Use
 from jaxaudit.analyses.paths import Places
+from jaxaudit.ir import Op
 
 _MAX_GROUP = 300
 
@@ -65,10 +66,25 @@ def _judge(one: Use, other: Use, places: Places, collision: bool = False) -> Con
     if relation is Overlap.DISJOINT:
         return None
     first, second = (one, other) if places.comes_before(one.spot, other.spot) else (other, one)
-    if not _both_happen(first, second, places):
+    if not _both_happen(first, second, places) or _drawn_again(first.origin.site, second.origin.site):
         return None
     certain = relation is Overlap.SAME and one.consumes and other.consumes
     return Conflict(first, second, certain, collision)
+
+
+def is_in_rule(one: Op, other: Op) -> bool:
+    """Tell whether the second op is part of a backward rule, and the first of what it is the rule of."""
+    return bool(other.attrs.get("backward")) and "rule" in other.attrs and not one.attrs.get("backward")
+
+
+def _drawn_again(one: Op, other: Op) -> bool:
+    """Tell whether a backward rule draws once more what the forward pass drew, instead of saving it."""
+    same = one.name == other.name and one.text("function") == other.text("function")
+    return (
+        same
+        and is_in_rule(one, other)
+        and all(one.arguments.get(name) == other.arguments.get(name) for name in ("shape", "num"))
+    )
 
 
 def _judged_inside(one: Use, other: Use) -> bool:

@@ -45,19 +45,16 @@ def custom_jvp(body: Body, equation: Any, site: Site) -> None:
 
 
 def custom_vjp(body: Body, equation: Any, site: Site) -> None:
-    """Lower a call of a function with its own backward derivative; its forward rule is looked at by itself."""
+    """Lower a call of a function with its own backward derivative."""
     _custom("custom_vjp", body, equation, site)
-    function = compat.function_of(_jaxpr(equation))
-    place = (function.path, function.line)
-    if layer_of(function.path) == USER and place not in body.writer.rules:
-        count = len(equation.invars) - int(equation.params.get("num_consts", 0))
-        rule = compat.forward_rule(equation.params, count)
-        body.writer.rules[place] = (function.name, rule)
 
 
 def _custom(name: str, body: Body, equation: Any, site: Site) -> None:
-    if layer_of(compat.function_of(_jaxpr(equation)).path) == USER:
+    """Lower a call that nothing differentiates; the function's rules are looked at by themselves."""
+    function = compat.function_of(_jaxpr(equation))
+    if layer_of(function.path) == USER:
         _body_op(body, name, equation, site, {})
+        body.writer.undifferentiated.setdefault((function.path, function.line), function.name)
     else:
         inlined(body, equation, site)
 

@@ -6,6 +6,7 @@ JAX is loaded by name at import, so that the rest of the package never depends o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +25,7 @@ batching: Any = import_module("jax.interpreters.batching")
 mlir: Any = import_module("jax.interpreters.mlir")
 _core: Any = import_module("jax.extend.core")
 _private_core: Any = import_module("jax._src.core")
+_source_info: Any = import_module("jax._src.source_info_util")
 
 JAX_FOLDER = str(Path(jax.__file__).parent)
 VERSION: str = jax.__version__
@@ -75,19 +77,6 @@ def inner_jaxprs(params: Mapping[str, Any]) -> Iterator[Any]:
         for item in param if isinstance(param, SEQUENCES) else (param,):
             if is_jaxpr(item):
                 yield item
-
-
-def forward_rule(params: Mapping[str, Any], count: int) -> Any | None:
-    """Trace the forward rule of a `custom_vjp` call that nothing differentiates; None where that does not work."""
-    thunk = params.get("fwd_jaxpr_thunk")
-    call = getattr(thunk, "call_wrapped", thunk)
-    if call is None:
-        return None
-    try:
-        jaxpr, consts, *_ = call(*[False] * count)
-        return jaxpr if hasattr(jaxpr, "consts") else _core.ClosedJaxpr(jaxpr, consts)
-    except Exception:  # noqa: BLE001
-        return None
 
 
 def is_literal(atom: Any) -> bool:
@@ -152,6 +141,21 @@ def name_stack(equation: Any) -> Iterator[tuple[bool, str]]:
     """Give the scopes and transformations around an equation, outermost first; True for scopes."""
     for item in equation.source_info.name_stack.stack:
         yield type(item).__name__ == "Scope", item.name
+
+
+@contextmanager
+def own_frames() -> Iterator[Any]:
+    """Let equations have the frames that they are made in, where JAX gives them those of an earlier call.
+
+    Gives the frames of that call; None where there is no such call.
+    """
+    here = _source_info._source_info_context
+    before = here.context
+    here.context = type(before)(None, before.name_stack)
+    try:
+        yield before.traceback
+    finally:
+        here.context = before
 
 
 def is_recording() -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from jaxaudit.frontends.jaxpr import compat
+from jaxaudit.frontends.jaxpr.derivatives import RUN_CODE
 from jaxaudit.frontends.jaxpr.files import JAX, LIBRARY, OURS, PYTHON, USER, is_transparent, layer_of, shown
 from jaxaudit.spans import Span
 
@@ -63,6 +64,7 @@ class Origins:
 
     def __init__(self) -> None:
         self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[Sequence[CodeType], Origin]] = {}
+        self._joined: dict[tuple[int, int], Origin] = {}
 
     def of(self, equation: Any) -> Origin:
         """Give the origin of an equation."""
@@ -74,12 +76,23 @@ class Origins:
             known = self._known[key] = (codes, _read(codes, offsets))
         return known[1]
 
+    def in_rule(self, origin: Origin, called: Any) -> Origin:
+        """Give the origin of an equation of a derivative rule: its own frames, then those of the call."""
+        key = (id(origin), id(called))
+        known = self._joined.get(key)
+        if known is None:
+            outer = _read(*called.raw_frames())
+            known = self._joined[key] = replace(origin, users=(*origin.users, *outer.users))
+        return known
+
 
 def _read(codes: Sequence[CodeType], offsets: Sequence[int]) -> Origin:
     origin = Origin()
     users: list[Place] = []
     inside_jax = True
     for code, offset in zip(codes, offsets, strict=True):
+        if code is RUN_CODE:
+            break
         path = code.co_filename
         layer = layer_of(path)
         if layer == USER:

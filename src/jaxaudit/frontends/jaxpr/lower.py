@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from jaxaudit.frontends.jaxpr import compat, patches
+from jaxaudit.frontends.jaxpr.derivatives import rules_of
 from jaxaudit.frontends.jaxpr.equations import Body, Context
 from jaxaudit.frontends.jaxpr.files import USER, layer_of, set_user_roots, shown
 from jaxaudit.frontends.jaxpr.primitives import ROWS
@@ -66,13 +67,14 @@ class Lowering:
         self._roots.append(root)
         return root
 
-    def _forward_rules(self) -> list[Root]:
-        """Lower the forward rules that no root runs, as roots of their own; one that cannot be lowered is left out."""
-        waiting = [(place, *rule) for place, rule in self._writer.rules.items() if rule[1] is not None]
+    def _rules(self) -> list[Root]:
+        """Lower the derivative rules that no root runs, as roots of their own; what cannot be lowered is left out."""
         before = len(self._roots)
-        for (path, line), name, closed in waiting:
-            with suppress(Exception):
-                self.add(closed, name=f"{name} (forward rule)", path=path, line=line)
+        writer = self._writer
+        for (path, line), name in list(writer.undifferentiated.items()):
+            for role, closed in rules_of(path, line, writer.surroundings.rules):
+                with suppress(Exception):
+                    self.add(closed, name=f"{name} ({role})", path=path, line=line)
         made = self._roots[before:]
         del self._roots[before:]
         return made
@@ -94,7 +96,7 @@ class Lowering:
     def program(self) -> Program:
         """Give all roots so far as a program, with exact types and the comments of the files they touch."""
         comments = {path: comments_of(text) for path in sorted(self._writer.paths) if "#" in (text := text_of(path))}
-        return Program((*self._roots, *self._forward_rules()), "jaxpr", comments, self._writer.types)
+        return Program((*self._roots, *self._rules()), "jaxpr", comments, self._writer.types)
 
 
 def _global_name(value: Any) -> str:

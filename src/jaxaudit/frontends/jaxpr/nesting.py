@@ -145,11 +145,11 @@ class Nesting:
         return around.control is not None and around.control.span == span
 
     def _spot(self, frame: compat.Frame, callee: CodeType, around: Around) -> _Spot:
-        place = (id(callee), id(frame[0]), frame[1], around.backward)
+        place = (id(callee), id(frame[0]), frame[1], around.turned)
         spot = self.spots.get(place)
         if spot is None:
             call = Call(callee, frame, ("transpose",) if around.backward else ())
-            spot = self.spots[place] = _Spot(call, around.backward)
+            spot = self.spots[place] = _Spot(call, around.turned)
         return spot
 
 

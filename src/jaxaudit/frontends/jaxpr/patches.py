@@ -11,10 +11,12 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from jaxaudit.frontends.jaxpr import compat
-from jaxaudit.frontends.jaxpr.files import USER, layer_of
+from jaxaudit.frontends.jaxpr.derivatives import followed
+from jaxaudit.frontends.jaxpr.files import USER
 from jaxaudit.frontends.jaxpr.frames import call_site
 from jaxaudit.frontends.jaxpr.markers import mark, scope_of
 from jaxaudit.frontends.jaxpr.probe import met
@@ -219,13 +221,11 @@ def _functions(args: tuple[Any, ...], options: Mapping[str, Any]) -> Iterator[An
 def _custom(kind: str, original: Any) -> Patch:
     def call(rule: Any, *args: Any, **kwargs: Any) -> Any:
         met.note(kind, rule, args, kwargs)
-        function = inspect.unwrap(rule.fun)
-        code = getattr(function, "__code__", None)
-        mine = code is not None and layer_of(code.co_filename) == USER
-        record = _record(kind, rule.fun, {}) if mine else None
-        if record is None:
+        if not compat.is_recording():
             return original(rule, *args, **kwargs)
-        with scope_of(record):
+        function = met.users_function(rule.fun, "fun")
+        record = None if function is None else _record(kind, function, {})
+        with scope_of(record) if record is not None else nullcontext(), followed(kind, rule):
             return original(rule, *args, **kwargs)
 
     return _like(call, original)

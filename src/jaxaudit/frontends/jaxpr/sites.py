@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from jaxaudit.frontends.jaxpr import compat
+from jaxaudit.frontends.jaxpr.derivatives import RULE_SCOPE, Ran, ran
 from jaxaudit.frontends.jaxpr.frames import Origin, Origins
 from jaxaudit.frontends.jaxpr.records import Record, Records
 from jaxaudit.spans import Span
@@ -51,6 +52,18 @@ class Around(NamedTuple):
     """The user's own named scopes and module names."""
     backward: bool = False
     recomputed: bool = False
+    rule: Ran | None = None
+    """The derivative rule of the user's that made it."""
+
+    @property
+    def turned(self) -> bool:
+        """Whether the equations stand in the opposite order of the lines they are made of."""
+        return self.backward and not self.in_backward_rule
+
+    @property
+    def in_backward_rule(self) -> bool:
+        """Whether the user's own backward rule made the equation."""
+        return self.rule is not None and self.rule.role == "bwd"
 
 
 class Site(NamedTuple):
@@ -87,6 +100,8 @@ class Surroundings:
 
     def __init__(self, records: Records) -> None:
         self.records = records
+        self.rules: set[object] = set()
+        """The codes of the derivative rules that were met."""
         self._known: dict[Any, Around] = {}
         self._turned: dict[int, Around] = {}
         self._origins = Origins()
@@ -124,14 +139,21 @@ class Surroundings:
         known = self._known.get(stack)
         if known is None:
             known = self._known[stack] = self._read(tuple(compat.name_stack(equation)))
-        return self._origins.of(equation), known
+        origin = self._origins.of(equation)
+        if known.rule is not None and known.rule.called is not None:
+            origin = self._origins.in_rule(origin, known.rule.called)
+        return origin, known
 
     def _read(self, stack: Sequence[tuple[bool, str]]) -> Around:
         keys: dict[int, Key] = {}
         control: Record | None = None
         under: list[str] = []
         scope: list[str] = []
+        rule: Ran | None = None
         for is_scope, name in stack:
+            if is_scope and name.startswith(RULE_SCOPE):
+                rule = ran(name)
+                continue
             record = self.records.in_scope(name) if is_scope else None
             if record is None:
                 (scope if is_scope else under).append(name)
@@ -141,4 +163,9 @@ class Surroundings:
             else:
                 control = record
         shown = "/".join(name for name in scope if name not in (_RECOMPUTED, "checkpoint"))
-        return Around(tuple(keys.values()), control, shown, "transpose" in under, _RECOMPUTED in scope)
+        return Around(tuple(keys.values()), control, shown, "transpose" in under, _RECOMPUTED in scope, self._met(rule))
+
+    def _met(self, rule: Ran | None) -> Ran | None:
+        if rule is not None:
+            self.rules.add(rule.code)
+        return rule

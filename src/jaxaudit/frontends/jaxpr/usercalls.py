@@ -34,7 +34,9 @@ def lower_call(body: Body, segment: Segment, call: Call) -> None:
 
 def lower_reading(body: Body, segment: Segment, record: Record, op: str, attrs: Mapping[str, object]) -> None:
     """Lower a segment whose entries are not marked: it is given what its equations read from outside."""
-    _enter(_passage(body, segment, op, record.span, attrs), segment, record.function, record.span)
+    around = body.sites[body.runs[segment.first].start].around
+    label = around.rule.name if around.rule is not None and not around.turned else record.function
+    _enter(_passage(body, segment, op, record.span, attrs), segment, label, record.span)
 
 
 def _passage(body: Body, segment: Segment, op: str, span: Span, attrs: Mapping[str, object]) -> Passage:

@@ -27,8 +27,8 @@ class Writer:
     constants: dict[int, Value] = field(default_factory=dict)
     """The arrays that jaxprs are closed over, by identity."""
     paths: set[str] = field(default_factory=set)
-    rules: dict[tuple[str, int], tuple[str, Any]] = field(default_factory=dict)
-    """The forward rules of functions that nothing differentiates, by the place of the function."""
+    undifferentiated: dict[tuple[str, int], str] = field(default_factory=dict)
+    """The functions with derivative rules that a call does not differentiate: their names by their places."""
     surroundings: Surroundings = field(init=False)
     sharing: Sharing = field(init=False)
 
@@ -101,6 +101,8 @@ def marks_of(site: Site) -> dict[str, object]:
         found["scope"] = around.scope
     if around.backward:
         found["backward"] = True
+    if around.rule is not None and not around.turned:
+        found["rule"] = around.rule.name
     if site.origin.library:
         found["library"] = site.origin.library
     return found

@@ -20,7 +20,7 @@ _MOST_STEPS = 40
 def columns_met(rule: str, program: Program, shapes: Shapes) -> Iterator[Obligation]:
     """Give every place where a column that a layer made is combined with a row as long as it."""
     stretched = {op.results[0]: op for op in program.walk() if op.name == "array.expand" and "api" in op.attrs}
-    pairs = [pair for op in program.walk() if op.name in _MEETS for pair in _pairs(op, shapes, stretched)]
+    pairs = [pair for op in program.named(*_MEETS) if not op.is_derived for pair in _pairs(op, shapes, stretched)]
     places = Places.of(program) if pairs else None
     for op, value, column, row in pairs:
         origin = None if places is None else _origin(places, value)

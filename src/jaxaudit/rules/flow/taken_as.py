@@ -35,7 +35,7 @@ def sinks(program: Program) -> Iterator[Sink]:
     """Give every place that takes a value for logits, probabilities or for what has a logarithm."""
     traced = program.front_end == "jaxpr"
     for op in program.named("array.normalise", "key.draw", "py.call_library", "array.map", "array.reduce"):
-        if not op.attrs.get("backward"):
+        if not op.is_derived:
             yield from _traced(op) if traced else _written(op)
 
 

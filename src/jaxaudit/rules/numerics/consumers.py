@@ -58,7 +58,7 @@ def fate_of(value: Value, flow: Flow, *, fixed: bool = False) -> tuple[Fate, Op 
 
 def _reads(op: Op, value: Value) -> Fate:
     name = short(op)
-    if op.attrs.get("backward"):
+    if op.is_derived:
         return Fate.OPEN
     if op.name in ("array.select", "key.draw", "array.order", "array.scatter", "array.at") or name in _CURES:
         return Fate.CURED

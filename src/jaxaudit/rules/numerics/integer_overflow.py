@@ -141,7 +141,7 @@ def _is_arithmetic(op: Op) -> bool:
     """Tell what the user wrote from what a power or an index is made of in a trace."""
     api, name = op.text("api"), short(op)
     written = api in ("", name) or (api.startswith("operator") and api.rpartition("_")[2].lstrip("r")[:3] in name[:3])
-    return op.name == "array.map" and name in _ARITHMETIC and written and not op.attrs.get("backward")
+    return op.name == "array.map" and name in _ARITHMETIC and written and not op.is_derived
 
 
 def _is_modular(value: Value, flow: Flow, depth: int = 3) -> bool:

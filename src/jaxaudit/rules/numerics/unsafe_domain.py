@@ -155,7 +155,7 @@ def _is_by_hand(op: Op) -> bool:
     api = op.text("api")
     divides = short(op) in ("divide", "div") and "api" not in op.attrs and "operator" not in op.attrs
     traced_division = divides and not op.text("function").startswith("jax.")
-    return not op.attrs.get("backward") and not traced_division and (api in _BY_HAND or api.startswith("operator"))
+    return not op.is_derived and not traced_division and (api in _BY_HAND or api.startswith("operator"))
 
 
 def _judge(use: Use, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:

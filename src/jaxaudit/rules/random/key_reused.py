@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Scope, Use
-from jaxaudit.analyses.keys.conflicts import Conflict, conflicts
+from jaxaudit.analyses.keys.conflicts import Conflict, conflicts, is_in_rule
 from jaxaudit.analyses.keys.terms import Number, Row, Split
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
@@ -252,6 +252,8 @@ def _blame(scope: Scope, conflict: Conflict) -> Span:
     direct = conflict.first.inner is None and conflict.second.inner is None
     if scope.op is not None and direct and first is not second and first in params and second in params:
         return scope.op.span
+    if is_in_rule(conflict.first.origin.site, conflict.second.origin.site):
+        return conflict.second.origin.site.span
     return conflict.second.spot.span
 
 

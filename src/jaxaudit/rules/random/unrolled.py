@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.keys.conflicts import Conflict, conflicts
+from jaxaudit.analyses.keys.conflicts import Conflict, conflicts, is_in_rule
 from jaxaudit.analyses.keys.facts import KeyFacts
 
 
 def is_unrolled(conflict: Conflict) -> bool:
     """Tell whether both uses are one place of the code, in two turns of a loop that tracing unrolled."""
     first, second = conflict.first.spot, conflict.second.spot
+    if is_in_rule(conflict.first.origin.site, conflict.second.origin.site):
+        return False
     return first is not second and first.span == second.span and not conflict.collision
 
 
