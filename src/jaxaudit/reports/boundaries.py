@@ -1,7 +1,6 @@
 """The shape trace at boundaries: what each value looks like outside and inside every transformation.
 
-Shapes are told as the code there sees them. Under `vmap` the arrays of a traced program still have the mapped axes;
-those are taken away for every `vmap` around, so that a scan inside shows the shapes that its author had in mind.
+Shapes are told as the code there sees them (`inside.py`): a scan inside a `vmap` shows what its author had in mind.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from jaxaudit.reports.captures import captures
 from jaxaudit.reports.model import Boundary, Crossing
 from jaxaudit.reports.stack import TRANSFORMS
 from jaxaudit.reports.types_text import Shown, type_text
-from jaxaudit.reports.view import Names, View
+from jaxaudit.reports.view import View
 
 _MOST = 2000
 """Boundaries to show; an unrolled model has the same ones over and over."""
@@ -25,15 +24,6 @@ class _Look(NamedTuple):
 
     kind: Shown | None
     axes: tuple[str, ...] = ()
-
-    def without(self, gone: Sequence[int]) -> _Look:
-        """Take some axes away."""
-        if self.kind is None:
-            return self
-        kept = [place for place in range(len(self.kind.shape)) if place not in gone]
-        shape = tuple(self.kind.shape[place] for place in kept)
-        axes = tuple(self.axes[place] for place in kept) if len(self.axes) == len(self.kind.shape) else ()
-        return _Look(Shown(shape, self.kind.dtype), axes)
 
 
 class _Side(NamedTuple):
@@ -110,18 +100,9 @@ class _Border:
         kind = self.types(value)
         return kind is not None and bool(value.name or kind.shape)
 
-    def look(self, value: Value | None, axis: int | None = None) -> _Look:
-        """Say how a value looks to the code around this op, and without one more axis."""
-        kind = self.types(value) if value is not None else None
-        if value is None or kind is None:
-            return _Look(kind)
-        axes = self.axes(value)
-        if not self.exact:
-            return _Look(kind, axes)
-        gone = [place for one in self.around for place in _mapped_place(one, value, axes, self.axes)]
-        if axis is not None and kind.shape:
-            gone.append(axis % len(kind.shape))
-        return _Look(kind, axes).without(gone)
+    def look(self, value: Value | None) -> _Look:
+        """Say how a value looks to the code that sees it."""
+        return _Look(None) if value is None else _Look(self.types(value), self.axes(value))
 
     def _param(self, number: int) -> Value | None:
         skip = {"cond": 1, "fori": 1}.get(self.op.name, 0)
@@ -133,10 +114,8 @@ class _Border:
     def _entry(self, number: int) -> _Side:
         """Say what one operand becomes inside."""
         op, operand, param = self.op, self.op.operands[number], self._param(number)
-        mapped = _at(op.attrs.get("mapped_in"), number) if op.name == "vmap" else None
-        inside = self.look(param, mapped)
         name = (param.name if param is not None and op.name != "pmap" else "") or operand.name
-        return _Side(name, self.look(operand), inside, self._how_in(number))
+        return _Side(name, self.look(operand), self.look(param), self._how_in(number))
 
     def _how_in(self, number: int) -> str:
         op = self.op
@@ -162,12 +141,12 @@ class _Border:
         op, result, inner = self.op, self.op.results[number], self.region.results[number]
         mapped = self._collected(number) if op.name == "vmap" else None
         name = self._carried(number) or result.name or inner.name or _leaf(op, number)
-        return _Side(name, self.look(result), self.look(inner, mapped), self._how_out(number, mapped))
+        return _Side(name, self.look(result), self.look(inner), self._how_out(number, mapped))
 
     def _collected(self, number: int) -> int | None:
         """Give the axis along which `vmap` collects a result; source has it as it is written."""
         if self.exact:
-            return _at(self.op.attrs.get("mapped_out"), number)
+            return _at(self.op.attrs.get("collected"), number)
         options = self.op.attrs.get("options")
         given = options.get("out_axes", 0) if isinstance(options, Mapping) else 0
         return _at(given, number) if isinstance(given, tuple) else _number(given)
@@ -212,23 +191,6 @@ def _leaf(op: Op, number: int) -> str:
     """Give where a result sits in what the function gives, as JAX writes it."""
     leaves = op.attrs.get("leaves")
     return str(leaves[number]) if isinstance(leaves, tuple) and number < len(leaves) else ""
-
-
-def _mapped_place(around: Op, value: Value, axes: tuple[str, ...], names: Names) -> Iterator[int]:
-    """Give where the axis of a `vmap` around stands in a value, unless the value comes in whole."""
-    places = around.attrs.get("mapped_in")
-    known = places if isinstance(places, tuple) else ()
-    params = around.regions[-1].params
-    for param, place in zip(params, known, strict=False):
-        if param is value:
-            yield from (place,) if isinstance(place, int) else ()
-            return
-    mapped = {
-        names(param)[place]
-        for param, place in zip(params, known, strict=False)
-        if isinstance(place, int) and place < len(names(param))
-    }
-    yield from (place for place, one in enumerate(axes) if one and one in mapped)
 
 
 def _count(op: Op) -> int:

@@ -16,6 +16,7 @@ from jaxaudit.ir import Op, Region, Root, Value
 from jaxaudit.ir.ops import BODIES, MAPPED
 from jaxaudit.reports.captures import captures
 from jaxaudit.reports.model import FlowStep, FlowValue
+from jaxaudit.reports.remarks import note_of
 from jaxaudit.reports.residuals import Residuals
 from jaxaudit.reports.stack import TRANSFORMS
 from jaxaudit.reports.types_text import type_text
@@ -131,6 +132,7 @@ class _Root:
             self.values([value for region in regions for value in region.params]),
             tuple(one.id for region in regions for value in region.results for one in self.seen(value)[:1]),
             all(op.attrs.get("backward") for op in group.ops),
+            note_of(group.ops),
         )
 
     def seen(self, value: Value) -> tuple[Value, ...]:
@@ -204,7 +206,7 @@ def _groups(first: _Inside) -> Iterator[_Group]:
 def _folded(place: _Inside, numbers: Iterator[int]) -> Iterator[_Group | _Inside]:
     run: list[Op] = []
     for op in place.region.ops:
-        if op.name in _SILENT or op.attrs.get("role") or not (op.operands or op.results or op.regions):
+        if op.name in _SILENT or op.attrs.get("role") or _moves_nothing(op):
             continue
         if run and (op.regions or op.span[:2] != run[0].span[:2]):
             yield _Group(tuple(run), place, next(numbers))
@@ -217,6 +219,11 @@ def _folded(place: _Inside, numbers: Iterator[int]) -> Iterator[_Group | _Inside
             run.append(op)
     if run:
         yield _Group(tuple(run), place, next(numbers))
+
+
+def _moves_nothing(op: Op) -> bool:
+    """Tell whether no data goes through an op: a note, or what is left of a transformation whose result is constant."""
+    return not (op.operands or op.results or (op.regions and op.name not in TRANSFORMS))
 
 
 def _insides(op: Op, group: _Group) -> Iterator[_Inside]:
@@ -320,7 +327,7 @@ _OPERATORS = {
     "operator_eq": "==",
     "rewriting_take": "[...]",
     "deferring_binary_op": "",
-    "prop": "",
+    "prop": "T",
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from jaxaudit.reports.folding import fold
 from jaxaudit.reports.markdown_text import bounded, code, escaped, fenced, label, table
 from jaxaudit.reports.model import Axis, Boundary, Crossing, FlowStep, FlowValue, Report, Transformation
-from jaxaudit.reports.sections_flow import Named, axis_names, shape_text
+from jaxaudit.reports.sections_flow import Named, axis_names, shape_text, what_of
 
 _FLOW_ROOM = 12_000
 _BOUNDARY_ROOM = 12_000
@@ -35,8 +35,10 @@ def _step(step: FlowStep, named: Named) -> list[str]:
 def _item(step: FlowStep, named: Named) -> list[str]:
     made = ", ".join(_values(step.makes, named))
     dropped = [value.name for value in step.makes if value.name and not value.uses and step.op != "enter"]
-    does = "arguments" if step.op == "enter" else code(step.what or step.op)
+    does = "arguments" if step.op == "enter" else code(what_of(step))
     parts = [f"{step.line}: {does}", *([f"makes {made}" if step.op != "enter" else made] if made else [])]
+    if step.note:
+        parts.append(f"({escaped(step.note)})")
     if step.backward:
         parts.append("(backward)")
     if dropped:
@@ -58,7 +60,7 @@ def _values(values: Sequence[FlowValue], named: Named) -> Iterator[str]:
 
 def _value(value: FlowValue, named: Named) -> str:
     shape = shape_text(value.type, value.axes, named) or "?"
-    facts = [str(fact) for name in ("range", "meaning") if (fact := getattr(value, name, ""))]
+    facts = dict.fromkeys(fact for fact in (value.range, value.meaning) if fact)
     told = code(f"{value.name}: {shape}" if value.name else shape)
     return f"{told} ({escaped(', '.join(facts))})" if facts else told
 

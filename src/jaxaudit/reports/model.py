@@ -136,6 +136,8 @@ class FlowStep:
     """The ids of the values inside that become what it makes."""
     backward: bool = False
     """True for a step of a backward pass, which JAX made of the line."""
+    note: str = ""
+    """What else it does: `maps axis 0 of x (8)`, `50 steps`, `stops the gradient`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from rich.text import Text
 from jaxaudit.reports.folding import arrays, fold
 from jaxaudit.reports.model import Crossing, FlowStep, FlowValue, Report
 from jaxaudit.reports.snippet import Look, clean
+from jaxaudit.reports.stack import TRANSFORMS
 from jaxaudit.reports.tree import branches
 
 _SHOWN_ROWS = 12
@@ -95,17 +96,25 @@ def _step(step: FlowStep, arrow: str, named: Named) -> Text:
     line = Text("    " + "  " * step.depth).append(f"{step.line:>4}  ", "dim")
     made = clean(_values(step.makes, named, whole=step.op != "py.call"))
     line.append(f"{made}  " if made else "")
-    what = step.what or step.op
-    line.append(clean(what), "bold" if "." not in step.op else "")
+    line.append(clean(what_of(step)), "bold" if "." not in step.op else "")
     if step.takes:
         line.append(f"  {arrow} {clean(', '.join(_folded(step.takes)))}", "dim")
+    if step.note:
+        line.append(f"  ({clean(step.note)})", "dim")
     if step.backward:
         line.append("  backward", "dim italic")
-    unread = [value for value in step.makes if not value.uses and step.op != "enter"]
+    unread = [value for value in step.makes if not value.uses and step.op != "enter" and not step.backward]
     dropped = [value.name or value.type for value in unread if value.name or value.type]
     if dropped:
         line.append(f"  dropped: {clean(', '.join(_folded(dropped)))}", "yellow")
     return line
+
+
+def what_of(step: FlowStep) -> str:
+    """Say what a step does: a transformation with the function that it is given."""
+    if step.op in TRANSFORMS and step.what != step.op:
+        return f"{step.op} {step.what}".rstrip()
+    return step.what or step.op
 
 
 def _values(values: Sequence[FlowValue], named: Named, *, whole: bool) -> str:

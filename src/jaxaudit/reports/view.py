@@ -1,12 +1,12 @@
 """How the sections about data see a program: which roots, the type of each value and the names of its axes.
 
-A traced program has exact types, which keep mapped axes under `vmap`; one read from source has what was inferred, as
-the code there sees it.
+A traced program has exact types, one read from source has what was inferred; both as the code there sees it, without
+the axes that a `vmap` around has taken away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from jaxaudit.analyses.axes import Axes
@@ -14,11 +14,9 @@ from jaxaudit.analyses.meaning import meanings_of
 from jaxaudit.analyses.ranges import Ranges, range_text
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program, Region, Root, Value
+from jaxaudit.reports.inside import Names, mapped_axes
 from jaxaudit.reports.stack import TRANSFORMS
-from jaxaudit.reports.types_text import Types, axis_name, exact_types, inferred_types
-
-Names = Callable[[Value], tuple[str, ...]]
-"""Gives the ids of a value's axes."""
+from jaxaudit.reports.types_text import Shown, Types, axis_name, exact_types, inferred_types
 
 Words = Callable[[Value], str]
 """Gives the range of a value in words; empty where nothing is known of it."""
@@ -36,7 +34,7 @@ class View:
     types: Types
     axes: Names
     exact: bool
-    """Whether types are JAX's own; under `vmap` those keep the mapped axes."""
+    """Whether types are JAX's own."""
     ranges: Words = lambda value: ""
     meanings: Words = lambda value: ""
     most: int = 200_000
@@ -69,8 +67,21 @@ def meaning_words(program: Program) -> Words:
 
 def traced_view(program: Program, axes: Names, ranges: Ranges | None = None) -> View:
     """See a program that JAX traced."""
-    types = exact_types(program.types)
-    return View(program.roots, types, axes, True, range_words(ranges), meaning_words(program))
+    types, gone = exact_types(program.types), mapped_axes(program, axes)
+
+    def seen(value: Value) -> Shown | None:
+        kind, away = types(value), gone.get(value)
+        return kind if kind is None or away is None else Shown(_without(kind.shape, away), kind.dtype)
+
+    def names(value: Value) -> tuple[str, ...]:
+        away = gone.get(value)
+        return axes(value) if away is None else _without(axes(value), away)
+
+    return View(program.roots, seen, names, True, range_words(ranges), meaning_words(program))
+
+
+def _without(parts: tuple[str, ...], away: Collection[int]) -> tuple[str, ...]:
+    return tuple(part for place, part in enumerate(parts) if place not in away)
 
 
 def source_view(program: Program, found: Inferred, paths: frozenset[str], ranges: Ranges | None = None) -> View:

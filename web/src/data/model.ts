@@ -156,6 +156,7 @@ export interface FlowStep extends Place {
   enters: FlowValue[];
   takes?: string[];
   backward?: boolean;
+  note?: string;
 }
 
 /** The flow of one root: its steps by id, and who makes which value. */

@@ -53,6 +53,7 @@ export function factsOf(value: FlowValue): [string, string][] {
   return Object.entries(value)
     .filter(([key, fact]) => !OWN.has(key) && fact !== "" && fact !== null && fact !== undefined && fact !== false)
     .filter(([, fact]) => !Array.isArray(fact) || fact.length > 0)
+    .filter(([key, fact]) => key !== "meaning" || fact !== value.range)
     .map(([key, fact]) => [key, fact === true ? (YES[key] ?? "yes") : typeof fact === "string" ? fact : JSON.stringify(fact)]);
 }
 

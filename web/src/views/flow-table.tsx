@@ -43,6 +43,7 @@ export function FlowTable({ made, chosen }: { made: Outline; chosen?: number }) 
                 : <span class="fold" />}
               {made.children.has(step.id) && <Chip kind={transformKind(step.op)}>{step.op === "py.call" ? "call" : visible(step.op)}</Chip>}
               <bdi title={visible(step.op)}>{visible(crop(step.what || step.op, 60))}</bdi>
+              {step.note && <span class="muted small">{visible(crop(step.note, 60))}</span>}
               {!open.has(step.id) && made.children.has(step.id) && <span class="muted small">{(made.sizes.get(step.id) ?? 0).toLocaleString("en")} inside</span>}
             </span>
             <span role="cell">{step.makes.slice(0, VALUES).map((value) => <Made value={value} dropped={!value.uses && step.op !== "enter"} />)}{step.makes.length > VALUES && <span class="muted small">+{step.makes.length - VALUES}</span>}</span>

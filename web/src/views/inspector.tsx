@@ -24,6 +24,7 @@ export function Inspector({ step, made }: { step: FlowStep; made: Outline }) {
       </header>
       <h3><bdi>{visible(step.what || step.op)}</bdi></h3>
       <p class="small"><Spot path={step.path} line={step.line} /> <span class="muted">in</span> <bdi>{visible(step.function)}</bdi></p>
+      {step.note && <p class="small">{visible(step.note)}</p>}
       {step.backward && <p class="small muted">A step of the backward pass, which JAX made of this line.</p>}
       <p class="inspector-code"><CodeLine path={step.path} line={step.line} /></p>
       {twin && <p class="small">Its inside is that of <a href={hashOf({ view: "flow", root: made.root.index, step: twin.id })}>the first such call</a>, on line {twin.line}.</p>}

@@ -138,12 +138,15 @@ def readable(name: str) -> str:
 def parameters(body: Body, jaxpr: Any, site: Site, skip: int = 0) -> list[Value]:
     """Make the parameters of a region from the variables of a jaxpr, named as the function names them."""
     variables = compat.open_jaxpr(jaxpr).invars
-    names = compat.function_of(jaxpr).arguments or ()
-    names = names if len(names) == len(variables) else ("",) * len(variables)
+    known, control = compat.function_of(jaxpr).arguments or (), site.around.control
+    names = list(known)[skip:] if len(known) == len(variables) else []
+    if not names and control is not None and not site.around.backward:
+        names = list(control.turn)
+    names = names if len(names) == len(variables) - skip else [""] * (len(variables) - skip)
     place = body.writer.place(compat.function_of(jaxpr), site.span)
     return [
         body.writer.value(place, compat.type_of(variable), name or "")
-        for variable, name in list(zip(variables, names, strict=True))[skip:]
+        for variable, name in zip(variables[skip:], names, strict=True)
     ]
 
 
@@ -180,13 +183,33 @@ def leave(
     names = [inner[i].name if len(inner) == len(outs) else "" for i in range(len(outs))]
     if paths is not None and len(paths) == len(outs):
         attrs = {**attrs, "leaves": tuple(paths)}
-        told = [(site.own and variables.name_of_leaf(site.span, path.removeprefix("result"))) or "" for path in paths]
-        # What only passes through is still what went in, and keeps that name.
-        through = {value for region in regions for value in region.params} if name == "jit" else set()
-        names = [
-            known if value in through else given or known
-            for given, known, value in zip(told, names, inner, strict=True)
-        ]
+    else:
+        paths = _forgotten(name, site, outs)
+    # What only passes through is still what went in, and keeps that name; a backward pass gives nothing by name.
+    through = {value for region in regions for value in region.params} if name == "jit" else set()
+    told = [""] * len(outs) if site.around.backward else [_name(site, path) for path in paths]
+    names = [
+        known if len(inner) == len(outs) and inner[at] in through else given or known
+        for at, (given, known) in enumerate(zip(told, names, strict=True))
+    ]
     results = [body.writer.value(site.span, compat.type_of(out), known) for out, known in zip(outs, names, strict=True)]
     body.writer.hold(name, site, operands, attrs, results, regions)
     body.bind(outs, results)
+
+
+def _name(site: Site, path: str) -> str:
+    """Give the user's name for a leaf of a result; empty where it is not known which leaf it is."""
+    return variables.name_of_leaf(site.span, path.removeprefix("result")) if site.own and path else ""
+
+
+def _forgotten(name: str, site: Site, outs: Sequence[Any]) -> Sequence[str]:
+    """Say where the results of a loop sit when JAX has forgotten it: what is carried, then what is stacked.
+
+    A differentiated loop also stacks what its backward pass needs, so several that are stacked are not told apart.
+    """
+    control = site.around.control
+    carried = control.carried if control is not None and name in ("scan", "while") else ()
+    stacked = len(outs) - len(carried)
+    if not carried or stacked < 0:
+        return [""] * len(outs)
+    return [*(f"result{path}" for path in carried), *(["result[1]"] if stacked == 1 else [""] * stacked)]

@@ -78,7 +78,9 @@ def _result(body: Body, inner: Value, post: Any, record: Record) -> Value:
     """Make what comes out of a transformation, called as the user calls it; `post` marks what is handed to the user."""
     made = body.writer.like(inner, record.span)
     leaf = record.leaves.get(("post", post.params["leaf"])) if post is not None else None
-    made.name = (variables.name_of_leaf(record.span, leaf.path) if leaf is not None else "") or made.name
+    own = variables.name_of_leaf(record.span, leaf.path) if leaf is not None else ""
+    role, path = _role(record, post) if SEGMENTS[record.kind] == "grad" else ("", "")
+    made.name = own or (f"gradient of {path}" if role == "gradient" and path else made.name)
     return made
 
 
@@ -161,6 +163,7 @@ def _attributes(record: Record, entries: list[Any], left: list[Any], posts: Mapp
         attrs["mapped_in"] = tuple(mapped_axis(trail) for trail in trails)
         attrs["inside"] = tuple(_inner_shape(record.leaves.get(("in", one.params["leaf"]))) for one in entries)
         attrs["mapped_out"] = tuple(_mapped_out(record.out_axes, posts.get(out), out) for out in left)
+        attrs["collected"] = tuple(_collected(record.out_axes, posts.get(out)) for out in left)
         attrs["out_axes"] = tuple(record.out_axes) if record.out_axes is not None else None
     elif SEGMENTS[record.kind] == "grad":
         attrs["value"] = record.kind == "value_and_grad"
@@ -207,6 +210,12 @@ def _inner_shape(leaf: Any) -> tuple[int, ...] | None:
 
 def _path(leaf: Any) -> str:
     return leaf.path if leaf is not None else ""
+
+
+def _collected(axes: list[int | None] | None, post: Any) -> int | None:
+    """Give the axis along which a result is collected, as the user wrote it."""
+    leaf = post.params["leaf"] if post is not None else -1
+    return axes[leaf] if axes is not None and 0 <= leaf < len(axes) else None
 
 
 def _mapped_out(axes: list[int | None] | None, post: Any, out: Any) -> int | None:

@@ -18,6 +18,7 @@ from jaxaudit.frontends.jaxpr import compat
 from jaxaudit.frontends.jaxpr.derivatives import followed
 from jaxaudit.frontends.jaxpr.files import USER
 from jaxaudit.frontends.jaxpr.frames import call_site
+from jaxaudit.frontends.jaxpr.loops import LEAVES, leaves_of_turn
 from jaxaudit.frontends.jaxpr.markers import mark, scope_of
 from jaxaudit.frontends.jaxpr.probe import met
 from jaxaudit.frontends.jaxpr.records import RECORDS, Record
@@ -204,6 +205,8 @@ def _control_flow(kind: str, original: Any) -> Patch:
         record = _record(kind, functions[0] if functions else None, {"functions": tuple(map(name_of, functions))})
         if record is None:
             return original(*args, **options)
+        if kind in LEAVES:
+            record.turn, record.carried = leaves_of_turn(kind, original, args, options)
         with scope_of(record):
             return original(*args, **options)
 

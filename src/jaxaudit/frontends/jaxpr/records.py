@@ -45,6 +45,10 @@ class Record:
     """The names of the transformed function's parameters."""
     out_axes: list[int | None] | None = None
     """Of `vmap`: the axis of each leaf of the result."""
+    turn: tuple[str, ...] = ()
+    """Of a loop: what its body calls each leaf that it is given."""
+    carried: tuple[str, ...] = ()
+    """Of a loop: where each carried leaf sits in what the loop gives."""
 
 
 @dataclass(slots=True)
