@@ -21,6 +21,8 @@ class Mistake:
     in_source: bool = True
     in_trace: bool = True
     """False where JAX refuses the program, or the front end does not see enough of it."""
+    sure: bool = True
+    """False where it may be meant so, and a warning is all that can be said."""
 
     def text(self) -> str:
         """Give the program with the mistake in it."""
@@ -62,6 +64,7 @@ MISTAKES = (
         ),
         "missing-stop-gradient",
         "target = reward + discount * q_values(params, next_obs).max(axis=-1)",
+        sure=False,
     ),
     Mistake(
         "online parameters in the target",

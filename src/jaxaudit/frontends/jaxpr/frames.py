@@ -23,14 +23,19 @@ _GENERIC = frozenset(("op", "meth", "call", "__call__", "deferring_binary_op", "
 """Functions of JAX that only pass on to the one that has a name."""
 
 
-@cache
 def span_at(code: CodeType, offset: int) -> Span:
     """Give the place of one instruction."""
+    # Equal code is equal to Python whatever file it stands in.
+    return _span_at(code, offset, code.co_filename)
+
+
+@cache
+def _span_at(code: CodeType, offset: int, filename: str) -> Span:
     line, end_line, column, end_column = next(
         islice(code.co_positions(), offset // 2, None), (code.co_firstlineno, None, 0, 0)
     )
     line = line or code.co_firstlineno
-    return Span(shown(code.co_filename), line, column or 0, end_line or line, end_column or 0)
+    return Span(shown(filename), line, column or 0, end_line or line, end_column or 0)
 
 
 class Place(NamedTuple):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.gradients import Gradient, gradients_of
 from jaxaudit.analyses.gradients.algebra import Addend, flowing, slice_of
+from jaxaudit.analyses.gradients.intent import shown_intent
 from jaxaudit.analyses.gradients.losses import Difference, terms_of
 from jaxaudit.analyses.gradients.targets import (
     Advantage,
@@ -35,6 +36,22 @@ def loss(params, obs, reward, done, next_obs):
 
 def step(params, obs, reward, done, next_obs):
     return jax.grad(loss)(params, obs, reward, done, next_obs)
+"""
+
+_SLOW = """
+import jax, jax.numpy as jnp, optax
+
+def value(params, obs):
+    return jnp.tanh(obs @ params["w1"]) @ params["w2"]
+
+def loss(params, slow, obs, reward, next_obs):
+    target = reward + 0.99 * value(params, next_obs)  #!
+    return jnp.mean((value(params, obs) - target) ** 2)
+
+def step(params, slow, obs, reward, next_obs):
+    grads = jax.grad(loss)(params, slow, obs, reward, next_obs)
+    params = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+    return params, optax.incremental_update(params, slow, 0.01)
 """
 
 _ACTOR_CRITIC = """
@@ -103,8 +120,9 @@ class MissingStopGradient(Rule):
     loss = jnp.mean((value(params, obs) - target) ** 2)
     ```
 
-    Minimising the Bellman residual with its full gradient is a method of its own: where the function or a comment says
-    so, it is a warning.
+    Minimising the Bellman residual with its full gradient is a method of its own. A bootstrapped target is an error
+    where the code shows that targets count as data (a target network, a slow copy of the parameters, `stop_gradient`
+    elsewhere in the file) and neither the function's name nor a comment speaks of a residual gradient; else a warning.
 
     ## When it cannot tell
 
@@ -144,9 +162,10 @@ class MissingStopGradient(Rule):
     )
     invalid = (
         Example(
-            _TD.format(target="target = reward + 0.99 * (1 - done) * value(params, next_obs)[:, 0]  #!"),
-            "the target of a value",
+            _TD.format(target="target = reward + 0.99 * (1 - done) * value(params, next_obs)[:, 0]  #?"),
+            "the target of a value, which may be meant to be trained",
         ),
+        Example(_SLOW, "the wrong parameters, where a target network is kept"),
         Example(_ACTOR_CRITIC.format(weight="advantage", mark="  #!"), "the advantage trains the value"),
         Example(_CODEBOOK.format(fit="(z - e)", mark="  #!"), "one half of a codebook loss"),
     )
@@ -180,16 +199,17 @@ def _bootstrapped(program: Program, gradient: Gradient, found: Bootstrap) -> Ite
         if prediction.flow:
             yield Obligation(MissingStopGradient.name, span, Verdict.PROVED, _stopped_reason(gradient, found))
         return
-    meant = _says_residual(program, gradient)
+    meet = Step(gradient.span_of(found.difference.node), "the prediction and its target meet here")
+    intent = None if _says_residual(program, gradient) else shown_intent(gradient, meet.span.path)
     yield Obligation(
         MissingStopGradient.name,
         span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if meant else Severity.ERROR,
+        severity=Severity.WARNING if intent is None else Severity.ERROR,
         message=f"gradient flows into the bootstrapped target {named(where)} of {function_of(gradient)}",
         current="the target is computed from the parameters being trained, so the loss also moves the target",
         expected="only the prediction is trained; the target counts as data",
-        steps=(Step(gradient.span_of(found.difference.node), "the prediction and its target meet here"),),
+        steps=(meet,) if intent is None else (meet, Step(intent[1], intent[0])),
         suggestion="wrap the target in `jax.lax.stop_gradient(...)`, or compute it from parameters of a target network",
     )
 

@@ -1,0 +1,141 @@
+"""What a program shows about its targets: that they are meant as data, and not to be trained.
+
+The full gradient of a Bellman error is a method of its own, so an unstopped target alone says nothing. A target
+network, or a `stop_gradient` in the same file, says that its author trains predictions towards fixed targets.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import lru_cache
+
+from jaxaudit.analyses.gradients.algebra import learned
+from jaxaudit.analyses.gradients.edges import short
+from jaxaudit.analyses.gradients.graph import Node
+from jaxaudit.analyses.gradients.reach import Gradient
+from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.analyses.lineage.origins import Origin, contexts, origin
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.trees import Border, Tree
+from jaxaudit.spans import Span
+
+_FEWEST = 2
+"""How many leaves two trees must share before one is taken for a copy of the other."""
+_AVERAGES = frozenset(("optax.incremental_update", "optax.periodic_update"))
+_NETWORK = frozenset(("array.dot", "array.convolve"))
+
+
+def shown_intent(gradient: Gradient, path: str) -> tuple[str, Span] | None:
+    """Say what in a file shows that the targets of a loss count as data, and where; None when nothing does."""
+    program = gradient.graph.program
+    if _has_twin(gradient) or _has_copy(gradient):
+        return "the function is also given other parameters of the same structure", gradient.op.regions[0].span
+    other = _called_with_others(gradient)
+    if other is not None:
+        return "the same network is also called with parameters that are not trained", gradient.span_of(other)
+    stop = _stops(program).get(path)
+    if stop is not None:
+        return "`stop_gradient` is used on other values of this file", stop
+    average = _averages(program).get(path)
+    return None if average is None else ("a slow copy of the parameters is kept", average)
+
+
+def _has_twin(gradient: Gradient) -> bool:
+    """Tell whether an argument beside the differentiated ones has the same tree as one of them."""
+    op = gradient.op
+    paths, border = op.attrs.get("paths"), op.attrs.get("border")
+    chosen = op.attrs.get("differentiated")
+    if isinstance(paths, tuple) and isinstance(chosen, tuple):
+        trained = _grouped(path for at, path in enumerate(paths) if at in chosen)
+        others = _grouped(path for at, path in enumerate(paths) if at not in chosen)
+        return any(tree in others.values() for tree in trained.values() if len(tree) >= _FEWEST)
+    if not isinstance(border, Border):
+        return False
+    wanted = {leaf.param for leaf in gradient.leaves}
+    inside = dict(zip(op.operands, op.regions[0].params, strict=False))
+    kinds: dict[bool, set[str]] = {True: set(), False: set()}
+    for tree in border.trees:
+        if _has_names(tree) and len(list(_values(tree))) >= _FEWEST:
+            kinds[any(inside.get(value) in wanted for value in _values(tree))].add(str(tree))
+    return bool(kinds[True] & kinds[False])
+
+
+def _has_copy(gradient: Gradient) -> bool:
+    """Tell whether another argument starts as the very value that is trained."""
+    op, flow = gradient.op, flow_of(gradient.graph.program)
+    wanted = {leaf.param for leaf in gradient.leaves}
+    pairs = list(zip(op.regions[0].params, op.operands, strict=False))
+    for context in contexts(flow, op):
+        found = [(param in wanted, origin(flow, given, context)) for param, given in pairs]
+        trained = {one.value for chosen, one in found if chosen and _is_made(one)}
+        if any(one.value in trained for chosen, one in found if not chosen):
+            return True
+    return False
+
+
+def _is_made(found: Origin) -> bool:
+    """Tell whether a value is computed: constants and unknown things may well be met twice."""
+    return found.op is not None and found.op.name not in ("py.const", "py.unknown", "py.global")
+
+
+def _grouped(paths: Iterator[object]) -> dict[str, tuple[str, ...]]:
+    """Give the leaves of each argument, without its name."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for path in paths:
+        text = str(path)
+        at = min((place for place in map(text.find, "[.") if place > 0), default=len(text))
+        found[text[:at]].append(text[at:])
+    return {name: tuple(leaves) for name, leaves in found.items()}
+
+
+def _values(tree: Tree) -> Iterator[Value]:
+    if tree.value is not None:
+        yield tree.value
+    for child in tree.children:
+        yield from _values(child)
+
+
+def _has_names(tree: Tree) -> bool:
+    """Tell whether a tree says what its leaves are: pairs and triples alone look all alike."""
+    return bool(tree.keys) or any(_has_names(child) for child in tree.children)
+
+
+def _called_with_others(gradient: Gradient) -> Node | None:
+    """Give a product that is learned in one call of its function, and in another is not."""
+    products = [one for one in gradient.graph.order if one.op is not None and one.op.name in _NETWORK]
+    trained = {one.op for one in products if learned(one)}
+    return next((one for one in products if one.op in trained and not learned(one) and not one.opaque), None)
+
+
+@lru_cache(maxsize=2)
+def _stops(program: Program) -> dict[str, Span]:
+    """Give the first `stop_gradient` of every file that the user wrote."""
+    found: dict[str, Span] = {}
+    for op in program.named("grad.stop"):
+        if not op.text("api") and not op.text("library"):
+            found.setdefault(op.span.path, op.span)
+    return found
+
+
+@lru_cache(maxsize=2)
+def _averages(program: Program) -> dict[str, Span]:
+    """Give the first moving average or copy of parameters of every file."""
+    found: dict[str, Span] = {}
+    for op in program.walk():
+        if op.text("function") in _AVERAGES or (op.name == "tree.map" and _mixes(op)):
+            found.setdefault(op.span.path, op.span)
+    return found
+
+
+def _mixes(op: Op) -> bool:
+    """Tell whether a function on two trees gives `a * x + b * y`."""
+    region = op.regions[0]
+    made = {value: one for one in region.walk() for value in one.results}
+    last = made.get(region.results[0]) if len(region.params) == _FEWEST and region.results else None
+    if last is None or short(last) != "add":
+        return False
+    sides = [made.get(value) for value in last.operands]
+    scaled = [one for one in sides if one is not None and short(one) in ("multiply", "mul")]
+    reads = [next((value for value in one.operands if value in region.params), None) for one in scaled]
+    return len(scaled) == _FEWEST and set(reads) == set(region.params)
