@@ -92,6 +92,7 @@ _ROWS = (
     OpSpec("key.draw", "numbers drawn from a key, by JAX or a library; arguments: key, ...; attrs: function"),
     OpSpec("key.clone", "the same key, declared fresh: jax.random.clone"),
     OpSpec("key.wrap", "raw data seen as a key, or a key as raw data; attrs: function"),
+    OpSpec("key.within", "what a followed call gives, with the numbers that were drawn in it; arguments: value, drawn"),
     OpSpec("key.stream", "a stateful source of keys (hk.next_rng_key, nnx.Rngs, make_rng); attrs: function"),
     # arrays
     OpSpec("array.create", "a new array from sizes or Python data; attrs: function"),

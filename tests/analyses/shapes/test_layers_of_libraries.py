@@ -3,7 +3,10 @@
 import pytest
 
 from jaxaudit.analyses.shapes.transfer.layers import CLASSES
+from jaxaudit.config import Config
+from jaxaudit.frontends.base import SourceFile
 from jaxaudit.frontends.source.api.lookup import lookup
+from jaxaudit.session import audit
 from tests.analyses.shapes.test_shapes import shape_of
 
 HEAD = """
@@ -59,6 +62,40 @@ def test_every_layer_can_be_called(layer):
         ("eqx.nn.MLP(5, 2, 32, 2, key=key)(x[0, 0])", "2"),
         ("eqx.nn.Conv2d(3, 6, 3, key=key)(jnp.ones((3, 32, 32)))", "6, 30, 30"),
         ("eqx.nn.GRUCell(5, 9, key=key)(x[0, 0], jnp.ones(9))", "9"),
+        ("nn.avg_pool(image, (2, 2), strides=(2, 2))", "8, 16, 16, 3"),
+        ("nn.max_pool(image, (3, 3))", "8, 30, 30, 3"),
+        ("nn.max_pool(image, (3, 3), strides=(2, 2), padding='SAME')", "8, 16, 16, 3"),
+        ("nnx.avg_pool(image, (4, 2), strides=(4, 2))", "8, 8, 16, 3"),
+        ("nn.ConvTranspose(4, (2, 2), strides=(2, 2))(image)", "8, 64, 64, 4"),
+        ("nn.ConvTranspose(4, (5, 5), strides=(2, 2), padding='VALID')(image)", "8, 67, 67, 4"),
+        ("nn.ConvTranspose(4, (2, 2), strides=(3, 3), padding='VALID')(image)", "8, 96, 96, 4"),
+        ("nn.Conv(6, (3, 3), padding=1)(image)", "8, 32, 32, 6"),
+        ("nn.Conv(6, (3, 3), padding=((0, 1), (2, 0)), strides=2)(image)", "8, 16, 16, 6"),
+        ("nn.Conv(6, (3, 3), padding=(1, 2))(image)", "8, 32, 34, 6"),
+        ("nn.RNN(nn.LSTMCell(9))(x)", "8, 16, 9"),
+        ("nn.vmap(nn.Dense, in_axes=None, out_axes=0, axis_size=3)(9)(x)", "3, 8, 16, 9"),
+        ("nn.scan(nn.GRUCell)(features=9)(jnp.ones((16, 9)), x)[1]", "8, 16, 9"),
+        ("nn.remat(nn.Dense)(7)(x)", "8, 16, 7"),
+        ("nnx.LinearGeneral(5, (2, 3), rngs=nnx.Rngs(0))(x)", "8, 16, 2, 3"),
+        ("nnx.LinearGeneral((16, 5), 9, axis=(-2, -1), rngs=nnx.Rngs(0))(x)", "8, 9"),
+        ("nnx.ConvTranspose(3, 4, (2, 2), strides=(2, 2), rngs=nnx.Rngs(0))(image)", "8, 64, 64, 4"),
+        ("x @ nnx.Param(jnp.ones((5, 4)))", "8, 16, 4"),
+        ("x @ nnx.Param(jnp.ones((5, 4))).value", "8, 16, 4"),
+        ("hk.avg_pool(image, 2, 2, 'VALID')", "8, 16, 16, 3"),
+        ("hk.max_pool(image, (2, 2, 1), (2, 2, 1), 'SAME')", "8, 16, 16, 3"),
+        ("hk.Conv2DTranspose(4, 3, 2)(image)", "8, 64, 64, 4"),
+        ("hk.LSTM(9)(x[:, 0], hk.LSTM(9).initial_state(8))[0]", "8, 9"),
+        ("hk.LSTM(9).initial_state(8)[1]", "8, 9"),
+        ("hk.get_parameter('w', (3, 4), init=jnp.zeros)", "3, 4"),
+        ("hk.transform(lambda y: hk.Linear(4)(y)).apply({}, key, x)", "8, 16, 4"),
+        ("hk.transform_with_state(lambda y: hk.Linear(4)(y)).apply({}, {}, key, x)[0]", "8, 16, 4"),
+        ("eqx.nn.MaxPool2d(2, 2)(image[0].T)", "3, 16, 16"),
+        ("eqx.nn.AvgPool2d(3)(image[0].T)", "3, 30, 30"),
+        ("eqx.nn.MaxPool2d(3, 2, padding=1)(image[0].T)", "3, 16, 16"),
+        ("eqx.nn.AdaptiveAvgPool2d((4, 1))(image[0].T)", "3, 4, 1"),
+        ("eqx.nn.ConvTranspose2d(3, 8, kernel_size=2, stride=3, key=key)(image[0].T)", "8, 95, 95"),
+        ("eqx.nn.Conv2d(3, 6, 3, stride=2, padding=1, key=key)(image[0].T)", "6, 16, 16"),
+        ("eqx.nn.BatchNorm(5, 'batch')(x[0, 0], None)[0]", "5"),
     ],
 )
 def test_layers_give_what_they_were_made_for(expression, expected):
@@ -164,3 +201,58 @@ jax.value_and_grad(loss)(net.init(key, x), net.apply, x)
 """
     )
     assert shape_of(code) == "8, 16, 3"
+
+
+NET = (
+    HEAD
+    + """
+class Net(nn.Module):
+    def setup(self):
+        self.inner = nn.Dense(4)
+
+    @nn.compact
+    def __call__(self, y, train=False):
+        y = nn.BatchNorm(use_running_average=not train)(self.inner(y))
+        scale = self.param("scale", nn.initializers.ones, (4, 3))
+        return nn.Dropout(0.1, deterministic=not train)(y) @ scale
+
+    def encode(self, y):
+        return self.inner(y)
+
+net = Net()
+variables = net.init(key, x)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("net.apply(variables, x, rngs={'dropout': key})", "8, 16, 3"),
+        ("net.apply(variables, x, train=True, mutable=['batch_stats'], rngs={'dropout': key})[0]", "8, 16, 3"),
+        ("net.apply(variables, x, mutable=['batch_stats'])[0]", "8, 16, 3"),
+        ("net.apply(variables, x, mutable=False)", "8, 16, 3"),
+        ("net.apply(variables, x, method=net.encode)", "8, 16, 4"),
+        ("net.apply(variables, x, method=Net.encode)", "8, 16, 4"),
+        ("net.apply(variables, x, method='encode')", "8, 16, 4"),
+        ("net.init_with_output(key, x)[0]", "8, 16, 3"),
+    ],
+)
+def test_a_run_of_a_module_gives_what_its_code_gives(expression, expected):
+    assert shape_of(f"{NET}\nresult = {expression}\ny = jnp.copy(result)\n") == expected
+
+
+def test_numbers_drawn_inside_are_in_what_a_run_gives():
+    code = NET + "\nfor _ in range(3):\n    y = net.apply(variables, x, train=True, rngs={'dropout': key})\n    print(y)\n"
+    report = audit([SourceFile("net.py", code)], Config(select=("same-key-in-loop",))).report
+    assert [one.rule for one in report.issues] == ["same-key-in-loop"]
+
+
+def test_the_model_of_a_train_state_draws_once():
+    code = NET + (
+        "\nfrom flax.training.train_state import TrainState\nimport optax\n"
+        "state = TrainState.create(apply_fn=net.apply, params=variables, tx=optax.adam(1e-3))\n"
+        "result = state.apply_fn(state.params, x, train=True, rngs={'dropout': jax.random.key(1)})\ny = jnp.copy(result)\n"
+    )
+    assert shape_of(code) == "8, 16, 3"
+    assert audit([SourceFile("net.py", code)], Config(select=("random",))).report.issues == ()

@@ -103,7 +103,7 @@ def _map(op: Op) -> Edges:
 
 
 def _by_role(live: Callable[[str], bool]) -> Callable[[Op], Edges]:
-    """Pass on what stands in some roles; the rest are indices and conditions."""
+    """Pass on what stands in some roles; the rest are indices, conditions and random numbers."""
 
     def split(op: Op) -> Edges:
         for role, argument in op.arguments.items():
@@ -187,6 +187,7 @@ _TABLE: Mapping[str, Callable[[Op], Edges]] = {
     "py.element": _by_role(lambda role: role != "index"),
     "py.set_item": _by_role(lambda role: role != "index"),
     "key.draw": _draw,
+    "key.within": _by_role(lambda role: role == "value"),
     "array.create": _create,
     "array.convert": _convert,
     "array.map": _map,

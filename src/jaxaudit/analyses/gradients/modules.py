@@ -40,7 +40,7 @@ def applied_in(program: Program) -> Applied:
     found: dict[tuple[int, Span], tuple[Value, ...]] = {}
     for region in _regions(program):
         for op in region.ops:
-            if op.name == "py.call_library" and op.text("function") in _APPLIES:
+            if op.name in ("py.call_library", "key.draw") and op.text("function") in _APPLIES:
                 given = next((op.arguments[role] for role in _ROLES if role in op.arguments), None)
                 found[id(region), op.span] = tuple(values_in(given))
     return found

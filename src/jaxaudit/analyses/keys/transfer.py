@@ -54,6 +54,7 @@ class TransferTable:
             "key.split": self._split,
             "key.fold_in": self._fold_in,
             "key.wrap": self._same,
+            "key.within": self._same,
             "array.convert": self._same,
             "device.place": self._same,
             "grad.stop": self._same,

@@ -25,6 +25,7 @@ _KEEPS = {
     "array.gather": "a",
     "py.item": "base",
     "grad.stop": "x",
+    "key.within": "value",
     "device.place": "x",
 }
 """Ops that give the elements of one argument back, some of them, elsewhere or all."""

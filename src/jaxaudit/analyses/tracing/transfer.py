@@ -88,6 +88,7 @@ class TransferTable:
             "array.numpy": self._numpy,
             "array.at": lambda op, read: fact_of(op.arguments.get("base"), read),
             "grad.stop": self._passed,
+            "key.within": self._passed,
             "device.place": self._passed,
             "collective": self._collective,
         }

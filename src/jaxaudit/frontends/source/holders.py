@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source import applied, lifts
 from jaxaudit.frontends.source.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values import Abstract, Const, Leaf, TupleValue
+from jaxaudit.frontends.source.values import Abstract, Const, Leaf, Transformed, TupleValue
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -40,6 +41,17 @@ def _held(name: str, given: Arguments) -> Abstract | None:
     return given.keywords.get("apply_fn") if name == f"{_TRAIN_STATE}.create" else None
 
 
+def instead(it: Interpreter, receiver: Leaf, name: str, given: Arguments, span: Span) -> Abstract | None:
+    """Give the result of a method that does nothing but call what its object holds; None for any other."""
+    if name == "__call__" and isinstance(lifted := receiver.holds, Transformed):
+        made = lifts.apply(it, lifted, given, span, bound=False)
+        return it.unknown("a lifted layer", span) if made is None else made
+    if name == "__call__":
+        return in_turn(it, receiver.holds, given, span) if receiver.holds is not None else None
+    held = receiver.holds if receiver.cls == _TRAIN_STATE and name == "apply_fn" else None
+    return None if held is None or isinstance(held, Leaf | Const) else it.call(held, given, span)
+
+
 def in_turn(it: Interpreter, held: Abstract, given: Arguments, span: Span) -> Abstract | None:
     """Call the layers of a `Sequential` one after the other; None where they are not known one by one."""
     layers = known_items(it, held)
@@ -56,25 +68,25 @@ def followed(it: Interpreter, receiver: Leaf, name: str, given: Arguments, made:
     if receiver.holds is None or given.star is not None or given.stars is not None:
         return made
     if receiver.cls == _TRAIN_STATE:
-        return _of_state(it, receiver, name, given, made, span)
+        return _of_state(receiver, name, given, made)
     key, first = _APPLIES.get(receiver.cls, (None, 0))
-    if name != "apply" or not first or len(given.positional) < first or _draws(given, key):
+    if name != "apply" or not first or len(given.positional) < first or not isinstance(made, Leaf):
         return made
-    out = it.call(receiver.holds, Arguments(given.positional[first:], given.keywords), span)
-    if receiver.cls != "haiku.TransformedWithState" or not isinstance(made, Leaf):
-        return out
-    parts = it.emit("py.unpack", span, {"base": made.value}, {"count": 2, "star": None}, results=2).results
-    return TupleValue((out, Leaf(parts[1])))
+    keywords = {name: value for name, value in given.keywords.items() if name != "rng"}
+    out = it.call(receiver.holds, Arguments(given.positional[first:], keywords), span)
+    drawn, rest = made.value, None
+    if receiver.cls == "haiku.TransformedWithState":
+        drawn, rest = it.emit("py.unpack", span, {"base": drawn}, {"count": 2, "star": None}, results=2).results
+    out = applied.within(it, out, drawn, span) if _draws(given, key) else out
+    return out if rest is None else TupleValue((out, Leaf(rest)))
 
 
 def _draws(given: Arguments, key: int | None) -> bool:
-    """Tell whether numbers are drawn inside: they are in what the op gives, and in nothing that is followed."""
+    """Tell whether numbers may be drawn inside."""
     return "rng" in given.keywords or (key is not None and given.positional[key] != Const(None))
 
 
-def _of_state(it: Interpreter, receiver: Leaf, name: str, given: Arguments, made: Abstract, span: Span) -> Abstract:
+def _of_state(receiver: Leaf, name: str, given: Arguments, made: Abstract) -> Abstract:
     if name in ("replace", "apply_gradients") and isinstance(made, Leaf):
         return Leaf(made.value, made.cls, given.keywords.get("apply_fn", receiver.holds))
-    if name == "apply_fn" and receiver.holds is not None and "rngs" not in given.keywords:
-        return it.call(receiver.holds, given, span)
     return made

@@ -147,10 +147,9 @@ def _role(row: Row, name: str) -> str:
 def call_method(it: Interpreter, receiver: Leaf, cls: str, name: str, given: Arguments, span: Span) -> Abstract:
     """Call a method of a library object whose class is known."""
     qualified = f"{cls}.{name}"
-    if receiver.holds is not None and name == "__call__":
-        made = holders.in_turn(it, receiver.holds, given, span)
-        if made is not None:
-            return made
+    made = holders.instead(it, receiver, name, given, span) if receiver.holds is not None else None
+    if made is not None:
+        return made
     row = lookup(qualified)
     if row is None:
         reason = f"{qualified} is not modelled"

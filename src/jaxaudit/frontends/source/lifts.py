@@ -15,6 +15,7 @@ from jaxaudit.frontends.source.values import (
     ClassValue,
     Const,
     FunctionValue,
+    Leaf,
     Library,
     Transformed,
     TupleValue,
@@ -25,7 +26,15 @@ if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpreter import Interpreter
 
 LIFTS = frozenset(("flax.linen.scan", "flax.linen.vmap"))
+_OF_CLASSES = frozenset(("flax.linen.remat", "flax.linen.checkpoint"))
+"""Those that leave a class what it was to its callers."""
 _BROADCAST = Library("flax.linen.broadcast")
+
+
+def is_class(callee: Transformed) -> bool:
+    """Tell whether a lifted transformation was given a class of a library."""
+    named = isinstance(callee.function, Library) and callee.function.name.rpartition(".")[2][:1].isupper()
+    return named and (callee.spelling in LIFTS or callee.spelling in _OF_CLASSES)
 
 
 def lifted_class(cls: ClassValue, made: Transformed) -> ClassValue:
@@ -37,23 +46,37 @@ def lifted_class(cls: ClassValue, made: Transformed) -> ClassValue:
     return replace(cls, namespace={**cls.namespace, "__call__": replace(made, function=member)})
 
 
-def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Abstract | None:
-    """Call a lifted method; None where it cannot be said what is scanned or mapped."""
-    if given.star is not None or given.stars is not None or given.keywords or len(given.positional) < 2:
+def lifted_layer(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Abstract:
+    """Make a layer of a library's class that was lifted: `nn.vmap(nn.Dense, ...)(64)`. Its call is the lifted one."""
+    made = it.call(callee.function, given, span)
+    if callee.spelling in _OF_CLASSES or not isinstance(made, Leaf):
+        return made
+    return Leaf(made.value, made.cls, replace(callee, function=made))
+
+
+def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span, *, bound: bool = True) -> Abstract | None:
+    """Call a lifted method, whose first argument is the module where it is `bound`; None where it cannot be said what
+    is scanned or mapped."""
+    receiver = given.positional[:1] if bound else ()
+    rest = given.positional[len(receiver) :]
+    if given.star is not None or given.stars is not None or given.keywords or not rest:
         return None
     if callee.spelling == "flax.linen.scan":
-        return _scanned(it, callee, given, span)
+        return _scanned(it, callee, receiver, rest, span)
     axes = known_items(it, callee.options.get("in_axes", Const(0)))
-    in_axes = callee.options.get("in_axes", Const(0)) if axes is None else TupleValue((Const(None), *axes))
-    if axes is None:
-        in_axes = TupleValue((Const(None), *(in_axes for _ in given.positional[1:])))
-    out_axes = callee.options.get("out_axes", Const(0))
-    mapped = replace(callee, transform="vmap", options={"in_axes": in_axes, "out_axes": out_axes})
+    each = tuple(callee.options.get("in_axes", Const(0)) for _ in rest) if axes is None else axes
+    in_axes = TupleValue((*(Const(None) for _ in receiver), *each))
+    options = {"in_axes": in_axes, "out_axes": callee.options.get("out_axes", Const(0))}
+    if "axis_size" in callee.options:
+        options["axis_size"] = callee.options["axis_size"]
+    mapped = replace(callee, transform="vmap", options=options)
     return transforms.apply(it, mapped, given, span)
 
 
-def _scanned(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Abstract | None:
-    receiver, carry, *xs = given.positional
+def _scanned(
+    it: Interpreter, callee: Transformed, receiver: tuple[Abstract, ...], given: tuple[Abstract, ...], span: Span
+) -> Abstract | None:
+    carry, *xs = given
     axes = callee.options.get("in_axes", Const(0))
     each = known_items(it, axes) or tuple(axes for _ in xs)
     plain = all(axis == Const(0) or axis == _BROADCAST for axis in each) and len(each) == len(xs)
@@ -64,7 +87,7 @@ def _scanned(it: Interpreter, callee: Transformed, given: Arguments, span: Span)
     def call(inner: Abstract, items: Abstract) -> Arguments:
         taken = iter(known_items(it, items) or ())
         given = [x if axis == _BROADCAST else next(taken) for x, axis in zip(xs, each, strict=True)]
-        return Arguments((receiver, inner, *given))
+        return Arguments((*receiver, inner, *given))
 
     options = {name: callee.options.get(name) for name in ("length", "reverse", "unroll")}
     return control_flow.run_scan(it, callee.function, carry, TupleValue(scanned), options, span, call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import bindings, calls, classes, derivatives, expressions, library
+from jaxaudit.frontends.source import applied, bindings, calls, classes, derivatives, expressions, library
 from jaxaudit.frontends.source.api.lookup import lookup
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.members import find_in_class, library_bases
@@ -13,7 +13,6 @@ from jaxaudit.frontends.source.values import (
     NONE,
     Abstract,
     Attribute,
-    BoundMethod,
     ClassValue,
     Const,
     DictBox,
@@ -43,8 +42,6 @@ _CONTAINER_METHODS = frozenset(
     intersection isdigit items join keys lower lstrip partition pop popitem remove replace rpartition rsplit rstrip
     setdefault split splitlines startswith strip title union update upper values""".split()
 )
-_APPLY = "flax.linen.Module.apply"
-_APPLY_OPTIONS = frozenset(("method", "mutable", "rngs", "capture_intermediates"))
 _DERIVATIVE_RULES = frozenset("defvjp defjvp defjvps def_vmap def_partition defbwd deffwd".split())
 
 
@@ -205,26 +202,14 @@ def _object_method(it: Interpreter, ref: Ref, box: ObjectBox, name: str, given: 
         return classes.updated(it, box, dict(given.keywords))
     for base in library_bases(box.cls):
         row = lookup(f"{base}.{name}")
+        if row is not None and f"{base}.{name}" in applied.RUNS:
+            return applied.run(it, ref, box, f"{base}.{name}", row, given, span)
         if row is not None:
-            made = library.emit_row(it, row, f"{base}.{name}", given, span, ref)
-            applied = _applied(it, ref, box, given, span) if f"{base}.{name}" == _APPLY else None
-            # The numbers drawn from `rngs` are in what the op gives.
-            return made if applied is None or "rngs" in given.keywords else applied
+            return library.emit_row(it, row, f"{base}.{name}", given, span, ref)
     value = box.attrs.get(name)
     if value is not None and not isinstance(value, Attribute):
         return it.call(value, given, span)
     return _unknown(it, ref, name, given, span)
-
-
-def _applied(it: Interpreter, ref: Ref, box: ObjectBox, given: Arguments, span: Span) -> Abstract | None:
-    """Follow `module.apply(variables, ...)` into the module; None where it also gives back variables."""
-    method = given.keywords.get("method", find_in_class(box.cls, "__call__"))
-    if not isinstance(method, FunctionValue) or given.keywords.get("mutable", Const(False)) != Const(False):
-        return None
-    if given.star is not None or given.stars is not None or not given.positional:
-        return None
-    keywords = {name: value for name, value in given.keywords.items() if name not in _APPLY_OPTIONS}
-    return it.call(BoundMethod(method, ref), Arguments(given.positional[1:], keywords), span)
 
 
 def _class_method(it: Interpreter, cls: ClassValue, name: str, given: Arguments, span: Span) -> Abstract:

@@ -120,6 +120,8 @@ def _note_wrapper(it: Interpreter, function: Abstract, made: Transformed) -> Non
 
 def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Abstract:
     """Call a transformed function."""
+    if lifts.is_class(callee):
+        return lifts.lifted_layer(it, callee, given, span)
     if callee.transform in ("vmap", "pmap", "shard_map"):
         return _apply_mapped(it, callee, given, span)
     if callee.transform == "grad":

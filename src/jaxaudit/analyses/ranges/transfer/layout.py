@@ -243,7 +243,7 @@ def join_all(ranges: Sequence[Range]) -> Range:
 
 TABLE: Mapping[str, Transfer] = {
     **dict.fromkeys(("array.reshape", "array.permute", "array.squeeze"), single(_moved)),
-    **dict.fromkeys(("grad.stop", "device.place"), single(same)),
+    **dict.fromkeys(("grad.stop", "device.place", "key.within"), single(same)),
     "array.at": single(_moved),
     "array.expand": single(_expand),
     "array.join": single(_joined),

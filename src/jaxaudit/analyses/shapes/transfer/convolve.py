@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from jaxaudit.analyses.dims import UNKNOWN, Dim, constant
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array
-from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
+from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.ir import Argument
 
 _LAYOUTS = {3: ("NCW", "OIW", "NCW"), 4: ("NCHW", "OIHW", "NCHW"), 5: ("NCDHW", "OIDHW", "NCDHW")}
 
 
-def _convolve(look: Look) -> ShapeFact:
+def convolved(look: Look) -> ShapeFact:
+    """Give `conv_general_dilated`."""
     lhs, rhs = look.fact("lhs").dims, look.fact("rhs").dims
     plain = look.raw("lhs_dilation") is None and look.raw("rhs_dilation") is None
     if look.function != "conv_general_dilated" or lhs is None or rhs is None or len(lhs) != len(rhs) or not plain:
@@ -39,5 +38,3 @@ def covered(size: Dim, window: Dim, step: Argument, padding: Argument) -> Dim:
         return size if step == 1 else (size + constant(step - 1)) // constant(step)
     return (size - window) // constant(step) + constant(1) if padding == "VALID" else UNKNOWN
 
-
-TABLE: Mapping[str, Transfer] = {"array.convolve": single(_convolve)}

@@ -10,17 +10,21 @@ from collections.abc import Callable, Mapping
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim, constant, product
 from jaxaudit.analyses.regroup import regrouped
+from jaxaudit.analyses.shapes.dtypes import named_dtype
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, Layer, ShapeFact, array, as_number, sequence
 from jaxaudit.analyses.shapes.literals import array_like, shape_of
 from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.analyses.shapes.transfer.convolve import covered
 from jaxaudit.analyses.shapes.transfer.look import Look
+from jaxaudit.analyses.shapes.transfer.windows import adaptive_layer, padded, pool_layer, transposed
 
 _UNSEEN = Layer("")
 
 
 def made(look: Look, name: str) -> ShapeFact:
     """Give the fact of a new layer: its class, and what it was made with."""
+    if name.startswith("jax.nn.initializers."):
+        return ShapeFact(layer=Layer(INITIALIZER))
     if name not in CLASSES:
         return NOTHING
     facts = {key: look.of(value) for key, value in look.op.arguments.items() if not isinstance(value, str)}
@@ -75,8 +79,8 @@ def _same(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
 
 
 def _general(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
-    """Give `DenseGeneral`: the last axes become the features."""
-    features, axis = layer.get("features"), layer.get("axis")
+    """Give `DenseGeneral` and `LinearGeneral`: the last axes become the features."""
+    features, axis = layer.get("features") or layer.get("out_features"), layer.get("axis")
     new = None if features is None else shape_of(features)
     axes = (constant(-1),) if axis is None else shape_of(axis)
     if given.dims is None or new is None or axes is None or layer.get("batch_dims") is not None:
@@ -122,7 +126,13 @@ def _convolution(features: str, kernel: str, stride: str, *, first: bool = False
         places = range(1, len(window) + 1) if first else range(len(given.dims) - 1 - len(window), len(given.dims) - 1)
         dims = list(given.dims)
         for at, size in zip(places, window, strict=True):
-            dims[at] = covered(dims[at], size, _step(layer, stride, at - places[0]), layer.text("padding") or padding)
+            step, place = _step(layer, stride, at - places[0]), at - places[0]
+            edge = layer.get("padding")
+            wide = None if edge is None else padded(dims[at], edge, place, len(window))
+            if edge is not None:
+                dims[at] = UNKNOWN if wide is None else covered(wide, size, step, "VALID")
+            else:
+                dims[at] = covered(dims[at], size, step, layer.text("padding") or padding)
         dims[channels] = _width(layer, features)
         return array(tuple(dims), _dtype(given))
 
@@ -138,7 +148,7 @@ def _unsized(dims: Dims, channels: int, width: Dim) -> ShapeFact:
 
 
 def _sizes(fact: ShapeFact | None, layer: Layer, first: bool) -> Dims | None:
-    if fact is None or layer.get("dilation") or layer.get("rate") or layer.get("padding"):
+    if fact is None or layer.get("dilation") or layer.get("rate"):
         return None
     if fact.number is None:
         return shape_of(fact)
@@ -179,6 +189,67 @@ def _equinox_cell(pair: bool) -> Call:
     return call
 
 
+def _with_state(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
+    """Give a layer of equinox that hands its state on beside its output."""
+    return sequence((_same(look, layer, given), look.fact("state")))
+
+
+def _haiku_cell(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
+    """Give `hk.LSTM`: its state is a record of two."""
+    out = array(None if not given.dims else (*given.dims[:-1], _width(layer, "hidden_size")), _dtype(given))
+    return sequence((out, sequence((out, out))))
+
+
+def _unrolled(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
+    """Give `nn.RNN(cell)`: as many steps as come in, each as wide as the cell."""
+    cell = layer.get("cell")
+    held = cell.layer if cell is not None else None
+    alone = not any(look.has(name) for name in ("return_carry", "time_major"))
+    if not alone or any(layer.get(name) for name in ("return_carry", "time_major")) or not given.dims:
+        return NOTHING
+    wide = _UNSEEN if held is None else held
+    name = "hidden_features" if wide.get("hidden_features") else "features"
+    return array((*given.dims[:-1], _width(wide, name)), _dtype(given))
+
+
+def initial_state(look: Look) -> ShapeFact:
+    """Give what `core.initial_state(batch_size)` of haiku makes."""
+    layer, size = look.fact("self").layer, look.fact("batch_size")
+    number = as_number(size) if size.number is not None else None
+    if layer is None or layer.name not in ("haiku.LSTM", "haiku.GRU", "haiku.VanillaRNN"):
+        return NOTHING
+    if number is None and look.raw("batch_size") is not None:
+        return NOTHING
+    one = array((*(() if number is None else (number,)), _width(layer, "hidden_size")), "float32")
+    return sequence((one, one)) if layer.name == "haiku.LSTM" else one
+
+
+def parameter(look: Look) -> ShapeFact:
+    """Give `self.param(name, init, shape)` and `hk.get_parameter(name, shape)`: an array of that shape."""
+    if look.function == "get_parameter":
+        return array(shape_of(look.fact("shape")), None if look.has("dtype") else "float32")
+    start, given = look.raw("init_fn"), look.raw("init_args")
+    named = isinstance(start, str) and ".initializers." in start
+    kind = look.of(start).layer if start is not None and not named else None
+    if not isinstance(given, tuple) or not given or not (named or (kind is not None and kind.name == INITIALIZER)):
+        return NOTHING
+    return array(shape_of(look.of(given[0])), "float32" if len(given) == 1 else None)
+
+
+def variable(look: Look) -> ShapeFact:
+    """Give `self.variable(collection, name, jnp.zeros, shape)` by the array it starts as."""
+    start, given = look.raw("init_fn"), look.raw("init_args")
+    if start not in ("jax.numpy.zeros", "jax.numpy.ones", "jax.numpy.empty") or not isinstance(given, tuple) or not given:
+        return NOTHING
+    return array(shape_of(look.of(given[0])), "float32" if len(given) == 1 else named_dtype(given[1]))
+
+
+VARIABLES = frozenset(f"flax.nnx.{name}" for name in "Variable Param BatchStat Cache Intermediate".split())
+"""Classes of variables, each around one array."""
+INITIALIZER = "initializer"
+"""The class of what `nn.initializers.normal()` gives."""
+
+
 def _flattened(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
     if given.dims is None or layer.get("preserve_dims") is not None or not layer.name or len(given.dims) < 2:
         return NOTHING
@@ -215,6 +286,8 @@ CLASSES: Mapping[str, Call] = {
     "flax.linen.DenseGeneral": _general,
     "flax.linen.Embed": _embedding("features"),
     "flax.linen.Conv": _convolution("features", "kernel_size", "strides"),
+    "flax.linen.ConvTranspose": transposed("features", "kernel_size", "strides"),
+    "flax.linen.RNN": _unrolled,
     "flax.linen.MultiHeadDotProductAttention": _attention("out_features"),
     "flax.linen.MultiHeadAttention": _attention("out_features"),
     "flax.linen.SelfAttention": _attention("out_features"),
@@ -226,6 +299,9 @@ CLASSES: Mapping[str, Call] = {
     "flax.nnx.Linear": _wide("out_features"),
     "flax.nnx.Embed": _embedding("features"),
     "flax.nnx.Conv": _convolution("out_features", "kernel_size", "strides"),
+    "flax.nnx.ConvTranspose": transposed("out_features", "kernel_size", "strides"),
+    "flax.nnx.LinearGeneral": _general,
+    "flax.nnx.RNN": _unrolled,
     "flax.nnx.MultiHeadAttention": _attention("out_features"),
     "flax.nnx.GRUCell": _cell("hidden_features"),
     "flax.nnx.SimpleCell": _cell("hidden_features"),
@@ -235,6 +311,12 @@ CLASSES: Mapping[str, Call] = {
     "haiku.Embed": _embedding("embed_dim"),
     "haiku.Conv1D": _convolution("output_channels", "kernel_shape", "stride"),
     "haiku.Conv2D": _convolution("output_channels", "kernel_shape", "stride"),
+    "haiku.Conv3D": _convolution("output_channels", "kernel_shape", "stride"),
+    **{
+        f"haiku.Conv{rank}DTranspose": transposed("output_channels", "kernel_shape", "stride")
+        for rank in (1, 2, 3)
+    },
+    "haiku.LSTM": _haiku_cell,
     "haiku.MultiHeadAttention": _haiku_attention,
     "haiku.GRU": _cell("hidden_size", out_first=True),
     "haiku.VanillaRNN": _cell("hidden_size", out_first=True),
@@ -245,6 +327,14 @@ CLASSES: Mapping[str, Call] = {
     "equinox.nn.Embedding": _embedding("embedding_size"),
     "equinox.nn.Conv1d": _convolution("out_channels", "kernel_size", "stride", first=True, padding="VALID"),
     "equinox.nn.Conv2d": _convolution("out_channels", "kernel_size", "stride", first=True, padding="VALID"),
+    "equinox.nn.Conv3d": _convolution("out_channels", "kernel_size", "stride", first=True, padding="VALID"),
+    **{f"equinox.nn.{kind}Pool{rank}d": pool_layer for kind in ("Avg", "Max") for rank in (1, 2, 3)},
+    **{f"equinox.nn.Adaptive{kind}Pool{rank}d": adaptive_layer for kind in ("Avg", "Max") for rank in (1, 2, 3)},
+    **{
+        f"equinox.nn.ConvTranspose{rank}d": transposed("out_channels", "kernel_size", "stride", first=True)
+        for rank in (1, 2, 3)
+    },
+    "equinox.nn.BatchNorm": _with_state,
     "equinox.nn.MultiheadAttention": _attention("output_size"),
     "equinox.nn.GRUCell": _equinox_cell(pair=False),
     "equinox.nn.LSTMCell": _equinox_cell(pair=True),

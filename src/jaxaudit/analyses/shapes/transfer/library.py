@@ -9,7 +9,7 @@ from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array
 from jaxaudit.analyses.shapes.literals import array_like
 from jaxaudit.analyses.shapes.mapped import without_axis
-from jaxaudit.analyses.shapes.transfer import layers
+from jaxaudit.analyses.shapes.transfer import convolve, layers, windows
 from jaxaudit.analyses.shapes.transfer.keys import draw
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
 
@@ -54,6 +54,14 @@ _DEVICES: Mapping[str, str] = {
 }
 
 
+_OF_MODULES: Mapping[str, Single] = {
+    "param": layers.parameter,
+    "variable": layers.variable,
+    "get_parameter": layers.parameter,
+    "initial_state": layers.initial_state,
+}
+
+
 def _call(look: Look) -> ShapeFact:
     name = look.op.text("function")
     known = _LOSSES.get(name) or _LOSSES.get(name.replace("optax.losses.", "optax."))
@@ -63,7 +71,10 @@ def _call(look: Look) -> ShapeFact:
         return DEVICES[_DEVICES[name]] if name.endswith("count") else ShapeFact(symbol=_DEVICES[name])
     if name.endswith(".__call__"):
         return layers.called(look, name) or NOTHING
-    return layers.made(look, name)
+    if name in layers.VARIABLES and len(look.op.operands) == 1:
+        return array_like(look.first())
+    special = _OF_MODULES.get(look.function)
+    return special(look) if special is not None else layers.made(look, name)
 
 
 def _draw(look: Look) -> ShapeFact:
@@ -74,4 +85,13 @@ def _draw(look: Look) -> ShapeFact:
     return (layers.called(look, name) if name.endswith(".__call__") else None) or draw(look)
 
 
-TABLE: Mapping[str, Transfer] = {"py.call_library": single(_call), "key.draw": single(_draw)}
+def _windowed(look: Look) -> ShapeFact:
+    """Give what a window leaves that goes over an array: a convolution, or pooling."""
+    return windows.FUNCTIONS.get(look.op.text("function"), convolve.convolved)(look)
+
+
+TABLE: Mapping[str, Transfer] = {
+    "py.call_library": single(_call),
+    "key.draw": single(_draw),
+    "array.convolve": single(_windowed),
+}

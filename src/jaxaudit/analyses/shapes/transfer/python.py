@@ -40,6 +40,9 @@ def _global(look: Look) -> ShapeFact:
 def _attribute(look: Look) -> ShapeFact:
     base = look.first()
     name = look.op.text("name")
+    if name == "value" and base.dims is not None:
+        # A variable of flax is known by the array it holds.
+        return base
     return ShapeFact(symbol=f"{base.symbol}.{name}", born=base.born) if base.symbol and name else NOTHING
 
 

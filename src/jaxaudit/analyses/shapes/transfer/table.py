@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxaudit.analyses.shapes.transfer import (
-    convolve,
     create,
     dot,
     index,
@@ -30,5 +29,4 @@ TABLE: Mapping[str, Transfer] = {
     **dot.TABLE,
     **keys.TABLE,
     **library.TABLE,
-    **convolve.TABLE,
 }

@@ -33,6 +33,24 @@ _CONSTRUCTORS = rows(
     result=ITSELF,
 )
 
+# Layers without weights, or whose weights need no key.
+_KEYLESS = rows(
+    _NN,
+    "py.call_library",
+    """
+    AvgPool1d AvgPool2d AvgPool3d MaxPool1d MaxPool2d MaxPool3d: kernel_size stride padding use_ceil
+    AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d: target_shape
+    AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d: target_shape
+    LayerNorm: shape eps
+    RMSNorm: shape eps
+    GroupNorm: groups channels
+    BatchNorm: input_size axis_name
+    Dropout: p inference
+    Identity PReLU:
+    """,
+    result=ITSELF,
+)
+
 _CALLS = merge(
     rows(
         _NN,
@@ -102,5 +120,5 @@ _TREES = merge(
     rows("equinox", "py.call_library", "clear_caches:\nfield static_field:\nif_array: axis"),
 )
 
-ROWS = merge(_CONSTRUCTORS, _CALLS, _TREES)
+ROWS = merge(_CONSTRUCTORS, _KEYLESS, _CALLS, _TREES)
 """The layers and tree functions of equinox; its `filter_*` transformations are in a table of their own."""

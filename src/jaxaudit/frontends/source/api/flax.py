@@ -60,6 +60,8 @@ _LAYER_CLASSES = merge(
         DenseGeneral: features axis batch_dims use_bias
         Embed: num_embeddings features dtype param_dtype embedding_init
         Conv: features kernel_size strides padding input_dilation kernel_dilation
+        ConvTranspose: features kernel_size strides padding kernel_dilation
+        RNN: cell time_major return_carry
         MultiHeadDotProductAttention MultiHeadAttention SelfAttention: num_heads dtype param_dtype qkv_features out_features
         GRUCell LSTMCell MGUCell OptimizedLSTMCell SimpleCell: features
         LayerNorm RMSNorm BatchNorm GroupNorm InstanceNorm Dropout PReLU:
@@ -71,7 +73,9 @@ _LAYER_CLASSES = merge(
         "py.call_library",
         """
         Linear: in_features out_features
-        Conv: in_features out_features kernel_size strides
+        Conv ConvTranspose: in_features out_features kernel_size strides
+        LinearGeneral: in_features out_features
+        RNN: cell
         Embed: num_embeddings features
         GRUCell LSTMCell OptimizedLSTMCell SimpleCell: in_features hidden_features
         MultiHeadAttention: num_heads in_features qkv_features out_features
@@ -189,6 +193,7 @@ _NNX_LAYERS = merge(
         GRUCell.__call__ LSTMCell.__call__ OptimizedLSTMCell.__call__ SimpleCell.__call__: carry inputs
         GroupNorm.__call__ InstanceNorm.__call__ LayerNorm.__call__: x
         LoRA.__call__: x
+        RNN.__call__: inputs
         LoRALinear.__call__: x out_sharding
         RMSNorm.__call__: x mask
         MultiHeadAttention.__call__: inputs_q inputs_k inputs_v

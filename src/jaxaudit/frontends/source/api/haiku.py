@@ -76,7 +76,8 @@ _LAYERS = merge(
         """
         Linear: output_size with_bias
         Embed: vocab_size embed_dim
-        Conv1D Conv2D: output_channels kernel_shape stride rate padding
+        Conv1D Conv2D Conv3D: output_channels kernel_shape stride rate padding
+        Conv1DTranspose Conv2DTranspose Conv3DTranspose: output_channels kernel_shape stride output_shape padding
         GRU LSTM VanillaRNN: hidden_size
         MultiHeadAttention: num_heads key_size w_init_scale
         Flatten: preserve_dims

@@ -1,0 +1,85 @@
+"""Runs of a linen module: `module.apply(variables, ...)` and `init_with_output`, followed into the module's own code.
+
+With `mutable` a run also gives variables, and with `rngs` numbers are drawn inside: then what the module's code gives
+is known, and it depends on what the op of the call drew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source import library
+from jaxaudit.frontends.source.api.rows import Row
+from jaxaudit.frontends.source.arguments import Arguments
+from jaxaudit.frontends.source.members import find_in_class
+from jaxaudit.frontends.source.structure import rebuild
+from jaxaudit.frontends.source.values import (
+    Abstract,
+    BoundMethod,
+    Const,
+    FunctionValue,
+    Leaf,
+    ObjectBox,
+    PartialValue,
+    Ref,
+    Transformed,
+    TupleValue,
+)
+from jaxaudit.ir import Value
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpreter import Interpreter
+
+APPLY = "flax.linen.Module.apply"
+RUNS = frozenset((APPLY, "flax.linen.Module.init_with_output"))
+_OPTIONS = frozenset(("method", "mutable", "rngs", "capture_intermediates"))
+
+
+def run(it: Interpreter, ref: Ref, box: ObjectBox, name: str, row: Row, given: Arguments, span: Span) -> Abstract:
+    """Interpret a run of a module; where its code cannot be followed, the op of the call is all there is."""
+    made = library.emit_row(it, row, name, given, span, ref)
+    called = _called(it, ref, box, given)
+    pair = name != APPLY or _is_mutable(given.keywords.get("mutable", Const(False)))
+    if called is None or pair is None or not isinstance(made, Leaf):
+        return made
+    keywords = {key: value for key, value in given.keywords.items() if key not in _OPTIONS}
+    out = it.call(called, Arguments(given.positional[1:], keywords), span)
+    drawn = made.value
+    if not pair:
+        return within(it, out, drawn, span) if "rngs" in given.keywords else out
+    first, rest = it.emit("py.unpack", span, {"base": drawn}, {"count": 2, "star": None}, results=2).results
+    draws = "rngs" in given.keywords or name != APPLY
+    return TupleValue((within(it, out, first, span) if draws else out, Leaf(rest)))
+
+
+def within(it: Interpreter, out: Abstract, drawn: Value, span: Span) -> Abstract:
+    """Give what a followed call gives, made to depend on the numbers that were drawn in it."""
+
+    def mixed(leaf: Leaf) -> Leaf:
+        made = it.emit("key.within", span, {"value": leaf.value, "drawn": drawn}).result
+        made.name = leaf.value.name
+        return leaf.at(made)
+
+    return rebuild(out, mixed, it)
+
+
+def _is_mutable(mutable: Abstract) -> bool | None:
+    """Tell whether a call gives variables beside its output; None where that is not known."""
+    if isinstance(mutable, Const):
+        return mutable.value is not False
+    return True if isinstance(mutable, Ref | TupleValue) else None
+
+
+def _called(it: Interpreter, ref: Ref, box: ObjectBox, given: Arguments) -> Abstract | None:
+    """Give the method that runs, bound to the module."""
+    if given.star is not None or given.stars is not None or not given.positional:
+        return None
+    method = given.keywords.get("method", Const("__call__"))
+    if isinstance(method, Const) and isinstance(method.value, str):
+        method = find_in_class(box.cls, method.value) or method
+    if isinstance(method, BoundMethod):
+        method = method.function
+    if isinstance(method, FunctionValue):
+        return BoundMethod(method, ref)
+    return PartialValue(method, (ref,), {}) if isinstance(method, Transformed) else None
