@@ -121,6 +121,7 @@ _ROWS = (
     # trees, gradients, devices
     OpSpec("tree.map", "a function on every leaf; region params: one leaf of each tree", regions="mapped"),
     OpSpec("tree.other", "flatten, unflatten, leaves, structure, reduce; attrs: function"),
+    OpSpec("tree.leaf", "a leaf of a tree that a library gives, in the place of a leaf it was given; arguments: like, tree"),
     OpSpec("grad.stop", "lax.stop_gradient"),
     OpSpec("collective", "psum, pmean, all_gather, ppermute, axis_index; attrs: function, axis_name"),
     OpSpec("device.place", "device_put, with_sharding_constraint, block_until_ready; attrs: function"),

@@ -243,7 +243,9 @@ def test_a_run_of_a_module_gives_what_its_code_gives(expression, expected):
 
 
 def test_numbers_drawn_inside_are_in_what_a_run_gives():
-    code = NET + "\nfor _ in range(3):\n    y = net.apply(variables, x, train=True, rngs={'dropout': key})\n    print(y)\n"
+    code = (
+        NET + "\nfor _ in range(3):\n    y = net.apply(variables, x, train=True, rngs={'dropout': key})\n    print(y)\n"
+    )
     report = audit([SourceFile("net.py", code)], Config(select=("same-key-in-loop",))).report
     assert [one.rule for one in report.issues] == ["same-key-in-loop"]
 

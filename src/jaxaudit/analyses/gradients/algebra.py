@@ -18,7 +18,8 @@ Factor = Node | float
 """Something a term is multiplied with: data, or a number."""
 
 _LAYOUT = frozenset(
-    "array.reshape array.squeeze array.expand array.permute array.convert device.place array.move py.element key.within".split()
+    """array.reshape array.squeeze array.expand array.permute array.convert device.place array.move py.element
+    key.within""".split()
 )
 _TAKES_PART = frozenset(("py.item", "array.gather"))
 _SUMS = frozenset(("sum", "mean", "nansum", "nanmean", "average", "pmean", "psum"))

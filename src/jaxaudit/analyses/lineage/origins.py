@@ -37,8 +37,11 @@ class Origin:
     """The name nearest to where it was made."""
 
 
-def origin(flow: Flow, value: Value, context: Context) -> Origin:
-    """Follow a value back as far as it is the same value, or all its versions in the steps of a scan."""
+def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False) -> Origin:
+    """Follow a value back as far as it is the same value, or all its versions in the steps of a scan.
+
+    With `in_turn` it is not followed out of the turn of a loop: two carries that start alike are two values.
+    """
     calls = dict(context)
     first_turn, stacked, name = False, list[Op](), value.name
     for _ in range(_STEPS):
@@ -46,7 +49,7 @@ def origin(flow: Flow, value: Value, context: Context) -> Origin:
         op = flow.maker(value)
         if op is None:
             before = _before(flow, value, calls)
-            if before is None:
+            if before is None or (in_turn and before[1]):
                 break
             value, looped = before
             first_turn |= looped

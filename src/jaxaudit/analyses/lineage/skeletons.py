@@ -39,7 +39,7 @@ def _before(flow: Flow, op: Op, value: Value) -> Value | None:
         if step is None or step.text("function") not in _UPDATES:
             return None
         return _argument(step, ("updates", "state")[op.results.index(value)] if len(op.results) == 2 else "")
-    return _argument(op, _KEEPS.get(op.text("function"), ""))
+    return _argument(op, "like" if op.name == "tree.leaf" else _KEEPS.get(op.text("function"), ""))
 
 
 def _first_alone(op: Op, position: int) -> bool:

@@ -48,6 +48,8 @@ def _alike(op: Op, end: Value, flow: Flow) -> list[Value]:
         found = [value for name, value in op.arguments.items() if name not in ("pred", "which", "condition")]
     elif op.name in ("grad.stop", "key.fold_in", "key.clone") or last in _FIRST:
         found = list(op.operands[:1])
+    elif op.name == "tree.leaf":
+        found = [op.arguments.get("like")]
     elif function in _LIKE:
         found = [op.arguments.get(_LIKE[function])]
     elif op.name in ("py.unpack", "py.item"):

@@ -26,11 +26,11 @@ _UPDATES: Mapping[str, str] = {
     "flax.training.train_state.TrainState.apply_gradients": "self",
     "flax.training.train_state.TrainState.replace": "self",
 }
-# The same for functions that give a tuple: the position in it, and the argument.
-_PARTS: Mapping[str, tuple[int, str]] = {
-    "optax.GradientTransformation.update": (1, "state"),
-    "optax.GradientTransformationExtraArgs.update": (1, "state"),
-    "optax.MultiSteps.update": (1, "state"),
+# The same for functions that give a tuple: one argument for each of its items.
+_PARTS: Mapping[str, tuple[str, ...]] = {
+    "optax.GradientTransformation.update": ("updates", "state"),
+    "optax.GradientTransformationExtraArgs.update": ("updates", "state"),
+    "optax.MultiSteps.update": ("updates", "state"),
 }
 
 
@@ -68,6 +68,8 @@ def versions(flow: Flow, value: Value, depth: int = _DEPTH) -> Version | None:
     if op.name == "py.item":
         index = op.arguments.get("index")
         return _collection(flow, op, index) if isinstance(index, str) else _part(flow, op, index)
+    if op.name == "tree.leaf":
+        return _leaf(flow, op, depth)
     if op.name == "tree.map" and op.operands and _blends(flow, op):
         return Version(frozenset((op.operands[0],)), op, plain=False)
     if op.text("function") in _UPDATES:
@@ -80,6 +82,13 @@ def versions(flow: Flow, value: Value, depth: int = _DEPTH) -> Version | None:
 def _from(op: Op, argument: str) -> Version | None:
     old = frozenset(values_in(op.arguments.get(argument)))
     return Version(old, op, plain=True) if old else None
+
+
+def _leaf(flow: Flow, op: Op, depth: int) -> Version | None:
+    """Follow a leaf of a tree that is a newer version of another tree to the leaf in its place there."""
+    tree = op.arguments.get("tree")
+    whole = versions(flow, tree, depth - 1) if isinstance(tree, Value) else None
+    return None if whole is None else Version(frozenset(values_in(op.arguments.get("like"))), whole.op, whole.plain)
 
 
 def _blends(flow: Flow, op: Op) -> bool:
@@ -132,7 +141,9 @@ def _maker_of_base(flow: Flow, op: Op) -> Op | None:
 def _part(flow: Flow, op: Op, position: object) -> Version | None:
     made = _maker_of_base(flow, op)
     known = None if made is None else _PARTS.get(made.text("function"))
-    return None if known is None or made is None or known[0] != position else _from(made, known[1])
+    if known is None or made is None or not isinstance(position, int) or not 0 <= position < len(known):
+        return None
+    return _from(made, known[position])
 
 
 def _handed_back(flow: Flow, op: Op, position: int, depth: int) -> Version | None:

@@ -89,6 +89,7 @@ class TransferTable:
             "array.at": lambda op, read: fact_of(op.arguments.get("base"), read),
             "grad.stop": self._passed,
             "key.within": self._passed,
+            "tree.leaf": lambda op, read: self._made(self._operands(op, read)),
             "device.place": self._passed,
             "collective": self._collective,
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import calls, control_flow, holders, python_calls, transforms
+from jaxaudit.frontends.source import calls, control_flow, holders, likeness, python_calls, transforms
 from jaxaudit.frontends.source.api.lookup import ROWS, canonical, lookup
 from jaxaudit.frontends.source.api.rows import Row
 from jaxaudit.frontends.source.api.unmodelled import UNMODELLED
@@ -47,7 +47,8 @@ def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
         return transforms.wrap(it, name, given, span)
     row = lookup(name)
     if row is not None:
-        return holders.holding(emit_row(it, row, name, given, span), name, given)
+        made = likeness.alike(it, name, row, given, emit_row(it, row, name, given, span), span)
+        return holders.holding(made, name, given)
     package, last = name.partition(".")[0], name.rpartition(".")[2]
     cls = name if last[:1].isupper() else ""
     if package == "builtins" or (cls and package in _COVERED):
@@ -157,8 +158,15 @@ def call_method(it: Interpreter, receiver: Leaf, cls: str, name: str, given: Arg
     if cls == "array.at":
         return _update(it, row, receiver, name, given, span)
     arguments = {"self": receiver.value, **bind_row(it, row, given, span)}
-    made = _emit(it, row, qualified, arguments, span)
+    more = {"border": Border(trees_of(it, _in_order(row, given)))} if qualified in likeness.MEETING else {}
+    made = likeness.alike(it, qualified, row, given, _emit(it, row, qualified, arguments, span, more), span)
     return holders.followed(it, receiver, name, given, made, span)
+
+
+def _in_order(row: Row, given: Arguments) -> list[Abstract]:
+    """Give the arguments in the order of a row's parameters, up to the first that is missing."""
+    found = [given.get(at, name) for at, name in enumerate(row.params)]
+    return [one for at, one in enumerate(found) if one is not None and None not in found[:at]]
 
 
 def _update(it: Interpreter, row: Row, receiver: Leaf, name: str, given: Arguments, span: Span) -> Abstract:

@@ -55,8 +55,10 @@ def lifted_layer(it: Interpreter, callee: Transformed, given: Arguments, span: S
 
 
 def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span, *, bound: bool = True) -> Abstract | None:
-    """Call a lifted method, whose first argument is the module where it is `bound`; None where it cannot be said what
-    is scanned or mapped."""
+    """Call a lifted method; None where it cannot be said what is scanned or mapped.
+
+    Where it is `bound`, its first argument is the module.
+    """
     receiver = given.positional[:1] if bound else ()
     rest = given.positional[len(receiver) :]
     if given.star is not None or given.stars is not None or given.keywords or not rest:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source import applied, bindings, calls, classes, derivatives, expressions, library
 from jaxaudit.frontends.source.api.lookup import lookup
 from jaxaudit.frontends.source.arguments import Arguments, known_items
-from jaxaudit.frontends.source.members import find_in_class, library_bases
+from jaxaudit.frontends.source.members import library_bases
 from jaxaudit.frontends.source.structure import argument, kind_of, leaves, materialise
 from jaxaudit.frontends.source.values import (
     NONE,

@@ -11,6 +11,7 @@ from jaxaudit.analyses.lineage import Flow, Version, versions
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.spans import Span
 
@@ -53,8 +54,13 @@ def _is_wanted(loss: Loss, flow: Flow) -> bool:
     """An underscore says that a value is not wanted; an optimizer that has state cannot do without."""
     if not loss.note.text("name").startswith("_"):
         return True
-    optimizer = loss.made.arguments.get("self")
-    if not is_optimizer_step(loss.made) or not loss.next_turn or not isinstance(optimizer, Value):
+    optimizer, state = loss.made.arguments.get("self"), set(values_in(loss.made.arguments.get("state")))
+    if (
+        not state.issuperset(loss.leaves)
+        or not is_optimizer_step(loss.made)
+        or not loss.next_turn
+        or not isinstance(optimizer, Value)
+    ):
         return False
     made = origin(flow, optimizer, {}).op
     return made is not None and made.text("function").removeprefix("optax.") in _STATEFUL

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.flow.exchanged import derivative, exchanged
 from jaxaudit.rules.flow.words import is_test, proved
 
 _SIDES = frozenset(
@@ -23,7 +25,8 @@ class SwappedArguments(Rule):
     ## What it does
 
     Compares the names of positional arguments with the names of the parameters they go to. Where two arguments are
-    named exactly like each other's parameter, they are swapped.
+    named exactly like each other's parameter, they are swapped. In the step of an optimizer, `update(gradients, state,
+    params)`, it looks at what was differentiated instead of at names.
 
     ## Why is this bad?
 
@@ -58,6 +61,12 @@ class SwappedArguments(Rule):
     valid = (
         Example("def f(x, y):\n    return x - y\n\ndef g(x, y):\n    return f(x, y)\n", "in order"),
         Example(
+            "import jax\nimport optax\n\ntx = optax.adamw(1e-3)\n\ndef step(params, state, loss, x):\n"
+            "    grads = jax.grad(loss)(params, x)\n    updates, state = tx.update(grads, state, params)\n"
+            "    return optax.apply_updates(params, updates), state\n",
+            "the step of an optimizer",
+        ),
+        Example(
             "def kl(p, q):\n    return (p * (p / q)).sum()\n\ndef js(p, q):\n    return kl(p, q) + kl(q, p)\n",
             "both ways round",
         ),
@@ -68,6 +77,20 @@ class SwappedArguments(Rule):
             "    values = net(batch)\n    rewards = batch['rewards']\n"
             "    return advantage(values, rewards).mean()  #!\n",
             "crosswise",
+        ),
+        Example(
+            "import jax\nimport optax\n\ntx = optax.adamw(1e-3)\n\ndef step(params, state, loss, x):\n"
+            "    grads = jax.grad(loss)(params, x)\n"
+            "    updates, state = tx.update(params, state, grads)  #!\n"
+            "    return optax.apply_updates(params, updates), state\n",
+            "gradients and parameters",
+        ),
+        Example(
+            "import jax\nimport optax\n\ntx = optax.adamw(1e-3)\n\ndef step(params, state, loss, x):\n"
+            "    grads = jax.grad(loss)(params, x)\n"
+            "    updates, state = tx.update(grads, params, state)  #!\n"
+            "    return optax.apply_updates(params, updates), state\n",
+            "parameters for the state",
         ),
         Example("def f(x, y):\n    return x - y\n\ndef g(x, y):\n    return f(y, x)  #?\n", "turned round"),
     )
@@ -80,6 +103,26 @@ class SwappedArguments(Rule):
             if op.name == "py.passed":
                 notes[id(flow.places.region_of[op]), op.text("function")].append(op)
         yield from (_judge(op, beside, flow) for beside in notes.values() for op in beside)
+        yield from (one for op in program.walk() if is_optimizer_step(op) for one in _step(op, flow))
+
+
+def _step(op: Op, flow: Flow) -> Iterator[Obligation]:
+    """Judge the step of an optimizer by where its arguments come from, whatever they are called."""
+    wrong = exchanged(op, flow)
+    if wrong is None:
+        if derivative(flow, op.arguments.get("updates")) is not None:
+            yield proved(SwappedArguments.name, op.span, "what `update` takes first are gradients")
+        return
+    what, where = wrong
+    yield Obligation(
+        SwappedArguments.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"{what} stand where `update` takes {where}",
+        current="the optimizer takes one tree for another: it raises, or makes its step of the wrong numbers",
+        expected="`update(gradients, state, params)`, in this order",
+        suggestion="put the arguments in the order of `update(gradients, state, params)`",
+    )
 
 
 def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:

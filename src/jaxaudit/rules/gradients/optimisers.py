@@ -38,18 +38,18 @@ def applied(program: Program) -> Iterator[Applied]:
             yield Applied(op, op.arguments.get("grads"), op.arguments.get("self"))
 
 
-def origins(flow: Flow, argument: Argument) -> set[Value]:
-    """Give the objects that an argument consists of, or is an attribute of."""
-    return {_owner(flow, value) for value in values_in(argument)}
+def origins(flow: Flow, argument: Argument, *, in_turn: bool = False) -> set[Value]:
+    """Give the objects that an argument consists of, or is an attribute of; `in_turn` in this turn of the loop."""
+    return {_owner(flow, value, in_turn=in_turn) for value in values_in(argument)}
 
 
-def _owner(flow: Flow, value: Value) -> Value:
-    found = origin(flow, value, {})
+def _owner(flow: Flow, value: Value, *, in_turn: bool) -> Value:
+    found = origin(flow, value, {}, in_turn=in_turn)
     for _ in range(_STEPS):
         base = found.op.arguments.get("base") if found.op is not None and found.op.name == "py.attr" else None
         if not isinstance(base, Value):
             break
-        found = origin(flow, base, {})
+        found = origin(flow, base, {}, in_turn=in_turn)
     return found.value
 
 
@@ -65,6 +65,10 @@ def behind(flow: Flow, argument: Argument) -> Iterator[tuple[Op, int]]:
             step = flow.maker(base) if isinstance(base, Value) else None
             if step is not None and is_optimizer_step(step):
                 yield from behind(flow, step.arguments.get("updates"))
+        elif op.name == "tree.leaf":
+            whole = flow.maker(op.operands[-1])
+            if whole is not None and whole.name == "py.unpack":
+                yield from behind(flow, op.arguments.get("like"))
         elif op.name == "grad":
             yield op, op.results.index(value)
 

@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.trees import Border
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.gradients.optimisers import applied, behind, origins, own_results
@@ -199,16 +199,25 @@ def _crossed(program: Program, flow: Flow) -> dict[Op, Op]:
     """Give the gradients that are applied to an argument of theirs which is not differentiated, with that call."""
     found: dict[Op, Op] = {}
     for call in applied(program):
-        changed = origins(flow, call.params)
         for op, position in behind(flow, call.gradients):
             chosen = op.attrs.get("differentiated")
             if position < own_results(op) or not isinstance(chosen, tuple):
                 continue
-            mine = origins(flow, tuple(op.operands[at] for at in chosen))
-            others = origins(flow, tuple(value for at, value in enumerate(op.operands) if at not in chosen))
-            if changed & others and not changed & mine:
+            if _is_other(flow, call.params, op, chosen):
                 found[op] = call.op
     return found
+
+
+def _is_other(flow: Flow, params: Argument, op: Op, chosen: tuple[int, ...]) -> bool:
+    """Tell whether what is changed is an argument of the derivative, and none that is differentiated.
+
+    Parameters and their slow copy start alike: then the turn of the loop decides.
+    """
+    mine = tuple(op.operands[at] for at in chosen)
+    others = tuple(value for at, value in enumerate(op.operands) if at not in chosen)
+    started = origins(flow, mine) & origins(flow, others)
+    changed, own, rest = (origins(flow, one, in_turn=bool(started)) for one in (params, mine, others))
+    return bool(changed & rest) and not changed & own
 
 
 def _applied_elsewhere(op: Op, call: Op) -> Obligation:

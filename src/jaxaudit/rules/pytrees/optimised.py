@@ -6,6 +6,8 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, origin
 from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.trees import Tree
+from jaxaudit.rules.pytrees.words import border_of
 
 APPLIES = frozenset(("optax.apply_updates", "equinox.apply_updates"))
 
@@ -22,6 +24,16 @@ def optimised_trees(flow: Flow, op: Op, context: Context) -> tuple[Value, Value]
         if started is not None and started.text("function").endswith(".init"):
             known = _value(started, "params")
     return None if gradient is None or known is None else (gradient, known)
+
+
+def started_with(flow: Flow, op: Op, context: Context) -> tuple[Op, Tree] | None:
+    """Give the call that made the state of an optimizer's step, and the tree that it was made for."""
+    state = _value(op, "state")
+    made = None if state is None else origin(flow, state, context).op
+    if made is None or not made.text("function").endswith(".init"):
+        return None
+    border = border_of(made)
+    return (made, border.trees[0]) if border is not None and border.trees else None
 
 
 def _differentiated(flow: Flow, updates: Value | None, context: Context) -> Value | None:

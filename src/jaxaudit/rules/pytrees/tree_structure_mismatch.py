@@ -15,7 +15,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.pytrees.leaf_lists import in_order, joins_single, mixed_leaves
-from jaxaudit.rules.pytrees.optimised import APPLIES, optimised_trees
+from jaxaudit.rules.pytrees.optimised import APPLIES, optimised_trees, started_with
 from jaxaudit.rules.pytrees.words import border_of, describe, difference, proved, unknown
 
 
@@ -146,10 +146,19 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
 
 def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
     border = border_of(op)
-    if border is not None and len(border.trees) > 1 and (found := difference(border.trees[0], border.trees[1])):
+    trees = () if border is None else border.trees
+    if is_optimizer_step(op):
+        # The state between the gradients and the parameters has a structure of its own.
+        trees = (*trees[:1], *trees[2:3])
+    if len(trees) > 1 and (found := difference(trees[0], trees[1])):
         yield _differ(op, f"the trees differ: {found}", ())
         return
     for context in contexts(flow, op):
+        start = started_with(flow, op, context)
+        if start is not None and trees and (found := difference(trees[0], start[1]) or difference(start[1], trees[0])):
+            steps = (Step(start[0].span, "the state of the optimizer is made for this tree"),)
+            yield _differ(op, f"the state was made for another tree than that of the gradients: {found}", steps)
+            return
         pair = optimised_trees(flow, op, context)
         if pair is None:
             continue

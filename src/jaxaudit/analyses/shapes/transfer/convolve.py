@@ -37,4 +37,3 @@ def covered(size: Dim, window: Dim, step: Argument, padding: Argument) -> Dim:
     if padding == "SAME":
         return size if step == 1 else (size + constant(step - 1)) // constant(step)
     return (size - window) // constant(step) + constant(1) if padding == "VALID" else UNKNOWN
-

@@ -239,7 +239,11 @@ def parameter(look: Look) -> ShapeFact:
 def variable(look: Look) -> ShapeFact:
     """Give `self.variable(collection, name, jnp.zeros, shape)` by the array it starts as."""
     start, given = look.raw("init_fn"), look.raw("init_args")
-    if start not in ("jax.numpy.zeros", "jax.numpy.ones", "jax.numpy.empty") or not isinstance(given, tuple) or not given:
+    if (
+        start not in ("jax.numpy.zeros", "jax.numpy.ones", "jax.numpy.empty")
+        or not isinstance(given, tuple)
+        or not given
+    ):
         return NOTHING
     return array(shape_of(look.of(given[0])), "float32" if len(given) == 1 else named_dtype(given[1]))
 
@@ -312,10 +316,7 @@ CLASSES: Mapping[str, Call] = {
     "haiku.Conv1D": _convolution("output_channels", "kernel_shape", "stride"),
     "haiku.Conv2D": _convolution("output_channels", "kernel_shape", "stride"),
     "haiku.Conv3D": _convolution("output_channels", "kernel_shape", "stride"),
-    **{
-        f"haiku.Conv{rank}DTranspose": transposed("output_channels", "kernel_shape", "stride")
-        for rank in (1, 2, 3)
-    },
+    **{f"haiku.Conv{rank}DTranspose": transposed("output_channels", "kernel_shape", "stride") for rank in (1, 2, 3)},
     "haiku.LSTM": _haiku_cell,
     "haiku.MultiHeadAttention": _haiku_attention,
     "haiku.GRU": _cell("hidden_size", out_first=True),

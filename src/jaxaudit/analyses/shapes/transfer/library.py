@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.dtypes import promote
-from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array
+from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array, sequence
 from jaxaudit.analyses.shapes.literals import array_like
 from jaxaudit.analyses.shapes.mapped import without_axis
 from jaxaudit.analyses.shapes.transfer import convolve, layers, windows
@@ -54,6 +54,34 @@ _DEVICES: Mapping[str, str] = {
 }
 
 
+def _like(name: str) -> Single:
+    """Give what a function gives that hands back a changed version of one argument."""
+
+    def call(look: Look) -> ShapeFact:
+        given = look.fact(name)
+        return given if given.dims is not None or given.layer is not None else NOTHING
+
+    return call
+
+
+def _stepped(look: Look) -> ShapeFact:
+    """Give the step of an optimizer: updates like the gradients, and a state of its own."""
+    given = look.fact("updates")
+    return sequence((given if given.dims is not None else NOTHING, NOTHING))
+
+
+_OPTIMISERS: Mapping[str, Single] = {
+    "optax.apply_updates": _like("params"),
+    "equinox.apply_updates": _like("model"),
+    "optax.incremental_update": _like("old_tensors"),
+    "optax.periodic_update": _like("old_tensors"),
+    "optax.GradientTransformation.update": _stepped,
+    "optax.GradientTransformationExtraArgs.update": _stepped,
+    "optax.MultiSteps.update": _stepped,
+    "optax.global_norm": lambda look: array((), "float32"),
+}
+
+
 _OF_MODULES: Mapping[str, Single] = {
     "param": layers.parameter,
     "variable": layers.variable,
@@ -64,7 +92,7 @@ _OF_MODULES: Mapping[str, Single] = {
 
 def _call(look: Look) -> ShapeFact:
     name = look.op.text("function")
-    known = _LOSSES.get(name) or _LOSSES.get(name.replace("optax.losses.", "optax."))
+    known = _LOSSES.get(name) or _LOSSES.get(name.replace("optax.losses.", "optax.")) or _OPTIMISERS.get(name)
     if known is not None:
         return known(look)
     if name in _DEVICES and not look.op.arguments:

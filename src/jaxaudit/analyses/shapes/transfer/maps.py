@@ -170,6 +170,7 @@ TABLE: Mapping[str, Transfer] = {
     "array.convert": single(_convert),
     "grad.stop": single(_same_object),
     "key.within": single(_same_object),
+    "tree.leaf": single(_same_object),
     "device.place": single(_placed),
     "key.clone": single(_kept),
     "key.fold_in": single(lambda look: look.fact("key")),

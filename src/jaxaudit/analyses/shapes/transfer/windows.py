@@ -98,7 +98,9 @@ def transposed(features: str, kernel: str, stride: str, *, first: bool = False) 
         width = UNKNOWN if wide is None or wide.number is None else wide.number
         spatial = given.dims[1:] if first else given.dims[1:-1]
         window, steps = _each(layer.get(kernel), len(spatial)), _each(layer.get(stride), len(spatial))
-        plain = not any(layer.get(name) for name in ("kernel_dilation", "dilation", "output_padding", "padding", "rate"))
+        plain = not any(
+            layer.get(name) for name in ("kernel_dilation", "dilation", "output_padding", "padding", "rate")
+        )
         if not layer.name or window is None or not plain or (layer.get(stride) is not None and steps is None):
             grown: Dims = (UNKNOWN,) * len(spatial)
         else:
@@ -131,6 +133,7 @@ def padded(size: Dim, fact: ShapeFact, at: int, count: int) -> Dim | None:
 
 
 FUNCTIONS: Mapping[str, Callable[[Look], ShapeFact]] = dict.fromkeys(
-    (f"{module}.{name}_pool" for module in ("flax.linen", "flax.nnx", "haiku") for name in ("avg", "max", "min")), pooled
+    (f"{module}.{name}_pool" for module in ("flax.linen", "flax.nnx", "haiku") for name in ("avg", "max", "min")),
+    pooled,
 )
 """The functions that pool."""
