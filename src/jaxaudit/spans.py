@@ -20,6 +20,12 @@ class Span(NamedTuple):
     end_line: int
     end_column: int
 
+    def covers(self, inner: Span) -> bool:
+        """Tell whether another place lies within this one."""
+        starts = (self.line, self.column) <= (inner.line, inner.column)
+        ends = (inner.end_line, inner.end_column) <= (self.end_line, self.end_column)
+        return self.path == inner.path and starts and ends
+
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column + 1}"
 

@@ -63,6 +63,8 @@ def versions(flow: Flow, value: Value, depth: int = _DEPTH) -> Version | None:
         return None
     if op.name == "array.scatter":
         return _from(op, "base")
+    if op.name == "array.select":
+        return _masked(op)
     if op.name == "py.unpack":
         return _part(flow, op, op.results.index(value))
     if op.name == "py.item":
@@ -89,6 +91,12 @@ def _leaf(flow: Flow, op: Op, depth: int) -> Version | None:
     tree = op.arguments.get("tree")
     whole = versions(flow, tree, depth - 1) if isinstance(tree, Value) else None
     return None if whole is None else Version(frozenset(values_in(op.arguments.get("like"))), whole.op, whole.plain)
+
+
+def _masked(op: Op) -> Version | None:
+    """Take `where(mask, x, y)` for a newer version of what it chooses from, and `clip(x, low, high)` of `x`."""
+    old = frozenset(values_in(op.argument("x", "arr"))) | frozenset(values_in(op.arguments.get("y")))
+    return Version(old, op, plain=True) if old and op.argument("condition", "arr") is not None else None
 
 
 def _blends(flow: Flow, op: Op) -> bool:
@@ -155,8 +163,9 @@ def _handed_back(flow: Flow, op: Op, position: int, depth: int) -> Version | Non
     if result in outside:
         return None
     inner = versions(flow, result, depth - 1)
-    if inner is not None and inner.old & outside.keys():
-        return Version(frozenset(outside[old] for old in inner.old if old in outside), op, inner.plain)
+    if inner is not None:
+        # What is not a parameter may come from the functions around.
+        return Version(frozenset(outside.get(old, old) for old in inner.old), op, inner.plain)
     blended = _averaged(flow, result, region.params)
     if blended is not None:
         return Version(frozenset((outside[blended],)), op, plain=False)

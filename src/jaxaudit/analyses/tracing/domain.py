@@ -79,6 +79,9 @@ class TracingDomain:
             self._visits.called(op, op.regions[0])
             if op.attrs.get("cached") and self.context.tracer is not None:
                 self._visits.keep("cached", op, {value: read(value) for value in op.regions[0].results})
+        if op.name == "py.loop" and self.context.tracer is not None:
+            # What starts as a constant may come out of the first turn traced.
+            self._visits.keep("py.loop", op, {value: read(value) for value in op.regions[0].results})
         return leaving(op, read, self.context)
 
     def _merged(self, op: Op, read: Read[Trace]) -> list[Trace]:

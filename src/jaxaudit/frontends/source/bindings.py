@@ -9,15 +9,20 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.scopes import scope_of, unread_parameters
+from jaxaudit.frontends.source.scopes import path_of, scope_of, unread_parameters
 from jaxaudit.frontends.source.structure import leaves
+from jaxaudit.frontends.source.syntax import walk
 from jaxaudit.frontends.source.values import (
     NONE,
     Abstract,
     BoundMethod,
     ClassValue,
+    DictBox,
     FunctionValue,
+    ObjectBox,
     PartialValue,
+    Record,
+    Ref,
     Transformed,
 )
 from jaxaudit.ir import Value
@@ -28,6 +33,8 @@ if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpreter import Interpreter
 
 Leaves = tuple[Value, ...]
+_BUILDERS = ("__init__", "__post_init__", "setup")
+"""Methods that run once for an object."""
 
 
 def note_dropped(it: Interpreter, node: ast.Expr, value: Abstract) -> None:
@@ -82,7 +89,52 @@ def _stale(
         read = scope.later_read(name, node)
         if read is not None and name in it.frame.env and name not in stale:
             stale[name] = (_leaves(it, it.frame.env[name]), it.span(read[0]), read[1])
+    for part in _parts(it, made):
+        path, held = path_of(part), _held(it, part)
+        read = None if held is None or not path else scope.later_path(path, node) or _next_call(function, part, path)
+        if held is not None and read is not None:
+            stale.setdefault(path[-1], (_leaves(it, held), it.span(read[0]), read[1]))
     return stale
+
+
+def _parts(it: Interpreter, made: ast.expr) -> Iterator[ast.Attribute | ast.Subscript]:
+    """Give the parts of objects that an expression reads, by itself or in the functions of this frame it mentions."""
+    mentioned = [it.frame.env.get(one.id) for one in walk(made) if isinstance(one, ast.Name)]
+    own = [one.node for one in mentioned if isinstance(one, FunctionValue) and one.frame is it.frame]
+    for one in (inner for node in (made, *own) for inner in walk(node)):
+        if isinstance(one, ast.Attribute | ast.Subscript) and isinstance(one.ctx, ast.Load):
+            yield one
+
+
+def _held(it: Interpreter, node: ast.expr) -> Abstract | None:
+    """Give what a part of an object holds, without reading it; None where that is not known."""
+    if isinstance(node, ast.Name):
+        return it.frame.env.get(node.id)
+    if not isinstance(node, ast.Attribute | ast.Subscript):
+        return None
+    base = _held(it, node.value)
+    box = it.heap[base] if isinstance(base, Ref) else None
+    match node, base, box:
+        case ast.Attribute(attr=name), Record(), _:
+            return base.field(name)
+        case ast.Attribute(attr=name), _, ObjectBox():
+            return box.attrs.get(name)
+        case ast.Subscript(slice=ast.Constant(value=key)), _, DictBox():
+            return box.entries.get(key)
+    return None
+
+
+def _next_call(
+    function: FunctionValue, part: ast.Attribute | ast.Subscript, path: tuple[str, ...]
+) -> tuple[ast.expr, bool] | None:
+    """Let the next call of a method read an attribute of its object that it never writes itself."""
+    node, params = function.node, function.node.args
+    first = next(iter((*params.posonlyargs, *params.args)), None)
+    if function.owner is None or function.kind != "function" or first is None or path[:-1] != (first.arg,):
+        return None
+    scope = scope_of(node)
+    written = any(scope.writes.get(one) for one in path) or path[-1] in scope.shared
+    return None if written or function.name in _BUILDERS else (part, True)
 
 
 def note_parameters(it: Interpreter, function: FunctionValue, bound: Mapping[str, Abstract]) -> None:

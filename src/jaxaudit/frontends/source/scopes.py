@@ -33,7 +33,8 @@ class Around:
 class Scope:
     """The reads and writes of the names of one function or module."""
 
-    reads: defaultdict[str, list[ast.Name]] = field(default_factory=lambda: defaultdict(list))
+    reads: defaultdict[str, list[ast.expr]] = field(default_factory=lambda: defaultdict(list))
+    """By name, and by path: `self.state`, `carry['h']`."""
     writes: defaultdict[str, list[Place]] = field(default_factory=lambda: defaultdict(list))
     shared: set[str] = field(default_factory=set)
     """Names that other scopes can read: captured, global or nonlocal."""
@@ -49,20 +50,42 @@ class Scope:
         loops = self.around[after].loops if after in self.around else ()
         return not any(_start(read) >= end or any(_inside(read, loop) for loop in loops) for read in reads)
 
-    def later_read(self, name: str, after: ast.stmt) -> tuple[ast.Name, bool] | None:
+    def later_read(self, name: str, after: ast.stmt) -> tuple[ast.expr, bool] | None:
         """Give a read that sees the same binding of a name as a statement does, and whether it is in the next turn."""
-        if self.reflects or name in self.shared or any(_within(place, after) for place in self.writes[name]):
+        return None if name in self.shared else self._read_again(name, self.writes[name], after)
+
+    def later_path(self, path: tuple[str, ...], after: ast.stmt) -> tuple[ast.expr, bool] | None:
+        """Give a read that sees the same part of an object as a statement does, and whether it is in the next turn."""
+        writes = [place for one in path for place in self.writes.get(one, ())]
+        return None if path[-1] in self.shared else self._read_again(path[-1], writes, after)
+
+    def _read_again(self, name: str, writes: list[Place], after: ast.stmt) -> tuple[ast.expr, bool] | None:
+        if self.reflects or any(_within(place, after) for place in writes):
             return None
         end = _end(after)
-        rebound = min((place for place in self.writes[name] if place >= end), default=None)
+        rebound = min((place for place in writes if place >= end), default=None)
         for read in self.reads.get(name, ()):
             if _start(read) >= end and (rebound is None or _start(read) < rebound):
                 return read, False
         loops = self.around[after].loops if after in self.around else ()
-        if loops and not any(_within(place, loops[-1]) for place in self.writes[name]):
-            again = next((read for read in self.reads[name] if _inside(read, loops[-1])), None)
+        if loops and not any(_within(place, loops[-1]) for place in writes):
+            again = next((read for read in self.reads.get(name, ()) if _inside(read, loops[-1])), None)
             return None if again is None else (again, True)
         return None
+
+
+def path_of(node: ast.AST) -> tuple[str, ...]:
+    """Give the names of an object and of the part of it that an expression reads: `('self', 'self.state')`."""
+    match node:
+        case ast.Name(id=name):
+            return (name,)
+        case ast.Attribute(value=base, attr=name):
+            above = path_of(base)
+            return (*above, f"{above[-1]}.{name}") if above else ()
+        case ast.Subscript(value=base, slice=ast.Constant(value=key)):
+            above = path_of(base)
+            return (*above, f"{above[-1]}[{key!r}]") if above else ()
+    return ()
 
 
 @lru_cache(maxsize=4096)
@@ -134,6 +157,8 @@ def _index_expression(scope: Scope, node: ast.AST) -> None:
             continue
         if isinstance(current, ast.Name):
             _note(scope, current)
+        elif isinstance(current, ast.Attribute | ast.Subscript):
+            _note_path(scope, current)
         elif isinstance(current, ast.MatchAs | ast.MatchStar) and current.name:
             scope.writes[current.name].append((current.lineno, current.col_offset))
         pending += children(current)
@@ -148,10 +173,21 @@ def _note(scope: Scope, node: ast.Name) -> None:
     scope.reflects |= node.id in _REFLECTION
 
 
+def _note_path(scope: Scope, node: ast.Attribute | ast.Subscript) -> None:
+    path = path_of(node)
+    if path and isinstance(node.ctx, ast.Load):
+        scope.reads[path[-1]].append(node)
+    elif path:
+        scope.writes[path[-1]].append(_start(node))
+
+
 def _capture(scope: Scope, node: ast.AST) -> None:
     for inner in walk(node):
         if isinstance(inner, ast.Name):
             scope.shared.add(inner.id)
+        elif isinstance(inner, ast.Attribute | ast.Subscript) and not isinstance(inner.ctx, ast.Load):
+            # What an inner function writes, it may write at any time.
+            scope.shared.update(path_of(inner)[-1:])
 
 
 def _start(node: ast.expr | ast.stmt) -> Place:

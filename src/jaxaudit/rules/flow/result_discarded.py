@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
-from jaxaudit.analyses.lineage.index import is_pure
-from jaxaudit.analyses.lineage.versions import is_update
+from jaxaudit.analyses.lineage.index import NOTES, is_pure
+from jaxaudit.analyses.lineage.versions import is_update, versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import MAPPED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
@@ -19,6 +19,8 @@ _CHECKS = frozenset("broadcast_shapes result_type promote_types shape ndim dtype
 # Done once to warm up, or again and again to measure the time.
 _TIMED = frozenset(("array.create", "array.convert", "array.dot", "array.linalg", "array.convolve", "key.draw"))
 _TRANSFERS = frozenset(("with_sharding_constraint", "stop_gradient"))
+# Reading what others have stored changes nothing, and neither do the notes of the front end.
+_LOOKS = NOTES | {"py.read", "py.return", "py.rebind"}
 
 
 class ResultDiscarded(Rule):
@@ -28,7 +30,7 @@ class ResultDiscarded(Rule):
 
     Looks at every call that stands as a statement. Where it is a pure function (`x.at[i].set(v)`, `_replace`,
     `replace`, `apply_updates`, an optimizer's `update`, `jax.tree.map` with a pure function, functions of `jax.numpy`
-    and `jax.lax`), nothing at all happens.
+    and `jax.lax`, or a function of the program that only computes), nothing at all happens.
 
     ## Why is this bad?
 
@@ -52,7 +54,8 @@ class ResultDiscarded(Rule):
     ## When it cannot tell
 
     When the statement stands where an exception is expected, or when the mapped function of `tree.map` may have
-    effects. A call that compiles or checks something on purpose is left alone.
+    effects. A call that compiles or checks something on purpose is left alone, and so is a function that calls
+    anything unknown.
     """
 
     name = "result-discarded"
@@ -68,6 +71,14 @@ class ResultDiscarded(Rule):
             "meant to fail",
         ),
         Example("def f(names):\n    names.sort()\n    return names\n", "a list sorts in place"),
+        Example(
+            "import jax\n\n@jax.jit\ndef step(x):\n    return x + 1\n\ndef run(x):\n    step(x)\n    return step(x)\n",
+            "compiled before the time is taken",
+        ),
+        Example(
+            "def log(seen, x):\n    seen.append(x)\n    return x\n\ndef run(seen, x):\n    log(seen, x)\n",
+            "called for its effect",
+        ),
     )
     invalid = (
         Example("def f(x, i, v):\n    x.at[i].set(v)  #!\n    return x\n", "an update"),
@@ -87,6 +98,11 @@ class ResultDiscarded(Rule):
             "a train state",
         ),
         Example("import jax\n\ndef f(g):\n    jax.lax.pmean(g, 'i')  #!\n    return g\n", "a collective"),
+        Example(
+            "def add(buffer, i, x):\n    return buffer.at[i].set(x)\n\ndef run(buffer, x):\n"
+            "    add(buffer, 0, x)  #!\n    return buffer\n",
+            "an update some calls away",
+        ),
         Example(
             "import jax\n\ndef f(p, g):\n    jax.tree.map(lambda a, b: a - b, p, g)  #!\n    return p\n", "a tree map"
         ),
@@ -108,7 +124,9 @@ def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
 
 def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
     op = flow.made_at(note.span, note)
-    if op is None or not (is_update(op) or _only_computes(op, flow) or _applies_gradients(op, flow)):
+    if op is None:
+        return
+    if not (is_update(op) or _only_computes(op, flow) or _applies_gradients(op, flow) or _updates(op, flow)):
         return
     if note.attrs.get("guarded"):
         yield unknown(ResultDiscarded.name, op.span, "it stands where an exception is expected")
@@ -117,6 +135,18 @@ def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
     else:
         deliberate = is_test(op.span) or op.name in _TIMED
         yield _lost(op, sure=not note.attrs.get("module") and (is_update(op) or not deliberate))
+
+
+def _updates(op: Op, flow: Flow) -> bool:
+    """Tell whether a function of the program only computes, and gives a newer version of one of its arguments."""
+    if op.name != "py.call" or not op.regions or not all(_only_looks(inner) for inner in op.regions[0].walk()):
+        return False
+    found = (versions(flow, value) for value in op.results)
+    return any(one is not None and one.plain for one in found)
+
+
+def _only_looks(op: Op) -> bool:
+    return op.name in _LOOKS or (op.name != "jit" and (bool(op.regions) or is_pure(op)))
 
 
 def _applies_gradients(op: Op, flow: Flow) -> bool:

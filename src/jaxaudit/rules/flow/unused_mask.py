@@ -6,15 +6,18 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow.words import is_test, proved
 
 _COMPARES = frozenset(
     """less less_equal greater greater_equal equal not_equal logical_and logical_or logical_not logical_xor isnan
     isfinite isinf isclose bitwise_and bitwise_or invert""".split()
 )
+_SWALLOWS = frozenset(("array.reduce", "array.normalise"))
 _MASKS = frozenset("tril triu tri make_causal_mask make_attention_mask combine_masks bernoulli one_hot".split())
 
 
@@ -48,12 +51,14 @@ class UnusedMask(Rule):
 
     ## When it cannot tell
 
-    Whether the mask was needed is not known, so this is a warning. Name it with an underscore if it is not.
+    A mask may be left over, so this is a warning. It is an error where the function goes on to reduce or normalise
+    something of the mask's own shape. Name it with an underscore if it is not needed.
     """
 
     name = "unused-mask"
     family = "flow"
     summary = "A mask or a subkey is made and nothing reads it."
+    needs = ("shapes",)
 
     valid = (
         Example(
@@ -68,6 +73,12 @@ class UnusedMask(Rule):
             "never applied",
         ),
         Example(
+            "import jax.numpy as jnp\n\ndef f(x, lengths):\n"
+            "    valid = jnp.arange(x.shape[1])[None] < lengths[:, None]  #!\n    return jnp.mean(x)\n\n"
+            "f(jnp.ones((3, 5)), jnp.array([1, 4, 2]))\n",
+            "padding counts in the mean",
+        ),
+        Example(
             "import jax\n\ndef f(key, x):\n    key, sub = jax.random.split(key)  #?\n"
             "    return x + jax.random.normal(key, x.shape)\n",
             "a subkey",
@@ -76,26 +87,30 @@ class UnusedMask(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every named mask and subkey."""
-        flow = flow_of(program)
-        yield from (one for op in program.walk() for one in _judge(op, flow))
+        flow, shapes = flow_of(program), facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        yield from (one for op in program.walk() for one in _judge(op, flow, shapes))
 
 
-def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
+def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     if op.name == "py.unread" and op.attrs.get("kind") == "variable":
         values, name = op.attrs.get("values"), op.text("name")
         value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
-        what = _kind(value, flow) if isinstance(value, Value) else ""
+        what = _kind(value, flow, shapes) if isinstance(value, Value) else ""
         if what == "a subkey" and op.attrs.get("renews"):
             yield proved(UnusedMask.name, op.span, f"`{name}` is renewed for whoever comes next")
         elif what and not name.startswith("_"):
-            yield _unused(op, what)
+            missed = (
+                _reduced_without(op, value, flow, shapes) if isinstance(value, Value) and what == "a mask" else None
+            )
+            yield _unused(op, what, missed)
     elif op.name in ("array.map", "key.draw", "array.create", "array.convert", "py.unpack"):
         for value in op.results:
-            if value.name and flow.is_read(value) and (what := _kind(value, flow)):
+            if value.name and flow.is_read(value) and (what := _kind(value, flow, shapes)):
                 yield proved(UnusedMask.name, op.span, f"`{value.name}`, {what}, is used")
 
 
-def _kind(value: Value, flow: Flow) -> str:
+def _kind(value: Value, flow: Flow, shapes: Shapes) -> str:
     op = flow.maker(value)
     if op is None:
         return ""
@@ -106,7 +121,38 @@ def _kind(value: Value, flow: Flow) -> str:
     last = op.text("function").rpartition(".")[2]
     if last in _MASKS:
         return "a mask"
-    return "a mask" if op.name == "array.map" and last in _COMPARES and _of_arrays(op, flow) else ""
+    compares = op.name == "array.map" and last in _COMPARES
+    return "a mask" if compares and (shapes.of(value).dims or _of_arrays(op, flow)) else ""
+
+
+def _reduced_without(note: Op, mask: Value, flow: Flow, shapes: Shapes) -> Op | None:
+    """Give a later op that reduces or normalises an array of the mask's shape, which the mask could have been for."""
+    wanted = shapes.of(mask).dims
+    if not wanted or all(dim.constant == 1 for dim in wanted):
+        return None
+    ops = flow.places.region_of[note].ops
+    later = ops[ops.index(note) + 1 :]
+    spoken = flow.reached(_sources(mask, flow))
+    for op in later:
+        if op.name in _SWALLOWS and op.operands:
+            dims = shapes.of(op.operands[0]).dims
+            if dims is not None and _lines_up(wanted, dims) and op.operands[0] not in spoken:
+                return op
+    return None
+
+
+def _lines_up(mask: Dims, dims: Dims) -> bool:
+    """Tell whether a mask could be applied to an array as it is."""
+    ends = dims[-len(mask) :]
+    return len(ends) == len(mask) and all(
+        one.constant == 1 or (one - other).constant == 0 for one, other in zip(mask, ends, strict=True)
+    )
+
+
+def _sources(mask: Value, flow: Flow) -> list[Value]:
+    """Give what a mask was compared from: a reduction of the same data may well be about them."""
+    made = flow.maker(mask)
+    return [] if made is None else [value for value in made.operands if flow.maker(value) is not None]
 
 
 def _of_arrays(op: Op, flow: Flow) -> bool:
@@ -114,16 +160,18 @@ def _of_arrays(op: Op, flow: Flow) -> bool:
     return any(made is not None and made.text("function").startswith("jax.") for made in makers)
 
 
-def _unused(note: Op, what: str) -> Obligation:
+def _unused(note: Op, what: str, missed: Op | None) -> Obligation:
     name = note.text("name")
+    steps = () if missed is None else (Step(missed.span, "everything counts here, whatever the mask says"),)
     return Obligation(
         UnusedMask.name,
         note.span,
         Verdict.PROVED if is_test(note.span) else Verdict.VIOLATED,
         reason="this is test code, where it may not matter",
-        severity=Severity.WARNING,
+        severity=Severity.WARNING if missed is None or is_test(note.span) else Severity.ERROR,
         message=f"`{name}`, {what}, is never used",
         current=f"{what} is made and bound to `{name}`; nothing reads it",
         expected=f"`{name}` is applied, or not made at all",
+        steps=steps,
         suggestion=f"use `{name}` where it was meant, or remove it",
     )

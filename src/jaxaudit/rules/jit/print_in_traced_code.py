@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.tracing import Kind, Visit
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.jit.words import because, held, named, steps_of, tracing, transform, undecided
+from jaxaudit.spans import Span
 
 
 class PrintInTracedCode(Rule):
@@ -45,7 +47,9 @@ class PrintInTracedCode(Rule):
 
     ## When it cannot tell
 
-    Printing shapes, dtypes and other Python values while tracing is fine, and so is a value that is not traced.
+    Printing shapes, dtypes and other Python values while tracing is fine, and so is a value that is not traced. An
+    argument may be printed to see when the function is traced, and `vmap` or `grad` by themselves print at every call:
+    these are warnings.
     """
 
     name = "print-in-traced-code"
@@ -91,37 +95,64 @@ import jax
 @jax.jit
 def step(x):
     loss = (x**2).sum()
-    print("loss", loss)  #?
+    print("loss", loss)  #!
     return loss
 """,
             "printed once, while tracing",
+        ),
+        Example(
+            """
+import jax
+
+def body(total, x):
+    total = total + x
+    print(f"total {total}")  #!
+    return total, None
+
+def run(xs):
+    return jax.lax.scan(body, 0.0, xs)
+""",
+            "text of a traced value",
         ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every value that traced code prints or formats."""
+        flow = flow_of(program)
+        printed = _printed(program, flow)
         for visit in tracing(facts).of("py.format", "py.print"):
-            yield from _judge(visit) if visit.tracer is not None else ()
+            shown = visit.op.name == "py.print" or visit.op.span in printed
+            yield from _judge(visit, flow, shown=shown) if visit.tracer is not None else ()
 
 
-def _judge(visit: Visit) -> Iterator[Obligation]:
+def _printed(program: Program, flow: Flow) -> set[Span]:
+    """Give the places of values that become text inside the arguments of a `print`."""
+    found: set[Span] = set()
+    for op in program.named("py.print"):
+        around = flow.places.region_of[op].ops
+        found.update(one.span for one in around if one.name == "py.format" and op.span.covers(one.span))
+    return found
+
+
+def _judge(visit: Visit, flow: Flow, *, shown: bool) -> Iterator[Obligation]:
     rule, op = PrintInTracedCode.name, visit.op
     spec = op.text("spec")
     for value, fact in visit.facts.items():
         name = named(value, "what is printed")
+        raises = op.name == "py.format" and _number(spec)
         if fact.kind in (Kind.STATIC, Kind.CONCRETE):
             yield held(rule, op.span, fact, name)
         elif not fact.traced_array:
             yield undecided(rule, op.span, fact, name)
-        elif op.name == "py.format" and not _number(spec):
+        elif not raises and not shown:
             yield Obligation(rule, op.span, Verdict.PROVED, f"{name} is shown as it is, which tracers allow")
         else:
-            raises = op.name == "py.format"
+            lost = visit.stage is not None and flow.maker(value) is not None
             yield Obligation(
                 rule,
                 op.span,
                 Verdict.VIOLATED,
-                severity=Severity.ERROR if raises else Severity.WARNING,
+                severity=Severity.ERROR if raises or lost else Severity.WARNING,
                 message=_message(name, spec, transform(fact.by), raises=raises),
                 current=f"{because(fact)}: {name} has no value yet",
                 expected="the value is shown when the compiled code runs",

@@ -133,6 +133,8 @@ def counted_by(index: Value, flow: Flow) -> Op | None:
             return _counting_loop(index, flow)
         if maker.name == "array.create" and short(maker) in ("arange", "iota"):
             return maker
+        if maker.name == "py.element":
+            return maker if _counts_all(maker, flow) else None
         if maker.name != "array.map" or short(maker) not in ("add", "subtract", "sub", "multiply", "mul"):
             return None
         varying = [one for one in maker.arguments.values() if isinstance(one, Value)]
@@ -140,6 +142,14 @@ def counted_by(index: Value, flow: Flow) -> Op | None:
             return None
         index = varying[0]
     return None
+
+
+def _counts_all(element: Op, flow: Flow) -> bool:
+    """Tell whether a loop of Python goes through all of a `range`: nothing in it is decided."""
+    loop = flow.holder(element)
+    if loop is None or not isinstance(element.arguments.get("iterable"), Mapping):
+        return False
+    return not any(op.name in ("py.test", "py.branch") for op in loop.regions[0].walk())
 
 
 def _counting_loop(index: Value, flow: Flow) -> Op | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
@@ -56,7 +57,7 @@ class UnrolledLoop(Rule):
     name = "unrolled-loop"
     family = "scan"
     summary = "A long Python loop is unrolled into the compiled program."
-    needs = ("tracing",)
+    needs = ("tracing", "shapes")
 
     valid = (
         Example(
@@ -106,7 +107,9 @@ def settle(x):
         """List every Python loop in staged code that carries traced values."""
         found = tracing(facts)
         carrying = {visit.op for visit in found.of("py.loop") if visit.stage is not None and _carries(visit)}
-        yield from (one for loop in _elements(found) for one in _judge(loop, carrying))
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        yield from (one for loop in _elements(found) for one in _judge(loop, carrying, shapes))
 
 
 def _carries(visit: Visit) -> bool:
@@ -119,11 +122,11 @@ def _elements(found: TracingFacts) -> Iterator[Visit]:
             yield visit
 
 
-def _judge(visit: Visit, carrying: set[Op]) -> Iterator[Obligation]:
+def _judge(visit: Visit, carrying: set[Op], shapes: Shapes) -> Iterator[Obligation]:
     loop, stage = visit.stack[-1], visit.stage
     if loop not in carrying or stage is None:
         return
-    trips = loop.attrs.get("trips")
+    trips = loop.attrs.get("trips") or _counted(visit.op, shapes)
     if isinstance(trips, int):
         if trips < _MANY:
             reason = f"the loop runs {trips} times, and its body is copied as often"
@@ -132,6 +135,20 @@ def _judge(visit: Visit, carrying: set[Op]) -> Iterator[Obligation]:
             yield _violation(visit.op, stage, f"{trips} turns")
     elif _over_leading_axis(visit, loop):
         yield _violation(visit.op, stage, "one for each item of the leading axis")
+
+
+def _counted(element: Op, shapes: Shapes) -> int | None:
+    """Give how often a loop over `range(x.shape[0])` runs, where the sizes of the array are known."""
+    iterable = element.arguments.get("iterable")
+    if not isinstance(iterable, Mapping):
+        return None
+    turns = []
+    for context in shapes.contexts(element):
+        start, stop, step = (context.of(iterable.get(name)).number for name in ("start", "stop", "step"))
+        if start is None or stop is None or step is None or (stop - start).constant is None or step.constant != 1:
+            return None
+        turns.append((stop - start).constant or 0)
+    return max(turns, default=None)
 
 
 def _over_leading_axis(visit: Visit, loop: Op) -> bool:
