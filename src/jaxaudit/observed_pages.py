@@ -28,6 +28,10 @@ RULES = (
         "carry-xs-confusion", "scan", "A value without an axis is scanned; it belongs into the carry or the closure."
     ),
     ObservedRule("branch-type-mismatch", "scan", "The branches of `cond` or `switch` give different types."),
+    ObservedRule("condition-not-scalar", "scan", "The condition of a branch or loop is not one truth value."),
+    ObservedRule(
+        "wrong-number-of-arguments", "scan", "A body, branch or mapped function takes other arguments than it is given."
+    ),
     ObservedRule("scan-length-mismatch", "scan", "The arrays of a scan have different lengths."),
     ObservedRule("reverse-through-while-loop", "scan", "A gradient is taken through a loop of unknown length."),
     ObservedRule("in-axes-structure-mismatch", "vmap", "`in_axes` does not have the form of the arguments."),
@@ -69,6 +73,7 @@ RULES = (
     ObservedRule("non-scalar-grad", "gradients", "A gradient is taken of something that is not one number."),
     ObservedRule("aux-mishandled", "gradients", "`has_aux` and what the function gives do not fit."),
     ObservedRule("wrong-argnums", "gradients", "A gradient is taken with respect to what cannot be differentiated."),
+    ObservedRule("not-a-key", "random", "Something that is no random key is given as one."),
     ObservedRule("too-few-subkeys", "random", "More subkeys are used than were split off."),
     ObservedRule("unsafe-domain", "numerics", "A function gets an argument outside its domain."),
     ObservedRule("integer-overflow", "numerics", "An integer does not fit into its dtype."),

@@ -53,6 +53,8 @@ def test_exceptions_are_explained_where_they_are_caused(failures, number):
     program = PROGRAMS[number]
     path, failure = failures[number]
     assert failure is not None, "the program did not fail"
+    if failure["type"] == "ModuleNotFoundError":
+        pytest.skip(failure["message"])
     facts = facts_of(path, failure)
     told = explain(facts)
     marked = [line for line, text in enumerate(Path(path).read_text().splitlines(), 1) if text.endswith("#!")]
@@ -66,6 +68,8 @@ def test_every_row_is_exercised(failures):
     for path, failure in failures:
         facts = facts_of(path, failure)
         used |= {(row.pattern, row.types) for row in ROWS if row.matches(facts.failure) is not None}
+    if any(failure["type"] == "ModuleNotFoundError" for _, failure in failures):
+        pytest.skip("a library is not installed")
     idle = [row.pattern for row in ROWS if (row.pattern, row.types) not in used]
     assert [pattern for pattern in idle if not any(part in pattern for part in OTHER_VERSIONS)] == []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from jaxaudit.frontends.jaxpr.exceptions.locate import spec_call
-from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
 
 
 def _unbound(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -158,13 +158,50 @@ ROWS = (
     Row(r"global size of its dimension (\d+) should be divisible by (\d+), but it is equal to (\d+)", _divisible),
     Row(r"Resource axis: (\w+) of .*? is not found in mesh: (\([^)]*\))", _no_axis, ("ValueError",)),
     Row(r"shard_map applied to the function .*?(?:evenly divisible|rank|length)", _spec_rank),
+    Row(
+        r"prefix pytree shard_map (\w+) has a subtree of type \w+ of length (\d+), but .* of length (\d+)",
+        say(
+            "spec-does-not-fit",
+            "`{1}` of `shard_map` has {2} entries for {3} values",
+            "one spec for all of them, or one for each",
+            "give `{1}` as many entries as there are values",
+            "the call stops with an exception",
+        ),
+        ("ValueError",),
+    ),
     Row(r"which require replication which can't be statically inferred", _replication, ("ValueError",)),
     Row(r"", _explicit, ("ShardingTypeError",)),
     Row(r"Received incompatible devices for jitted computation\. (.*)", _devices, ("ValueError",)),
     Row(r"(?:Array|Buffer) has been deleted(?: with shape=)?(.*)", _deleted, ("RuntimeError",)),
+    Row(
+        r"Number of devices (\d+) must (?:be >=|equal) the product of mesh_shape (\([^)]*\))",
+        say(
+            "script-failed",
+            "a mesh of shape {2} is made, but there are {1} devices",
+            "as many devices as the sizes of the mesh multiply to",
+            "run with `--devices N` to simulate them on the CPU, or compute the shape from `jax.device_count()`",
+            "making the mesh stops with an exception",
+        ),
+        ("ValueError",),
+    ),
     Row(r"requires (\d+) (?:logical devices|replicas), but only (\d+)", _logical),
     Row(r"pmap got inconsistent sizes", _pmap_size, ("ValueError",)),
 )
+
+COLLECTIVE_ROWS = (
+    Row(
+        r"^()$",
+        say(
+            "unbound-axis-name",
+            "a collective in `shard_map` names an axis that the mesh does not have",
+            "the name of an axis of the mesh",
+            "use the name that the mesh has",
+            "tracing stops with a bare AssertionError",
+        ),
+        ("AssertionError",),
+    ),
+)
+"""Rows that hold only on a line with a collective: JAX says nothing there."""
 
 PMAP_ROWS = (Row(r"cannot select an axis to squeeze out.*got shape=(\([^)]*\))", _pmap_squeeze, ("ValueError",)),)
 """Rows that hold only inside `pmap`."""

@@ -51,9 +51,27 @@ def leak_of(facts: Facts) -> Leak:
                 span_of(node, path),
                 used,
             )
+    for path, node, target in _kept(facts):
+        return Leak(
+            f"`{target}` lives outside the transformed function and keeps a traced value",
+            "return the value instead of storing it",
+            span_of(node, path),
+            used,
+        )
     created = Span(frames[0][0], frames[0][1], 0, frames[0][1], 0) if frames else None
     cure = "return every value that is needed outside; `jax.checking_leaks()` shows where it gets out"
     return Leak("a traced value is kept after the function that made it has ended", cure, created, used)
+
+
+def _kept(facts: Facts) -> Iterator[tuple[str, ast.stmt, str]]:
+    """Give the stores, in any function of the user's, into what the failing line reads."""
+    read = set(re.findall(r"[A-Za-z_]\w*", facts.line))
+    for path in sorted(facts.files):
+        for function in ast.walk(_tree(facts, path)):
+            if isinstance(function, FunctionNode):
+                for node, target in _stores(function):
+                    if re.split(r"\W", target)[0] in read:
+                        yield path, node, target
 
 
 def rule_of_derivative(facts: Facts, method: str, position: int) -> Span | None:

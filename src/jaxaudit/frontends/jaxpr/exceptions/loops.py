@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
+from jaxaudit.frontends.jaxpr.exceptions.values import failed, kind_of
 
 _LEAF = re.compile(
     r"input carry(?: component)? (\S+) has type (\S+) but the corresponding output carry component has type "
@@ -17,10 +18,11 @@ _BRANCH = re.compile(
 
 def _carry(facts: Facts, match: re.Match[str]) -> Explanation:
     leaves = _LEAF.findall(facts.message)
-    loop = match[1]
+    loop = _loop(facts, match[1])
     if not leaves:
         return _structure(facts, loop)
     name, before, after, what = leaves[0]
+    name = _called(name)
     more = f" and {len(leaves) - 1} more leaves" if len(leaves) > 1 else ""
     return Explanation(
         "carry-type-changes",
@@ -29,6 +31,23 @@ def _carry(facts: Facts, match: re.Match[str]) -> Explanation:
         expected=f"`{name}`{more} leaves the body as {before}, or starts as {after}",
         suggestion=_cure(name, before, after, what),
     )
+
+
+def _loop(facts: Facts, name: str) -> str:
+    """Name the loop as the user wrote it: JAX makes `fori_loop` of others."""
+    written = re.search(r"\b(fori_loop|while_loop|scan|map)\b", facts.line)
+    return (
+        "fori_loop"
+        if "loop_carry" in facts.message
+        else written[1]
+        if written
+        else name.replace("body_fun", "while_loop")
+    )
+
+
+def _called(name: str) -> str:
+    """Name a part of the carry; JAX's own counter in front of it does not count."""
+    return re.sub(r"^loop_carry(\[1\])?", "carry", name)
 
 
 def _cure(name: str, before: str, after: str, what: str) -> str:
@@ -50,15 +69,75 @@ def _dims(text: str) -> tuple[int, ...]:
     return tuple(int(size) for size in inside[1].split(",") if size) if inside else ()
 
 
+_PARTS = re.compile(
+    r"input carry(?: component)? (\S+) is a (<class '([^']+)'>|pytree leaf)(?: with (\d+) child\w*)? but the "
+    r"corresponding component of the carry output is a (<class '([^']+)'>|pytree leaf)(?: with (\d+) child\w*)?"
+)
+_KEYS = re.compile(r"symmetric difference of key sets: \{([^}]*)\}")
+
+
 def _structure(facts: Facts, loop: str) -> Explanation:
-    told = next((line for line in facts.message.splitlines() if "carry" in line and " is " in line), "")
+    found, keys = _PARTS.search(facts.message), _KEYS.search(facts.message)
+    told = first_line(facts.message)
+    if found:
+        before, after = (_part(found[kind], found[count]) for kind, count in ((3, 4), (6, 7)))
+        told = f"`{_called(found[1])}` goes in as {before} and comes out as {after}"
+    if keys:
+        told += f"; the keys {keys[1]} are not in both"
     return Explanation(
         "carry-type-changes",
         f"the body of `{loop}` gives a carry of another structure than it takes",
-        current=first_line(told) or first_line(facts.message),
+        current=told,
         expected="the same tuples, dicts and leaves go in and come out in every turn",
         suggestion="return the carry with all its parts, in the same containers",
     )
+
+
+def _part(kind: str | None, count: str | None) -> str:
+    words = kind_of(kind) if kind else "an array"
+    return f"{words} of {count}" if count else words
+
+
+def _branch_trees(facts: Facts, match: re.Match[str]) -> Explanation:
+    found = re.search(
+        r"(\w+) output (?:is|\S+ is) a (<class '([^']+)'>|pytree leaf).*? but (\w+) output (?:is|\S+ is) a "
+        r"(<class '([^']+)'>|pytree leaf)",
+        facts.message,
+    )
+    told = "their outputs have different structures"
+    if found:
+        one, other = (_part(found[kind], None) for kind in (3, 6))
+        told = f"`{found[1]}` gives {one}, `{found[4]}` {other}"
+    return Explanation(
+        "branch-type-mismatch",
+        f"the branches of `{match[1]}` do not give the same: {told}",
+        current="tracing stops with an exception: either branch must fit what follows",
+        expected="the same structure, shapes and dtypes from every branch",
+        suggestion="make the branches give the same containers; where one has nothing to give, give zeros",
+    )
+
+
+def _arguments(facts: Facts, match: re.Match[str]) -> Explanation:
+    """A body or branch that takes another number of arguments than JAX gives it."""
+    taker = re.search(r"\b(scan|cond|switch|while_loop|fori_loop|vmap|grad|value_and_grad|map)\(", facts.line)
+    if taker is None or facts.inner:
+        return failed(facts, match)
+    return Explanation(
+        "wrong-number-of-arguments",
+        f"`{taker[1]}` calls a function with other arguments than it takes: {first_line(facts.message, 90)}",
+        current="the call stops with an exception",
+        expected=_GIVES.get(taker[1], "the function takes what it is called with"),
+        suggestion="correct the parameters of the function, or what is given",
+    )
+
+
+_GIVES = {
+    "scan": "the body takes (carry, x)",
+    "fori_loop": "the body takes (i, carry)",
+    "while_loop": "condition and body take the carry",
+    "cond": "every branch takes the operands that follow the functions",
+    "switch": "every branch takes the operands that follow the list",
+}
 
 
 def _pair(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -123,7 +202,56 @@ def _reverse(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
+_ONE = "one truth value, of shape ()"
+
 ROWS = (
+    Row(
+        r"cond_fun must return a boolean scalar, but got output type\(s\) \[(?:ShapedArray\()?([^\])]*\]?)",
+        say(
+            "condition-not-scalar",
+            "the condition of `while_loop` gives {1}, not one truth value",
+            _ONE,
+            "compare (`> 0`) and reduce with `.any()` or `.all()`",
+            "tracing stops with an exception: a loop either goes on or ends",
+        ),
+        ("TypeError",),
+    ),
+    Row(
+        r"Pred must be a scalar, got .* of shape (\([^)]*\))",
+        say(
+            "condition-not-scalar",
+            "the condition of `cond` has shape {1}, but there is one decision",
+            _ONE,
+            "use `jnp.where` to choose for each element, or reduce with `.any()` or `.all()`",
+            "the call stops with an exception",
+        ),
+        ("TypeError",),
+    ),
+    Row(
+        r"(?:Index|Pred) type must be (?:an )?(\w+).*?, got .* as (\w+)"
+        r"|Pred type must be either boolean or number, got (.*)",
+        say(
+            "condition-not-scalar",
+            "a branch is chosen by a value of type {2}{3}, which does not number branches",
+            "a truth value for `cond`, a whole number for `switch`",
+            "convert it: `.astype(int)`, or compare it",
+            "the call stops with an exception",
+        ),
+        ("TypeError",),
+    ),
+    Row(r"(cond|switch) branch outputs must have the same pytree structure", _branch_trees, ("TypeError",)),
+    Row(
+        r"scan got no values to scan over and `length` not provided",
+        say(
+            "scan-length-mismatch",
+            "`scan` is given nothing to scan and no `length`",
+            "arrays with a first axis, or `xs=None, length=n`",
+            "give `length=`, or stack what is to be scanned",
+            "the call stops with an exception: the number of turns is not known",
+        ),
+        ("ValueError",),
+    ),
+    Row(r"(?:takes (?:from )?\d+.* positional arguments? but \d+ w|missing \d+ required positional arg)", _arguments),
     Row(r"(\w+) body function carry input and carry output must have", _carry, ("TypeError",)),
     Row(r"(body_fun) output and input must have", _carry, ("TypeError",)),
     Row(r"scan body output must be a pair, got (.*)", _pair, ("TypeError",)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from jaxaudit.frontends.jaxpr.exceptions.locate import rule_of_derivative
-from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
 from jaxaudit.spans import Span
 
 _AXIS = re.compile(r"had size (\d+): (?:for example, )?axis (-?\d+) of (?:argument )?(\S+) of type")
@@ -86,6 +86,14 @@ def _scalar(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 def _tuple(facts: Facts, match: re.Match[str]) -> Explanation:
+    if match[1].startswith("None"):
+        return Explanation(
+            "non-scalar-grad",
+            "a gradient is taken of a function that gives None",
+            current="the call stops with an exception: only a scalar has a gradient",
+            expected="the function gives the loss",
+            suggestion="add the missing `return`",
+        )
     return Explanation(
         "aux-mishandled",
         "a gradient is taken of a function that gives several values, without `has_aux=True`",
@@ -165,9 +173,99 @@ ROWS = (
     Row(r"vmap got inconsistent sizes for array axes to be mapped:(.*)", _sizes, ("ValueError",)),
     Row(r"at vmap out_axes.*None but output was batched|vmap has mapped output .* but out_axes is None", _out_axes),
     Row(r"Gradient only defined for scalar-output functions\. Output had shape: (\([^)]*\))", _scalar, ("TypeError",)),
-    Row(r"Gradient only defined for scalar-output functions\. Output was", _tuple, ("TypeError",)),
+    Row(r"Gradient only defined for scalar-output functions\. Output was (.*)", _tuple, ("TypeError",)),
     Row(r"expected function with aux output to return a two-element tuple", _no_pair, ("TypeError",)),
-    Row(r"requires real- or complex-valued inputs .*but got (\w+)", _integers, ("TypeError",)),
+    Row(r"requires real-(?: or complex-)?valued inputs .*?but got (\w+)", _integers, ("TypeError",)),
+    Row(
+        r"requires real-valued outputs .*?but got (\w+)",
+        say(
+            "non-scalar-grad",
+            "a gradient is taken of a function that gives a number of dtype {1}",
+            "the function ends in one real number",
+            "leave out the conversion (`astype`, a comparison) in the loss; of complex numbers take the real part",
+            "the call stops with an exception: whole numbers do not change a little",
+        ),
+        ("TypeError",),
+    ),
+    Row(
+        r"differentiating with respect to argnums=(\S+) requires at least (\d+) positional arguments .* got only (\d+)",
+        say(
+            "wrong-argnums",
+            "`argnums={1}` names an argument that is not given: there are {3}, and they count from 0",
+            "`argnums` names a positional argument of the call",
+            "correct `argnums`, or pass the argument by position and not by keyword",
+            "the call stops with an exception",
+        ),
+        ("TypeError",),
+    ),
+    Row(
+        r"argument to VJP function: got (\S+), but expected (\S+)",
+        say(
+            "axis-conflict",
+            "a function of `jax.vjp` is given a cotangent of type {1}, but the output has type {2}",
+            "a cotangent of the type of the output",
+            "use `jnp.ones_like(output)`, or what flows back into the output",
+        ),
+    ),
+    Row(
+        r"argument to a VJP function returned by `jax\.vjp` must match",
+        say(
+            "tree-structure-mismatch",
+            "a function of `jax.vjp` is given cotangents of another structure than the output",
+            "one cotangent for each output, in the same containers",
+            "pack the cotangents as the function packs its outputs",
+        ),
+    ),
+    Row(
+        r"jvp called with different primal and tangent shapes;\s*Got primal shape (\([^)]*\)) and tangent shape as "
+        r"(\([^)]*\))",
+        say(
+            "axis-conflict",
+            "`jvp` is given a tangent of shape {2} for an argument of shape {1}",
+            "each tangent has the shape of its argument",
+            "use `jnp.ones_like` of the argument, or a direction of its shape",
+        ),
+    ),
+    Row(
+        r"primal and tangent arguments to jax\.jvp do not match.*Got primal dtype (\w+).*but got tangent dtype (\w+)",
+        say(
+            "invalid-input-type",
+            "`jvp` is given a tangent of dtype {2} for an argument of dtype {1}",
+            "each tangent has the dtype of its argument",
+            "convert it with `.astype`",
+        ),
+    ),
+    Row(
+        r"No VJP defined for custom_vjp function (\S+) using defvjp|No JVP defined for custom_jvp function (\S+)",
+        say(
+            "wrong-custom-derivative",
+            "`{1}{2}` has no derivative rule yet",
+            "rules are given before the first call",
+            "call `defvjp(forward, backward)` or `defjvp(rule)` after the definition",
+            "the call stops with an exception",
+        ),
+    ),
+    Row(
+        r"Custom VJP fwd rule (\S+) for function (\S+) must produce a pair",
+        say(
+            "wrong-custom-derivative",
+            "the forward rule of `{2}` does not give a pair of output and residuals",
+            "`return output, residuals`, with None where nothing is saved",
+            "return both",
+            "the gradient stops with an exception",
+        ),
+    ),
+    Row(
+        r"vmap out_axes specification must be a tree prefix",
+        say(
+            "out-axes-assumption",
+            "`out_axes` does not have the form of what the function gives",
+            "one axis for all outputs, or the containers of the output with an axis each",
+            "give `out_axes` as many entries as there are outputs",
+            "the call stops with an exception",
+        ),
+        ("ValueError",),
+    ),
     Row(
         r"Custom VJP bwd rule .* at output\[?(.*?)\]? the bwd rule produced .* of type (\S+) corr.* type (\S+)",
         _bwd_type,
@@ -175,3 +273,18 @@ ROWS = (
     Row(r"Custom VJP bwd rule .*must produce", _bwd_structure),
     Row(r"Custom JVP rule .*must produce", _jvp),
 )
+
+OUT_AXES_ROWS = (
+    Row(
+        r"axis (-?\d+) is out of bounds for array of dimension (\d+)",
+        say(
+            "out-axes-assumption",
+            "`out_axes` names axis {1}, but with the mapped axis the output has {2} axes, which count from 0",
+            "an axis below {2}",
+            "correct `out_axes`: an output without axes can only be collected along axis 0",
+            "the call stops with an exception",
+        ),
+        ("ValueError",),
+    ),
+)
+"""Rows that hold only on a line that gives `out_axes`, outside the mapped function."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from jaxaudit.frontends.jaxpr.protocol import Failure, Frame
@@ -99,6 +99,20 @@ class Row:
         if self.types and names.isdisjoint(self.types):
             return None
         return re.search(self.pattern, failure.message, re.DOTALL)
+
+
+def say(rule: str, message: str, expected: str, suggestion: str, current: str = "") -> Explain:
+    """Make the explanation of a row whose texts only need what the pattern matched: `{1}` is its first group."""
+
+    def explain(facts: Facts, match: re.Match[str]) -> Explanation:
+        found = ["", *((group or "").strip().rstrip(".") for group in match.groups())]
+        told = Explanation(rule, message.format(*found), (current or _STOPS).format(*found))
+        return replace(told, expected=expected.format(*found), suggestion=suggestion.format(*found))
+
+    return explain
+
+
+_STOPS = "the operation stops with an exception"
 
 
 def first_line(text: str, most: int = 160) -> str:

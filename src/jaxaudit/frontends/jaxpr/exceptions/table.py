@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import re
 
-from jaxaudit.frontends.jaxpr.exceptions import devices, loops, maps, traced, values
+from jaxaudit.frontends.jaxpr.exceptions import arrays, devices, libraries, loops, maps, traced, values
 from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row
 from jaxaudit.frontends.jaxpr.exceptions.values import failed
 
-ROWS: tuple[Row, ...] = (*traced.ROWS, *loops.ROWS, *maps.ROWS, *devices.ROWS, *values.ROWS)
+ROWS: tuple[Row, ...] = (
+    *libraries.ROWS,
+    *traced.ROWS,
+    *loops.ROWS,
+    *maps.ROWS,
+    *devices.ROWS,
+    *values.ROWS,
+    *arrays.ROWS,
+)
 
 _TREE_FUNCTIONS = ("tree_map", "tree_leaves", "tree_flatten", "tree_unflatten", "_prefix_error")
 
@@ -28,4 +36,12 @@ def _special(facts: Facts) -> tuple[Row, ...]:
     """Give the rows that hold because of where the exception was raised."""
     inner = " ".join(facts.inner)
     inside_trees = any(name in inner for name in _TREE_FUNCTIONS)
-    return (*(devices.PMAP_ROWS if "pmap" in inner else ()), *(values.TREE_TESTS if inside_trees else ()))
+    collective = re.search(
+        r"\b(psum|pmean|pmax|pmin|all_gather|ppermute|axis_index|psum_scatter|all_to_all)\(", facts.line
+    )
+    return (
+        *(devices.PMAP_ROWS if "pmap" in inner else ()),
+        *(values.TREE_TESTS if inside_trees else ()),
+        *(devices.COLLECTIVE_ROWS if collective else ()),
+        *(maps.OUT_AXES_ROWS if "out_axes" in facts.line and not facts.inner else ()),
+    )

@@ -8,7 +8,7 @@ from jaxaudit.frontends.jaxpr.exceptions.locate import leak_of
 from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row
 from jaxaudit.spans import Span
 
-_DEPENDS = re.compile(r"depends on the values? of the arguments? ([\w\[\]'\", .]+?)\.?\n", re.DOTALL)
+_DEPENDS = re.compile(r"depends on the values? of the arguments? ([\w\[\]'\", .]+?)\.?(?:\n|$)", re.DOTALL)
 _TRACING = re.compile(r"while tracing the function (\S+) at (\S+?):(\d+) for (\w+)")
 _ITERATORS = ("zip", "map", "filter", "generator", "enumerate", "range_iterator", "list_iterator", "reversed")
 
@@ -17,7 +17,13 @@ def _why(facts: Facts) -> str:
     """Say what the value depends on and which function is traced, as far as JAX tells."""
     depends, tracing = _DEPENDS.search(facts.message), _TRACING.search(facts.message)
     where = f" while `{tracing[1]}` is traced for {tracing[4]}" if tracing else ""
-    return f"it depends on the argument `{depends[1]}`{where}" if depends else f"it is an array{where}".strip()
+    names = re.split(r", and |, | and ", depends[1]) if depends else []
+    # Equinox hands JAX the arguments in a structure of its own, which says nothing to the user.
+    if not names or any(name.startswith("dynamic_") for name in names):
+        doing = f"{where.removeprefix(' while ')}, and " if where else ""
+        return f"{doing}the value is known only when the program runs"
+    told = " and ".join(f"`{name}`" for name in names)
+    return f"it depends on the argument{'s' if len(names) > 1 else ''} {told}{where}"
 
 
 def _steps(facts: Facts) -> tuple[tuple[Span, str], ...]:
@@ -50,14 +56,38 @@ def _branch(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 def _numpy(facts: Facts, match: re.Match[str]) -> Explanation:
+    method = re.search(r"\.(item|tolist)\(", facts.line)
+    what = f"`.{method[1]}()`" if method else "NumPy, or Python code that needs numbers,"
     return Explanation(
         "numpy-on-traced",
-        "NumPy, or Python code that needs numbers, is given a traced array",
+        f"{what} is given a traced array" if not method else f"{what} is called on a traced array",
         current=f"tracing stops with an exception: {_why(facts)}",
         expected="the function works on traced arrays",
-        suggestion="use the function of `jax.numpy` of the same name, or do this outside the transformed function",
+        suggestion="do this outside the transformed function"
+        if method
+        else "use the function of `jax.numpy` of the same name, or do this outside the transformed function",
         steps=_steps(facts),
     )
+
+
+def _fixed(facts: Facts, match: re.Match[str]) -> Explanation:
+    """A size, length or count that JAX needs as a number."""
+    argument, function = (match[1], match[2]) if match.re.groups > 1 else ("", "")
+    what = f"the argument `{argument}` of `{function}`" if function else "a bound of a slice"
+    return Explanation(
+        "dynamic-shape",
+        f"{what} is a traced value, and shapes depend on it",
+        current=f"tracing stops with an exception: {_why(facts)}",
+        expected="sizes and lengths are Python integers while tracing",
+        suggestion="take it from `.shape` or from a static argument (`static_argnums`)"
+        if function
+        else "use `lax.dynamic_slice` with a fixed size, or a mask; for a size that Python knows, a static argument",
+        steps=_steps(facts),
+    )
+
+
+def _counted(facts: Facts, match: re.Match[str]) -> Explanation:
+    return _fixed(facts, re.match(r"(.*)\.(.*)", f"{match[2]}.{match[1]}") or match)
 
 
 def _index(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -210,10 +240,15 @@ def _in_place(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
+def _article(kind: str) -> str:
+    name = kind.rpartition(".")[2]
+    return "an array" if name in ("ArrayImpl", "ndarray", "Array") else f"a `{name}`"
+
+
 def _static(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "static-argument-misuse",
-        f"a static argument is a `{match[1].rpartition('.')[2]}`, which cannot be hashed",
+        f"a static argument is {_article(match[1])}, which cannot be hashed",
         current="the call stops with an exception: static arguments are part of the key of JAX's cache",
         expected="static arguments can be hashed and compared",
         suggestion="pass a tuple or a frozen dataclass, or make the argument an array that is traced",
@@ -228,6 +263,11 @@ ROWS = (
     Row(r"The problem arose with the `(\w+)` function", _to_python, ("ConcretizationTypeError",)),
     Row(r"argument of (jnp\.\w+|jax\.numpy\.\w+) must be statically specified", _size, ("ConcretizationTypeError",)),
     Row(r"It arose in the (jnp\.\w+) argument", _shape, ("ConcretizationTypeError",)),
+    Row(r"The `(\w+)` argument to `(\w+)` expects a concrete", _fixed, ("ConcretizationTypeError",)),
+    Row(r"arose in (?:jax\.\w+\.|jnp\.)?(\w+) argument `(\w+)`", _counted, ("ConcretizationTypeError",)),
+    Row(r"arose for the first argument of (jnp\.\w+)", _size, ("ConcretizationTypeError",)),
+    Row(r"Slice entries must be static integers|slice indices must have static start", _fixed, ("IndexError",)),
+    Row(r"call to primitive (\w+), the value of parameter (\w+) was not hashable: .*Tracer", _counted, ("TypeError",)),
     Row(r"", _numpy, ("ConcretizationTypeError",)),
     Row(r"Shapes must be 1D sequences of concrete values", _shape, ("TypeError",)),
     Row(r"with type (\S+) wrapped", _leak, ("UnexpectedTracerError",)),

@@ -31,10 +31,22 @@ def _tree_difference(message: str) -> str:
     keys = re.search(r"symmetric difference on key sets is\s+(.*)", message)
     if keys:
         return ": the keys " + ", ".join(f"`{key}`" for key in keys[1].split()[:6]) + " are not in all of them"
+    fields = re.search(r"with metadata\s+(\([^)]*\))\s.*?with metadata\s+(\([^)]*\))", message, re.DOTALL)
+    if fields:
+        return f": one has the keys {fields[1]}, another {fields[2]}"
+    sizes = re.search(r"subtree of type (\w+) of length (\d+), but .* of length (\d+)", message)
+    if sizes:
+        return f": a {sizes[1]} of {sizes[2]} where another has {sizes[3]}"
     kinds = re.findall(r"<class '([^']+)'>", message)
     if len(kinds) >= 2 and kinds[0] != kinds[1]:
-        return f": a {kinds[0]} where another has a {kinds[1]}"
+        return f": {kind_of(kinds[0])} where another has {kind_of(kinds[1])}"
     return ""
+
+
+def kind_of(name: str) -> str:
+    """Name a type of a tree's part for people."""
+    short = name.rpartition(".")[2]
+    return {"NoneType": "None", "ArrayImpl": "an array", "ShapedArray": "an array"}.get(short, f"a {short}")
 
 
 def _aux_array(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -47,20 +59,11 @@ def _aux_array(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
-def _module_state(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "module-state-mishandled",
-        f"the module is given other variables than it needs: {first_line(facts.message.split(' (http')[0], 120)}",
-        current="the call stops with an exception",
-        expected="every parameter and collection that the module made in `init`, in the same structure",
-        suggestion="pass what `init` gave (`{'params': params, ...}`), for a module of the same configuration",
-    )
-
-
 def _broadcast(facts: Facts, match: re.Match[str]) -> Explanation:
+    name = f"`{match[1]}`" if match[1] else next((f"`{one}`" for one in facts.inner if one.isidentifier()), "this line")
     return Explanation(
         "axis-conflict",
-        f"`{match[1]}` joins arrays of shapes {match[2].rstrip('.')}, which do not fit",
+        f"{name} joins arrays of shapes {match[2].rstrip('.')}, which do not fit",
         current="the operation stops with an exception: sizes must be equal, or one of them 1",
         expected="each pair of axes, counted from the last, means the same thing",
         suggestion="insert an axis with `[:, None]`, or transpose, so that equal axes meet",
@@ -152,7 +155,8 @@ def _overflow(facts: Facts, match: re.Match[str]) -> Explanation:
 def failed(facts: Facts, match: re.Match[str]) -> Explanation:
     """Explain an exception that no row knows: only what it is and where."""
     name = facts.failure.type.rpartition(".")[2]
-    told = first_line(facts.message)
+    inside = re.search(r"callback: Traceback .*\n(\S[^\n]*)\s*$", facts.message, re.DOTALL)
+    told = first_line(inside[1] if inside else facts.message)
     return Explanation(
         "script-failed",
         f"the program stops here with {name}" + (f": {told}" if told else ""),
@@ -167,21 +171,8 @@ ROWS = (
     Row(r"pytree structure error|(?:Dict key|Tuple arity|List arity|Custom node type|Node type) mismatch", _tree),
     Row(r"Expected (?:dict|list|tuple|None|\w+), got ", _tree, ("ValueError",)),
     Row(r"Too (?:few|many) leaves for PyTreeDef; expected (\d+), got (\d+)", _leaves, ("ValueError",)),
-    Row(
-        r"",
-        _module_state,
-        (
-            "ScopeCollectionNotFound",
-            "ScopeParamNotFoundError",
-            "ScopeVariableNotFoundError",
-            "ScopeParamShapeError",
-            "ApplyScopeInvalidVariablesStructureError",
-            "ApplyScopeInvalidVariablesTypeError",
-            "ModifyScopeVariableError",
-        ),
-    ),
     Row(r"(\w+) got incompatible shapes for broadcasting: (.*)", _broadcast),
-    Row(r"(Incompatible shapes) for broadcasting: (?:shapes=)?(.*)", _broadcast),
+    Row(r"()Incompatible shapes for broadcasting: (?:shapes=)?\[?(.*?)\]?$", _broadcast),
     Row(r"dot_general requires contracting dimensions to have the same shape, got (\(.*?\)) and (\(.*?\))", _contract),
     Row(r"cannot reshape array of shape (\(.*?\)) \(size (\d+)\) into shape (\(.*?\))", _reshape),
     Row(r"Cannot (?:concatenate|stack) arrays with different (numbers of dimensions): got (.*)", _join),
