@@ -47,16 +47,21 @@ def solve(program: Program, needs: Collection[str]) -> Facts:
     solved: dict[str, object] = {}
     bases = {DERIVED[need][0] if need in DERIVED else need for need in needs}
     for name in sorted({BUILT_ON[base][0] if base in BUILT_ON else base for base in bases}):
-        domain = DOMAINS[name](program)
-        solved[name] = domain.finish(program, solve_domain(program, domain))
+        solved[name] = _solved(program, DOMAINS[name](program))
     for name in sorted(BUILT_ON.keys() & bases):
         base, make = BUILT_ON[name]
-        domain = make(program, solved[base])
-        solved[name] = domain.finish(program, solve_domain(program, domain))
+        solved[name] = _solved(program, make(program, solved[base]))
     for name in DERIVED.keys() & set(needs):
         base, read = DERIVED[name]
         solved[name] = read(program, solved[base])
     return Facts(program, solved)
+
+
+def _solved(program: Program, domain: Domain[Any]) -> object:
+    """Solve a domain, unless it can tell its result without."""
+    ask = getattr(domain, "at_once", None)
+    told = None if ask is None else ask(program)
+    return domain.finish(program, solve_domain(program, domain)) if told is None else told
 
 
 def solve_domain(program: Program, domain: Domain[Fact]) -> Solution[Fact]:
@@ -91,6 +96,8 @@ class _Solver(Generic[Fact]):
     memo: dict[tuple[int, tuple[Fact, ...], object], tuple[Fact, ...]] = field(default_factory=dict)
     contexts: dict[int, int] = field(default_factory=dict)
     """How often each shared region was solved."""
+    latest: dict[int, tuple[tuple[Fact, ...], object, tuple[Fact, ...]]] = field(default_factory=dict)
+    """The parameters, the place and the results of the last call of each shared region: the next is mostly alike."""
 
     def read(self, value: Value) -> Fact:
         fact = self.current.get(value)
@@ -158,15 +165,25 @@ class _Solver(Generic[Fact]):
         # A domain may tell contexts apart that the parameters do not show.
         ask = getattr(self.domain, "place", None)
         where: object = None if ask is None else ask()
+        before = self.latest.get(id(region))
+        # Facts of equal calls are mostly the same objects, which compare at once; their hashes take long.
+        if before is not None and before[0] == params and before[1] == where:
+            self.write(region.results, before[2])
+            return
+        self.latest[id(region)] = (params, where, self._once(region, params, where))
+
+    def _once(self, region: Region, params: tuple[Fact, ...], where: object) -> tuple[Fact, ...]:
         place = (id(region), params, where)
         if place not in self.memo and self.contexts.get(id(region), 0) >= MAX_CONTEXTS:
             place = (id(region), tuple(self.domain.unknown(value) for value in region.params), where)
-        if place in self.memo:
-            self.write(region.results, self.memo[place])
-            return
+        known = self.memo.get(place)
+        if known is not None:
+            self.write(region.results, known)
+            return known
         self.contexts[id(region)] = self.contexts.get(id(region), 0) + 1
         self.run(region, place[1])
-        self.memo[place] = tuple(self.read(value) for value in region.results)
+        found = self.memo[place] = tuple(self.read(value) for value in region.results)
+        return found
 
     def repeat(self, op: Op, region: Region) -> None:
         """Solve a loop's body until what it is started with covers what it leaves behind."""

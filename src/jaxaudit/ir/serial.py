@@ -129,12 +129,12 @@ class _Encoder:
                 return {"b": item.hex()}
             case complex():
                 return {"c": [item.real, item.imag]}
+            case ArrayType():
+                return {"a": [list(item.shape), item.dtype, item.weak]}
             case tuple() | list():
                 return {"t": [self.data(part) for part in item]}
             case Mapping():
                 return {"m": [[self.data(key), self.data(part)] for key, part in item.items()]}
-            case ArrayType():
-                return {"a": [list(item.shape), item.dtype, item.weak]}
         return str(item)
 
 

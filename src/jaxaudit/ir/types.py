@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import chain
+from typing import NamedTuple
 
 from jaxaudit.spans import Span
 
@@ -188,8 +189,7 @@ class Declared:
         return f"the {self.source}" if self.span is None else f"the {self.source} at line {self.span.line}"
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayType:
+class ArrayType(NamedTuple):
     """The exact shape and dtype of a value, where a front end has them from JAX itself."""
 
     shape: tuple[int, ...]
@@ -233,6 +233,15 @@ class Program:
         """Give every op of some names: those of each name in order, one name after the other."""
         self._walked()
         return chain.from_iterable(self._named.get(name, ()) for name in names)
+
+    def values(self) -> Iterator[Value]:
+        """Give every value: some more than once."""
+        for root in self.roots:
+            yield from root.region.params
+        for op in self._walked():
+            yield from op.results
+            for region in op.regions:
+                yield from region.params
 
     def _walked(self) -> list[Op]:
         """Walk once for all who ask: nothing changes a program."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.threads import Station, Thread, Woven, weave
@@ -24,10 +24,15 @@ class ThreadAxes:
     woven: Woven
     names: Mapping[Thread, Name]
     known: Mapping[Thread, str]
+    _ids: dict[tuple[Thread | None, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def ids(self, value: Value) -> tuple[str, ...]:
         """Give the ids of a value's axes."""
-        return tuple(self.known[one] if one is not None else "" for one in self.woven.of(value))
+        threads = self.woven.of(value)
+        found = self._ids.get(threads)
+        if found is None:
+            found = self._ids[threads] = tuple([self.known[one] if one is not None else "" for one in threads])
+        return found
 
 
 def thread_axes(program: Program, source: tuple[Program, Shapes] | None) -> ThreadAxes:

@@ -82,6 +82,7 @@ class _Root:
         self.captured = captures(root) if view.exact else {}
         self.residuals = Residuals(root)
         self.outside, self.inside = _passages(root.region)
+        self.entered: dict[int, tuple[FlowValue, ...]] = {}
 
     def steps(self, most: int) -> Iterator[FlowStep]:
         region = self.root.region
@@ -129,7 +130,7 @@ class _Root:
             place.parent,
             place.branch,
             _ids(taken),
-            self.values([value for region in regions for value in region.params]),
+            self.enters(regions),
             tuple(one.id for region in regions for value in region.results for one in self.seen(value)[:1]),
             all(op.attrs.get("backward") for op in group.ops),
             note_of(group.ops),
@@ -173,6 +174,15 @@ class _Root:
             )
             for value in values
         )
+
+    def enters(self, regions: Sequence[Region]) -> tuple[FlowValue, ...]:
+        """Show the parameters of regions; calls that share a region show the same."""
+        if len(regions) == 1 and regions[0].shared:
+            known = self.entered.get(id(regions[0]))
+            if known is None:
+                known = self.entered[id(regions[0])] = self.values(regions[0].params)
+            return known
+        return self.values([value for region in regions for value in region.params])
 
     def meaning(self, value: Value, group: _Group | None) -> str:
         """Say what a value means, with `now` where a step changes the meaning and not the shape."""

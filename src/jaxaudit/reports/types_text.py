@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.labels import told
@@ -15,8 +15,7 @@ from jaxaudit.ir import ArrayType, Value
 _SHORT = (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c"))
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """A type as it is shown: exact where JAX told it, as far as it is known where only source was read."""
 
     shape: tuple[str, ...]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from jaxaudit.analyses.axes import Axes
 from jaxaudit.analyses.meaning import meanings_of
-from jaxaudit.analyses.ranges import Ranges, range_text
+from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program, Region, Root, Value
 from jaxaudit.reports.inside import Names, mapped_axes
@@ -51,7 +51,19 @@ class Inferred:
 
 def range_words(ranges: Ranges | None) -> Words:
     """Give the words for ranges, where they were looked for."""
-    return lambda value: "" if ranges is None else range_text(ranges.of(value))
+    if ranges is None:
+        return lambda value: ""
+    known: dict[int, tuple[Range, str]] = {}
+
+    def words(value: Value) -> str:
+        one = ranges.of(value)
+        # Many values have the very same range; keeping it beside its words keeps its identity its own.
+        found = known.get(id(one))
+        if found is None:
+            found = known[id(one)] = (one, range_text(one))
+        return found[1]
+
+    return words
 
 
 def meaning_words(program: Program) -> Words:

@@ -31,6 +31,9 @@ class Axes:
 def axes_of(program: Program, shapes: Shapes) -> Axes:
     """Judge every meeting of axes, in one walk over the program."""
     places = Places.of(program)
+    if shapes.look is not None:
+        # Exact types without names: no axis has a name that could meet another.
+        return Axes({}, (), (), places)
     judge = Judge(places, shapes)
     agreed: dict[Op, Meeting] = {}
     conflicts: list[Conflict] = []

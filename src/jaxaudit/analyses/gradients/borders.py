@@ -61,9 +61,8 @@ def _looped(op: Op, position: int) -> Iterator[Inner]:
         yield from ((None, value, Edge.LIVE) for value in op.operands)
 
 
-def behind_parameter(op: Op, region: Region, value: Value) -> Iterator[Inner]:
+def behind_parameter(op: Op, region: Region, value: Value, at: int) -> Iterator[Inner]:
     """Give what a parameter of a region stands for; from inside the region (later turns) or outside (None)."""
-    at = region.params.index(value)
     if op.name in LOOPS:
         yield from _turned(op, region, value, at)
     elif op.name == "tree.map":

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from jaxaudit.analyses.gradients.borders import Inner, behind_parameter, behind_result
 from jaxaudit.analyses.gradients.edges import Edge, edges, is_opaque
 from jaxaudit.analyses.gradients.modules import applied_in, reads_parameters
+from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Program, Region, Value
 
@@ -108,7 +109,8 @@ class Graph:
             if op.regions:
                 node.passes = True
                 node.opaque = op.name in ("transform", "callback")
-                inner = behind_result(op, op.results.index(node.value), traced=self.program.front_end == "jaxpr")
+                position = flow_of(self.program).position(op.results, node.value)
+                inner = behind_result(op, position, traced=self.program.front_end == "jaxpr")
                 self._cross(node, op, inner, node.call)
             else:
                 self._made(node, op)
@@ -160,7 +162,8 @@ class Graph:
         elif not (node.call or self._is_inside(region)):
             return
         node.passes = True
-        for inside, value, edge in behind_parameter(op, region, node.value):
+        position = flow_of(self.program).position(region.params, node.value)
+        for inside, value, edge in behind_parameter(op, region, node.value, position):
             node.inputs.append((self._node(value, call if inside is None else node.call), edge))
 
     def _down(self, call: int, op: Op) -> int:

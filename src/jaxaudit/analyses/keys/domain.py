@@ -13,10 +13,13 @@ from jaxaudit.analyses.keys.terms import Atom, Term, Terms
 from jaxaudit.analyses.keys.transfer import TransferTable
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Exit, Op, Program, Region, Value
-from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS
+from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS, VOCABULARY
 
 if TYPE_CHECKING:
     from jaxaudit.analyses.solve import Solution
+
+
+_ABOUT_KEYS = ("py.call_unknown", *(name for name in VOCABULARY if name.startswith("key.")))
 
 
 class KeysDomain:
@@ -59,6 +62,12 @@ class KeysDomain:
         if op.name in BRANCHES:
             return self._choose(op, [self._left(region, read) for region in op.regions])
         return self._after_loop(op, read) if op.name in LOOPS else ()
+
+    def at_once(self, program: Program) -> KeyFacts | None:
+        """Give the result for a program in which no key is made or used."""
+        if next(program.named(*_ABOUT_KEYS), None) is not None:
+            return None
+        return KeyFacts(program, self.terms, self.places, self.unknown, ())
 
     def finish(self, program: Program, solution: Solution[Term]) -> KeyFacts:
         """Collect the uses of keys."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.meaning.kinds import LOGIT_LOSSES, Kind, Meaning, tail
 from jaxaudit.ir import Op, Value
@@ -84,16 +86,18 @@ def _stripped(value: Value | None, flow: Flow) -> Op | None:
     return None
 
 
-def takes_logits(op: Op, value: Value) -> bool:
-    """Tell whether an op takes a value for logits."""
+def taken_for_logits(op: Op) -> Iterator[Value]:
+    """Give the operands that an op takes for logits."""
     named = op.attrs.get("named")
-    if op.arguments.get("logits") is value or (isinstance(named, dict) and named.get("logits") is value):
-        return True
+    for given in (op.arguments.get("logits"), named.get("logits") if isinstance(named, dict) else None):
+        if isinstance(given, Value) and given in op.operands:
+            yield given
     if op.name == "key.draw" and tail(op) == "categorical":
-        return value in op.operands[1:]
-    if op.name == "array.normalise":
-        return tail(op) in _LOGIT_CALLS and op.operands[:1] == (value,)
-    return enters(op, value) != ""
+        yield from op.operands[1:]
+    elif op.name == "array.normalise" and tail(op) in _LOGIT_CALLS:
+        yield from op.operands[:1]
+    elif op.name == "array.reduce":
+        yield from (value for value in op.operands[:1] if enters(op, value))
 
 
 def enters(op: Op, value: Value) -> str:

@@ -105,8 +105,16 @@ _NAMES: tuple[tuple[str, Kind], ...] = (
 _COMPILED = tuple((re.compile(pattern), kind) for pattern, kind in _NAMES)
 
 
+_SEPARATORS = re.compile(r"[.\[\]'\"]+")
+
+
 @lru_cache(maxsize=4096)
 def named(name: str) -> Kind | None:
     """Guess a meaning from a name; good enough to show, never to accuse."""
-    last = re.split(r"[.\[\]'\"]+", name.strip("'\"[]"))[-1].lower() if name else ""
-    return next((kind for pattern, kind in _COMPILED if pattern.fullmatch(last)), None)
+    # The leaves of a large model differ in their numbers and share their last words.
+    return _by_word(_SEPARATORS.split(name.strip("'\"[]"))[-1].lower() if name else "")
+
+
+@lru_cache(maxsize=1024)
+def _by_word(word: str) -> Kind | None:
+    return next((kind for pattern, kind in _COMPILED if pattern.fullmatch(word)), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.meaning import forms
@@ -50,18 +50,22 @@ class Meanings:
         found = self.of(value)
         if found is not None:
             return found.kind
-        if any(forms.takes_logits(op, value) for op in self.flow.readers.get(value, ())):
-            return Kind.LOGITS
-        return named(value.name)
+        return Kind.LOGITS if value in self._logits else named(value.name)
+
+    @cached_property
+    def _logits(self) -> frozenset[Value]:
+        """The values that some op takes for logits."""
+        return frozenset(value for op in self.flow.program.walk() for value in forms.taken_for_logits(op))
 
     def _of(self, value: Value, depth: int) -> Meaning | None:
-        if value not in self._known:
-            if depth > _DEEP:
-                return None
-            # A value that is met again while it is looked at goes round a loop.
-            self._known[value] = None
-            self._known[value] = self._read(value, depth + 1)
-        return self._known[value]
+        if value in self._known:
+            return self._known[value]
+        if depth > _DEEP:
+            return None
+        # A value that is met again while it is looked at goes round a loop.
+        self._known[value] = None
+        found = self._known[value] = self._read(value, depth + 1)
+        return found
 
     def _read(self, value: Value, depth: int) -> Meaning | None:
         op = self.flow.maker(value)
@@ -100,9 +104,13 @@ class Meanings:
 
     def _common(self, values: Iterable[Value], depth: int) -> Meaning | None:
         """Give the meaning that all share."""
-        found = [self._of(value, depth) for value in values]
-        first = found[0] if found else None
-        return first if first is not None and all(one and one.kind is first.kind for one in found) else None
+        first: Meaning | None = None
+        for value in values:
+            one = self._of(value, depth)
+            if one is None or (first is not None and one.kind is not first.kind):
+                return None
+            first = first or one
+        return first
 
     def _mapped(self, op: Op, depth: int) -> Meaning | None:
         function = tail(op)
@@ -139,11 +147,11 @@ class Meanings:
         if region is None:
             return None
         holder = self.flow.places.holder.get(id(region))
-        callers = [holder] if holder is not None else self.flow.callers.get(id(region), [])
+        callers = (holder,) if holder is not None else self.flow.callers.get(id(region), ())
         at = self.flow.position(region.params, value)
-        outside = [_outside(op, region, at) for op in callers]
-        given = [one for one in outside if one is not None]
-        return self._common(given, depth) if given and len(given) == len(callers) else None
+        if not all(_is_handed(op, region, at) for op in callers):
+            return None
+        return self._common((op.operands[at] for op in callers), depth)
 
     def _result(self, op: Op, value: Value, depth: int) -> Meaning | None:
         at = self.flow.position(op.results, value)
@@ -163,12 +171,14 @@ def _made(op: Op, row: tuple[Kind, str] | None) -> Meaning | None:
     return None if row is None else Meaning(row[0], op, row[1], op.arguments.get("axis", -1))
 
 
-def _outside(op: Op, region: Region, at: int) -> Value | None:
+def _is_handed(op: Op, region: Region, at: int) -> bool:
+    """Tell whether a parameter of a region is the operand at the same place."""
     if len(region.params) != len(op.operands):
-        return None
+        return False
+    if op.name in BODIES or op.name in MAPPED:
+        return True
     count = op.attrs.get("carry")
-    scanned = op.name == "scan" and isinstance(count, int) and at >= count
-    return op.operands[at] if op.name in BODIES or op.name in MAPPED or scanned else None
+    return op.name == "scan" and isinstance(count, int) and at >= count
 
 
 @lru_cache(maxsize=2)

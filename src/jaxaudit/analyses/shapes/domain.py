@@ -103,6 +103,24 @@ class ShapesDomain:
         """Tell which branch of an `if` runs, where its condition is decided by sizes."""
         return regions.taken(op, read)
 
+    def at_once(self, program: Program) -> Shapes | None:
+        """Give the result where JAX told the type of every value and nobody named an axis: nothing is to be solved."""
+        if self.carrier is not None or not self.types or not all(map(self.types.__contains__, program.values())):
+            return None
+        return Shapes({value: exact(kind) for value, kind in self.types.items()}, self.seen, self._looked_at)
+
+    def _looked_at(self, op: Op) -> Sequence[Context]:
+        """Look at an op by itself, once."""
+        known = self.seen.get(op)
+        if known is None:
+            known = self.seen.setdefault(op, [])
+            if op.regions:
+                if op.name in _NOTED:
+                    self.leave(op, self.unknown)
+            elif (transfer := self._table.get(op.name)) is not None:
+                transfer(op, self.unknown)
+        return known
+
     def finish(self, program: Program, solution: Solution[ShapeFact]) -> Shapes:
         """Give rules the facts of all values and the contexts of all ops."""
         known = {value: exact(kind) for value, kind in self.types.items()}

@@ -26,6 +26,8 @@ class Edge(NamedTuple):
 class Summary:
     """What a body does to the axes at its edge."""
 
+    same: Sequence[tuple[int, int]]
+    """Arrays of one shape that go on axis by axis, by their positions."""
     links: Sequence[tuple[Edge, Edge]]
     merges: Sequence[tuple[tuple[Edge, ...], Edge]]
     splits: Sequence[tuple[Edge, tuple[Edge, ...]]]
@@ -38,6 +40,7 @@ class Summary:
             return Slot(values[edge.position], edge.axis)
 
         return Relation(
+            same=[(values[one], values[other]) for one, other in self.same],
             links=[Link(slot(one), slot(other)) for one, other in self.links],
             merges=[(tuple(map(slot, parts)), slot(whole)) for parts, whole in self.merges],
             splits=[(slot(whole), tuple(map(slot, parts))) for whole, parts in self.splits],

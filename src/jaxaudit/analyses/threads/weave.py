@@ -109,12 +109,16 @@ class _Loom:
         self._match()
         edges: dict[int, Edge] = {}
         links: list[tuple[Edge, Edge]] = []
-        for position, value in enumerate((*body.params, *body.results)):
-            for axis in range(self._rank(value)):
-                edge = Edge(position, axis)
-                first = edges.setdefault(self._find(self._number(Slot(value, axis))), edge)
-                if first != edge:
-                    links.append((first, edge))
+        same: list[tuple[int, int]] = []
+        values = (*body.params, *body.results)
+        for position, value in enumerate(values):
+            mine = [Edge(position, axis) for axis in range(self._rank(value))]
+            found = [edges.setdefault(self._find(self._number(Slot(value, one.axis))), one) for one in mine]
+            whole = self._whole(mine, found, values)
+            if whole is not None:
+                same.append((whole, position))
+            else:
+                links += [(first, one) for first, one in zip(found, mine, strict=True) if first != one]
 
         def at_edge(slots: Sequence[Slot]) -> tuple[Edge, ...]:
             found = [edges.get(self._find(self._number(slot))) for slot in slots]
@@ -123,10 +127,22 @@ class _Loom:
         merges = [(parts, at_edge([whole])) for slots, whole in self.merges if (parts := at_edge(slots))]
         splits = [(at_edge([whole]), parts) for whole, slots in self.splits if (parts := at_edge(slots))]
         return Summary(
+            same,
             links,
             [(parts, whole[0]) for parts, whole in merges if whole],
             [(whole[0], parts) for whole, parts in splits if whole],
         )
+
+    def _whole(self, mine: Sequence[Edge], found: Sequence[Edge], values: Sequence[Value]) -> int | None:
+        """Give the position of an array of the same shape that each axis of one was found to be an axis of."""
+        others = {first.position for first, one in zip(found, mine, strict=True) if first != one}
+        if len(others) != 1:
+            return None
+        (other,) = others
+        sizes = self.types[values[other]].shape, self.types[values[mine[0].position]].shape
+        straight = all(first in (one, Edge(other, one.axis)) for first, one in zip(found, mine, strict=True))
+        alone = all(size == 1 for size, first, one in zip(sizes[1], found, mine, strict=True) if first == one)
+        return other if sizes[0] == sizes[1] and straight and alone else None
 
     def _border(self, kind: str, values: tuple[Value, ...]) -> None:
         for value in dict.fromkeys(values):

@@ -40,7 +40,8 @@ SEQUENCES: tuple[type, ...] = (tuple, list)
 """What holds several parameters of an equation."""
 
 Primitive: Any = _core.Primitive
-_Literal: Any = _core.Literal
+Literal: Any = _core.Literal
+"""The class of constants that are written into equations."""
 Tracer: Any = jax.core.Tracer
 ShapedArray: Any = jax.core.ShapedArray
 
@@ -81,7 +82,7 @@ def inner_jaxprs(params: Mapping[str, Any]) -> Iterator[Any]:
 
 def is_literal(atom: Any) -> bool:
     """Tell whether an operand of an equation is a constant written into it."""
-    return isinstance(atom, _Literal)
+    return isinstance(atom, Literal)
 
 
 def type_of(atom: Any) -> ArrayType | None:

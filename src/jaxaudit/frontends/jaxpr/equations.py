@@ -79,10 +79,10 @@ class Body:
         self.env.update(zip(jaxpr.invars, inputs, strict=True))
 
     def _index(self, jaxpr: Any) -> None:
-        last_use, made, is_literal = self.last_use, self.made, compat.is_literal
+        last_use, made, literal = self.last_use, self.made, compat.Literal
         for position, equation in enumerate(jaxpr.eqns):
             for atom in equation.invars:
-                if not is_literal(atom):
+                if not isinstance(atom, literal):
                     last_use[atom] = position
             for out in equation.outvars:
                 made[out] = equation
@@ -91,11 +91,11 @@ class Body:
 
     def read(self, atom: Any) -> Argument:
         """Give what a variable or literal is in the program."""
-        return constant(atom) if compat.is_literal(atom) else self.env[atom]
+        return constant(atom) if isinstance(atom, compat.Literal) else self.env[atom]
 
     def env_value(self, atom: Any) -> Argument:
         """Give what a variable is, and nothing for a literal."""
-        return None if compat.is_literal(atom) else self.env.get(atom)
+        return None if isinstance(atom, compat.Literal) else self.env.get(atom)
 
     def value(self, atom: Any, span: Span) -> Value:
         """Give what a variable or literal is, as a value."""

@@ -161,7 +161,9 @@ def traced(
     before = patches.is_installed()
     install_markers()
     try:
-        return compat.jax.make_jaxpr(fn, static_argnums=tuple(static_argnums))(*args, **kwargs)
+        # Tracers and equations live until the end, and a large model has so many that the collector takes its share.
+        with collector_paused():
+            return compat.jax.make_jaxpr(fn, static_argnums=tuple(static_argnums))(*args, **kwargs)
     finally:
         if not before:
             uninstall_markers()

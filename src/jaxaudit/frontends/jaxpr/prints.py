@@ -60,12 +60,12 @@ class Prints:
     def of(self, body: Body, start: int, stop: int, read: Sequence[Any]) -> Print | None:
         """Give the print of a stretch of equations that reads some variables from outside; None where it has none."""
         page = _Page({atom: i for i, atom in enumerate(read)}, [compat.type_of(atom) for atom in read])
-        numbers, found, last_use = page.numbers, page.found, body.last_use
+        numbers, found, last_use, literal = page.numbers, page.found, body.last_use, compat.Literal
         for position in range(start, stop):
             equation, site = body.equations[position], body.sites[position]
             self._begin(page, equation, id(site.origin), site.around)
             for atom in equation.invars:
-                number = None if compat.is_literal(atom) else numbers.get(atom)
+                number = None if isinstance(atom, literal) else numbers.get(atom)
                 # What is neither made here nor a parameter is a constant that JAX had folded before.
                 found.append((body.read(atom), compat.type_of(atom)) if number is None else number)
             for out in equation.outvars:

@@ -105,10 +105,11 @@ def _row(equations: Sequence[Any], start: int, last_use: Mapping[Any, int]) -> R
 
 def outside_inputs(equations: Sequence[Any]) -> Iterator[Any]:
     """Give the operands of a run that come from outside it, each once."""
-    made = {id(out) for equation in equations for out in equation.outvars}
-    seen: set[int] = set()
+    # A variable is made before it is read, so one look at each is enough.
+    known: set[int] = set()
     for equation in equations:
         for atom in equation.invars:
-            if id(atom) not in made and id(atom) not in seen:
-                seen.add(id(atom))
+            if id(atom) not in known:
+                known.add(id(atom))
                 yield atom
+        known.update(map(id, equation.outvars))

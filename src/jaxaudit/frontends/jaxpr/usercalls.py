@@ -23,11 +23,12 @@ def lower_call(body: Body, segment: Segment, call: Call) -> None:
     """Lower the equations that one call made, or use what was made of an earlier call that did the same."""
     passage = _passage(body, segment, "py.call", call.span, {"function": call.name})
     sharing = body.writer.sharing
-    left = [out for one in passage.equations for out in one.outvars if body.last_use.get(out, -1) >= passage.stop]
     region = sharing.find(call, passage)
-    if region is not None and len(region.results) == len(left):
-        _leave(passage, region, left)
-        return
+    if region is not None:
+        left = [out for one in passage.equations for out in one.outvars if body.last_use.get(out, -1) >= passage.stop]
+        if len(region.results) == len(left):
+            _leave(passage, region, left)
+            return
     region = _enter(passage, segment, call.name, place_of(call))
     sharing.keep(call, passage, region)
 

@@ -25,8 +25,8 @@ def _dtype(look: Look, given: Sequence[ShapeFact]) -> str | None:
 
 
 def _contract(look: Look, a: Dims, b: Dims, left: Dim, right: Dim) -> None:
-    text = f"{shape_text(a)} and {shape_text(b)}"
-    look.judge(equal(left, right), text)
+    fit = equal(left, right)
+    look.judge(fit, f"{shape_text(a)} and {shape_text(b)}" if fit is Fit.CLASHES else "")
 
 
 def _matmul(look: Look) -> ShapeFact:
@@ -131,7 +131,7 @@ def _letters(look: Look, part: str, fact: ShapeFact, sizes: dict[str, Dim]) -> b
     for letter, size in zip(part, fact.dims, strict=True):
         old = sizes.get(letter, ONE)
         dim, fit = meet(old, size)
-        look.judge(fit, f"axis `{letter}` has size {old} and {size}")
+        look.judge(fit, f"axis `{letter}` has size {old} and {size}" if fit is Fit.CLASHES else "")
         # Two unknown sizes of one letter must be equal, so either of them will do.
         sizes[letter] = dim if dim.known else old if old.known else size
     return True

@@ -9,6 +9,7 @@ from jaxaudit.analyses.shapes.dtypes import inexact, named_dtype, promote
 from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, Dims, ShapeFact, array
 from jaxaudit.analyses.shapes.literals import array_like
 from jaxaudit.analyses.shapes.mapped import with_axis, without_axis
+from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.numbers import arithmetic, negated
 
@@ -84,7 +85,7 @@ def fitted(look: Look, given: Sequence[ShapeFact]) -> Dims | None:
     # A number goes with everything, and where no shape is known there is nothing to compare.
     met = [shape for shape in shapes if shape != ()]
     if len(met) > 1 and any(shape is not None for shape in met):
-        look.judge(fit, " and ".join(map(shape_text, met)))
+        look.judge(fit, " and ".join(map(shape_text, met)) if fit is Fit.CLASHES else "")
     return dims
 
 

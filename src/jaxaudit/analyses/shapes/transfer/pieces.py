@@ -75,18 +75,21 @@ def _concatenate(look: Look, shapes: Sequence[Dims], axis: object, dtype: str | 
     return array((*common[:place], total, *common[place + 1 :]), dtype)
 
 
+def _side_by_side(shapes: Sequence[Dims]) -> str:
+    return " and ".join(shape_text(dims) for dims in shapes[:4])
+
+
 def _common(look: Look, shapes: Sequence[Dims], free: int | None) -> Dims | None:
     """Give the shape that arrays share, one axis aside."""
-    text = " and ".join(shape_text(dims) for dims in shapes[:4])
     if len({len(dims) for dims in shapes}) > 1:
-        look.judge(Fit.CLASHES, text)
+        look.judge(Fit.CLASHES, _side_by_side(shapes))
         return None
     made: list[Dim] = []
     for i, column in enumerate(zip(*shapes, strict=True)):
         fits = [equal(column[0], dim) for dim in column[1:]] if i != free else []
         worst = Fit.CLASHES if Fit.CLASHES in fits else Fit.OPEN if Fit.OPEN in fits else Fit.FITS
         if len(shapes) > 1:
-            look.judge(worst, text)
+            look.judge(worst, _side_by_side(shapes) if worst is Fit.CLASHES else "")
         made.append(next((dim for dim in column if dim.constant is not None), column[0]))
     return tuple(made)
 
