@@ -1,5 +1,18 @@
 """The intermediate representation: values, ops and nested regions that both front ends produce."""
 
-from jaxaudit.ir.types import Argument, ArrayType, Declared, Exit, Op, Program, Region, Root, Size, Symbol, Value
+from jaxaudit.ir.types import REST, Argument, ArrayType, Declared, Exit, Op, Program, Region, Root, Size, Symbol, Value
 
-__all__ = ["Argument", "ArrayType", "Declared", "Exit", "Op", "Program", "Region", "Root", "Size", "Symbol", "Value"]
+__all__ = [
+    "REST",
+    "Argument",
+    "ArrayType",
+    "Declared",
+    "Exit",
+    "Op",
+    "Program",
+    "Region",
+    "Root",
+    "Size",
+    "Symbol",
+    "Value",
+]

@@ -166,9 +166,16 @@ class Region:
                     stack.append(iter(region.ops))
 
 
+REST = "..."
+"""Any number of axes, among declared names and in patterns."""
+
+
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """The names that somebody wrote down for the axes of a value; empty where an axis has none."""
+    """The names that somebody wrote down for the axes of a value; empty where an axis has none.
+
+    A size may stand in the place of a name, and `...` for any number of axes.
+    """
 
     names: tuple[str, ...]
     scope: str
@@ -182,6 +189,18 @@ class Declared:
     def is_certain(self) -> bool:
         """Whether the number of axes follows from it; what is only said may be stale."""
         return self.source not in ("comment", "docstring")
+
+    @property
+    def rank(self) -> int | None:
+        """How many axes were named; None where that may be any number."""
+        return None if REST in self.names else len(self.names)
+
+    def for_rank(self, rank: int) -> tuple[str, ...] | None:
+        """Give one name for each axis of an array of some rank; None where it has too many axes or too few."""
+        if REST not in self.names:
+            return self.names if len(self.names) == rank else None
+        at, missing = self.names.index(REST), rank - len(self.names) + 1
+        return (*self.names[:at], *("",) * missing, *self.names[at + 1 :]) if missing >= 0 else None
 
     @property
     def where(self) -> str:

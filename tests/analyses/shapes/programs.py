@@ -55,6 +55,19 @@ PROGRAMS = {
         m = jnp.matmul(b, jnp.ones((5, 3, 7))); o = jnp.inner(x, v); p = jnp.einsum("i,i->", v, v); q = n @ n; r = n @ v
         s = jnp.einsum("ij->ji", x); t = jnp.linalg.inv(jnp.eye(3)); u = jnp.dot(x, 2.0)
     """,
+    "letters": """
+        import jax.numpy as jnp
+        x = jnp.ones((2, 3)); y = jnp.ones((3, 4)); b = jnp.ones((5, 2, 3)); q = jnp.ones((2, 7, 4, 8)); k = jnp.ones((2, 9, 4, 8))
+        a = jnp.einsum("...d,df->...f", b, y); c = jnp.einsum("...ij,...jk->...ik", b, y); d = jnp.einsum("ij,jk", x, y)
+        e = jnp.einsum("ba", x); f = jnp.einsum("ii->i", jnp.eye(4)); g = jnp.einsum("bqhd,bkhd->bhqk", q, k)
+        h = jnp.einsum("b...,b...->...", q, q); i = jnp.einsum("...,...->...", b, x); j = jnp.einsum("i...->...", b)
+    """,
+    "shelves": """
+        import jax.numpy as jnp
+        v = jnp.ones(3); x = jnp.ones((3, 4)); z = jnp.ones((3, 4, 2)); s = jnp.ones(())
+        a = jnp.hstack([v, v]); b = jnp.hstack([x, x]); c = jnp.vstack([v, v]); d = jnp.vstack([x, x, x]); e = jnp.vstack([z, z])
+        f = jnp.column_stack([v, v]); g = jnp.column_stack([v, x]); h = jnp.dstack([x, x]); i = jnp.dstack([z, z]); j = jnp.hstack([s, s])
+    """,
     "random": """
         import jax, jax.numpy as jnp
         k = jax.random.key(0); r = jax.random.PRNGKey(1)

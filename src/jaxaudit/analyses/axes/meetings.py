@@ -10,6 +10,7 @@ from jaxaudit.analyses.dims import ONE, Dim
 from jaxaudit.analyses.shapes import Context
 from jaxaudit.analyses.shapes.mapped import axes_of, place_of
 from jaxaudit.analyses.shapes.regions import carry_count
+from jaxaudit.analyses.shapes.subscripts import subscripts
 from jaxaudit.ir import Argument, Op, Value
 
 
@@ -118,20 +119,21 @@ def _contracted(op: Op, context: Context) -> Pairs:
 
 
 def _einsum(op: Op, context: Context) -> Pairs:
-    text, given = op.arguments.get("subscripts"), op.arguments.get("operands")
-    if not isinstance(text, str) or not isinstance(given, tuple) or "." in text or "->" not in text:
+    written = subscripts(op)
+    spelled = None if written is None else written.spelled([context.of(one).rank for one in written.operands])
+    if written is None or spelled is None:
         return
-    inputs, _, output = text.replace(" ", "").partition("->")
+    inputs, output = spelled
     seen: dict[str, Side] = {}
-    for part, value in zip(inputs.split(","), given, strict=False):
+    for names, value in zip(inputs, written.operands, strict=True):
         dims = context.of(value).dims if isinstance(value, Value) else None
-        if dims is None or len(dims) != len(part) or not isinstance(value, Value):
+        if dims is None or names is None or len(dims) != len(names) or not isinstance(value, Value):
             continue
-        for place, letter in enumerate(part):
+        for place, name in enumerate(names):
             side = Side(value, place, dims)
-            if letter in seen:
-                yield ("elementwise" if letter in output else "contracted"), seen[letter], side
-            seen.setdefault(letter, side)
+            if name in seen:
+                yield ("elementwise" if name in output else "contracted"), seen[name], side
+            seen.setdefault(name, side)
 
 
 def mapped_sides(op: Op, context: Context) -> list[Side]:

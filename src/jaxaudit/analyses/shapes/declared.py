@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from jaxaudit.analyses.dims import UNKNOWN, constant
 from jaxaudit.analyses.labels import Label, Labels
+from jaxaudit.analyses.shapes.asserted import asserted_axes
 from jaxaudit.analyses.shapes.facts import Dims, ShapeFact
-from jaxaudit.analyses.shapes.ranks import asserted_axes
 from jaxaudit.ir import Declared, Program, Value
 from jaxaudit.spans import Span
 
@@ -58,17 +59,24 @@ def _values(program: Program) -> Iterator[tuple[Value, Span]]:
 
 def with_names(fact: ShapeFact, declared: Declared) -> ShapeFact:
     """Give a fact whose axes have the names that were declared for them."""
-    if fact.dims is None or not agrees(fact.dims, declared):
+    names = None if fact.dims is None or not agrees(fact.dims, declared) else declared.for_rank(len(fact.dims))
+    if fact.dims is None or names is None:
         return fact
-    labels = [_label(name, declared) for name in declared.names]
+    labels = [_label(name, declared) for name in names]
     return replace(fact, dims=tuple(dim.labelled(own) for dim, own in zip(fact.dims, labels, strict=True)))
+
+
+def declared_dims(declared: Declared) -> Dims:
+    """Give the sizes of the axes of a value of which nothing but its declaration is known."""
+    return tuple(constant(int(name)) if name.isdigit() else UNKNOWN for name in declared.names)
 
 
 def agrees(dims: Dims, declared: Declared) -> bool:
     """Tell whether a shape has as many axes as were named, and the sizes that were written as numbers."""
-    if len(dims) != len(declared.names):
+    names = declared.for_rank(len(dims))
+    if names is None:
         return False
-    pairs = zip(dims, declared.names, strict=True)
+    pairs = zip(dims, names, strict=True)
     return not any(name.isdigit() and dim.constant not in (None, int(name)) for dim, name in pairs)
 
 

@@ -15,7 +15,7 @@ from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.shapes import facts, regions
 from jaxaudit.analyses.shapes.carried import Carrier
-from jaxaudit.analyses.shapes.declared import declared_axes, with_names
+from jaxaudit.analyses.shapes.declared import declared_axes, declared_dims, with_names
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, exact, is_named, named
 from jaxaudit.analyses.shapes.ranks import measured, unpacked_ranks
 from jaxaudit.analyses.shapes.result import Context, Fit, Shapes
@@ -42,7 +42,7 @@ class ShapesDomain:
     def __init__(self, program: Program) -> None:
         self.types = program.types
         self.declared = declared_axes(program)
-        certain = {value: len(one.names) for value, one in self.declared.items() if one.is_certain}
+        certain = {value: one.rank for value, one in self.declared.items() if one.is_certain and one.rank is not None}
         self.ranks = {**certain, **({} if program.types else unpacked_ranks(program))}
         self.read = frozenset() if program.types else measured(program)
         self.carrier = Carrier(self.types) if self.types and self.declared else None
@@ -72,8 +72,11 @@ class ShapesDomain:
     def _first(self, value: Value) -> ShapeFact:
         if value in self.types:
             return exact(self.types[value])
-        rank = self.ranks.get(value)
-        return NOTHING if rank is None else facts.array((UNKNOWN,) * rank)
+        rank, declared = self.ranks.get(value), self.declared.get(value)
+        if rank is None:
+            return NOTHING
+        told = declared is not None and declared.is_certain and declared.rank == rank
+        return facts.array(declared_dims(declared) if told and declared is not None else (UNKNOWN,) * rank)
 
     def join(self, first: ShapeFact, second: ShapeFact) -> ShapeFact:
         """Give the fact that covers both."""

@@ -9,6 +9,7 @@ from jaxaudit.frontends.source.annotations import annotated_value, field_annotat
 from jaxaudit.frontends.source.api.lookup import lookup
 from jaxaudit.frontends.source.api.methods import ATTRIBUTES
 from jaxaudit.frontends.source.arguments import Arguments
+from jaxaudit.frontends.source.axis_names import declare_field
 from jaxaudit.frontends.source.members import ancestry, find_in_class, library_bases
 from jaxaudit.frontends.source.structure import argument, materialise
 from jaxaudit.frontends.source.values import (
@@ -137,6 +138,8 @@ def _read_through(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: S
     value.name = name
     said = field_annotation(box.cls, name)
     found = Leaf(value) if said is None else annotated_value(it, said[0], value, said[1])
+    if said is not None:
+        declare_field(it, box.cls, said[0], value, said[1])
     note_captured(it, base, "attr", name, span, found)
     if box.value is not None:
         # Two reads of one attribute are one value until somebody writes to the object.

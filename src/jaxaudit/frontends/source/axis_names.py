@@ -1,4 +1,4 @@
-"""Names of the axes of parameters: from annotations, `Float[Array, "batch time"]`, from comments and docstrings."""
+"""Names of axes: in annotations of parameters, results and fields, `Float[Array, "batch time"]`, and in notes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,20 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.annotations import resolve
+from jaxaudit.frontends.source.modules import Module
 from jaxaudit.frontends.source.shape_notes import in_comment, in_docstring
-from jaxaudit.frontends.source.values import Abstract, FunctionValue, Leaf
-from jaxaudit.ir import Declared
+from jaxaudit.frontends.source.values import (
+    Abstract,
+    ClassValue,
+    Const,
+    FunctionValue,
+    Leaf,
+    Library,
+    PartialValue,
+    TupleValue,
+)
+from jaxaudit.ir import REST, Declared, Value
 from jaxaudit.spans import span_of
 
 if TYPE_CHECKING:
@@ -34,8 +45,8 @@ def declare_axes(it: Interpreter, function: FunctionValue, bound: Mapping[str, A
 
 def _told(it: Interpreter, function: FunctionValue, param: ast.arg) -> Declared | None:
     path = function.module.path
-    names = None if param.annotation is None else axis_names(param.annotation)
-    if names:
+    names = None if param.annotation is None else names_in(param.annotation, function.module)
+    if names is not None:
         return Declared(names, f"{path}:{function.name}:axes", "annotation", span_of(param, path))
     comment = it.project.comments_in(function.module).get(param.end_lineno or param.lineno)
     told = None if comment is None or not _stands_alone(function.node, param) else in_comment(comment)
@@ -51,16 +62,77 @@ def _stands_alone(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, par
     return [one for one in params if one.lineno == param.lineno] == [param]
 
 
+def declare_result(it: Interpreter, function: FunctionValue, result: Abstract) -> None:
+    """Note the names that the annotation of what a function returns gives to axes."""
+    node = function.node
+    if isinstance(node, ast.Lambda) or node.returns is None:
+        return
+    parts, results = (node.returns,), (result,)
+    if isinstance(result, TupleValue):
+        parts, results = _in_tuple(node.returns), result.items
+    for annotation, value in zip(parts, results, strict=False):
+        names = names_in(annotation, function.module) if len(parts) == len(results) else None
+        if names is not None and isinstance(value, Leaf):
+            where = span_of(node.returns, function.module.path)
+            told = Declared(names, f"{function.module.path}:{function.name}:axes", "annotation", where)
+            it.declared.setdefault(value.value, told)
+
+
+def declare_field(it: Interpreter, cls: ClassValue, annotation: ast.expr, value: Value, module: Module) -> None:
+    """Note the names that the annotation of a field gives the axes of what it holds."""
+    names = names_in(annotation, module)
+    if names is not None:
+        scope = f"{module.path}:{cls.name}:axes"
+        it.declared[value] = Declared(names, scope, "annotation", span_of(annotation, module.path))
+
+
+def _in_tuple(annotation: ast.expr) -> tuple[ast.expr, ...]:
+    match annotation:
+        case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=ast.Tuple(elts=parts)):
+            return tuple(parts) if name in ("tuple", "Tuple") else ()
+    return ()
+
+
+def names_in(annotation: ast.expr, module: Module) -> tuple[str, ...] | None:
+    """Give the names in an annotation, through aliases and where `None` is allowed as well."""
+    match annotation:
+        case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
+            return names_in(left, module)
+        case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
+            return names_in(inner, module)
+        case ast.Name() | ast.Attribute() | ast.Constant():
+            named = resolve(annotation, module)
+            if isinstance(named, PartialValue) and isinstance(named.function, Library) and len(named.args) == 2:
+                text = named.args[1]
+                known = named.function.name.rpartition(".")[2] in _DTYPES
+                return _names(text.value) if known and isinstance(text, Const) and isinstance(text.value, str) else None
+            return None
+    return axis_names(annotation)
+
+
 @lru_cache(maxsize=4096)
 def axis_names(annotation: ast.expr) -> tuple[str, ...] | None:
-    """Give the names in a jaxtyping annotation, empty for an axis without one; None where the rank is not told."""
+    """Give the names in a jaxtyping annotation; None where it is none."""
     match annotation:
         case ast.Subscript(
             value=ast.Name(id=dtype) | ast.Attribute(attr=dtype),
             slice=ast.Tuple(elts=[_, ast.Constant(value=str(text))]),
         ) if dtype in _DTYPES:
-            words = text.split()
-            if any(word == "..." or word[0] in "*#?" for word in words):
-                return None
-            return tuple(word if word.isidentifier() and word != "_" else "" for word in words)
+            return _names(text)
     return None
+
+
+def _names(text: str) -> tuple[str, ...] | None:
+    """Give one entry for each axis: its name, its size, empty where it has neither, `...` for any number of axes."""
+    found = tuple(_entry(word) for word in text.split())
+    return None if found.count(REST) > 1 else found
+
+
+def _entry(word: str) -> str:
+    if word == REST or word.startswith("*"):
+        return REST
+    if word.startswith(("#", "?", "_")):
+        # Such an axis may have size one, another size each time, or no name on purpose.
+        return ""
+    name = word.rpartition("=")[2]
+    return name if name.isidentifier() or name.isdigit() else ""

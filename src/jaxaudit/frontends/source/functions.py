@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source import bindings, decorators
 from jaxaudit.frontends.source.arguments import Arguments, bind
-from jaxaudit.frontends.source.axis_names import declare_axes
+from jaxaudit.frontends.source.axis_names import declare_axes, declare_result
 from jaxaudit.frontends.source.branches import join, merge_left
 from jaxaudit.frontends.source.frames import Frame, declarations, rebound_captures
 from jaxaudit.frontends.source.regions import Parametrised, is_closed, leaves_in_order, parametrise, with_leaves
@@ -238,7 +238,9 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
         declare_axes(it, function, bound)
         frame.env.update((name, sized(value, name, frame.place)) for name, value in bound.items())
         bindings.note_parameters(it, function, frame.env)
-        return _body(it, function, frame)
+        result = _body(it, function, frame)
+        declare_result(it, function, result)
+        return result
     finally:
         it.active.pop()
         it.frame = outer

@@ -195,7 +195,7 @@ def argument(it: Interpreter, value: Abstract, span: Span, depth: int = 0) -> Ar
 
 def _box_argument(it: Interpreter, ref: Ref, span: Span, depth: int) -> Argument:
     match it.heap[ref]:
-        case ListBox(items=items):
+        case ListBox(items=items, kind=kind) if kind != "set":
             return tuple([argument(it, item, span, depth + 1) for item in items])
         case DictBox(entries=entries, rest=None):
             return {str(key): argument(it, item, span, depth + 1) for key, item in entries.items()}

@@ -20,6 +20,7 @@ from jaxaudit.frontends.source.values import (
     ListBox,
     ObjectBox,
     OpaqueBox,
+    PartialValue,
     Record,
     Ref,
     Sequence,
@@ -48,6 +49,9 @@ def read(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Abstra
             return made
     elif isinstance(base, Sequence):
         return _read_sequence(it, base, index, span)
+    elif isinstance(base, Library) and base.name.startswith("jaxtyping."):
+        # An alias `Obs = Float[Array, "batch obs"]` keeps what it says of the axes.
+        return PartialValue(base, index.items if isinstance(index, TupleValue) else (index,), {})
     elif isinstance(base, Library | ClassValue):
         # `list[int]`, `Float[Array, "b"]`: an annotation used as a value.
         return base

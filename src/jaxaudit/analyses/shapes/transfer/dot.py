@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim
+from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.shapes.broadcast import broadcast, equal, meet, shape_text
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array
 from jaxaudit.analyses.shapes.literals import array_like
 from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.analyses.shapes.subscripts import Names, subscripts
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
+from jaxaudit.ir import REST
 
 
 def _operands(look: Look) -> tuple[ShapeFact, ShapeFact] | None:
@@ -103,38 +106,52 @@ def _tensordot(look: Look) -> ShapeFact:
 
 
 def _einsum(look: Look) -> ShapeFact:
-    text, given = look.raw("subscripts"), look.raw("operands")
-    if not isinstance(text, str) or not isinstance(given, tuple):
+    written = subscripts(look.op)
+    if written is None:
         return NOTHING
-    text = text.replace(" ", "")
-    facts = [array_like(look.of(value)) for value in given]
-    inputs, arrow, output = text.partition("->")
-    parts = inputs.split(",")
-    if "..." in text or not arrow or len(parts) != len(facts):
+    facts = [array_like(look.of(value)) for value in written.operands]
+    spelled = written.spelled([fact.rank for fact in facts])
+    if spelled is None:
+        look.judge(Fit.OPEN)
         return NOTHING
+    inputs, output = spelled
     sizes: dict[str, Dim] = {}
-    for part, fact in zip(parts, facts, strict=True):
-        if not _letters(look, part, fact, sizes):
-            return NOTHING
-    return array(tuple(sizes.get(letter, UNKNOWN) for letter in output), _dtype(look, facts))
+    for names, written_names, fact in zip(inputs, written.inputs, facts, strict=True):
+        if names is None or not _named(look, names, written_names, fact, sizes):
+            if fact.dims is not None:
+                return NOTHING
+    dims = tuple(_noted(sizes.get(name, UNKNOWN), name, look) for name in output)
+    return array(dims, _dtype(look, facts))
 
 
-def _letters(look: Look, part: str, fact: ShapeFact, sizes: dict[str, Dim]) -> bool:
-    """Bind the letters of one operand; False where they cannot be."""
+def _named(look: Look, names: Names, written: Names, fact: ShapeFact, sizes: dict[str, Dim]) -> bool:
+    """Bind the names of one operand's axes; False where they cannot be."""
     if fact.dims is None:
-        sizes.update({letter: sizes.get(letter, UNKNOWN) for letter in part})
+        sizes.update({name: sizes.get(name, UNKNOWN) for name in names})
         look.judge(Fit.OPEN)
         return True
-    if len(part) != len(fact.dims):
-        look.judge(Fit.CLASHES, f"`{part}` names {len(part)} axes of {shape_text(fact.dims)}")
+    if len(names) != len(fact.dims):
+        look.judge(Fit.CLASHES, f"`{_text(written)}` names {len(names)} axes of {shape_text(fact.dims)}")
         return False
-    for letter, size in zip(part, fact.dims, strict=True):
-        old = sizes.get(letter, ONE)
+    for name, size in zip(names, fact.dims, strict=True):
+        old = sizes.get(name, ONE)
         dim, fit = meet(old, size)
-        look.judge(fit, f"axis `{letter}` has size {old} and {size}" if fit is Fit.CLASHES else "")
-        # Two unknown sizes of one letter must be equal, so either of them will do.
-        sizes[letter] = dim if dim.known else old if old.known else size
+        look.judge(fit, f"axis `{name}` has size {old} and {size}" if fit is Fit.CLASHES else "")
+        # Two unknown sizes of one name must be equal, so either of them will do.
+        sizes[name] = dim if dim.known else (old if old.known else size).labelled(old.labels | size.labels)
     return True
+
+
+def _text(names: Names) -> str:
+    return "".join(names) if all(len(name) == 1 or name == REST for name in names) else " ".join(names)
+
+
+def _noted(dim: Dim, name: str, look: Look) -> Dim:
+    """Give an axis that has no name yet the one that it has here, for reports."""
+    if dim.labels or name.startswith(REST):
+        return dim
+    span = look.op.span
+    return dim.labelled(frozenset((Label("noted", name, f"{span.path}:notes", where=f"einsum at line {span.line}"),)))
 
 
 _PRODUCTS: Mapping[str, Single] = {

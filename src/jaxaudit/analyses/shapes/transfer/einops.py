@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, product
+from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, constant, product
 from jaxaudit.analyses.labels import Label
-from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array
-from jaxaudit.analyses.shapes.literals import array_like
+from jaxaudit.analyses.shapes.dtypes import promote
+from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, integer, sequence
+from jaxaudit.analyses.shapes.literals import array_like, shape_of
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look
 
@@ -41,6 +42,43 @@ def patterned(look: Look) -> ShapeFact:
     if any(_REST in axis for axis in wanted):
         return NOTHING
     return array(tuple(_joined(axis, sizes, look) for axis in wanted), base.dtype)
+
+
+def packed(look: Look) -> ShapeFact:
+    """Give what `pack(tensors, "b * d")` makes: one array, and the shape that each tensor had at the star."""
+    given, names = look.fact("tensors").items, _starred(look)
+    if given is None or names is None or look.has("*", "**"):
+        return NOTHING
+    before, after = names
+    shapes = [array_like(one).dims for one in given]
+    known = [dims for dims in shapes if dims is not None and len(dims) >= before + after]
+    if not known or len(known) != len(shapes):
+        return NOTHING
+    middles = [dims[before : len(dims) - after] for dims in known]
+    total = constant(0)
+    for middle in middles:
+        total = total + product(middle)
+    first = known[0]
+    dims = (*first[:before], total, *first[len(first) - after :])
+    parts = tuple(sequence(tuple(integer(dim) for dim in middle)) for middle in middles)
+    return sequence((array(dims, promote([array_like(one) for one in given])[0]), sequence(parts)))
+
+
+def unpacked(look: Look) -> ShapeFact:
+    """Give what `unpack(tensor, shapes, "b * d")` makes: each array with the shape it had at the star."""
+    base, parts, names = array_like(look.first()), look.fact("packed_shapes").items, _starred(look)
+    if base.dims is None or parts is None or names is None or len(base.dims) != sum(names) + 1:
+        return NOTHING
+    before, after = base.dims[: names[0]], base.dims[names[0] + 1 :]
+    middles = [shape_of(part) for part in parts]
+    return sequence(tuple(NOTHING if one is None else array((*before, *one, *after), base.dtype) for one in middles))
+
+
+def _starred(look: Look) -> tuple[int, int] | None:
+    """Give how many axes a pattern names before its star and after it."""
+    pattern = look.raw("pattern")
+    words = pattern.split() if isinstance(pattern, str) else []
+    return (words.index("*"), len(words) - words.index("*") - 1) if words.count("*") == 1 else None
 
 
 def axes_of(side: str) -> list[Axis] | None:
@@ -92,7 +130,8 @@ def _joined(axis: Axis, sizes: dict[str, Dim], look: Look) -> Dim:
     parts: list[Dim] = []
     for name in axis:
         given = look.fact(name).number
-        parts.append(sizes.get(name, UNKNOWN if given is None else given))
+        new = UNKNOWN if given is None else given
+        parts.append(sizes[name] if name in sizes else new.labelled(_noted(name, look)))
     if not parts:
         return ONE
     return parts[0] if len(parts) == 1 else product(parts)

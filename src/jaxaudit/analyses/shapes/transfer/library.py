@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jaxaudit.analyses.shapes.broadcast import broadcast
+from jaxaudit.analyses.dims import constant
+from jaxaudit.analyses.shapes.asserted import asserted
+from jaxaudit.analyses.shapes.broadcast import broadcast, equal, shape_text
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array, sequence
 from jaxaudit.analyses.shapes.literals import array_like
 from jaxaudit.analyses.shapes.mapped import without_axis
+from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer import convolve, layers, windows
 from jaxaudit.analyses.shapes.transfer.keys import draw
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
+from jaxaudit.ir import REST
 
 
 def _pairwise(look: Look) -> ShapeFact:
@@ -101,6 +105,8 @@ def _call(look: Look) -> ShapeFact:
         return layers.called(look, name) or NOTHING
     if name in layers.VARIABLES and len(look.op.operands) == 1:
         return array_like(look.first())
+    if name.startswith("chex.assert_"):
+        return _asserts(look)
     special = _OF_MODULES.get(look.function)
     return special(look) if special is not None else layers.made(look, name)
 
@@ -111,6 +117,23 @@ def _draw(look: Look) -> ShapeFact:
     if name in layers.CLASSES:
         return layers.made(look, name)
     return (layers.called(look, name) if name.endswith(".__call__") else None) or draw(look)
+
+
+def _asserts(look: Look) -> ShapeFact:
+    """Judge an assertion about shapes: what it asks for, and what the arrays are."""
+    for value, names in asserted(look.op):
+        dims = look.read(value).dims
+        if dims is None or REST in names:
+            continue
+        clash = f"`{look.function}` asks for {len(names)} axes, and the array is {shape_text(dims)}"
+        if len(dims) != len(names):
+            look.judge(Fit.CLASHES, clash)
+            continue
+        fits = [equal(dim, constant(int(name))) for dim, name in zip(dims, names, strict=True) if name.isdigit()]
+        asked = ", ".join(name or "any" for name in names)
+        clash = f"`{look.function}` asks for ({asked}), and the array is {shape_text(dims)}"
+        look.judge(Fit.CLASHES if Fit.CLASHES in fits else Fit.OPEN if Fit.OPEN in fits else Fit.FITS, clash)
+    return NOTHING
 
 
 def _windowed(look: Look) -> ShapeFact:

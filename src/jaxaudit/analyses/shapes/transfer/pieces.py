@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from jaxaudit.analyses.dims import UNKNOWN, Dim, constant
+from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, constant
 from jaxaudit.analyses.labels import size_labels
 from jaxaudit.analyses.shapes.broadcast import equal, shape_text
 from jaxaudit.analyses.shapes.dtypes import promote
@@ -13,12 +13,17 @@ from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, sequ
 from jaxaudit.analyses.shapes.literals import array_like
 from jaxaudit.analyses.shapes.mapped import place_of, resized, with_axis
 from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.analyses.shapes.transfer.einops import is_pattern, packed, unpacked
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
+
+_SHELVED = ("hstack", "vstack", "column_stack", "dstack")
 
 
 def _join(look: Look) -> ShapeFact:
+    if is_pattern(look):
+        return packed(look)
     given = look.fact("arrays", "tup", "operands")
-    if given.items is None or look.function not in ("concatenate", "concat", "stack", "hstack", "vstack"):
+    if given.items is None or look.function not in ("concatenate", "concat", "stack", *_SHELVED):
         return _join_each(look, given)
     arrays = [array_like(item) for item in given.items]
     dtype, weak = promote(arrays) if not look.has("dtype") else (None, False)
@@ -30,6 +35,21 @@ def _join(look: Look) -> ShapeFact:
         return _stack(look, known, dtype, weak)
     if look.function in ("concatenate", "concat"):
         return _concatenate(look, known, look.raw("axis", "dimension"), dtype)
+    return _shelved(look, known, dtype)
+
+
+def _shelved(look: Look, shapes: Sequence[Dims], dtype: str | None) -> ShapeFact:
+    """Put arrays beside each other as NumPy's stacks of old do: vectors become rows, columns or layers first."""
+    if look.function == "hstack":
+        flat = [dims or (ONE,) for dims in shapes]
+        return _concatenate(look, flat, 0 if len(flat[0]) == 1 else 1, dtype)
+    if look.function == "vstack":
+        return _concatenate(look, [(ONE,) * (2 - len(dims)) + dims for dims in shapes], 0, dtype)
+    tall = [(*dims, ONE) if len(dims) == 1 else dims for dims in shapes]
+    if look.function == "column_stack" and all(len(dims) == 2 for dims in tall):
+        return _concatenate(look, tall, 1, dtype)
+    if look.function == "dstack" and all(len(dims) in (2, 3) for dims in shapes):
+        return _concatenate(look, [(*dims, ONE) if len(dims) == 2 else dims for dims in shapes], 2, dtype)
     return NOTHING
 
 
@@ -95,6 +115,8 @@ def _common(look: Look, shapes: Sequence[Dims], free: int | None) -> Dims | None
 
 
 def _split(look: Look) -> ShapeFact:
+    if is_pattern(look):
+        return unpacked(look)
     base, axis = array_like(look.first()), look.raw("axis")
     axis = {"vsplit": 0, "hsplit": 1, "dsplit": 2}.get(look.function, 0 if axis is None else axis)
     parts = look.raw("indices_or_sections")

@@ -69,7 +69,17 @@ _RLAX = merge(
 )
 
 _CHEX = merge(
-    rows("chex", "py.call_library", "assert_shape: inputs expected_shapes\nassert_rank: inputs expected_ranks"),
+    rows(
+        "chex",
+        "py.call_library",
+        """
+        assert_shape: inputs expected_shapes
+        assert_rank: inputs expected_ranks
+        assert_equal_shape: inputs dims
+        assert_equal_rank: inputs
+        assert_axis_dimension: tensor axis expected
+        """,
+    ),
     rows("chex", "py.call_library", "assert_*: *args\nclear_trace_counter disable_asserts enable_asserts:"),
     rows("chex", "py.call_library", "block_until_chexify_assertions_complete:\nset_n_cpu_devices: n"),
 )
