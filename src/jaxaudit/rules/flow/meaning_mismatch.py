@@ -12,6 +12,9 @@ from jaxaudit.analyses.meaning import meanings_of
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.flow import taken_as
+from jaxaudit.rules.flow.angles import angles_in_wrong_unit
+from jaxaudit.rules.flow.raw_scores import raw_scores
+from jaxaudit.rules.flow.squashed import squashed_samples
 from jaxaudit.rules.flow.unread_forms import unread_forms
 from jaxaudit.rules.flow.words import proved
 from jaxaudit.spans import Span
@@ -41,6 +44,35 @@ def train(w, state, key):
 """
 
 
+_SOFT = """import jax
+import jax.numpy as jnp
+
+def act(p, obs, key):
+    mean = obs @ p["mean"]
+    raw = mean + 0.3 * jax.random.normal(key, mean.shape)
+    logp = -0.5 * jnp.sum(((LATE - mean) / 0.3) ** 2, -1)MARK
+    return jnp.tanh(raw), logpREST
+
+def loss(p, q, obs, key):
+    action, logp = act(p, obs, key)
+    return jnp.mean(0.2 * logp - (jnp.concatenate([obs, action], -1) @ q))
+"""
+
+_REINFORCE = """import jax
+import jax.numpy as jnp
+
+def act(w, obs, key):
+    return jax.random.categorical(key, obs @ w)
+
+def loss(w, obs, actions, advantages):
+    scores = MADE
+    chosen = jnp.take_along_axis(scores, actions[:, None], axis=1)[:, 0]MARK
+    return -jnp.mean(chosen * advantages) - 0.01 * jnp.sum(jax.nn.softmax(scores) ** 2)
+
+step = jax.jit(jax.grad(loss))
+"""
+
+
 _LOSS = """import jax
 import jax.numpy as jnp
 import optax
@@ -66,7 +98,12 @@ class MeaningMismatch(Rule):
     log-probabilities, written out or called. Probabilities in a loss, a softmax or `categorical` that takes logits, and
     the logarithm of log-probabilities, are errors. A second sigmoid or tanh and the exponential of probabilities are
     warnings. So is a raw value that is read after it was normalised into a variable that nothing reads; where mean and
-    spread are computed on the spot, it is an error.
+    spread are computed on the spot, or the raw value enters a network, it is an error.
+
+    Follows samples of a normal distribution: a log-probability taken at the squashed sample, one of the sample before
+    `tanh` that is added to something that depends on the squashed one without a correction, a sample that is squashed
+    twice, and a raw one that is handed on where its sibling is squashed. Finds degrees in a sine or cosine, angles that
+    are converted twice, and policy losses that take the logits of the chosen actions for log-probabilities.
 
     ## Why is this bad?
 
@@ -103,6 +140,23 @@ class MeaningMismatch(Rule):
         Example(_ROLLOUT.replace("STORED", "seen").replace("MARK", ""), "the same form"),
         Example(_LOSS.replace("MADE", "x @ w").replace("MARK", ""), "logits"),
         Example(_LOSS.replace("MADE", "jax.nn.log_softmax(x @ w)").replace("MARK", ""), "log-probabilities do no harm"),
+        Example(
+            _SOFT.replace("LATE", "raw")
+            .replace("MARK", "")
+            .replace("REST", " - jnp.sum(jnp.log(1 - jnp.tanh(raw) ** 2 + 1e-6), -1)"),
+            "the density of the squashed sample",
+        ),
+        Example(_REINFORCE.replace("MADE", "jax.nn.log_softmax(obs @ w)").replace("MARK", ""), "normalised first"),
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def heading(dx, dy):
+                degrees = jnp.degrees(jnp.arctan2(dy, dx)) % 360.0
+                return degrees, jnp.sin(jnp.deg2rad(degrees))
+            """,
+            "degrees are converted before the sine",
+        ),
     )
     invalid = (
         Example(_ROLLOUT.replace("STORED", "obs").replace("MARK", "  #!"), "raw values are stored"),
@@ -141,6 +195,36 @@ class MeaningMismatch(Rule):
             """,
             "squashed twice",
         ),
+        Example(
+            _SOFT.replace("LATE", "raw").replace("MARK", "  #!").replace("REST", ""),
+            "nothing accounts for the squashing",
+        ),
+        Example(
+            _SOFT.replace("LATE", "jnp.tanh(raw)").replace("MARK", "  #!").replace("REST", ""),
+            "the density at the squashed sample",
+        ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def act(w, obs, key, explore):
+                mean = obs @ w
+                noisy = mean + 0.3 * jax.random.normal(key, mean.shape)  #!
+                return jnp.where(explore, noisy, jnp.tanh(mean))
+            """,
+            "only the mean is squashed",
+        ),
+        Example(_REINFORCE.replace("MADE", "obs @ w").replace("MARK", "  #!"), "logits taken for log-probabilities"),
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def heading(dx, dy):
+                angle = jnp.degrees(jnp.arctan2(dy, dx))
+                return jnp.sin(angle)  #!
+            """,
+            "degrees in a sine",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -151,6 +235,9 @@ class MeaningMismatch(Rule):
         judged = (taken_as.judge(sink, meanings) for sink in taken_as.sinks(program))
         yield from (one for one in judged if one is not None)
         yield from unread_forms(program, meanings)
+        yield from squashed_samples(flow)
+        yield from angles_in_wrong_unit(flow)
+        yield from raw_scores(program, meanings)
 
 
 def _meets(op: Op) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from jaxaudit.analyses.lineage.index import entered
+from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.meaning import Kind, Meanings
 from jaxaudit.analyses.meaning.kinds import tail
 from jaxaudit.ir import Op, Program, Value
@@ -30,13 +32,25 @@ def _judge(note: Op, value: Value, stale: Mapping[str, object], meanings: Meanin
     for variable, told in stale.items():
         match told:
             case ((Value() as raw,), Span() as read, bool()) if value in meanings.flow.reached((raw,)):
-                yield _clash(note, variable, read, sure=sure)
+                yield _clash(note, variable, read, sure=sure or _enters_network(raw, read, meanings))
                 return
+
+
+def _enters_network(raw: Value, read: Span, meanings: Meanings) -> bool:
+    """Tell whether the raw value is multiplied with something where it is read."""
+    flow = meanings.flow
+    takers = [op for op in flow.readers.get(raw, ()) if op.span.line <= read.line <= op.span.end_line]
+    given = [one for op in takers for one in (*entered(op, raw), *op.results) if op.name not in ("grad", "jit")]
+    made = (flow.maker(one) for one in flow.reached(given))
+    return any(op.name in _NETWORK for op in takers) or any(op is not None and op.name in _NETWORK for op in made)
+
+
+_NETWORK = frozenset(("array.dot", "array.convolve"))
 
 
 def _scaled(value: Value, meanings: Meanings) -> bool:
     """Tell whether a value is a difference divided by something: the form of a normalisation by stored statistics."""
-    op = meanings.flow.maker(value)
+    op = origin(meanings.flow, value, {}).op
     if op is None or tail(op) not in ("divide", "true_divide") or not isinstance(op.arguments.get("x"), Value):
         return False
     above = meanings.flow.maker(op.operands[0])
