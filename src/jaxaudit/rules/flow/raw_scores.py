@@ -9,7 +9,7 @@ from jaxaudit.analyses.gradients import Edge, Gradient, Node, gradients_of
 from jaxaudit.analyses.gradients.algebra import Addend, addends, argument, flowing, learned, source_of, strip
 from jaxaudit.analyses.gradients.edges import short
 from jaxaudit.analyses.meaning import Kind, Meanings
-from jaxaudit.analyses.meaning.forms import takes_logits
+from jaxaudit.analyses.meaning.forms import taken_for_logits
 from jaxaudit.analyses.meaning.samples import whole
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Obligation, Step, Verdict
@@ -51,11 +51,10 @@ def _logits(program: Program, meanings: Meanings) -> dict[Span, Op]:
     """Give where the values are made that something takes for logits, and what takes them."""
     found: dict[Span, Op] = {}
     for op in program.named("array.normalise", "key.draw", "array.reduce"):
-        for value in op.operands:
-            if not op.attrs.get("backward") and takes_logits(op, value):
-                maker = meanings.flow.maker(whole(meanings.flow, value))
-                if maker is not None:
-                    found.setdefault(maker.span, op)
+        for value in () if op.attrs.get("backward") else taken_for_logits(op):
+            maker = meanings.flow.maker(whole(meanings.flow, value))
+            if maker is not None:
+                found.setdefault(maker.span, op)
     return found
 
 
