@@ -122,7 +122,7 @@ class _Root:
             span.path,
             span.line,
             _op_names(group.ops),
-            _what(group.ops),
+            _what(self.telling(group)),
             self.names(taken),
             self.values(shown, group),
             len(group.ops),
@@ -135,6 +135,18 @@ class _Root:
             all(op.attrs.get("backward") for op in group.ops),
             note_of(group.ops),
         )
+
+    def telling(self, group: _Group) -> Sequence[Op]:
+        """Give the ops that say what a step does: not those that only prepare the backward pass."""
+        if not self.residuals.any or len(group.ops) == 1:
+            return group.ops
+        read = Counter(value for op in group.ops for value in op.operands)
+        told: list[Op] = []
+        for op in group.ops:
+            leaving = [value for value in op.results if self.uses[value] > read[value]]
+            if not leaving or not all(self.is_residual(value, group) for value in leaving):
+                told.append(op)
+        return told or group.ops
 
     def seen(self, value: Value) -> tuple[Value, ...]:
         """Give the values that a step really takes when it takes one that a silent op made."""
@@ -161,9 +173,11 @@ class _Root:
         return value.name or f"line {value.span.line}"
 
     def values(self, values: Sequence[Value], group: _Group | None = None) -> tuple[FlowValue, ...]:
+        leaves = group.ops[0].attrs.get("leaves") if group is not None else None
+        paths = dict(zip(group.ops[0].results, leaves, strict=False)) if group and isinstance(leaves, tuple) else {}
         return tuple(
             FlowValue(
-                value.name,
+                value.name or str(paths.get(value, "")),
                 type_text(self.types(value)),
                 self.uses[value],
                 value.id,
@@ -318,9 +332,15 @@ def _called(op: Op) -> str:
     if op.name in ("py.item", "py.unpack"):
         return "[...]"
     name = op.text("api") or op.text("function")
-    name = op.text("function") if name.startswith("<") else name
+    name = op.text("function") if name.startswith("<") or name in _INTERNAL else name
     return _OPERATORS.get(name) or _last(name).removeprefix("operator_")
 
+
+_INTERNAL = frozenset(
+    """broadcast_in_dim broadcast_to_rank convert_element_type expand_dims full_like zeros_like_shaped_array
+    instantiate_zeros zeros_like_aval reduce_sum reduce_max reduce_min reduce_prod select_n scatter_update""".split()
+)
+"""Functions inside JAX that users do not call; the op's own name says more."""
 
 _OPERATORS = {
     **{f"operator_{name}": sign for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"))},

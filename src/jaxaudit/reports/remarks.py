@@ -16,7 +16,7 @@ def note_of(ops: Sequence[Op]) -> str:
 
 def _notes(op: Op) -> Iterator[str]:
     size, length, trips = (op.attrs.get(name) for name in ("axis_size", "length", "trips"))
-    if op.name == "grad.stop":
+    if op.name == "grad.stop" and op.text("api") in ("", "stop_gradient") and not op.text("library"):
         yield "stops the gradient"
     elif op.name == "vmap" and op.regions:
         yield from _mapped(op, size)

@@ -15,7 +15,7 @@ from jaxaudit.analyses.labels import Labels, named
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.declared import declared_axes
 from jaxaudit.analyses.threads.weave import Thread, Woven
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Op, Program, Size, Value
 from jaxaudit.spans import Span
 
 
@@ -47,6 +47,7 @@ def names_of(program: Program, woven: Woven, source: tuple[Program, Shapes] | No
     _declared(program, woven, votes)
     if source is not None:
         _constants(program, woven, _labelled(*source), votes)
+        _lengths(program, woven, source[0], votes)
     for thread in woven.threads:
         _makers(thread, votes)
     names: dict[Thread, Name] = {}
@@ -89,13 +90,29 @@ def _constants(
         if kind is None or span not in labelled:
             continue
         for known in labelled[span]:
-            if tuple(size for size, _ in known) == kind.shape:
+            # Source may know an axis by its name and leave others open.
+            if len(known) == len(kind.shape) and all(
+                size in (0, real) for (size, _), real in zip(known, kind.shape, strict=True)
+            ):
                 _vote(woven.of(value), known, votes)
 
 
+def _lengths(program: Program, woven: Woven, source: Program, votes: Votes) -> None:
+    """Name what a scan stacks and reads by the constant that the source gives for its length."""
+    known = {op.span: size for op in source.named("scan") if isinstance(size := op.attrs.get("length"), Size)}
+    for op in program.named("scan"):
+        size, carry = known.get(op.span), op.attrs.get("carry")
+        if size is None or not size.name or size != op.attrs.get("length") or not isinstance(carry, int):
+            continue
+        for value in (*op.operands[carry:], *op.results[carry:]):
+            thread = next(iter(woven.of(value)), None)
+            if thread is not None:
+                votes[thread]["constant"][size.name] += 1
+
+
 def _vote(threads: Sequence[Thread | None], known: Sequence[tuple[int, str]], votes: Votes) -> None:
-    for thread, (_, name) in zip(threads, known, strict=False):
-        if thread is not None and name:
+    for thread, (size, name) in zip(threads, known, strict=False):
+        if thread is not None and name and size:
             votes[thread]["constant"][name] += 1
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxaudit.frontends.jaxpr import compat, variables
+from jaxaudit.frontends.jaxpr.derivatives import Ran
 from jaxaudit.frontends.jaxpr.handlers import HANDLERS
 from jaxaudit.frontends.jaxpr.keys import lower_random
 from jaxaudit.frontends.jaxpr.markers import MARKER
@@ -37,6 +38,10 @@ class Context:
     """The call that made the equation around, such as that of `pmap`."""
     backward: bool = False
     """True inside an equation of a backward pass."""
+    library: str = ""
+    """The function of a library that the user's code called."""
+    rule: Ran | None = None
+    """The derivative rule of the user's around."""
 
 
 @dataclass(slots=True)
@@ -124,6 +129,8 @@ class Body:
             recomputed or self.context.recomputed,
             site.around.control or self.context.control,
             site.around.backward,
+            site.origin.library,
+            site.around.rule,
         )
         return Body(self.writer, jaxpr, context)
 
@@ -152,16 +159,29 @@ class Body:
         if name == MARKER:
             self.env[equation.outvars[0]] = self.read(equation.invars[0])
         elif name in HANDLERS:
+            before = self.writer.builder.newest
             HANDLERS[name](self, equation, site)
+            self._call(position, before)
         elif name in ROWS:
             self.by_table(equation, site, self.names(position))
         else:
             self._unknown(equation, site)
 
+    def _call(self, position: int, before: int) -> None:
+        """Give what a function of JAX made the name that the user gives it, unless something inside named it."""
+        outs = self.equations[position].outvars
+        # Further results are what a backward pass needs.
+        made = self.env.get(outs[0]) if outs else None
+        if isinstance(made, Value) and not made.name and made.id > before:
+            made.name = "".join(self.names(position))
+
     def names(self, position: int) -> tuple[str, ...]:
-        """Give the user's variables for the results, unless a later equation of the same expression gives the value."""
+        """Give the user's variables for the results, unless a later equation of the same expression gives the value.
+
+        What a backward pass makes of an expression has no name.
+        """
         site = self.sites[position]
-        name = variables.name_at(site.span) if site.own else ""
+        name = variables.name_at(site.span) if site.own and not site.around.turned else ""
         return (name,) if name and self._gives(position) else ()
 
     def _gives(self, position: int) -> bool:
@@ -186,8 +206,9 @@ class Body:
         return start, end
 
     def _giving(self, start: int, end: int) -> int:
-        if end - start == 1:
-            return start
+        # The last one is the value if nothing reads it at all: it is computed and dropped.
+        if end - start == 1 or next(self._reads(end - 1), None) is None:
+            return end - 1
         reads = [(read, -at) for at in range(start, end) for read in self._reads(at) if read >= end]
         return -min(reads)[1] if reads else end - 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from jaxaudit.frontends.jaxpr import compat
@@ -94,6 +95,16 @@ class Outer(Protocol):
         """Whether it belongs to a backward pass."""
         ...
 
+    @property
+    def library(self) -> str:
+        """The function of a library that made it."""
+        ...
+
+    @property
+    def rule(self) -> Ran | None:
+        """The derivative rule that made it."""
+        ...
+
 
 class Surroundings:
     """Reads sites; equal name stacks are read once."""
@@ -103,7 +114,8 @@ class Surroundings:
         self.rules: set[object] = set()
         """The codes of the derivative rules that were met."""
         self._known: dict[Any, Around] = {}
-        self._turned: dict[int, Around] = {}
+        self._turned: dict[tuple[int, bool, int], Around] = {}
+        self._lent: dict[tuple[int, str], Origin] = {}
         self._origins = Origins()
 
     def sites(self, equations: Sequence[Any], outer: Outer) -> list[Site]:
@@ -129,8 +141,12 @@ class Surroundings:
 
     def _site(self, origin: Origin, around: Around, outer: Outer) -> Site:
         own = bool(origin.users) and not outer.inlined
-        if outer.backward and not around.backward:
-            around = self._turned.setdefault(id(around), around._replace(backward=True))
+        if (outer.backward and not around.backward) or (outer.rule is not None and around.rule is None):
+            key = (id(around), outer.backward, id(outer.rule))
+            turned = around._replace(backward=outer.backward or around.backward, rule=around.rule or outer.rule)
+            around = self._turned.setdefault(key, turned)
+        if outer.library and not (own or origin.library):
+            origin = self._lent.setdefault((id(origin), outer.library), replace(origin, library=outer.library))
         return Site(origin.users[0].span if own else outer.span, own, origin, around)
 
     def read(self, equation: Any) -> tuple[Origin, Around]:

@@ -12,6 +12,7 @@ from jaxaudit.frontends.jaxpr.runs import outside_inputs
 from jaxaudit.frontends.jaxpr.segments import Segment
 from jaxaudit.frontends.jaxpr.sharing import Passage
 from jaxaudit.frontends.jaxpr.sites import Site
+from jaxaudit.frontends.jaxpr.variables import result_names
 from jaxaudit.ir import Region, Value
 from jaxaudit.spans import Span
 
@@ -67,6 +68,10 @@ def _leave(passage: Passage, region: Region, left: Sequence[Any]) -> None:
     body, writer, span = passage.body, passage.body.writer, passage.span
     results = [writer.like(value, span) for value in region.results]
     site = Site(span, True, NOWHERE, body.sites[passage.start].around)
+    if passage.op == "py.call" and not site.around.turned:
+        named = result_names(span, region.span)
+        for inner, made in zip(region.results, results, strict=True):
+            made.name = named(inner.span, inner.name) or made.name
     writer.hold(passage.op, site, body.values(passage.read, span), passage.attrs, results, (region,))
     body.bind(left, results)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from jaxaudit.spans import Span
 
@@ -32,6 +33,51 @@ def name_of_leaf(span: Span, path: str) -> str:
         if found:
             return "" if found == "_" else found + path[end:]
     return ""
+
+
+class Returned(NamedTuple):
+    """What a function returns: the place and, where it is a variable, the name of each element."""
+
+    places: tuple[_Place, ...]
+    names: tuple[str, ...]
+
+
+def result_names(call: Span, function: Span) -> Callable[[Span, str], str]:
+    """Give how a call names what the called function makes: by the element of its `return` that it is.
+
+    What cannot be told has the name of the whole, where the call is bound to a single one.
+    """
+    targets, returned = names_at(call), _returns(function.path).get(function.line)
+    whole = targets[0] if len(targets) == 1 else ""
+    if returned is None or len(returned.places) != len(targets):
+        return lambda span, name: "" if name else whole
+    by_place = dict(zip(returned.places, targets, strict=True))
+    by_name = {own: target for own, target in zip(returned.names, targets, strict=True) if own}
+    return lambda span, name: by_place.get(span[1:]) or by_name.get(name) or ("" if name else whole)
+
+
+@cache
+def _returns(path: str) -> dict[int, Returned]:
+    """Give what the functions of a file return, by their first line, for those that return in one place."""
+    found: dict[int, Returned] = {}
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            own = list(_own_returns(node))
+            if len(own) == 1 and own[0].value is not None:
+                value = own[0].value
+                parts = value.elts if isinstance(value, ast.Tuple) else [value]
+                line = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+                names = tuple(one.id if isinstance(one, ast.Name) else "" for one in parts)
+                found[line] = Returned(tuple(map(_place, parts)), names)
+    return found
+
+
+def _own_returns(function: ast.AST) -> Iterator[ast.Return]:
+    for child in ast.iter_child_nodes(function):
+        if isinstance(child, ast.Return):
+            yield child
+        elif not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            yield from _own_returns(child)
 
 
 def _ends(path: str) -> Iterator[int]:
@@ -74,13 +120,17 @@ def _parts(target: ast.expr, path: str) -> Iterator[tuple[str, str]]:
 
 
 @cache
-def _assignments(path: str) -> tuple[tuple[ast.expr, ast.expr], ...]:
+def _tree(path: str) -> ast.Module:
     try:
-        tree = ast.parse(text_of(path))
+        return ast.parse(text_of(path))
     except (SyntaxError, ValueError, RecursionError):
-        return ()
+        return ast.Module([], [])
+
+
+@cache
+def _assignments(path: str) -> tuple[tuple[ast.expr, ast.expr], ...]:
     found: list[tuple[ast.expr, ast.expr]] = []
-    for node in ast.walk(tree):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Assign):
             found.extend((target, node.value) for target in node.targets)
         elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:

@@ -70,6 +70,8 @@ class Interpreter:
         self.heap = Heap()
         self.frame: Frame
         self.entered: set[FunctionNode] = set()
+        self.left_out: dict[FunctionNode, str] = {}
+        """Functions that are not entered on purpose, and why."""
         """Functions whose body was interpreted at least once."""
         self.defined: dict[FunctionNode, FunctionValue] = {}
         """Every function met so far, by its latest value: an earlier one may belong to an abandoned attempt."""

@@ -92,8 +92,9 @@ class _Reader:
                 self.it.entered.discard(function.node)
 
     def reach(self, files: Sequence[SourceFile]) -> Reach:
+        reasons = {**self.it.left_out, **self.failed}
         skipped = [
-            Skip(path, node.lineno, _name(node), self.failed.get(node, "the code around it is never reached"))
+            Skip(path, node.lineno, _name(node), reasons.get(node, "the code around it is never reached"))
             for path, found in self.outlines.items()
             for node in found.functions
             if node not in self.it.entered

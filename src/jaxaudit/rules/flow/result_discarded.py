@@ -118,7 +118,7 @@ def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
     for op in program.walk():
         if op.name == "py.drop":
             yield from _dropped(op, flow)
-        elif is_update(op):
+        elif is_update(op) and not op.is_derived:
             yield proved(ResultDiscarded.name, op.span, f"the result of `{called(op)}` is not dropped where it is made")
 
 

@@ -116,7 +116,10 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
             yield _violation(op, kind)
         elif kind in ("tuple", "dict", "list", "NoneType"):
             yield Obligation(
-                IteratorInTracedCode.name, op.span, Verdict.PROVED, f"it is given a {kind}, which JAX takes"
+                IteratorInTracedCode.name,
+                op.span,
+                Verdict.PROVED,
+                f"it is given {'None' if kind == 'NoneType' else f'a {kind}'}, which JAX takes",
             )
 
 
