@@ -125,3 +125,9 @@ def test_debugging_shows_the_traceback(session, monkeypatch):
     monkeypatch.setenv("JAXAUDIT_DEBUG", "1")
     with pytest.raises(RuntimeError, match="oh no"):
         audit([SourceFile("a.py", "")], Config())
+
+
+def test_what_a_test_expects_to_fail_is_not_entered():
+    text = "import pytest\n\ndef test_f(g):\n    with pytest.raises(TypeError):\n        g(lambda x: x)\n"
+    coverage = audit_text("t.py", text.encode(), Config()).report.coverage
+    assert [(one.line, one.reason) for one in coverage.skipped] == [(5, "a test expects the code around it to fail")]

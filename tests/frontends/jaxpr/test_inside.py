@@ -85,3 +85,30 @@ def test_steps_tell_what_is_mapped_repeated_and_cut():
     assert next(step.note for step in steps if "stop_gradient" in step.what) == "stops the gradient"
     assert "gradient of w" in [value.name for step in steps for value in step.makes]
     assert next(step.note for step in steps if step.what == "body" and step.backward) == "7 steps, last to first"
+
+
+def test_values_are_called_as_the_user_calls_them():
+    def pair(x):
+        top = jnp.where(x > 0, x, 0.0)
+        return top, top * 2
+
+    def main(x):
+        first, second = pair(x)
+        chosen = jnp.clip(first, 0, 1)
+        return jax.grad(lambda y: (jax.nn.softmax(y) * second).sum())(chosen)
+
+    steps = data_flow(view_of(main, jnp.ones(4))).steps
+    call = next(step for step in steps if step.what == "pair")
+    assert [value.name for value in call.makes] == ["first", "second"]
+    names = [value.name for step in steps if not step.backward for value in step.makes]
+    assert {"top", "chosen"} <= set(names)
+    assert [value.name for step in steps if step.backward for value in step.makes if value.name] == []
+
+
+def test_what_is_computed_and_dropped_keeps_its_name():
+    def main(x):
+        unused = x * 2 + 1  # noqa: F841
+        return x
+
+    found = next(step for step in data_flow(view_of(main, XS)).steps if step.what == "*, +")
+    assert [(value.name, value.uses) for value in found.makes] == [("unused", 0)]

@@ -95,8 +95,10 @@ def _first_axis(spec: Any) -> int | None:
 def inlined(body: Body, equation: Any, site: Site) -> None:
     """Lower a call as if its equations stood here; those of JAX's own functions are at the user's call."""
     jaxpr = _jaxpr(equation)
+    before = body.writer.builder.newest
     inner = body.inner(jaxpr, site, inlined=not compat.CUTS_TRACEBACKS and not _has_user_code(jaxpr))
     body.bind(equation.outvars, inner.run([body.read(atom) for atom in equation.invars]))
+    body.name_call(equation.outvars, before)
 
 
 def _has_user_code(jaxpr: Any) -> bool:

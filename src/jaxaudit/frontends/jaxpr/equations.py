@@ -58,6 +58,8 @@ class Body:
     last_use: dict[Any, int] = field(default_factory=dict)
     """The position of the last equation that reads a variable; past the end for what the jaxpr gives."""
     equations: Sequence[Any] = ()
+    position: int = 0
+    """The equation that is being lowered, where a handler does it."""
     group: tuple[int, int, int] = (0, 0, 0)
     """The equations of one expression that were met last, and which of them gives its value."""
     readers: dict[Any, list[int]] = field(default_factory=dict)
@@ -159,21 +161,22 @@ class Body:
         if name == MARKER:
             self.env[equation.outvars[0]] = self.read(equation.invars[0])
         elif name in HANDLERS:
-            before = self.writer.builder.newest
+            self.position = position
             HANDLERS[name](self, equation, site)
-            self._call(position, before)
         elif name in ROWS:
             self.by_table(equation, site, self.names(position))
         else:
             self._unknown(equation, site)
 
-    def _call(self, position: int, before: int) -> None:
-        """Give what a function of JAX made the name that the user gives it, unless something inside named it."""
-        outs = self.equations[position].outvars
+    def name_call(self, outs: Sequence[Any], before: int) -> None:
+        """Give what a function of JAX made the name that the user gives it, unless something inside named it.
+
+        `before` is the newest value from before the call: what only passes through keeps its name.
+        """
         # Further results are what a backward pass needs.
         made = self.env.get(outs[0]) if outs else None
         if isinstance(made, Value) and not made.name and made.id > before:
-            made.name = "".join(self.names(position))
+            made.name = "".join(self.names(self.position))
 
     def names(self, position: int) -> tuple[str, ...]:
         """Give the user's variables for the results, unless a later equation of the same expression gives the value.
