@@ -92,7 +92,10 @@ def displaced(old: Dims, new: Dims) -> tuple[Dim, Dim] | None:
         if len(twins) != 1 or len(again) != 1:
             continue
         strides = product(before[twins[0] + 1 :]), product(after[place + 1 :])
-        if _is_other(*strides) and (_is_named_alike(before[twins[0]], dim) or _are_numbers(*strides)):
+        # The number of elements stays, so what comes before an axis tells as much as what comes after it.
+        leads = product(before[: twins[0]]), product(after[:place])
+        alike = _is_named_alike(before[twins[0]], dim)
+        if any(_is_other(*sizes) and (alike or _are_numbers(*sizes)) for sizes in (strides, leads)):
             return before[twins[0]], dim
     return next(_torn(before, after), None)
 

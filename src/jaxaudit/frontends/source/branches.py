@@ -142,7 +142,7 @@ class _Merger:
         if key not in self._known:
             self.columns.append(parts)
             self.made.append(self.it.builder.value(self.span))
-            self._known[key] = Leaf(self.made[-1], _common_class(values))
+            self._known[key] = Leaf(self.made[-1], _common_class(values), _held_by_all(values))
         return self._known[key]
 
     def heap(self) -> None:
@@ -166,6 +166,13 @@ def _common_class(values: Sequence[Abstract]) -> str:
     return classes.pop() if len(classes) == 1 else ""
 
 
+def _held_by_all(values: Sequence[Abstract]) -> Abstract | None:
+    """Give what the objects of a library hold on every path: a train state keeps its model."""
+    held = [value.holds if isinstance(value, Leaf) else None for value in values]
+    first = held[0]
+    return first if first is not None and all(one is not None and same(first, one) for one in held) else None
+
+
 def join(it: Interpreter, values: Sequence[Abstract], kind: str, span: Span, operator: str = "") -> Abstract:
     """Give one value for several that different paths produce, without regions (returns, breaks, `a or b`)."""
     distinct: list[Abstract] = []
@@ -182,10 +189,10 @@ def _joining(it: Interpreter, kind: str, span: Span, operator: str = "") -> Call
     def column(parts: Sequence[Abstract]) -> Leaf:
         operands = tuple(dict.fromkeys(materialise(it, part, span) for part in parts))
         if len(operands) == 1:
-            return Leaf(operands[0], _common_class(parts))
+            return Leaf(operands[0], _common_class(parts), _held_by_all(parts))
         attrs = {"kind": kind, "operator": operator} if operator else {"kind": kind}
         op = it.emit("py.join", span, attrs=attrs, operands=operands)
         op.result.name = next((value.name for value in operands if value.name), "")
-        return Leaf(op.result, _common_class(parts))
+        return Leaf(op.result, _common_class(parts), _held_by_all(parts))
 
     return column

@@ -194,7 +194,9 @@ class Loop:
         """Append the values for the next turn; False when the structure changed."""
         if isinstance(head, Leaf):
             nexts.append(materialise(self.it, end, self.span))
-            return True
+            return head.holds is None or (
+                isinstance(end, Leaf) and end.holds is not None and same(head.holds, end.holds)
+            )
         if isinstance(head, TupleValue) and isinstance(end, TupleValue) and len(head.items) == len(end.items):
             return self._match_all(head.items, end.items, nexts)
         if isinstance(head, Record) and isinstance(end, Record) and head.cls is end.cls:
@@ -295,16 +297,19 @@ class _Head:
         """Give the head of a variable: exact, then in parts, then with opaque parts, at last as one leaf."""
         return self.of(value, opacity, name)
 
-    def leaf(self, value: Abstract) -> Leaf:
+    def leaf(self, value: Abstract, *, whole: bool = False) -> Leaf:
+        """Make a parameter; `whole` keeps what a library's object holds, for as long as no turn exchanges it."""
         initial = materialise(self.it, value, self.span)
         self.initial.append(initial)
         self.params.append(self.it.builder.value(initial.span, initial.name))
-        return Leaf(self.params[-1], value.cls if isinstance(value, Leaf) else "")
+        if not isinstance(value, Leaf):
+            return Leaf(self.params[-1])
+        return value.at(self.params[-1]) if whole else Leaf(self.params[-1], value.cls)
 
     def of(self, value: Abstract, opacity: int, name: str = "") -> Abstract:
         """Give the head of one value: exact at first, then in parts, then with opaque parts, at last as one leaf."""
         if opacity > 2 or isinstance(value, Leaf | Const):
-            return self.leaf(value)
+            return self.leaf(value, whole=not opacity)
         if isinstance(value, TupleValue):
             return TupleValue(tuple([self.of(item, opacity, name) for item in value.items]))
         if isinstance(value, Record):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.dims import ONE, same
-from jaxaudit.analyses.paths import Places
+from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.shapes import Context, ShapeFact, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
@@ -21,9 +21,9 @@ def columns_met(rule: str, program: Program, shapes: Shapes) -> Iterator[Obligat
     """Give every place where a column that a layer made is combined with a row as long as it."""
     stretched = {op.results[0]: op for op in program.walk() if op.name == "array.expand" and "api" in op.attrs}
     pairs = [pair for op in program.named(*_MEETS) if not op.is_derived for pair in _pairs(op, shapes, stretched)]
-    places = Places.of(program) if pairs else None
+    flow = flow_of(program) if pairs else None
     for op, value, column, row in pairs:
-        origin = None if places is None else _origin(places, value)
+        origin = None if flow is None else _origin(flow, value, shapes)
         if origin is not None:
             yield _finding(rule, op, origin, column, row)
 
@@ -55,12 +55,12 @@ def _is_column_of(column: ShapeFact, row: ShapeFact) -> bool:
     return column.dims[-1] == ONE and row.dims[-1] != ONE and all(same(a, b) for a, b in inner)
 
 
-def _origin(places: Places, value: Value) -> Op | None:
+def _origin(flow: Flow, value: Value, shapes: Shapes) -> Op | None:
     """Give the layer or product that made a column; None where its last axis was added on purpose, or nobody knows."""
     for _ in range(_MOST_STEPS):
-        maker = places.maker.get(value)
+        maker = flow.maker(value)
         if maker is None:
-            before = _outside(places, value)
+            before = _outside(flow, value, shapes)
         elif maker.name in BODIES or maker.name in MAPPED:
             position = maker.results.index(value)
             results = maker.regions[0].results
@@ -68,21 +68,36 @@ def _origin(places: Places, value: Value) -> Op | None:
         elif maker.name == "array.dot" or maker.text("function").endswith(".__call__"):
             return maker
         else:
-            before = maker.operands[0] if maker.name in _KEEPS_COLUMN and len(maker.operands) == 1 else None
+            before = _column_in(maker, shapes) if maker.name in _KEEPS_COLUMN else None
         if before is None:
             return None
         value = before
     return None
 
 
-def _outside(places: Places, value: Value) -> Value | None:
-    """Give what a parameter stands for outside its region."""
-    region = places.owner.get(value)
-    holder = None if region is None or region.shared else places.holder.get(id(region))
-    if region is None or holder is None or not (holder.name in BODIES or holder.name == "scan"):
+def _column_in(maker: Op, shapes: Shapes) -> Value | None:
+    """Give the operand that a column comes from: the only one, or the only one with as many axes."""
+    if len(maker.operands) == 1:
+        return maker.operands[0]
+    rank = len(shapes.of(maker.results[0]).dims or ())
+    columns = [value for value in maker.operands if len(shapes.of(value).dims or ()) == rank]
+    return columns[0] if len(columns) == 1 and rank else None
+
+
+def _outside(flow: Flow, value: Value, shapes: Shapes) -> Value | None:
+    """Give what a parameter stands for outside its region; of several callers, the one that gives a column."""
+    region = flow.places.owner.get(value)
+    if region is None:
         return None
+    holder = flow.places.holder.get(id(region))
     position = region.params.index(value)
-    return holder.operands[position] if position < len(holder.operands) else None
+    holders = flow.callers.get(id(region), ()) if holder is None else (holder,)
+    for one in holders:
+        if (one.name in BODIES or one.name == "scan") and position < len(one.operands):
+            given = one.operands[position]
+            if len(holders) == 1 or (shapes.of(given).dims or ())[-1:] == (ONE,):
+                return given
+    return None
 
 
 def _finding(rule: str, op: Op, origin: Op, column: ShapeFact, row: ShapeFact) -> Obligation:
