@@ -115,4 +115,33 @@ PROGRAMS = {
         stacked = jnp.stack(rows); first = rows[0]
         n = len(rows); wide = jnp.ones((n, total.shape[0] + 1)); flat = wide.size; half = jnp.zeros(wide.shape[0] // 2)
     """,
+    "matrices": """
+        import jax, jax.numpy as jnp
+        a = jnp.eye(5); b = jnp.ones((4, 3)); v = jnp.ones(5); t = jnp.ones((2, 4, 3))
+        c = jnp.diag(a); d = jnp.diag(v); e = jnp.diagonal(t); f = jnp.trace(a); g = jnp.kron(b, b); h = jnp.cross(b, b)
+        i, j = jnp.linalg.eigh(a); k, l, m = jnp.linalg.svd(b); n, o, p = jnp.linalg.svd(b, full_matrices=False)
+        q, r = jnp.linalg.qr(b); s, u = jnp.linalg.slogdet(a); w = jnp.linalg.pinv(t); x = jax.scipy.linalg.expm(a)
+        y = jnp.cov(b); z = jnp.corrcoef(b, rowvar=False); aa = b.diagonal(); bb = jnp.diag(b)
+        cc = jax.scipy.stats.multivariate_normal.logpdf(v, v, a); dd = jnp.trace(t, axis1=1, axis2=2)
+        ee = jax.scipy.stats.multivariate_normal.logpdf(jnp.ones((7, 5)), v, a)
+    """,
+    "rarer": """
+        import jax, jax.numpy as jnp
+        from jax import lax
+        key = jax.random.key(0); v = jnp.ones(5); w = jnp.ones(3); b = jnp.ones((4, 3)); n = jnp.zeros(5, jnp.int32)
+        c = jnp.convolve(v, w); d = jnp.interp(w, v, v); e = jnp.bincount(n, length=7); f = jnp.digitize(w, v)
+        g = jnp.percentile(b, 50.0, axis=0); h = jnp.quantile(b, jnp.array([0.1, 0.9]), axis=1); i = jnp.cumsum(b)
+        j = jnp.diff(v); k = jnp.diff(b, axis=0, n=2); l = jnp.gradient(v); m = jnp.pad(v, (2, 3)); o = jnp.pad(b, 1)
+        p = jnp.append(v, w); q, r = jnp.meshgrid(v, w); s, t = jnp.meshgrid(v, w, indexing="ij")
+        u = jnp.logspace(0, 1, 5); x = jnp.atleast_2d(v); y = jnp.atleast_1d(1.0); z = jnp.fft.fft(v)
+        aa = jnp.fft.rfft(v); bb = jnp.fft.irfft(jnp.fft.rfft(jnp.ones(6))); cc = jnp.fft.fftfreq(6)
+        dd = jnp.select([v > 0], [v], 0.0); (ee,) = jnp.nonzero(v, size=3); ff = jnp.unique(v, size=3)
+        gg, hh = jnp.tril_indices(4, -1); ii, jj = jnp.triu_indices(4); kk, ll = jnp.diag_indices(4)
+        mm = jnp.indices((2, 3)); nn = jnp.argwhere(b, size=2); oo = jnp.partition(v, 2); pp = jnp.argpartition(v, 2)
+        qq = jax.nn.glu(b[:, :2]); rr, ss = lax.top_k(b, 2); tt = lax.broadcast(v, (2,)); uu = lax.broadcast_in_dim(v, (5, 2), (0,))
+        vv = jax.image.resize(b, (8, 6), "linear"); ww = jax.random.dirichlet(key, v, (3,)); xx = jax.random.dirichlet(key, v)
+        yy = jax.scipy.ndimage.map_coordinates(b, [w, w], order=1); zz = jnp.fft.fftshift(v); ab = jnp.vsplit(b, 2)[0]
+        ac = jax.nn.dot_product_attention(jnp.ones((2, 6, 2, 8)), jnp.ones((2, 5, 2, 8)), jnp.ones((2, 5, 2, 8)))
+        ad = jnp.geomspace(1.0, 2.0, 4); ae = jax.scipy.signal.convolve2d(b, b); af = jnp.hsplit(b, 3)[1]
+    """,
 }

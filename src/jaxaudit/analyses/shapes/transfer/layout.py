@@ -223,6 +223,12 @@ def _move(look: Look) -> ShapeFact:
 
 def _padded(look: Look, dims: Dims) -> Dims:
     widths = look.fact("pad_width")
+    around = as_number(widths)
+    if around is not None:
+        return tuple(dim + around + around for dim in dims)
+    pair = shape_of(widths) if widths.items is not None and len(widths.items) == 2 else None
+    if pair is not None and all(item.number is not None for item in widths.items or ()):
+        return tuple(dim + pair[0] + pair[1] for dim in dims)
     if widths.items is not None and len(widths.items) == len(dims):
         pairs = [shape_of(item) for item in widths.items]
         if all(pair is not None and len(pair) == 2 for pair in pairs):

@@ -16,6 +16,7 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.einops import is_pattern, packed, unpacked
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 
+_SPLITS = ("split", "array_split", "vsplit", "hsplit", "dsplit")
 _SHELVED = ("hstack", "vstack", "column_stack", "dstack")
 
 
@@ -120,17 +121,18 @@ def _split(look: Look) -> ShapeFact:
     base, axis = array_like(look.first()), look.raw("axis")
     axis = {"vsplit": 0, "hsplit": 1, "dsplit": 2}.get(look.function, 0 if axis is None else axis)
     parts = look.raw("indices_or_sections")
-    if base.dims is None or not isinstance(axis, int) or look.function not in ("split", "array_split"):
+    if base.dims is None or not isinstance(axis, int) or look.function not in _SPLITS:
         return NOTHING
     place = place_of(axis, base.rank)
     if place is None or not isinstance(parts, int) or not 0 < parts <= 64:
         return NOTHING if place is None else _split_at(base, place, parts)
     size = base.dims[place]
     left = (size % constant(parts)).constant
-    if look.function == "split" and left is not None:
+    equally = look.function != "array_split"
+    if equally and left is not None:
         clash = f"an axis of size {shown(size)} cannot be split into {parts} equal parts"
         look.judge(Fit.CLASHES if left else Fit.FITS, clash)
-    each = resized(base, place, size // constant(parts) if look.function == "split" or left == 0 else UNKNOWN)
+    each = resized(base, place, size // constant(parts) if equally or left == 0 else UNKNOWN)
     return sequence((each,) * parts)
 
 

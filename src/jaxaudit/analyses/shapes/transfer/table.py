@@ -14,11 +14,12 @@ from jaxaudit.analyses.shapes.transfer import (
     maps,
     pieces,
     python,
+    rarer,
     reduce,
 )
 from jaxaudit.analyses.shapes.transfer.look import Transfer
 
-TABLE: Mapping[str, Transfer] = {
+_USUAL: Mapping[str, Transfer] = {
     **python.TABLE,
     **create.TABLE,
     **maps.TABLE,
@@ -29,4 +30,7 @@ TABLE: Mapping[str, Transfer] = {
     **dot.TABLE,
     **keys.TABLE,
     **library.TABLE,
+}
+TABLE: Mapping[str, Transfer] = {
+    name: rarer.with_rarer(transfer) if name in rarer.OPS else transfer for name, transfer in _USUAL.items()
 }
