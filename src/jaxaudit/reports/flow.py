@@ -288,7 +288,9 @@ def _behind(region: Region) -> dict[Value, tuple[Value, ...]]:
     """Give for each value that a silent op made what that op was given."""
     behind: dict[Value, tuple[Value, ...]] = {}
     for op in region.walk():
-        if op.name in _SILENT and op.operands:
+        if op.name == "py.const":
+            behind.update((value, ()) for value in op.results if not value.name)
+        elif op.name in _SILENT and op.operands:
             given = tuple(dict.fromkeys(one for value in op.operands for one in behind.get(value, (value,))))
             behind.update(dict.fromkeys(op.results, given))
     return behind

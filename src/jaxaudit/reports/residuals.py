@@ -6,7 +6,10 @@ from collections import defaultdict
 from collections.abc import Collection
 
 from jaxaudit.ir import Op, Root, Value
-from jaxaudit.ir.ops import LOOPS, MAPPED
+from jaxaudit.ir.ops import BODIES, BRANCHES
+
+_STRAIGHT = BODIES | BRANCHES | {"vmap", "scan"}
+"""Ops whose results are those of their region, one by one."""
 
 
 class Residuals:
@@ -31,9 +34,12 @@ class Residuals:
     def _leave(self, op: Op) -> None:
         """What a body leaves behind is read when the result is; ops come before their bodies, so one pass is enough."""
         for region in op.regions:
-            straight = len(region.results) == len(op.results) and op.name not in LOOPS | MAPPED
+            straight = len(region.results) == len(op.results) and op.name in _STRAIGHT
+            carried = op.attrs.get("carry")
             for place, inner in enumerate(region.results):
-                if not straight or self._readers.get(op.results[place]):
+                # What is carried is read by the next turn.
+                turns = isinstance(carried, int) and place < carried
+                if not straight or turns or self._readers.get(op.results[place]):
                     self._readers[inner].add(None)
 
     def has(self, value: Value, ops: Collection[Op]) -> bool:

@@ -209,11 +209,29 @@ class Body:
         return start, end
 
     def _giving(self, start: int, end: int) -> int:
-        # The last one is the value if nothing reads it at all: it is computed and dropped.
-        if end - start == 1 or next(self._reads(end - 1), None) is None:
+        if end - start == 1 or self._is_dropped(start, end - 1):
             return end - 1
         reads = [(read, -at) for at in range(start, end) for read in self._reads(at) if read >= end]
         return -min(reads)[1] if reads else end - 1
+
+    def _is_dropped(self, start: int, last: int) -> bool:
+        """Tell whether the last equation of an expression gives its value, and nothing reads it.
+
+        JAX makes constants that it does not need, which are no values of anything.
+        """
+        if next(self._reads(last), None) is not None:
+            return False
+        own = {out: one for one in self.equations[start : last + 1] for out in one.outvars}
+        pending, seen = list(self.equations[last].invars), set[Any]()
+        while pending:
+            atom = pending.pop()
+            if compat.is_literal(atom) or atom in seen:
+                continue
+            if atom not in own:
+                return True
+            seen.add(atom)
+            pending += own[atom].invars
+        return False
 
     def _reads(self, position: int) -> Iterator[int]:
         """Give the equations that read what an equation makes."""

@@ -121,7 +121,10 @@ def _public(code: CodeType) -> str:
     *owners, name = code.co_qualname.split(".")
     if name == "__call__" and owners and not owners[-1].startswith(("_", "<")):
         return owners[-1]
-    return "" if name.startswith(("_", "<")) or "<locals>" in owners else name
+    if "<locals>" in owners:
+        # Optax keeps the functions that it hands out as closures: `update_fn`.
+        return name.removesuffix("_fn") if name.endswith("_fn") and not name.startswith("_") else ""
+    return "" if name.startswith(("_", "<")) else name
 
 
 def call_site() -> tuple[str, Span | None]:
