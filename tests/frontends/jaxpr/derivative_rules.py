@@ -209,7 +209,12 @@ def cubic_factor_by_custom_gradient():
     return jax.custom_gradient(lambda x: (x**3, lambda g: (x**2 * g,))), (X,)
 
 
+def other_argument():
+    return backward(lambda x, w: x * w, lambda x, w: (x * w, (x, w)), lambda saved, g: (g * saved[1], saved[0])), (X, Y)
+
+
 DIFFERS = {
+    other_argument: "does not depend on the cotangent",
     wrong_factor: "0.5 times",
     wrong_sign: "-1 times",
     ignored_cotangent: "does not depend on the cotangent",
@@ -258,4 +263,17 @@ def quantised():
     return backward(quantise, lambda x, s: (quantise(x, s), (x, s)), back), (X * 9, jnp.asarray(0.5))
 
 
-UNDECIDED = (one_step_implicit, dropped, callback, quantised)
+def statistic():
+    """Hand a running maximum on in the place of a gradient, as quantised training does."""
+
+    def ahead(x, history):
+        return 2 * x, jnp.roll(history, 1).at[0].set(jnp.max(jnp.abs(x)))
+
+    return backward(lambda x, history: 2 * x, ahead, lambda saved, g: (2 * g, saved)), (X, Y[0])
+
+
+def kept_statistic():
+    return backward(lambda x, s: 2 * x, lambda x, s: (2 * x, s), lambda saved, g: (2 * g, saved)), (X, Y[0])
+
+
+UNDECIDED = (one_step_implicit, dropped, callback, quantised, statistic, kept_statistic)

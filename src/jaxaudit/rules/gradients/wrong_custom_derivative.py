@@ -15,6 +15,7 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdi
 from jaxaudit.spans import Span
 
 _COMPUTES = frozenset(("array.map", "array.reduce", "array.dot", "array.normalise", "array.select", "array.scan"))
+_DEEPEST = 24
 _OPAQUE = frozenset(
     ("py.unknown", "py.call_unknown", "py.call_library", "py.global", "py.attr", "py.element", "callback")
 )
@@ -117,6 +118,26 @@ class WrongCustomDerivative(Rule):
             """,
             "a statistic handed to the optimiser in the place of a gradient",
         ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            @jax.custom_vjp
+            def scale(x, w):
+                return x * w
+
+            def forward(x, w):
+                return x * w, (x, w)
+
+            def backward(saved, g):
+                x, w = saved
+                return g * w, x  #!
+
+            scale.defvjp(forward, backward)
+            grads = jax.grad(lambda x, w: jnp.sum(scale(x, w)), (0, 1))(jnp.ones(3), jnp.ones(3))
+            """,
+            "a derivative without its cotangent",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -164,7 +185,7 @@ def _argument(
     if len(gradient) != 1 or len(primal) != 1:
         return _unknown(where, f"`{name}` and its gradient are not one array each")
     (value,) = gradient
-    if _ignores(value, op):
+    if _ignores(value, op) or _is_another(value, op, primal[0]):
         found = _ignored(op, where, name)
         return replace(found, severity=Severity.WARNING) if _handed_on(value, op) else found
     wanted, found = shapes.of(primal[0]), shapes.of(value)
@@ -217,7 +238,41 @@ def _handed_on(value: Value, op: Op) -> bool:
         return False
     inner = rule.regions[0].results[rule.results.index(value)]
     others = [one for one in rule.results if one is not value]
-    return inner in rule.regions[0].params and any(not _ignores(one, op) for one in others)
+    params, given = rule.regions[0].params, rule.operands
+    if inner not in params or len(params) != len(given) or _is_argument(given[params.index(inner)], op):
+        return False
+    return any(not _ignores(one, op) for one in others)
+
+
+def _is_argument(value: Value, op: Op) -> bool:
+    """Tell whether a saved value is an argument of the function: a derivative, then, that lacks its cotangent."""
+    return all(_resolved(value, op) not in inner.results for inner in op.regions[0].walk())
+
+
+def _is_another(value: Value, op: Op, primal: Value) -> bool:
+    """Tell whether a gradient is nothing but one of the other arguments."""
+    found = _resolved(value, op)
+    primals = op.attrs.get("primals")
+    return isinstance(primals, tuple) and found is not primal and any(found in _values(one) for one in primals)
+
+
+def _resolved(value: Value, op: Op) -> Value:
+    """Follow a value back through the calls of a rule."""
+    made: dict[Value, Op] = {}
+    outside: dict[Value, Value] = {}
+    for inner in op.regions[0].walk():
+        made.update(dict.fromkeys(inner.results, inner))
+        for region in inner.regions:
+            outside.update(zip(region.params, inner.operands, strict=False))
+    for _ in range(_DEEPEST):
+        maker = made.get(value)
+        if value in outside:
+            value = outside[value]
+        elif maker is not None and maker.name == "py.call":
+            value = next(iter(_behind(maker, value)), value)
+        else:
+            break
+    return value
 
 
 def _behind(maker: Op, value: Value) -> Sequence[Value]:

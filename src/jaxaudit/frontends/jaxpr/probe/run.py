@@ -11,6 +11,7 @@ from typing import Any
 
 from jaxaudit.frontends.jaxpr import compat
 from jaxaudit.frontends.jaxpr.observe import muted
+from jaxaudit.frontends.jaxpr.probe.handed import handed_on
 from jaxaudit.frontends.jaxpr.probe.judge import AGREES, DIFFERS, DOUBTFUL, ESTIMATOR, OPEN, Judgement, judge
 from jaxaudit.frontends.jaxpr.probe.measure import COARSE, NATIVE, WIDE, Bench, Numbers
 from jaxaudit.frontends.jaxpr.probe.met import NOTES, Kind, Met
@@ -88,6 +89,7 @@ def _judged(met: Met) -> Iterator[Probe]:
     if "callback" in made_of:
         raise Unfit("the function calls back into Python")
     numbers, verdicts = _best(subject, kinds, made_of)
+    verdicts = _statistics(subject, kinds, verdicts)
     if not _same_value(numbers):
         yield _probe(met, DOUBTFUL, "gives another value than the function while derivatives are taken", numbers)
     wrong = any(one.verdict == DIFFERS for one in verdicts)
@@ -97,6 +99,19 @@ def _judged(met: Met) -> Iterator[Probe]:
         if verdict.verdict == DIFFERS and why:
             verdict = replace(verdict, text=f"{verdict.text}; {why}")
         yield replace(_probe(met, verdict.verdict, verdict.text, numbers, leaf.position), argument=leaf.name)
+
+
+def _statistics(subject: Subject, kinds: Sequence[Kind], verdicts: Sequence[Judgement]) -> list[Judgement]:
+    """Take back what is said of saved values that are handed on, beside gradients that are right."""
+    wrong = [one.verdict == DIFFERS for one in verdicts]
+    if not any(wrong) or all(wrong):
+        return list(verdicts)
+    handed = handed_on(subject, [_struct(one) for one in kinds])
+    at_fault = [subject.leaves[at].position for at, off in zip(subject.differentiated, wrong, strict=True) if off]
+    if not handed.issuperset(at_fault):
+        return list(verdicts)
+    said = Judgement(DOUBTFUL, "is a value that the forward pass saved, and not a gradient")
+    return [said if off else one for one, off in zip(verdicts, wrong, strict=True)]
 
 
 def _sizes(subject: Subject) -> list[Kind]:
