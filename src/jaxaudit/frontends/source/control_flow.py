@@ -247,6 +247,8 @@ def _runs(op: str, skip: int = 1, spelling: str = "") -> Handler:
         attrs: dict[str, object] = {"function": name_of(function), "spelling": spelling}
         if op in ("map", "tree.map"):
             attrs["in_axes"] = (0,) * len(inputs.operands)
+        elif op in ("vjp", "jvp"):
+            attrs |= {"differentiated": tuple(range(len(inputs.operands))), "arguments": len(staged)}
         result, _ = run_body(it, op, function, operands, inputs, attrs, span)
         return result
 

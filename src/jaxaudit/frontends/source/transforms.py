@@ -129,8 +129,12 @@ def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     raised = lifts.apply(it, callee, given, span) if callee.spelling in lifts.LIFTS else None
     if raised is not None:
         return raised
+    derives = callee.transform in ("vjp", "jvp")
+    given = _with_numbers(it, callee, given, span) if derives else given
     staged = stage(it, callee, given, span)
     attrs = {**attributes(it, callee, given, span), **staged.attrs}
+    if derives:
+        attrs["differentiated"] = _positions(it, callee, given)
     result, _ = run_body(it, callee.transform, callee.function, given, staged.inputs, attrs, span)
     if callee.transform == "custom_vjp":
         derivatives.follow(it, callee, given, span)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.gradients import Gradient, Leaf, gradients_of
+from jaxaudit.analyses.gradients import Gradient, Leaf
 from jaxaudit.analyses.gradients.algebra import strip
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.gradients.readers import inner_path, is_read, is_read_elsewhere
-from jaxaudit.rules.gradients.words import function_of, is_source, is_undecided, names, unknown_reason
+from jaxaudit.rules.gradients.words import function_of, is_source, is_undecided, judged, names, unknown_reason
 
 _NET = """
 import jax, jax.numpy as jnp
@@ -86,7 +86,7 @@ class DeadParameter(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every gradient."""
-        gradients = [one for one in gradients_of(program) if one.op.name == "grad"]
+        gradients = judged(program)
         trained = _trained(gradients)
         yield from (one for gradient in gradients for one in _judge(gradient, flow_of(program), trained))
 

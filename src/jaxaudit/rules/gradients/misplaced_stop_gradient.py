@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.gradients import Edge, Gradient, Node, gradients_of
+from jaxaudit.analyses.gradients import Edge, Gradient, Node
 from jaxaudit.analyses.gradients.algebra import flowing, unstopped
 from jaxaudit.analyses.gradients.losses import Difference, Product, Term, terms_of
 from jaxaudit.analyses.gradients.targets import Twins, advantages, bootstraps, is_score, twins
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.gradients.words import function_of, is_undecided, names, unknown_reason
+from jaxaudit.rules.gradients.words import function_of, is_undecided, judged, names, unknown_reason
 
 _TD = """
 import jax, jax.numpy as jnp
@@ -132,7 +132,7 @@ class MisplacedStopGradient(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every gradient whose loss has a `stop_gradient` in it."""
-        gradients = [one for one in gradients_of(program) if one.op.name == "grad" and one.known]
+        gradients = [one for one in judged(program, losses=True) if one.known]
         yield from (one for gradient in gradients for one in _judge(gradient))
 
 

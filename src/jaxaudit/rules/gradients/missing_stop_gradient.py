@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.gradients import Gradient, gradients_of
+from jaxaudit.analyses.gradients import Gradient
 from jaxaudit.analyses.gradients.algebra import Addend, flowing, slice_of
 from jaxaudit.analyses.gradients.intent import shown_intent
 from jaxaudit.analyses.gradients.losses import Difference, terms_of
@@ -22,7 +22,7 @@ from jaxaudit.analyses.gradients.targets import (
 )
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.gradients.words import function_of, named
+from jaxaudit.rules.gradients.words import function_of, judged, named
 
 _TD = """
 import jax, jax.numpy as jnp
@@ -172,7 +172,7 @@ class MissingStopGradient(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every target in every loss."""
-        gradients = [one for one in gradients_of(program) if one.op.name == "grad" and one.known]
+        gradients = [one for one in judged(program, losses=True) if one.known]
         yield from (one for gradient in gradients for one in _judge(program, gradient))
 
 

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from jaxaudit.analyses.gradients import Gradient, Leaf, Node
+from jaxaudit.analyses.gradients import Gradient, Leaf, Node, gradients_of
 from jaxaudit.analyses.gradients.edges import short
+from jaxaudit.ir import Op, Program
 
 _SHOWN = 3
+
+
+def judged(program: Program, *, losses: bool = False) -> list[Gradient]:
+    """Give the derivatives by something that was chosen: gradients, Jacobians, and pullbacks of one argument.
+
+    A pullback by several arguments gives what nobody may ask for. With `losses`, only those of what may be a loss.
+    """
+    return [one for one in gradients_of(program) if one.op.name == "grad" or _is_chosen(one.op, losses=losses)]
+
+
+def _is_chosen(op: Op, *, losses: bool) -> bool:
+    spelling = op.text("spelling").rpartition(".")[2].removeprefix("filter_")
+    if spelling in ("jacrev", "jacfwd", "jacobian"):
+        return not losses
+    if spelling == "hessian":
+        return True
+    paths, chosen = op.attrs.get("paths"), op.attrs.get("differentiated")
+    if isinstance(paths, tuple) and isinstance(chosen, tuple):
+        return len({re.split(r"[.\[]", str(paths[at]))[0] for at in chosen if at < len(paths)}) == 1
+    return op.attrs.get("arguments") == 1
 
 
 def names(leaves: Sequence[Leaf]) -> str:

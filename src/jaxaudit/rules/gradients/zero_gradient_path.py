@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.gradients import Edge, Gradient, Leaf, Node, gradients_of
+from jaxaudit.analyses.gradients import Edge, Gradient, Leaf, Node
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.gradients.words import deed, function_of, is_undecided, names, unknown_reason
+from jaxaudit.rules.gradients.words import deed, function_of, is_undecided, judged, names, unknown_reason
 from jaxaudit.spans import Span
 
 _FIT = """
@@ -120,11 +120,24 @@ class ZeroGradientPath(Rule):
             """,
             "a threshold in a comparison",
         ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def shifted(delay, signal):
+                low = jnp.floor(jnp.arange(8) - delay).astype(jnp.int32)  #!
+                return signal[low]
+
+            def sensitivity(delay, signal):
+                return jax.jacfwd(shifted)(delay, signal)
+            """,
+            "a Jacobian of nothing but zeros",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every gradient."""
-        yield from (one for gradient in gradients_of(program) if gradient.op.name == "grad" for one in _judge(gradient))
+        """List every gradient, Jacobian and pullback."""
+        yield from (one for gradient in judged(program) for one in _judge(gradient))
 
 
 def _judge(gradient: Gradient) -> Iterator[Obligation]:
