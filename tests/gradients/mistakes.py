@@ -361,7 +361,6 @@ MISTAKES = (
         (("jax.value_and_grad(loss, has_aux=True)", "jax.value_and_grad(loss, argnums=1, has_aux=True)"),),
         "wrong-argnums",
         "(value, priorities), grads = jax.value_and_grad(loss, argnums=1, has_aux=True)(params, target_params, batch, jnp.ones(8))",
-        in_trace=False,
     ),
     Mistake(
         "gradient of a key",

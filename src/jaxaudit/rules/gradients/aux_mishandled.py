@@ -10,6 +10,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.gradients.optimisers import APPLIES, applied, behind, made_as, own_results
+from jaxaudit.rules.gradients.updates import updates_in
 from jaxaudit.spans import Span
 
 _PROGRAM = """
@@ -115,10 +116,23 @@ class AuxMishandled(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every gradient, and every call that takes gradients."""
         if program.front_end == "jaxpr":
+            yield from _traced(program)
             return
         flow = flow_of(program)
         yield from (one for op in program.walk() if op.name == "grad" for one in _returned(op, flow))
         yield from _handed_on(program, flow)
+
+
+def _traced(program: Program) -> Iterator[Obligation]:
+    """Judge what reaches an optimizer: some of it must be gradients."""
+    for update in updates_in(program):
+        if update.sources and "gradient" not in update.roles and update.roles & {"value", "auxiliary"}:
+            op, at = update.sources[0]
+            reader = next(iter(flow_of(program).readers.get(op.results[at], ())), update.op)
+            yield _not_gradients(reader.span, op, _own(op, update.roles == {"auxiliary"}))
+        elif "gradient" in update.roles:
+            reason = "the optimizer is given gradients, and not what stands beside them"
+            yield Obligation(AuxMishandled.name, update.op.span, Verdict.PROVED, reason)
 
 
 def _returned(op: Op, flow: Flow) -> Iterator[Obligation]:
@@ -182,7 +196,9 @@ def _handed_on(program: Program, flow: Flow) -> Iterator[Obligation]:
         sources = list(behind(flow, call.gradients))
         wrong = [op for op, position in sources if position < own_results(op)]
         if wrong and call.op.text("function") not in APPLIES:
-            yield _not_gradients(call.op.span, wrong[0], whole=len(wrong) < len(sources))
+            whole = f"the whole result of `{wrong[0].text('spelling').rpartition('.')[2]}`"
+            beside = not wrong[0].attrs.get("value")
+            yield _not_gradients(call.op.span, wrong[0], whole if len(wrong) < len(sources) else _own(wrong[0], beside))
     for op in program.walk():
         if op.name == "py.unpack" and (source := _lone_loss(op, flow)) is not None:
             message = "the loss of `value_and_grad` is unpacked, but the function gives nothing beside it"
@@ -190,9 +206,14 @@ def _handed_on(program: Program, flow: Flow) -> Iterator[Obligation]:
             yield _refused(op.span, message, "iteration over a 0-d array", suggestion, source)
 
 
-def _not_gradients(span: Span, op: Op, *, whole: bool) -> Obligation:
+def _own(op: Op, beside: bool) -> str:
+    """Name a result that is the function's own."""
     name = op.text("spelling").rpartition(".")[2]
-    taken = f"the whole result of `{name}`" if whole else f"the loss that `{name}` gives"
+    return f"what stands beside the loss in `{name}`" if beside else f"the loss that `{name}` gives"
+
+
+def _not_gradients(span: Span, op: Op, taken: str) -> Obligation:
+    name = op.text("spelling").rpartition(".")[2]
     return Obligation(
         AuxMishandled.name,
         span,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.domain import Facts
@@ -12,6 +13,7 @@ from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.trees import Border
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.gradients.optimisers import applied, behind, origins, own_results
+from jaxaudit.rules.gradients.updates import updates_in
 
 _STEP = """
 import jax, jax.numpy as jnp, optax
@@ -113,11 +115,27 @@ class WrongArgnums(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every gradient."""
         if program.front_end == "jaxpr":
+            yield from _traced(program)
             return
         flow, shapes = flow_of(program), facts.of("shapes")
         assert isinstance(shapes, Shapes)
         crossed = _crossed(program, flow)
         yield from (_judge(op, flow, shapes, crossed) for op in program.walk() if op.name == "grad")
+
+
+def _traced(program: Program) -> Iterator[Obligation]:
+    """Judge the gradients that reach an optimizer: each leaf is given its own."""
+    for update in updates_in(program):
+        for op in dict.fromkeys(op for op, _ in update.sources):
+            name = f"`{op.text('function').rpartition('.')[2] or 'the function'}`"
+            chosen = op.attrs.get("differentiated")
+            beside = [one for at, one in enumerate(op.operands) if isinstance(chosen, tuple) and at not in chosen]
+            own = {origin(flow_of(program), one, {}).value for one in update.trained}
+            if update.param in own:
+                reason = f"the gradient of {name} is applied to what it was taken with respect to"
+                yield Obligation(WrongArgnums.name, op.span, Verdict.PROVED, reason)
+            elif own and update.param in {origin(flow_of(program), one, {}).value for one in beside}:
+                yield _applied_elsewhere(op, update.op)
 
 
 def _judge(op: Op, flow: Flow, shapes: Shapes, crossed: Mapping[Op, Op]) -> Obligation:
@@ -142,6 +160,10 @@ def _judge(op: Op, flow: Flow, shapes: Shapes, crossed: Mapping[Op, Op]) -> Obli
 
 def _chosen(op: Op) -> str:
     border, numbers = op.attrs.get("border"), _argnums(op)
+    paths, chosen = op.attrs.get("paths"), op.attrs.get("differentiated")
+    if isinstance(paths, tuple) and isinstance(chosen, tuple):
+        roots = dict.fromkeys(re.split(r"[.\[]", str(paths[at]))[0] for at in chosen if at < len(paths))
+        return ", ".join(f"`{one}`" for one in roots)
     if not isinstance(border, Border) or not numbers:
         return "its first argument"
     named = [border.name(at) or f"argument {at}" for at in numbers if 0 <= at < len(border.trees)]
