@@ -10,14 +10,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-import threading
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from types import FrameType
 from typing import Any
 
 from jaxaudit.frontends.jaxpr import arguments
 from jaxaudit.frontends.jaxpr.imports import the_jax
-from jaxaudit.frontends.jaxpr.places import call_at, caller
+from jaxaudit.frontends.jaxpr.places import call_at, caller, is_user_file
 from jaxaudit.frontends.jaxpr.protocol import Frame, Retrace
 from jaxaudit.frontends.jaxpr.script import StopScript
 from jaxaudit.frontends.jaxpr.seen import Site, function_code, function_name, made_for_user
@@ -28,6 +30,14 @@ _CALLED = ("scan", "while_loop", "fori_loop", "cond", "switch", "map")
 _UNKNOWN_PLACE = Frame("", 0, 0, 0, 0, "", user=False)
 _MOST_KEPT = 100
 """Signatures to remember for one site: enough to tell what changes, and no leak in a loop that never ends."""
+
+
+_MOST_KNOWN = 10_000
+"""Calls whose site is remembered by their instruction; code that is made anew in every turn must not fill memory."""
+
+
+_DEPTH: ContextVar[int] = ContextVar("depth", default=0)
+"""How many watched functions are running around this one, in this thread or task."""
 
 
 class _Miss(BaseException):
@@ -41,7 +51,8 @@ class Observer:
         self.sites: dict[object, Site] = {}
         self.retraces: list[Retrace] = []
         self._steps = steps
-        self._local = threading.local()
+        self._known: dict[tuple[str, int, int, int], tuple[Site, object, object]] = {}
+        """The site of each call that was met, by the identities of both codes, which are kept alive beside it."""
         self._replaying = False
         self._pending: list[Site] = []
 
@@ -64,25 +75,37 @@ class Observer:
                 self._read(site, again=True)
         return [site for site in self.sites.values() if site.call is not None]
 
-    @property
-    def _depth(self) -> int:
-        return getattr(self._local, "depth", 0)
-
     @contextlib.contextmanager
     def _inside(self) -> Iterator[None]:
-        self._local.depth = self._depth + 1
+        before = _DEPTH.set(_DEPTH.get() + 1)
         try:
             yield
         finally:
-            self._local.depth -= 1
+            _DEPTH.reset(before)
 
-    def _site(self, transform: str, fun: object) -> Site:
+    def _site(self, transform: str, fun: object, frame: FrameType) -> Site | None:
+        """Give the site of a transformation that a frame asks for; None where that is a library's own affair.
+
+        Where the user's code asks by itself, the instruction decides: the second time no frame is walked.
+        """
+        code, asks = function_code(fun), frame.f_code
+        at = (transform, id(code), id(asks), frame.f_lasti)
+        known = self._known.get(at)
+        if known is None:
+            if not made_for_user(frame):
+                return None
+            known = (self._found(transform, fun, code), code, asks)
+            if is_user_file(asks.co_filename) and len(self._known) < _MOST_KNOWN:
+                self._known[at] = known
+        known[0].objects += 1
+        return known[0]
+
+    def _found(self, transform: str, fun: object, code: object) -> Site:
         made = caller() or _UNKNOWN_PLACE
-        key = (transform, function_code(fun), made.path, made.line)
+        key = (transform, code, made.path, made.line)
         site = self.sites.get(key)
         if site is None:
             site = self.sites[key] = Site(function_name(fun), transform, made)
-        site.objects += 1
         return site
 
     def _jit(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,22 +114,27 @@ class Observer:
             if not given and "fun" not in options:
                 return functools.partial(jit, **options)
             fun, *rest = given or (options.pop("fun"),)
-            if not callable(fun) or not made_for_user():
+            site = self._site("jit", fun, sys._getframe(1)) if callable(fun) else None
+            if site is None:
                 return original(fun, *rest, **options)
-            return self._jitted(original, fun, rest, options)
+            return self._jitted(site, original, fun, rest, options)
 
         return jit
 
     def _jitted(
-        self, original: Callable[..., Any], fun: Callable[..., Any], rest: Sequence[Any], options: Mapping[str, Any]
+        self,
+        site: Site,
+        original: Callable[..., Any],
+        fun: Callable[..., Any],
+        rest: Sequence[Any],
+        options: Mapping[str, Any],
     ) -> Any:
-        site = self._site("jit", fun)
         first = [True]
 
         def probe(*args: Any, **kwargs: Any) -> Any:
             if self._replaying:
                 raise _Miss
-            outermost = not self._depth
+            outermost = not _DEPTH.get()
             with self._inside():
                 result = fun(*args, **kwargs)
             if outermost:
@@ -143,7 +171,7 @@ class Observer:
 
     def _event(self, event: str, duration: float, **details: Any) -> None:
         """Read the programs of the functions that are being compiled, while their context still holds."""
-        if event != _LOWERED or self._depth or self._replaying:
+        if event != _LOWERED or _DEPTH.get() or self._replaying:
             return
         while self._pending:
             self._read(self._pending.pop(0), again=False)
@@ -172,41 +200,55 @@ class Observer:
                 return functools.partial(make, **options)
             fun = given[0] if given else options.get("fun", options.get("f"))
             made = original(*given, **options)
-            if self._depth or not callable(made) or not made_for_user():
+            if _DEPTH.get() or not callable(made):
                 return made
-            site = self._site(name, fun)
-
-            def call(*args: Any, **kwargs: Any) -> Any:
-                return self._eager(site, made, fun, args, kwargs)
-
-            return _dressed(call, made)
+            site = self._site(name, fun, sys._getframe(1))
+            return made if site is None else self._watched(site, made, fun)
 
         return make
+
+    def _watched(self, site: Site, made: Callable[..., Any], fun: Any) -> Callable[..., Any]:
+        """Keep what the first call of a transformed function can be read from later."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if site.call is None and not _DEPTH.get():
+                self._keep(site, made, fun, args, kwargs)
+            before = _DEPTH.set(_DEPTH.get() + 1)
+            try:
+                return made(*args, **kwargs)
+            finally:
+                _DEPTH.reset(before)
+
+        return _dressed(call, made)
 
     def _called(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         """Watch a transformation that runs at once: `jax.lax.scan(f, init, xs)`."""
 
         @functools.wraps(original)
         def run(*args: Any, **kwargs: Any) -> Any:
-            if self._depth or not made_for_user():
+            if _DEPTH.get():
                 return original(*args, **kwargs)
             bodies = [one for one in (*args, *kwargs.values()) if callable(one)]
-            site = self._site(name, bodies[-1] if bodies else original)
-            return self._eager(site, original, original, args, kwargs)
+            site = self._site(name, bodies[-1] if bodies else original, sys._getframe(1))
+            if site is None:
+                return original(*args, **kwargs)
+            if site.call is None:
+                self._keep(site, original, original, args, kwargs)
+            before = _DEPTH.set(_DEPTH.get() + 1)
+            try:
+                return original(*args, **kwargs)
+            finally:
+                _DEPTH.reset(before)
 
         return run
 
-    def _eager(
-        self, site: Site, made: Callable[..., Any], fun: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> Any:
-        """Call a transformed function outside `jit`, and keep what its program can be read from later."""
-        if site.call is None and not self._depth and not self._replaying:
-            with _quiet_errors():
-                self._keep(site, made, fun, args, kwargs)
-        with self._inside():
-            return made(*args, **kwargs)
-
     def _keep(self, site: Site, made: Callable[..., Any], fun: Any, args: Any, kwargs: Any) -> None:
+        """Keep what the program of a call outside `jit` can be read from later."""
+        if not self._replaying:
+            with _quiet_errors():
+                self._note_call(site, made, fun, args, kwargs)
+
+    def _note_call(self, site: Site, made: Callable[..., Any], fun: Any, args: Any, kwargs: Any) -> None:
         jax = the_jax()
         leaves = jax.tree_util.tree_leaves((args, kwargs))
         if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
@@ -268,8 +310,7 @@ def _leaf_names(fun: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tup
 
 def _dressed(wrapper: Callable[..., Any], fun: Any) -> Callable[..., Any]:
     """Make a wrapper look like the function inside it, as far as that has a name and a signature."""
-    had = [name for name in functools.WRAPPER_ASSIGNMENTS if hasattr(fun, name)]
-    return functools.wraps(fun, assigned=had, updated=("__dict__",) if hasattr(fun, "__dict__") else ())(wrapper)
+    return functools.update_wrapper(wrapper, fun)
 
 
 @contextlib.contextmanager

@@ -127,8 +127,7 @@ def name_of(function: Any) -> str:
 
 
 def _like(wrapper: Patch, original: Any) -> Patch:
-    present = [name for name in functools.WRAPPER_ASSIGNMENTS if hasattr(original, name)]
-    return functools.wraps(original, assigned=present, updated=())(wrapper)
+    return functools.update_wrapper(wrapper, original, updated=())
 
 
 def _inside(function: Any, record: Record) -> Patch:
@@ -190,6 +189,8 @@ def _left(out: Any, record: Record) -> Any:
 
 def _immediate(kind: str, original: Any) -> Patch:
     def transformation(function: Any, *args: Any, **options: Any) -> Any:
+        if not compat.is_recording():
+            return original(function, *args, **options)
         record = _record(kind, function, options)
         if record is None:
             return original(function, *args, **options)
@@ -201,6 +202,8 @@ def _immediate(kind: str, original: Any) -> Patch:
 
 def _control_flow(kind: str, original: Any) -> Patch:
     def transformation(*args: Any, **options: Any) -> Any:
+        if not compat.is_recording():
+            return original(*args, **options)
         functions = list(_functions(args, options))
         record = _record(kind, functions[0] if functions else None, {"functions": tuple(map(name_of, functions))})
         if record is None:

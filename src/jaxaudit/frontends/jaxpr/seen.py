@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -52,9 +51,8 @@ def function_code(fun: object) -> object:
     return getattr(fun, "__code__", type(fun))
 
 
-def made_for_user() -> bool:
-    """Tell whether the code that transforms a function now is the user's, or a library's on the user's behalf."""
-    frame: FrameType | None = sys._getframe(2)
+def made_for_user(frame: FrameType | None) -> bool:
+    """Tell whether the code that transforms a function there is the user's, or a library's on the user's behalf."""
     while frame is not None:
         name = frame.f_code.co_filename
         if is_user_file(name):
