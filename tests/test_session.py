@@ -131,3 +131,24 @@ def test_what_a_test_expects_to_fail_is_not_entered():
     text = "import pytest\n\ndef test_f(g):\n    with pytest.raises(TypeError):\n        g(lambda x: x)\n"
     coverage = audit_text("t.py", text.encode(), Config()).report.coverage
     assert [(one.line, one.reason) for one in coverage.skipped] == [(5, "a test expects the code around it to fail")]
+
+
+def test_a_function_that_cannot_be_read_loses_nothing_else(monkeypatch):
+    import jaxaudit.frontends.source.read as read
+
+    enter = read.interpret_root
+
+    def fail(it, function):
+        if function.name == "odd":
+            it.heap.begin()
+            raise ValueError("oh no")
+        enter(it, function)
+
+    monkeypatch.setattr(read, "interpret_root", fail)
+    text = "import jax\n\ndef odd(key):\n    pass\n\ndef twice(key):\n"
+    text += "    return jax.random.normal(key) + jax.random.uniform(key)\n"
+    outcome = audit([SourceFile("a.py", text)], Config())
+    assert places(outcome.report.issues) == [("key-reused", "a.py", 7)]
+    assert [one.reason for one in outcome.report.coverage.skipped] == ["an internal error while reading it"]
+    (fault,) = outcome.faults
+    assert fault.startswith("internal error in reading odd (a.py:3): ValueError: oh no (test_session.py:")

@@ -95,6 +95,7 @@ def audit(
     faults: list[str] = []
 
     reading = _guard(partial(read_source, files, load), _NOTHING_READ, "reading the source", faults)
+    faults += reading.faults
     facts = _facts(reading.program, wanted, faults, further=_shown(seen, sections=sections))
     obligations = list(_obligations(reading.program, facts, wanted, faults))
     solved = facts

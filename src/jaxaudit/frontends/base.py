@@ -55,3 +55,5 @@ class Reading:
     program: Program
     problems: tuple[Problem, ...]
     reach: Reach
+    faults: tuple[str, ...] = ()
+    """Errors of its own, one line each: the function that met one is left out, the rest stands."""

@@ -50,6 +50,8 @@ def follow(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -
     static = _static(it, callee)
     if rules is None or static is None or given.keywords or given.star is not None or given.stars is not None:
         return
+    if max(static, default=-1) >= len(given.positional):
+        return
     followed = it.followed_rules.setdefault(function.node, [])
     if len(followed) < _MOST and rules.forward.node not in it.active and rules.backward.node not in it.active:
         followed.append(span)

@@ -36,6 +36,15 @@ class Heap:
         """The id of the youngest box."""
         return self._next
 
+    @property
+    def depth(self) -> int:
+        """How many journals are open."""
+        return len(self._journals)
+
+    def unwind(self, depth: int) -> None:
+        """Close journals that an error left open; what changed stays."""
+        del self._journals[depth:]
+
     def begin(self) -> None:
         """Start noting changes."""
         self._journals.append((self._next, {}))

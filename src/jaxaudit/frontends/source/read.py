@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 from jaxaudit import progress
 from jaxaudit.frontends.base import Reach, Reading, Skip, SourceFile
@@ -30,7 +33,7 @@ def read_source(files: Sequence[SourceFile], load: Loader) -> Reading:
         reader = _Reader(project)
         reader.run()
     program = Program(tuple(reader.it.roots), "source", project.comments(), declared=reader.it.declared)
-    return Reading(program, tuple(project.problems), reader.reach(files))
+    return Reading(program, tuple(project.problems), reader.reach(files), tuple(reader.faults))
 
 
 @contextmanager
@@ -48,6 +51,7 @@ class _Reader:
         self.project = project
         self.it = Interpreter(project)
         self.failed: dict[FunctionNode, str] = {}
+        self.faults: list[str] = []
         self.outlines = {path: outline(module.tree) for path, module in project.modules.items() if module.audited}
 
     def run(self) -> None:
@@ -81,15 +85,24 @@ class _Reader:
             self.failed.setdefault(function.node, "its body could not be entered")
 
     def _guarded(self, run: Callable[[], None], function: FunctionValue | None = None) -> None:
-        """Keep one function that is too deeply nested from losing all others."""
-        depth = self.it.builder.depth
+        """Keep one function that is nested too deeply, or that we fail to interpret, from losing all others."""
+        regions, journals = self.it.builder.depth, self.it.heap.depth
         try:
             run()
+            return
         except RecursionError:
-            self.it.builder.unwind(depth)
-            if function is not None:
-                self.failed[function.node] = "too deeply nested to follow"
-                self.it.entered.discard(function.node)
+            reason = "too deeply nested to follow"
+        except Exception as error:
+            if os.environ.get("JAXAUDIT_DEBUG"):
+                raise
+            reason = "an internal error while reading it"
+            self.faults.append(_fault(error, function))
+        self.it.builder.unwind(regions)
+        self.it.heap.unwind(journals)
+        self.it.rebuilding.clear()
+        if function is not None:
+            self.failed[function.node] = reason
+            self.it.entered.discard(function.node)
 
     def reach(self, files: Sequence[SourceFile]) -> Reach:
         reasons = {**self.it.left_out, **self.failed}
@@ -106,3 +119,11 @@ class _Reader:
 
 def _name(node: FunctionNode) -> str:
     return "lambda" if isinstance(node, ast.Lambda) else node.name
+
+
+def _fault(error: Exception, function: FunctionValue | None) -> str:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = "a module" if function is None else f"{function.name} ({function.module.path}:{function.node.lineno})"
+    return (
+        f"internal error in reading {where}: {type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
+    )

@@ -133,7 +133,10 @@ def leaves_in_order(it: Interpreter, value: Abstract, *, copy: bool) -> tuple[Va
 
 
 def with_leaves(it: Interpreter, value: Abstract, leaves: Seq[Value], *, copy: bool) -> Abstract:
-    """Give a value with its leaves replaced one by one."""
+    """Give a value with its leaves replaced one by one; unknown ones where it was changed and has others by now."""
+    if len(leaves_in_order(it, value, copy=copy)) != len(leaves):
+        reason = "it is changed while it is passed around"
+        return replace_leaves(it, value, lambda leaf: it.unknown(reason, leaf.value.span, leaf.value.name), copy=copy)
     outside = iter(leaves)
     return replace_leaves(it, value, lambda leaf: leaf.at(next(outside)), copy=copy)
 
