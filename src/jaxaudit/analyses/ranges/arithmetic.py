@@ -177,7 +177,7 @@ def _floor_at_zero(x: Range, y: Range) -> Zero | None:
     if y.constant != 0:
         return x.zero if x.zero and y.high <= 0 else None
     if x.low < 0:
-        return Zero("`max(x, 0)` is 0 for every negative input", ordinary=True)
+        return Zero("`max(x, 0)` is 0 for every negative input", ordinary=True, assumed=x.low == -inf)
     return x.zero
 
 

@@ -33,6 +33,8 @@ class Zero:
     """True for a coincidence that is well known to happen in practice."""
     fixed: bool = False
     """True when it is known which element is zero, so that a part of the array need not have it."""
+    assumed: bool = False
+    """True when it takes inputs of a sign that nothing shows them to have: `max(x, 0)` of anything at all."""
     blocks: bool = False
     """True when a choice made it zero, as `where` and `relu` do: whatever gradient arrives there goes no further."""
 
@@ -171,7 +173,10 @@ def join(first: Range, second: Range) -> Range:
 
 def _either(first: Zero | None, second: Zero | None) -> Zero | None:
     """Give the better known way to zero; of two alike the one that comes first in order, so that order is no matter."""
-    found = sorted((one for one in (first, second) if one is not None), key=lambda one: (not one.ordinary, one.reason))
+    found = sorted(
+        (one for one in (first, second) if one is not None),
+        key=lambda one: (not one.ordinary, one.assumed, one.reason),
+    )
     return found[0] if found else None
 
 

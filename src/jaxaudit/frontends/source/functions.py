@@ -9,6 +9,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source import bindings, decorators
+from jaxaudit.frontends.source.abstract import is_abstract
+from jaxaudit.frontends.source.annotations import annotated_value
 from jaxaudit.frontends.source.arguments import Arguments, bind
 from jaxaudit.frontends.source.axis_names import declare_axes, declare_result
 from jaxaudit.frontends.source.branches import join, merge_left
@@ -102,13 +104,17 @@ def call_function(it: Interpreter, function: FunctionValue, given: Arguments, sp
     if reason:
         from_call = tuple(dict.fromkeys(leaf for value in given.all() for leaf in leaves(it, value)))
         attrs = {"callee": function.name, "reason": reason}
-        return Leaf(it.emit("py.call_unknown", span, attrs=attrs, operands=from_call).result)
+        made = it.emit("py.call_unknown", span, attrs=attrs, operands=from_call).result
+        returns = None if isinstance(function.node, ast.Lambda) else function.node.returns
+        return annotated_value(it, returns, made, function.module)
     shared = _shared_call(it, function, given, span)
     return _inlined_call(it, function, given, span)[0] if shared is None else shared
 
 
 def unfollowable(it: Interpreter, function: FunctionValue) -> str:
     """Say why a call cannot be followed into a function; empty when it can."""
+    if is_abstract(function):
+        return f"`{function.name}` is abstract"
     if function.node in it.active:
         return "recursive calls are not followed"
     return it.exhausted()

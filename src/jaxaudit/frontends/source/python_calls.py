@@ -84,7 +84,7 @@ def _tuple(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     if items is not None:
         return TupleValue(items)
     if isinstance(value, Sequence):
-        return Sequence(value.item)
+        return Sequence(value.item, kind="tuple")
     return Leaf(value.value) if isinstance(value, Leaf) else None
 
 

@@ -217,8 +217,8 @@ def kind_of_argument(it: Interpreter, value: Abstract) -> str:
             return "enumerate" if counted else "zip"
         case Range():
             return "range"
-        case Sequence(lazy=lazy):
-            return "generator" if lazy else "list"
+        case Sequence(lazy=lazy, kind=kind):
+            return "generator" if lazy else kind
         case Ref() if isinstance(box := it.heap[value], ObjectBox) and "flax.linen.Module" in library_bases(box.cls):
             return "flax.linen.Module"
         case TupleValue() | Ref() if _holds_text(it, value):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Seq
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.values import (
@@ -95,7 +96,7 @@ def rebuild(value: Abstract, leaf: Callable[[Leaf], Abstract], it: Interpreter) 
         case Record():
             return Record(value.cls, tuple([rebuild(item, leaf, it) for item in value.items]))
         case Sequence():
-            return Sequence(rebuild(value.item, leaf, it))
+            return replace(value, item=rebuild(value.item, leaf, it))
         case Ref():
             return _rebuild_box(value, leaf, it)
         case _:

@@ -101,7 +101,7 @@ def _read_box(it: Interpreter, base: Ref, index: Abstract, span: Span) -> Abstra
 
 def _read_sequence(it: Interpreter, base: Sequence, index: Abstract, span: Span) -> Abstract:
     one = rebuild(base.item, lambda leaf: _item_leaf(it, leaf, index, span), it)
-    return Sequence(one) if isinstance(index, Slice) else one
+    return Sequence(one, kind=base.kind) if isinstance(index, Slice) else one
 
 
 def _item_leaf(it: Interpreter, leaf: Leaf, index: Abstract, span: Span) -> Leaf:

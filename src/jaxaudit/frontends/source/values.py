@@ -69,6 +69,8 @@ class Sequence:
     item: Abstract
     lazy: bool = False
     """True for a generator."""
+    kind: str = "list"
+    """What it is when it is not lazy: `list` or `tuple`."""
 
 
 @dataclass(frozen=True, slots=True)

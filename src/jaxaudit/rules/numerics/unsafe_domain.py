@@ -199,6 +199,9 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
     known_trouble = zero.noted and (use.domain is LOG or known.counts)
     if not (zero.ordinary or known_trouble) or _is_guarded(use, ranges, flow) or _for_some_ranks(use, flow):
         return
+    if zero.assumed and not _is_direct(use, ranges, flow):
+        return
+    sure = zero.ordinary and not zero.assumed
     fate, mixer = fate_of(use.op.results[0], flow, fixed=zero.fixed)
     if fate is Fate.CURED or (fate is Fate.OPEN and use.domain is LOG):
         return
@@ -208,13 +211,22 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
         UnsafeDomain.name,
         use.op.span,
         Verdict.VIOLATED,
-        severity=Severity.ERROR if zero.ordinary else Severity.WARNING,
-        message=f"{doing} {name}, which {'is' if zero.ordinary else 'may be'} 0: {zero.reason}",
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        message=f"{doing} {name}, which {'is' if sure else 'may be'} 0: {zero.reason}",
         current=use.domain.bad_at_zero,
         expected=f"an argument that is {use.domain.wants}",
         steps=(Step(mixer.span, "the result is mixed with others here"),) if mixer is not None else (),
         suggestion=_remedy(use, known),
     )
+
+
+def _is_direct(use: Use, ranges: Ranges, flow: Flow) -> bool:
+    """Tell whether the argument is itself what was cut off at zero, rather than something computed from that."""
+    maker = flow.maker(use.argument)
+    if maker is None or maker.name not in ("array.map", "array.select"):
+        return False
+    given = [one for one in maker.arguments.values() if isinstance(one, Value)]
+    return all(ranges.of(one).zero is None for one in given)
 
 
 def _remedy(use: Use, known: Range) -> str:

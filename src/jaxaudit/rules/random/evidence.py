@@ -16,6 +16,7 @@ from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.conflicts import Conflict
 from jaxaudit.analyses.keys.terms import Each, Number, Seed, Term, root
 from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.rules.random.alignment import keeps_aligned
 from jaxaudit.rules.random.comments import states_purpose
 from jaxaudit.spans import Span
 
@@ -86,6 +87,8 @@ class Evidence:
 
     def of_loop(self, use: Use, loop: Op | None = None) -> str:
         """Say why using one key in every turn of a loop looks deliberate, or give an empty text."""
+        if loop is not None and keeps_aligned(self.program, loop, use):
+            return "picking the same places in every item keeps them aligned"
         if use.inner is not None and _EVALUATES.search(callee_of(use.spot)):
             return f"`{callee_of(use.spot)}` sounds like a comparison on the same numbers"
         if not self.keys.users.is_read(use.spot):
@@ -100,6 +103,8 @@ class Evidence:
         """Say why using one key for every element of a mapped axis looks deliberate, or give an empty text."""
         if _aligned(use.origin.spot):
             return f"permuting every element of `{op.name}` with one key keeps them aligned"
+        if keeps_aligned(self.program, op, use):
+            return "picking the same places in every leaf keeps them aligned"
         if _mapped_inside(use):
             return "each of its keys serves another element of a function mapped inside, so alternatives share them"
         if _judges_parameters(op):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 from jaxaudit.analyses.ranges import arithmetic
 from jaxaudit.analyses.ranges.facts import WILD, Range, Zero, exactly, join, unrelated
 from jaxaudit.analyses.ranges.look import Look, Transfer, single
 from jaxaudit.analyses.ranges.refine import Constraints, constraints, refined
 from jaxaudit.analyses.ranges.transfer import create, maps
-from jaxaudit.ir import Argument
+from jaxaudit.ir import Argument, Value
 
 _DEEP = -1e4
 """A number so far below that its exponential is zero next to ordinary ones."""
 
+_COMPARISONS = frozenset({"greater", "greater_equal", "less", "less_equal", "gt", "ge", "lt", "le"})
 _MASKED = Zero("elements that the condition leaves out are 0", ordinary=True, blocks=True)
 _TRIANGLE = Zero("the other triangle is 0", ordinary=True, fixed=True, blocks=True)
 
@@ -42,7 +44,19 @@ def _chosen(look: Look, condition: Argument, x: Argument, y: Argument) -> Range:
         return look.of(x) if asked.constant else look.of(y)
     first = arm_range(look, x, constraints(look, condition, holds=True))
     second = arm_range(look, y, constraints(look, condition, holds=False))
-    return _marked(join(unrelated(first), unrelated(second)), first, second)
+    made = _marked(join(unrelated(first), unrelated(second)), first, second)
+    if made.zero is _MASKED and _compares_anything(look, condition):
+        return replace(made, zero=replace(_MASKED, assumed=True))
+    return made
+
+
+def _compares_anything(look: Look, condition: Argument) -> bool:
+    """Tell a condition on numbers that may all lie on one side of it from a mask, which has both kinds of elements."""
+    maker = look.known.makers.get(condition) if isinstance(condition, Value) else None
+    if maker is None or maker.name != "array.map" or maker.text("function").rpartition(".")[2] not in _COMPARISONS:
+        return False
+    sides = [look.of(one) for one in maker.arguments.values()]
+    return all(one.constant is not None or (one.low == -inf and one.high == inf) for one in sides)
 
 
 def arm_range(look: Look, arm: Argument, known: Constraints) -> Range:
@@ -74,7 +88,8 @@ def _clipped(look: Look) -> Range:
     made = x if low is None else arithmetic.maximum(x, look.of(low))
     made = made if high is None else arithmetic.minimum(made, look.of(high))
     if low is not None and look.of(low).constant == 0 and x.low < 0:
-        made = replace(made, zero=Zero("`clip` at 0 gives 0 for every negative input", ordinary=True))
+        zero = Zero("`clip` at 0 gives 0 for every negative input", ordinary=True, assumed=x.low == -inf)
+        made = replace(made, zero=zero)
     return replace(made, relation=None, peak=None)
 
 

@@ -1,0 +1,113 @@
+"""More code as public projects write it; lines that end in `#!` give an error, no others do."""
+
+import textwrap
+
+import pytest
+
+from jaxaudit.config import Config
+from jaxaudit.frontends.base import SourceFile
+from jaxaudit.session import audit
+
+PREFIX = """
+import abc
+import functools
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from functools import partial
+"""
+
+PROGRAMS = {
+    "a tuple of unknown length is static": """
+        @partial(jax.jit, static_argnums=0)
+        def scale(degrees, x):
+            return x * len(degrees)
+
+        def main(parts, x):
+            return scale(tuple(part.l for part in parts), x), scale([part.l for part in parts], x)  #!
+        """,
+    "abstract properties that subclasses fill": """
+        class Loss(abc.ABC):
+            @property
+            @abc.abstractmethod
+            def arrays(self) -> tuple[jax.Array, ...]:
+                "What it depends on."
+
+            @property
+            def count(self) -> int:
+                return len(self.arrays)
+
+            def rest(self):
+                return self.flat()[self.count:]
+
+            def flat(self):
+                return self.arrays + self.constants()
+
+            def constants(self):
+                raise NotImplementedError
+        """,
+    "features and labels shuffled alike": """
+        def shuffled(key, arrays, tree):
+            arrays = [jax.random.permutation(key, one) for one in arrays]
+            return arrays
+
+        def picked(key, tree, p):
+            return jax.tree.map(lambda leaf: jax.random.choice(key, leaf, shape=(1,), p=p), tree)
+
+        def noisy(key, arrays):
+            return [jax.random.normal(key, one.shape) for one in arrays]  #!
+        """,
+    "one crop for all cameras": """
+        def crop(key, image):
+            corner = jax.random.randint(key, (3,), 0, 4)
+            return jax.lax.dynamic_slice(image, corner, (8, 8, 3))
+
+        def cropped(key, views):
+            out = {}
+            for name, image in views.items():
+                out[name] = crop(key, image)
+            return out
+        """,
+    "a floor at zero under a root, in one arm of a choice": """
+        def damped(q, t):
+            def over(t):
+                f = jnp.sqrt(jnp.maximum(1 - 4 * jnp.square(q), 0))
+                return jnp.sinh(f * t) / f
+            return jax.lax.cond(q > 0.5, jnp.sin, over, t)
+
+        def kernel(x):
+            return jnp.where(x > 0.0, jnp.exp(-1.0 / jnp.where(x > 0.0, x, 1.0)), 0.0)
+
+        def scaled(x, factor):
+            return kernel(x) / kernel(factor)
+
+        def certain(x):
+            return 1.0 / jax.nn.relu(x)  #!
+        """,
+    "an object that the body of a scan gives another field": """
+        class Learner:
+            def __init__(self, x):
+                self.x = x
+
+            def run(self, xs):
+                def body(carry, x):
+                    self.last = x
+                    return carry, x
+                return jax.lax.scan(body, self, xs)[1]
+        """,
+}
+
+
+def lines(code: str, mark: str) -> set[int]:
+    return {number for number, line in enumerate(code.splitlines(), 1) if line.endswith(mark)}
+
+
+@pytest.mark.parametrize("title", PROGRAMS)
+def test_public_code(title: str) -> None:
+    code = PREFIX + textwrap.dedent(PROGRAMS[title])
+    outcome = audit(
+        [SourceFile("module.py", code)],
+        Config(ignore=("tracer-leak", "side-effect-in-traced-code", "impure-body", "unregistered-class")),
+    )
+    assert not outcome.faults
+    assert {issue.line for issue in outcome.report.issues} == lines(code, "#!"), outcome.report.issues
