@@ -14,6 +14,7 @@ import functools
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+import numpy as np
 from functools import partial
 """
 
@@ -83,6 +84,35 @@ PROGRAMS = {
 
         def certain(x):
             return 1.0 / jax.nn.relu(x)  #!
+        """,
+    "a list that grows in a loop": """
+        @jax.jit
+        def joined(x, parts):
+            found = []
+            for part in parts:
+                if part.extra is not None:
+                    found += [jnp.reshape(part.extra, (-1,))]
+            return jnp.concatenate(found) if found else x
+        """,
+    "a NumPy scalar is static": """
+        @partial(jax.jit, static_argnums=1)
+        def scaled(x, n):
+            return x * n
+
+        def main(x, size):
+            return scaled(x, np.ceil(size)), scaled(x, np.zeros(3))  #!
+        """,
+    "a division that the caller masks": """
+        def safe_mask(mask, function, operand):
+            return jnp.where(mask, function(jnp.where(mask, operand, 0.0)), 0.0)
+
+        def lengths(x):
+            squares = jnp.sum(x * x, axis=-1)
+            return safe_mask(squares > 0.0, jnp.sqrt, squares)
+
+        def unit(x):
+            d = lengths(x)
+            return safe_mask(d > 0.0, lambda y: y / d, x)
         """,
     "an object that the body of a scan gives another field": """
         class Learner:

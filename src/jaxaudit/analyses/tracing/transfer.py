@@ -128,6 +128,8 @@ class TransferTable:
 
     def _operated(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
         """Give what a Python operator makes: its operands decide whose operator it is."""
+        if _joins_items(op, operands):
+            return replace(self._made(operands, "items"), made=False)
         if any(one.kind is Kind.TRACED for one in operands):
             return self._made(operands, "" if _structural(op, operands) else "array", mask=mask)
         if all(one.kind is Kind.STATIC for one in operands):
@@ -300,6 +302,15 @@ def _structural(op: Op, operands: Sequence[Trace]) -> bool:
         return False
     others = [argument for argument in op.arguments.values() if not isinstance(argument, Value)]
     return not any(isinstance(argument, bool | int | float | complex) for argument in others)
+
+
+def _joins_items(op: Op, operands: Sequence[Trace]) -> bool:
+    """Tell whether `+` has a list or tuple on one side: arrays of JAX refuse that, so it joins lists."""
+    sides = list(op.arguments.values())
+    written = op.text("function") == "add" and any(isinstance(one, tuple) for one in sides)
+    facts = dict(zip(op.operands, operands, strict=False))
+    others = [facts[one] for one in sides if isinstance(one, Value) and one in facts]
+    return written and not any(one.what in ("array", "numpy", "shape", "number") for one in others)
 
 
 _SEQUENCES = ("list", "tuple")

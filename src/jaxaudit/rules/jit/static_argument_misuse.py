@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.tracing import Kind, Trace, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
@@ -51,7 +53,7 @@ class StaticArgumentMisuse(Rule):
     name = "static-argument-misuse"
     family = "jit"
     summary = "A static argument is unhashable, or its number or name fits no parameter."
-    needs = ("tracing",)
+    needs = ("shapes", "tracing")
 
     valid = (
         Example(
@@ -139,10 +141,12 @@ def main(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every static argument of every call."""
-        yield from (one for visit in tracing(facts).of("jit", "pmap") for one in _judge(visit))
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        yield from (one for visit in tracing(facts).of("jit", "pmap") for one in _judge(visit, shapes))
 
 
-def _judge(visit: Visit) -> Iterator[Obligation]:
+def _judge(visit: Visit, shapes: Shapes) -> Iterator[Obligation]:
     op = visit.op
     misfits = op.attrs.get("misfits")
     for misfit in misfits if isinstance(misfits, tuple) else ():
@@ -156,17 +160,18 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
             yield Obligation(StaticArgumentMisuse.name, op.span, Verdict.PROVED, "the static arguments can be hashed")
     statics = op.attrs.get("static")
     for value, static in zip(op.operands, statics if isinstance(statics, tuple) else (), strict=False):
-        if static is True and (what := _array(visit.of(value))):
+        if static is True and (what := _array(visit.of(value), shapes.of(value))):
             name = named(value, "this argument")
             yield _violation(op, f"{name} is static, but {what} cannot be hashed", "leave the argument traced")
 
 
-def _array(fact: Trace) -> str:
+def _array(fact: Trace, shape: ShapeFact) -> str:
     if fact.traced_array:
         return "a traced array"
-    if fact.kind is Kind.CONCRETE and fact.what in ("array", "numpy"):
-        return "a JAX array" if fact.what == "array" else "a NumPy array"
-    return ""
+    if fact.kind is Kind.CONCRETE and fact.what == "array":
+        return "a JAX array"
+    # NumPy's functions also give scalars, which can be hashed.
+    return "a NumPy array" if fact.kind is Kind.CONCRETE and fact.what == "numpy" and shape.dims else ""
 
 
 def _violation(op: Op, message: str, suggestion: str) -> Obligation:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import Enum
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.ops import BODIES
 from jaxaudit.rules.numerics.domains import short
 
 _MOST = 40
@@ -42,6 +44,9 @@ def fate_of(value: Value, flow: Flow, *, fixed: bool = False) -> tuple[Fate, Op 
     for current in pending:
         if len(seen) > _MOST:
             return Fate.OPEN, None
+        outside = [made for made in _outside(current, flow) if made not in seen]
+        seen.update(outside)
+        pending.extend(outside)
         for op in flow.readers.get(current, ()):
             kind = Fate.CURED if fixed and op.name in _PARTS else _reads(op, current)
             if kind is Fate.CURED:
@@ -54,6 +59,16 @@ def fate_of(value: Value, flow: Flow, *, fixed: bool = False) -> tuple[Fate, Op 
                 seen.update(fresh)
                 pending.extend(fresh)
     return (Fate.MIXED, mixed) if mixed is not None else (Fate.OPEN, None)
+
+
+def _outside(value: Value, flow: Flow) -> Iterator[Value]:
+    """Give what a value is called where the functions that return it were called."""
+    for region in flow.leaving.get(value, ()):
+        holder = flow.places.holder.get(id(region))
+        callers = flow.callers.get(id(region), ()) if holder is None else (holder,)
+        for op in callers:
+            if op.name in BODIES and len(op.results) == len(region.results):
+                yield op.results[region.results.index(value)]
 
 
 def _reads(op: Op, value: Value) -> Fate:

@@ -201,7 +201,7 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
         return
     if zero.assumed and not _is_direct(use, ranges, flow):
         return
-    sure = zero.ordinary and not zero.assumed
+    sure = zero.ordinary
     fate, mixer = fate_of(use.op.results[0], flow, fixed=zero.fixed)
     if fate is Fate.CURED or (fate is Fate.OPEN and use.domain is LOG):
         return
