@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage import Flow, flow_of, versions
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.flow.left_behind import left_behind
 from jaxaudit.rules.flow.losses import Loss, find_loss, is_sure
 from jaxaudit.rules.flow.words import called, is_test, proved
 
@@ -22,7 +24,8 @@ class StaleValue(Rule):
     Finds every variable that nothing reads and that holds a newer version of another one: the result of
     `x.at[i].set(v)`, `_replace`, `apply_updates`, the state that an optimizer's `update` gives, or what a function
     hands back in the place of its own parameter. If the old version is read afterwards, or in the next turn of the
-    loop, the update is lost.
+    loop, the update is lost. So is an unread result of a step that depends on a part of the loop's state, has its
+    shape, and is not handed on while that part goes into the next turn unchanged.
 
     ## Why is this bad?
 
@@ -53,6 +56,7 @@ class StaleValue(Rule):
     name = "stale-value"
     family = "flow"
     summary = "A newer version of a value is made and never read, while the old one is used on."
+    needs = ("shapes",)
 
     valid = (
         Example(
@@ -88,6 +92,14 @@ class StaleValue(Rule):
             "the optimizer's state",
         ),
         Example(
+            "import jax\nimport jax.numpy as jnp\n\ndef env(state, action):\n    state = 0.9 * state + action\n"
+            "    return state, jnp.tanh(state), -state.sum()\n\ndef run(w):\n    def body(carry, _):\n"
+            "        state, seen = carry\n        state, obs, reward = env(state, w @ seen)  #!\n"
+            "        return (state, seen), reward\n"
+            "    return jax.lax.scan(body, (jnp.ones(3), jnp.ones(3)), None, length=5)\n\nrun(jnp.eye(3))\n",
+            "the observation of the first step for ever",
+        ),
+        Example(
             "def step(h, x):\n    h = h + x\n    return h, h * 2\n\ndef f(h, x):\n    new_h, y = step(h, x)  #?\n"
             "    return y + h\n",
             "called for its other result",
@@ -96,15 +108,18 @@ class StaleValue(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every unread newer version, and every loop that carries a newer version on."""
-        flow = flow_of(program)
-        yield from (one for op in program.walk() for one in _judge(op, flow))
+        flow, shapes = flow_of(program), facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        yield from (one for op in program.walk() for one in _judge(op, flow, shapes))
 
 
-def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
+def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     if op.name == "py.unread" and op.attrs.get("kind") == "variable":
         loss = find_loss(op, flow)
         if loss is not None:
             yield _told(loss, flow)
+        else:
+            yield from left_behind(StaleValue.name, op, flow, shapes)
     elif op.name in LOOPS and op.regions:
         yield from _carried_on(op, flow)
 

@@ -10,6 +10,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.ops import BODIES
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow.words import is_test, proved
 
@@ -79,6 +80,12 @@ class UnusedMask(Rule):
             "padding counts in the mean",
         ),
         Example(
+            "import jax.numpy as jnp\n\ndef pooled(x, mask):  #!\n    return x.mean(axis=1)\n\n"
+            "def f(x, lengths):\n    return pooled(x, jnp.arange(5) < lengths[:, None])\n\n"
+            "f(jnp.ones((3, 5, 2)), jnp.array([1, 4, 2]))\n",
+            "given and never read",
+        ),
+        Example(
             "import jax\n\ndef f(key, x):\n    key, sub = jax.random.split(key)  #?\n"
             "    return x + jax.random.normal(key, x.shape)\n",
             "a subkey",
@@ -104,6 +111,8 @@ def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
                 _reduced_without(op, value, flow, shapes) if isinstance(value, Value) and what == "a mask" else None
             )
             yield _unused(op, what, missed)
+    elif op.name == "py.unread" and op.attrs.get("kind") == "parameter":
+        yield from _ignored(op, flow, shapes)
     elif op.name in ("array.map", "key.draw", "array.create", "array.convert", "py.unpack"):
         for value in op.results:
             if value.name and flow.is_read(value) and (what := _kind(value, flow, shapes)):
@@ -125,6 +134,23 @@ def _kind(value: Value, flow: Flow, shapes: Shapes) -> str:
     return "a mask" if compares and (shapes.of(value).dims or _of_arrays(op, flow)) else ""
 
 
+def _ignored(note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
+    """Judge a parameter that is given a mask: a function that reduces something of its shape was meant to read it."""
+    values = note.attrs.get("values")
+    value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
+    region = flow.places.region_of[note]
+    if not isinstance(value, Value) or note.attrs.get("method") or value not in region.params:
+        return
+    holder = flow.places.holder.get(id(region))
+    calls = flow.callers.get(id(region), ()) if holder is None else (holder,)
+    at = region.params.index(value)
+    given = [call.operands[at] for call in calls if call.name in BODIES and at < len(call.operands)]
+    if given and all(_kind(one, flow, shapes) == "a mask" for one in given) and not note.text("name").startswith("_"):
+        missed = _reduced_without(note, value, flow, shapes)
+        if missed is not None:
+            yield _unused(note, "a mask", missed)
+
+
 def _reduced_without(note: Op, mask: Value, flow: Flow, shapes: Shapes) -> Op | None:
     """Give a later op that reduces or normalises an array of the mask's shape, which the mask could have been for."""
     wanted = shapes.of(mask).dims
@@ -142,10 +168,10 @@ def _reduced_without(note: Op, mask: Value, flow: Flow, shapes: Shapes) -> Op | 
 
 
 def _lines_up(mask: Dims, dims: Dims) -> bool:
-    """Tell whether a mask could be applied to an array as it is."""
-    ends = dims[-len(mask) :]
-    return len(ends) == len(mask) and all(
-        one.constant == 1 or (one - other).constant == 0 for one, other in zip(mask, ends, strict=True)
+    """Tell whether a mask could be applied to an array: it goes with its last axes, or with its first."""
+    return len(dims) >= len(mask) and any(
+        all(one.constant == 1 or (one - other).constant == 0 for one, other in zip(mask, part, strict=True))
+        for part in (dims[-len(mask) :], dims[: len(mask)])
     )
 
 

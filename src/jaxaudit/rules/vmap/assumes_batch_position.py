@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxaudit.analyses.axes.mapped import mapped_ops
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Program
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.vmap.scalars import Scalar, pointless, reductions
 
@@ -31,7 +34,7 @@ class AssumesBatchPosition(Rule):
     ## What it does
 
     Finds `x[0]` and its kin under `vmap` where the index takes the last axis away, and what is left, one number, is
-    then searched for its largest entry or asked for its spread.
+    then searched for its largest entry or asked for its spread, or is the only output of a layer that is ever read.
 
     ## Why is this bad?
 
@@ -66,8 +69,21 @@ class AssumesBatchPosition(Rule):
             "import jax\nimport jax.numpy as jnp\n\ny = jax.vmap(lambda x: x[0] * 2)(jnp.ones((200, 9)))\n",
             "used as a number",
         ),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\nW = jnp.ones((9, 1))\n\n"
+            "y = jax.vmap(lambda x: (x @ W)[0] * 2)(jnp.ones((200, 9)))\n",
+            "the only output",
+        ),
     )
-    invalid = (Example(_PROGRAM.format(index="[0]  #!"), "only the first score is left"),)
+    invalid = (
+        Example(_PROGRAM.format(index="[0]  #!"), "only the first score is left"),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\nW = jnp.ones((9, 3))\n\n\ndef act(x, noise):\n"
+            "    mean = (x @ W)[0]  #!\n    return mean + noise\n\n\n"
+            "y = jax.vmap(act)(jnp.ones((200, 9)), jnp.ones((200, 3)))\n",
+            "two outputs are lost",
+        ),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every search under `vmap`."""
@@ -79,6 +95,46 @@ class AssumesBatchPosition(Rule):
         fine = [op for op, _ in reductions(program) if op.name == "array.order" and op not in guilty]
         reason = "what is searched under `vmap` has not been cut down to one number by an index"
         yield from [*found, *(Obligation(self.name, op.span, Verdict.PROVED, reason) for op in fine)]
+        yield from _only_outputs(program, shapes)
+
+
+def _only_outputs(program: Program, shapes: Shapes) -> Iterator[Obligation]:
+    """Give every index under `vmap` that keeps one output of a layer, where nothing reads the others."""
+    flow = flow_of(program)
+    for op in mapped_ops(program):
+        base, at = op.arguments.get("base"), op.arguments.get("index")
+        if op.name != "py.item" or at not in (0, -1) or isinstance(at, bool) or not isinstance(base, Value):
+            continue
+        shapes_met = [context.of(base).dims for context in shapes.contexts(op)]
+        sizes = [dims[0].constant for dims in shapes_met if dims is not None and len(dims) == 1]
+        count = sizes[0] if sizes and len(set(sizes)) == 1 and len(sizes) == len(shapes_met) else None
+        layer = _layer(base, op, flow)
+        if layer is not None and count is not None and count > 1:
+            yield _one_of(op, layer, count)
+
+
+def _layer(value: Value, reader: Op, flow: Flow) -> Op | None:
+    """Give the layer or product that made a value which only one op reads; None for any other value."""
+    found = origin(flow, value, {})
+    made = found.op
+    if made is None or not (made.name == "array.dot" or made.text("function").endswith(".__call__")):
+        return None
+    others = {one for here in (value, found.value) for one in flow.readers.get(here, ())} - {reader}
+    return made if all(one.name == "py.return" for one in others) else None
+
+
+def _one_of(op: Op, layer: Op, count: int) -> Obligation:
+    at = op.arguments.get("index")
+    return Obligation(
+        AssumesBatchPosition.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"`[{at}]` keeps one of {count} outputs under `vmap`, and nothing reads the others",
+        current="`vmap` has taken the batch axis already, so the index takes an axis of the data",
+        expected="all outputs are used; under `vmap` there is no batch axis to take off",
+        steps=(Step(layer.span, f"this gives {count} outputs for each element"),),
+        suggestion=f"drop `[{at}]`, or make a layer with one output",
+    )
 
 
 def _finding(scalar: Scalar, index: Op) -> Obligation:
