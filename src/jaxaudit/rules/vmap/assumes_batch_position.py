@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.axes.mapped import mapped_ops
 from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
