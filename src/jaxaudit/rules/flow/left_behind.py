@@ -36,7 +36,7 @@ def _one_value(note: Op) -> Value | None:
 def _step(value: Value, flow: Flow) -> Op | None:
     """Give the op that made a value together with others which somebody reads."""
     made = flow.maker(value)
-    others = [] if made is None else [one for one in made.results if one is not value]
+    others = (one for one in made.results if one is not value) if made is not None else iter(())
     return made if any(flow.is_read(one) for one in others) else None
 
 
