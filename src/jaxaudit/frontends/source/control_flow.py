@@ -57,11 +57,12 @@ def run_scan(
         inner = call_inside(it, function, call(carry.values[0], items.values[0]), span)
         next_carry, ys = _pair(it, inner, span)
         out = _carried(it, carry.values[0], next_carry, span)
+        handed = Border(trees_of(it, (next_carry,)))
         per_step = leaves_in_order(it, ys, copy=True)
     it.builder.close(region, (*out, *per_step))
     attrs = _loop_attrs(it, function, len(carry.params), options, span)
     attrs |= {"entered": carry.entered, "held": (*carry.held, *items.held), "xs": kind_of_argument(it, xs)}
-    attrs["border"] = Border(trees_of(it, (init, xs)))
+    attrs |= {"border": Border(trees_of(it, (init, xs))), "handed": handed}
     made = tuple(it.builder.value(span, value.name) for value in (*carry.params, *per_step))
     it.emit("scan", span, attrs=attrs, operands=(*carry.operands, *items.operands), results=made, regions=(region,))
     final = with_leaves(it, init, made[: len(carry.params)], copy=True)
@@ -102,6 +103,7 @@ def fori(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     with it.builder.nested("function", name_of(function), span, (index, *carry.params)) as region:
         inner = call_inside(it, function, Arguments((Leaf(index), carry.values[0])), span)
         out = _carried(it, carry.values[0], inner, span)
+        handed = Border(trees_of(it, (inner,)))
     it.builder.close(region, out)
     trips = _trips(lower, upper)
     attrs = {
@@ -109,6 +111,7 @@ def fori(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         "trips": trips,
         "entered": carry.entered,
         "held": (False, False, *carry.held),
+        "handed": handed,
     }
     attrs["border"] = Border(trees_of(it, (init,)))
     made = tuple(it.builder.value(span, value.name) for value in carry.params)
@@ -138,8 +141,10 @@ def while_(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     with it.builder.nested("function", name_of(body), span, carry.params) as region:
         inner = call_inside(it, body, Arguments(carry.values), span)
         out = _carried(it, carry.values[0], inner, span)
+        handed = Border(trees_of(it, (inner,)))
     it.builder.close(region, out)
     attrs = {**_loop_attrs(it, body, len(carry.params), {}, span), "entered": tested.entered, "held": carry.held}
+    attrs["handed"] = handed
     attrs["border"] = Border(trees_of(it, (init,)))
     if isinstance(kind := given.keywords.get("kind"), Const):
         # Equinox's own loop says how its backward pass works.

@@ -138,9 +138,11 @@ def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
 
 
 def _updates(op: Op, flow: Flow) -> bool:
-    """Tell whether a function of the program only computes, and gives a newer version of one of its arguments."""
+    """Tell whether a function of the program only computes, and gives a newer version of an argument or a record."""
     if op.name != "py.call" or not op.regions or not all(_only_looks(inner) for inner in op.regions[0].walk()):
         return False
+    if any(inner.name == "py.replace" for inner in op.regions[0].walk()):
+        return True
     found = (versions(flow, value) for value in op.results)
     return any(one is not None and one.plain for one in found)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.scan.carries import Carried, carried, finding
+from jaxaudit.rules.scan.structures import other_structure
 
 
 class CarryTypeChanges(Rule):
@@ -74,6 +76,11 @@ class CarryTypeChanges(Rule):
     )
     invalid = (
         Example(
+            "import jax\n\ndef f(xs):\n    def body(carry, x):\n        a, b = carry\n        return a + x, (a, b)\n"
+            "    return jax.lax.scan(body, (0.0, 1.0), xs)  #!\n",
+            "carry and output exchanged",
+        ),
+        Example(
             """
             import jax, jax.numpy as jnp
 
@@ -112,7 +119,10 @@ class CarryTypeChanges(Rule):
         """List every loop that carries something."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        yield from (one for op, leaves in carried(program, shapes) for one in _judge(op, leaves))
+        flow = flow_of(program)
+        for op, leaves in carried(program, shapes):
+            told = list(other_structure(self.name, op, flow))
+            yield from told or _judge(op, leaves)
 
 
 def _judge(op: Op, leaves: Sequence[Carried]) -> Iterator[Obligation]:
