@@ -29,16 +29,24 @@ _NETWORK = frozenset(("array.dot", "array.convolve"))
 def shown_intent(gradient: Gradient, path: str) -> tuple[str, Span] | None:
     """Say what in a file shows that the targets of a loss count as data, and where; None when nothing does."""
     program = gradient.graph.program
-    if _has_twin(gradient) or _has_copy(gradient):
-        return "the function is also given other parameters of the same structure", gradient.op.regions[0].span
-    other = _called_with_others(gradient)
-    if other is not None:
-        return "the same network is also called with parameters that are not trained", gradient.span_of(other)
+    apart = kept_apart(gradient)
+    if apart is not None:
+        return apart
     stop = _stops(program).get(path)
     if stop is not None:
         return "`stop_gradient` is used on other values of this file", stop
     average = _averages(program).get(path)
     return None if average is None else ("a slow copy of the parameters is kept", average)
+
+
+def kept_apart(gradient: Gradient) -> tuple[str, Span] | None:
+    """Say what shows that a loss has parameters for its targets; None when nothing does."""
+    if _has_twin(gradient) or _has_copy(gradient):
+        return "the function is also given other parameters of the same structure", gradient.op.regions[0].span
+    other = _called_with_others(gradient)
+    if other is not None:
+        return "the same network is also called with parameters that are not trained", gradient.span_of(other)
+    return None
 
 
 def _has_twin(gradient: Gradient) -> bool:

@@ -14,12 +14,14 @@ from jaxaudit.analyses.gradients.algebra import Addend, depends, flowing, learne
 from jaxaudit.analyses.gradients.edges import short
 from jaxaudit.analyses.gradients.graph import Node
 from jaxaudit.analyses.gradients.losses import Difference, Product, Term
+from jaxaudit.ir import Value
 from jaxaudit.spans import Span
 
 _NETWORK = frozenset(("array.dot", "array.convolve", "py.call_library", "py.call_unknown", "custom_vjp", "custom_jvp"))
 _DERIVATIVES = frozenset(("grad", "vjp", "jvp"))
 _EVEN = frozenset(("power", "square", "abs", "integer_pow"))
 _REDUCTIONS = 4
+_SLICES = frozenset(("py.item", "array.gather", "array.split"))
 _LOGS = frozenset("log log2 log1p log_softmax logsumexp log_sigmoid softplus log_prob logp".split())
 
 
@@ -84,7 +86,21 @@ def cancelled(term: Term) -> Addend | None:
     if not isinstance(term, Difference):
         return None
     plain = [one for one in term.parts if one.flow and one.plain]
-    return next((one for one in plain for other in plain if one.node is other.node and one.sign > other.sign), None)
+    pairs = ((one, other) for one in plain for other in plain if one.sign > other.sign)
+    return next((one for one, other in pairs if _is_same(one.node, other.node)), None)
+
+
+def _is_same(one: Node, other: Node) -> bool:
+    """Tell whether two nodes are one value, or the same slice of one value."""
+    if one is other:
+        return True
+    first, second = one.op, other.op
+    if first is None or second is None or first.name != second.name or first.name not in _SLICES:
+        return False
+    plain = [[given for given in op.arguments.values() if not isinstance(given, Value)] for op in (first, second)]
+    sources = [[below for below, _ in node.inputs] for node in (one, other)]
+    same = list(map(strip, sources[0])) == list(map(strip, sources[1]))
+    return same and plain[0] == plain[1] and len(sources[0]) == 1
 
 
 def _network(node: Node) -> set[Span]:

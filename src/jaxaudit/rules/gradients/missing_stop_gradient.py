@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.gradients import Gradient
 from jaxaudit.analyses.gradients.algebra import Addend, flowing, slice_of
-from jaxaudit.analyses.gradients.intent import shown_intent
+from jaxaudit.analyses.gradients.intent import kept_apart, shown_intent
 from jaxaudit.analyses.gradients.losses import Difference, terms_of
+from jaxaudit.analyses.gradients.passes import Meeting, cross_entropies, meetings
 from jaxaudit.analyses.gradients.targets import (
     Advantage,
     Bootstrap,
@@ -99,6 +100,7 @@ class MissingStopGradient(Rule):
     - a bootstrapped target: data plus a discounted prediction, set against the prediction of the same parameters;
     - an advantage: a factor beside a log-probability, made from a value that the same loss fits to data;
     - a target that is made by adding to the prediction, which then cancels (returns as advantages plus values);
+    - a label or a teacher: another pass of the same network that a prediction is compared with;
     - one half of a pair of equal errors, of which the other half is stopped (a codebook and its commitment).
 
     ## Why is this bad?
@@ -186,6 +188,8 @@ def _judge(program: Program, gradient: Gradient) -> Iterator[Obligation]:
     for advantage in advantages(terms):
         if flowing(advantage.score):
             yield _weighted(gradient, advantage)
+    for meeting in meetings(gradient.graph, terms, cross_entropies(gradient.graph)):
+        yield _trained_target(program, gradient, meeting)
     for pair in twins(terms):
         if (False, False) in (pair.first_stops, pair.second_stops) and pair.first_stops != pair.second_stops:
             yield _paired(gradient, pair)
@@ -211,6 +215,23 @@ def _bootstrapped(program: Program, gradient: Gradient, found: Bootstrap) -> Ite
         expected="only the prediction is trained; the target counts as data",
         steps=(meet,) if intent is None else (meet, Step(intent[1], intent[0])),
         suggestion="wrap the target in `jax.lax.stop_gradient(...)`, or compute it from parameters of a target network",
+    )
+
+
+def _trained_target(program: Program, gradient: Gradient, found: Meeting) -> Obligation:
+    """Tell of a label or a teacher that is trained; networks that learn from each other do so on purpose."""
+    intent = None if _says_residual(program, gradient) else kept_apart(gradient)
+    name = f" {named(found.target)}" if found.target.value.name else ""
+    return Obligation(
+        MissingStopGradient.name,
+        gradient.span_of(found.where),
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if intent is None else Severity.ERROR,
+        message=f"gradient flows into the {found.kind}{name}, which the trained network makes itself",
+        current=f"the {found.kind} is moved towards the prediction, and both may end as the same constant",
+        expected=f"only the prediction is trained; the {found.kind} counts as data",
+        steps=() if intent is None else (Step(intent[1], intent[0]),),
+        suggestion=f"wrap the {found.kind} in `jax.lax.stop_gradient(...)`, or compute it from slow parameters",
     )
 
 
