@@ -181,14 +181,15 @@ class Declared:
     scope: str
     """Where they were written: names of one place are different things."""
     source: str = "annotation"
-    """`annotation`, `hint`, `assertion`: the code relies on them; `comment`, `docstring`: somebody said so."""
+    """`annotation`, `hint`, `assertion`: the code relies on them; `comment`, `docstring`, `return annotation`: somebody
+    said so."""
     span: Span | None = None
     """The line they were written on."""
 
     @property
     def is_certain(self) -> bool:
         """Whether the number of axes follows from it; what is only said may be stale."""
-        return self.source not in ("comment", "docstring")
+        return self.source not in ("comment", "docstring", "return annotation")
 
     @property
     def rank(self) -> int | None:

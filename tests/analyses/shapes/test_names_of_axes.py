@@ -15,7 +15,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from dataclasses import dataclass
 from einops import einsum, pack, rearrange, reduce, repeat, unpack
-from jaxtyping import Array, Float
+from beartype import beartype
+from jaxtyping import Array, Float, jaxtyped
 from typing import Optional, TypeAlias
 
 Obs: TypeAlias = Float[Array, "batch 17"]
@@ -60,9 +61,11 @@ def test_any_number_of_axes_is_filled_in_by_the_caller(annotation, expected):
 
 def test_annotations_of_results():
     code = """
+    @jaxtyped(typechecker=beartype)
     def encode(x) -> Float[Array, "batch 32"]:
         return unseen(x)
 
+    @jaxtyped(typechecker=beartype)
     def pair(x) -> tuple[Obs, Float[Array, "n"]]:
         return unseen(x), other(x)
 
@@ -73,6 +76,13 @@ def test_annotations_of_results():
         right = second * 1
     """
     assert (named(code), named(code, "left"), named(code, "right")) == ("batch 32", "batch 17", "n")
+
+
+def test_results_that_nobody_checks_are_only_noted():
+    code = 'def f(x) -> Float[Array, "batch 32"]:\n    return unseen(x)\n\ndef g(x):\n    result = f(x) * 1\n'
+    assert named(code) == "?"
+    known = 'def f(x) -> Float[Array, "batch wide"]:\n    return x + jnp.ones((2, 3))\n\nresult = f(1.0) * 1\n'
+    assert named(known) == "batch wide"
 
 
 @pytest.mark.parametrize("head", ["@dataclass\nclass State:", "class State(eqx.Module):"])

@@ -74,8 +74,16 @@ def declare_result(it: Interpreter, function: FunctionValue, result: Abstract) -
         names = names_in(annotation, function.module) if len(parts) == len(results) else None
         if names is not None and isinstance(value, Leaf):
             where = span_of(node.returns, function.module.path)
-            told = Declared(names, f"{function.module.path}:{function.name}:axes", "annotation", where)
+            # Whatever a result is said to be, subclasses give others; only a checked annotation can be relied on.
+            source = "annotation" if _is_checked(node) else "return annotation"
+            told = Declared(names, f"{function.module.path}:{function.name}:axes", source, where)
             it.declared.setdefault(value.value, told)
+
+
+def _is_checked(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Tell whether a function is decorated with `jaxtyped`, which compares results with their annotations."""
+    named = (one.func if isinstance(one, ast.Call) else one for one in node.decorator_list)
+    return any(isinstance(one, ast.Name | ast.Attribute) and ast.unparse(one).endswith("jaxtyped") for one in named)
 
 
 def declare_field(it: Interpreter, cls: ClassValue, annotation: ast.expr, value: Value, module: Module) -> None:

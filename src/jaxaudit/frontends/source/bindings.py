@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source import subscripts
 from jaxaudit.frontends.source.scopes import path_of, scope_of, unread_parameters
 from jaxaudit.frontends.source.structure import leaves
 from jaxaudit.frontends.source.syntax import walk
@@ -19,6 +20,7 @@ from jaxaudit.frontends.source.values import (
     ClassValue,
     DictBox,
     FunctionValue,
+    Leaf,
     ObjectBox,
     PartialValue,
     Record,
@@ -113,6 +115,8 @@ def _held(it: Interpreter, node: ast.expr) -> Abstract | None:
     if not isinstance(node, ast.Attribute | ast.Subscript):
         return None
     base = _held(it, node.value)
+    if isinstance(base, Leaf):
+        return it.loaded.get((base.value, _entry_of(node)))
     box = it.heap[base] if isinstance(base, Ref) else None
     match node, base, box:
         case ast.Attribute(attr=name), Record(), _:
@@ -122,6 +126,13 @@ def _held(it: Interpreter, node: ast.expr) -> Abstract | None:
         case ast.Subscript(slice=ast.Constant(value=key)), _, DictBox():
             return box.entries.get(key)
     return None
+
+
+def _entry_of(node: ast.Attribute | ast.Subscript) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    return subscripts.entry_key(key) if isinstance(key, str) else ""
 
 
 def _next_call(

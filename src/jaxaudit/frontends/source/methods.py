@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import applied, bindings, calls, classes, derivatives, expressions, library
+from jaxaudit.frontends.source import applied, attributes, bindings, calls, classes, derivatives, expressions, library
 from jaxaudit.frontends.source.api.lookup import lookup
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.members import library_bases
@@ -78,6 +78,7 @@ def _leaf_method(it: Interpreter, receiver: Leaf, name: str, given: Arguments, s
         return library.call_method(it, receiver, receiver.cls, name, given, span)
     row = lookup(f"array.{name}")
     if row is None and name in _CONTAINER_METHODS:
+        attributes.forget(it, receiver.value)
         operands = (receiver.value, *(leaf for value in given.all() for leaf in leaves(it, value)))
         attrs = {"function": f".{name}"}
         return Leaf(it.emit("py.call_library", span, attrs=attrs, operands=tuple(dict.fromkeys(operands))).result)

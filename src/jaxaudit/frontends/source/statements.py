@@ -31,7 +31,7 @@ COMPILE_TIME = "compile time"
 def expression(it: Interpreter, node: ast.Expr) -> Exit:
     """Evaluate an expression for its effects."""
     value = it.evaluate(node.value)
-    if isinstance(node.value, ast.Call):
+    if isinstance(node.value, ast.Call | ast.BinOp):
         bindings.note_dropped(it, node, value)
     return Exit.FALL
 

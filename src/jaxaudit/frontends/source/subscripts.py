@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.arguments import Arguments
-from jaxaudit.frontends.source.attributes import note_captured
+from jaxaudit.frontends.source.attributes import forget, note_captured
 from jaxaudit.frontends.source.members import find_in_class
 from jaxaudit.frontends.source.structure import argument, kind_of, materialise, rebuild
 from jaxaudit.frontends.source.values import (
@@ -112,7 +112,20 @@ def item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Leaf:
     """Emit the reading of one item of a value that is not known item by item."""
     whole = materialise(it, base, span)
     arguments = {"base": whole, "index": argument(it, index, span)}
-    return Leaf(it.emit("py.item", span, arguments).result)
+    if not isinstance(base, Leaf) or not isinstance(index, Const) or not isinstance(index.value, str):
+        return Leaf(it.emit("py.item", span, arguments).result)
+    # Two reads of one entry are one value until somebody may have written to the object.
+    key = (whole, entry_key(index.value))
+    if key not in it.loaded:
+        made = it.emit("py.item", span, arguments).result
+        made.name = index.value if index.value.isidentifier() else ""
+        it.loaded[key] = Leaf(made)
+    return it.loaded[key]
+
+
+def entry_key(name: str) -> str:
+    """Give what an entry of an object is remembered under, beside its attributes."""
+    return f"[{name!r}]"
 
 
 def at_item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Leaf:
@@ -127,6 +140,8 @@ def write(
     it: Interpreter, base: Abstract, index: Abstract, value: Abstract, span: Span, augmented: bool = False
 ) -> None:
     """Interpret `base[index] = value`."""
+    if isinstance(base, Leaf) and it.loaded:
+        forget(it, base.value)
     known = isinstance(base, Ref) and _write_box(it, base, index, value)
     arguments = {"index": argument(it, index, span), "value": argument(it, value, span)}
     attrs: dict[str, object] = {"augmented": augmented, "kind": kind_of(it, base)}

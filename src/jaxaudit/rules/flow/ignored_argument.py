@@ -9,6 +9,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.flow.for_nothing import Wasted, unread_by_scans
 from jaxaudit.rules.flow.words import is_test, proved
 from jaxaudit.rules.pytrees.words import is_called
 
@@ -48,7 +49,8 @@ class IgnoredArgument(Rule):
 
     ## When it cannot tell
 
-    A parameter may be there to fit an interface, so this is a warning, except for the argument of a gradient.
+    A parameter may be there to fit an interface, so this is a warning, except for the argument of a gradient, and for an
+    array that is computed to be scanned and for nothing else.
     """
 
     name = "ignored-argument"
@@ -64,6 +66,12 @@ class IgnoredArgument(Rule):
             "    return jax.lax.scan(body, 0, xs)\n",
             "prescribed",
         ),
+        Example(
+            "import jax\n\ndef f(rewards, dones):\n    alive = 1.0 - dones\n\n    def body(total, step):\n"
+            "        reward, _ = step\n        return total + reward, total\n\n"
+            "    return jax.lax.scan(body, 0.0, (rewards, alive))\n",
+            "said to be unread",
+        ),
     )
     invalid = (
         Example(
@@ -75,12 +83,35 @@ class IgnoredArgument(Rule):
             "    return jax.grad(loss)(params, x)\n",
             "the differentiated one",
         ),
+        Example(
+            "import jax\n\ndef returns(rewards, dones):\n    alive = 1.0 - dones  #!\n\n    def body(total, step):\n"
+            "        reward, keep = step\n        total = reward + 0.99 * total\n        return total, total\n\n"
+            "    return jax.lax.scan(body, 0.0, (rewards, alive), reverse=True)[1]\n",
+            "computed for a scan",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every transformed function and every parameter that is never read."""
         flow = flow_of(program)
         yield from _all(program, flow)
+        for one in unread_by_scans(program, flow):
+            yield _for_nothing(one, f"the body of the scan on line {one.reader.span.line}")
+
+
+def _for_nothing(wasted: Wasted, who: str) -> Obligation:
+    name = f"`{wasted.value.name}`" if wasted.value.name else "this"
+    return Obligation(
+        IgnoredArgument.name,
+        wasted.made.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if is_test(wasted.made.span) else Severity.ERROR,
+        message=f"{name} is computed for nothing: {who} never reads it",
+        current="it goes into that function alone, and nothing there depends on it",
+        expected="it is used where it goes, or not computed",
+        steps=(Step(wasted.reader.span, "it is handed over here"),),
+        suggestion=f"use {name} in there, or leave it out",
+    )
 
 
 def _all(program: Program, flow: Flow) -> Iterator[Obligation]:

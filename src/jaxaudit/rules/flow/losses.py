@@ -47,7 +47,19 @@ def find_loss(note: Op, flow: Flow) -> Loss | None:
         if found is not None and leaves and found.old >= set(leaves):
             loss = Loss(note, found.op, found.plain, variable, leaves, read, next_turn)
             return loss if _is_wanted(loss, flow) else None
-    return _by_role(note, values, stale, flow) if found is None else None
+    if found is not None:
+        return _handed_out(note, found, flow) if found.plain and not note.text("name").startswith("_") else None
+    return _by_role(note, values, stale, flow)
+
+
+def _handed_out(note: Op, found: Version, flow: Flow) -> Loss | None:
+    """Tell whether a function returns the old version, which it has put aside before."""
+    ends = [op for op in flow.places.region_of[note].ops if op.name == "py.return"]
+    for old in found.old:
+        end = next((op for op in ends if old in op.operands), None)
+        if end is not None and old.name:
+            return Loss(note, found.op, found.plain, old.name, (old,), end.span, next_turn=False)
+    return None
 
 
 def _is_wanted(loss: Loss, flow: Flow) -> bool:

@@ -16,6 +16,7 @@ from jaxaudit.rules.flow.angles import angles_in_wrong_unit
 from jaxaudit.rules.flow.raw_scores import raw_scores
 from jaxaudit.rules.flow.squashed import squashed_samples
 from jaxaudit.rules.flow.unread_forms import unread_forms
+from jaxaudit.rules.flow.weighted_logs import weighted_logs
 from jaxaudit.rules.flow.words import proved
 from jaxaudit.spans import Span
 
@@ -189,6 +190,16 @@ class MeaningMismatch(Rule):
             """
             import jax, jax.numpy as jnp
 
+            def divergence(a, b):
+                p, q = jax.nn.log_softmax(a), jax.nn.log_softmax(b)
+                return jnp.sum(p * (p - q), axis=-1)  #!
+            """,
+            "weighted by logarithms",
+        ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
             def squash(mean):
                 action = jnp.tanh(mean)
                 return jnp.tanh(action) * 2.0  #?
@@ -238,6 +249,7 @@ class MeaningMismatch(Rule):
         yield from squashed_samples(flow)
         yield from angles_in_wrong_unit(flow)
         yield from raw_scores(program, meanings)
+        yield from weighted_logs(program, meanings)
 
 
 def _meets(op: Op) -> bool:

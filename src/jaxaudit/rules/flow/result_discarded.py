@@ -14,6 +14,9 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.flow.words import called, is_test, proved, unknown
 
 _PURE = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.scipy.", "jax.random.", "jax.image.", "jax.tree.")
+# Functions of other libraries that give a changed copy, and methods that do so whatever array they belong to.
+_GIVES_NEW = frozenset("dataclasses.replace copy.replace equinox.tree_at flax.core.freeze flax.core.unfreeze".split())
+_PURE_METHODS = frozenset("astype reshape transpose swapaxes squeeze flatten ravel clip cumsum conj".split())
 # Called for the exception that they raise, or they only look at types.
 _CHECKS = frozenset("broadcast_shapes result_type promote_types shape ndim dtype issubdtype asarray array".split())
 # Done once to warm up, or again and again to measure the time.
@@ -28,9 +31,10 @@ class ResultDiscarded(Rule):
 
     ## What it does
 
-    Looks at every call that stands as a statement. Where it is a pure function (`x.at[i].set(v)`, `_replace`,
-    `replace`, `apply_updates`, an optimizer's `update`, `jax.tree.map` with a pure function, functions of `jax.numpy`
-    and `jax.lax`, or a function of the program that only computes), nothing at all happens.
+    Looks at every call, sum, product or quotient that stands as a statement. Where it is a pure function
+    (`x.at[i].set(v)`, `_replace`, `replace`, `apply_updates`, an optimizer's `update`, `jax.tree.map` with a pure
+    function, functions of `jax.numpy` and `jax.lax`, or a function of the program that only computes), nothing at all
+    happens.
 
     ## Why is this bad?
 
@@ -97,6 +101,13 @@ class ResultDiscarded(Rule):
             "    state.apply_gradients(grads=grads)  #!\n    return state\n",
             "a train state",
         ),
+        Example("def f(x):\n    x.astype('float32')  #!\n    return x.mean()\n", "a cast"),
+        Example("import jax.numpy as jnp\n\ndef f(x):\n    x / jnp.linalg.norm(x)  #!\n    return x\n", "a quotient"),
+        Example(
+            "import dataclasses\n\ndef f(agent):\n    dataclasses.replace(agent, step=agent.step + 1)  #!\n"
+            "    return agent\n",
+            "a dataclass",
+        ),
         Example("import jax\n\ndef f(g):\n    jax.lax.pmean(g, 'i')  #!\n    return g\n", "a collective"),
         Example(
             "def add(buffer, i, x):\n    return buffer.at[i].set(x)\n\ndef run(buffer, x):\n"
@@ -133,7 +144,7 @@ def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
     elif op.name == "tree.map" and (not is_pure(op) or not op.regions[0].results):
         yield unknown(ResultDiscarded.name, op.span, "the mapped function may be there for its effects")
     else:
-        deliberate = is_test(op.span) or op.name in _TIMED
+        deliberate = is_test(op.span) or (op.name in _TIMED and op.function not in _PURE_METHODS)
         yield _lost(op, sure=not note.attrs.get("module") and (is_update(op) or not deliberate))
 
 
@@ -168,14 +179,22 @@ def _only_computes(op: Op, flow: Flow) -> bool:
         return False
     if function.startswith(_PURE):
         return not op.name.startswith(("py.", "array.shape", "device.")) or last in _TRANSFERS
-    return op.name.startswith("array.") and op.name not in ("array.shape", "array.numpy") and _on_jax_array(op, flow)
+    if function in _GIVES_NEW or op.text("callee") in _GIVES_NEW:
+        return True
+    if not op.name.startswith("array.") or op.name in ("array.shape", "array.numpy"):
+        return False
+    return function in _PURE_METHODS or _on_jax_array(op, flow)
 
 
 def _on_jax_array(op: Op, flow: Flow) -> bool:
     """A method such as `sort` changes lists and NumPy arrays in place: it is pure on arrays of JAX alone."""
-    first = next(iter(op.arguments.values()), None)
-    made = flow.maker(first) if isinstance(first, Value) else None
-    return made is not None and (made.text("function").startswith(_PURE) or made.name == "array.scatter")
+    operator = bool(op.attrs.get("operator"))
+    given = op.operands if operator else list(op.arguments.values())[:1]
+    makers = (flow.maker(value) for value in given if isinstance(value, Value))
+    return any(
+        made is not None and (made.text("function").startswith(_PURE) or made.name == "array.scatter")
+        for made in makers
+    )
 
 
 def _lost(op: Op, *, sure: bool) -> Obligation:

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Cause, Conflict
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule
 from jaxaudit.rules.flow.columns import columns_met
+from jaxaudit.rules.flow.own_reductions import met_themselves
 
 
 class SilentBroadcast(Rule):
@@ -20,7 +22,8 @@ class SilentBroadcast(Rule):
 
     Compares the axes that broadcasting lines up, from the last one backwards. Where an array with fewer axes lands on
     an axis of another name, while the axis it belongs to stands elsewhere in the other operand, it is reported. So is
-    the column `(n, 1)` of a layer with one output where it meets a row `(n,)`: together they make `(n, n)`.
+    the column `(n, 1)` of a layer with one output where it meets a row `(n,)`: together they make `(n, n)`; and an
+    array that meets its own reduction, `x - x.max(axis=1)`, after the axis is gone.
 
     ## Why is this bad?
 
@@ -70,6 +73,11 @@ class SilentBroadcast(Rule):
             """,
             "all pairs on purpose",
         ),
+        Example(
+            "import jax.numpy as jnp\n\ndef f(x, y):\n    top = jnp.max(x, axis=1, keepdims=True)\n"
+            "    return (x - top) / x.std(axis=0), y - y.max(-1)\n",
+            "its own maximum, with its axis",
+        ),
     )
     invalid = (
         Example(
@@ -86,6 +94,10 @@ class SilentBroadcast(Rule):
             """,
             "a column against a row",
         ),
+        Example(
+            "import jax.numpy as jnp\n\ndef f(x):\n    top = jnp.max(x, axis=1)\n    return jnp.exp(x - top)  #!\n",
+            "its own maximum",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -95,7 +107,8 @@ class SilentBroadcast(Rule):
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
         columns = columns_met(self.name, program, shapes)
-        yield from [*agreements(self.name, axes, "elementwise"), *found, *columns]
+        selves = met_themselves(self.name, program, flow_of(program), shapes)
+        yield from [*agreements(self.name, axes, "elementwise"), *found, *columns, *selves]
 
 
 def is_broadcast(conflict: Conflict) -> bool:

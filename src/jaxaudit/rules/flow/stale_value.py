@@ -100,6 +100,11 @@ class StaleValue(Rule):
             "the observation of the first step for ever",
         ),
         Example(
+            "def f(buffer, obs, reward):\n    data = {'obs': obs, 'rewards': buffer['rewards']}\n"
+            "    rewards = buffer['rewards'].at[0].set(reward)  #!\n    return data\n",
+            "the old entry is in what is returned",
+        ),
+        Example(
             "def step(h, x):\n    h = h + x\n    return h, h * 2\n\ndef f(h, x):\n    new_h, y = step(h, x)  #?\n"
             "    return y + h\n",
             "called for its other result",

@@ -7,19 +7,11 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import BODIES
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.flow.masks import half_applied, is_mask, reduced_without
 from jaxaudit.rules.flow.words import is_test, proved
-
-_COMPARES = frozenset(
-    """less less_equal greater greater_equal equal not_equal logical_and logical_or logical_not logical_xor isnan
-    isfinite isinf isclose bitwise_and bitwise_or invert""".split()
-)
-_SWALLOWS = frozenset(("array.reduce", "array.normalise"))
-_MASKS = frozenset("tril triu tri make_causal_mask make_attention_mask combine_masks bernoulli one_hot".split())
 
 
 class UnusedMask(Rule):
@@ -28,7 +20,8 @@ class UnusedMask(Rule):
     ## What it does
 
     Finds variables that nothing reads and that hold a comparison of arrays, a triangular or causal mask, a random
-    mask, or one of the keys of a split.
+    mask, or one of the keys of a split. A mean whose count is that of a mask, while the sum is over everything, uses
+    the mask in one of two places.
 
     ## Why is this bad?
 
@@ -53,7 +46,7 @@ class UnusedMask(Rule):
     ## When it cannot tell
 
     A mask may be left over, so this is a warning. It is an error where the function goes on to reduce or normalise
-    something of the mask's own shape. Name it with an underscore if it is not needed.
+    something of the mask's own shape, or what the mask was sized by. Name it with an underscore if it is not needed.
     """
 
     name = "unused-mask"
@@ -86,6 +79,18 @@ class UnusedMask(Rule):
             "given and never read",
         ),
         Example(
+            "import jax.numpy as jnp\nimport optax\n\ndef f(logits, labels, lengths):\n"
+            "    valid = jnp.arange(logits.shape[1])[None] < lengths[:, None]  #!\n"
+            "    return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()\n",
+            "sized by what is reduced",
+        ),
+        Example(
+            "import jax.numpy as jnp\n\ndef f(x, y, lengths):\n"
+            "    valid = jnp.arange(x.shape[1])[None] < lengths[:, None]\n    errors = jnp.square(x - y)\n"
+            "    return errors.sum() / valid.sum()  #!\n",
+            "counted and not applied",
+        ),
+        Example(
             "import jax\n\ndef f(key, x):\n    key, sub = jax.random.split(key)  #?\n"
             "    return x + jax.random.normal(key, x.shape)\n",
             "a subkey",
@@ -97,6 +102,7 @@ class UnusedMask(Rule):
         flow, shapes = flow_of(program), facts.of("shapes")
         assert isinstance(shapes, Shapes)
         yield from (one for op in program.walk() for one in _judge(op, flow, shapes))
+        yield from (_half(*found) for found in half_applied(program, flow, shapes))
 
 
 def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
@@ -107,10 +113,8 @@ def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
         if what == "a subkey" and op.attrs.get("renews"):
             yield proved(UnusedMask.name, op.span, f"`{name}` is renewed for whoever comes next")
         elif what and not name.startswith("_"):
-            missed = (
-                _reduced_without(op, value, flow, shapes) if isinstance(value, Value) and what == "a mask" else None
-            )
-            yield _unused(op, what, missed)
+            masks = isinstance(value, Value) and what == "a mask"
+            yield _unused(op, what, reduced_without(op, value, flow, shapes) if masks else None)
     elif op.name == "py.unread" and op.attrs.get("kind") == "parameter":
         yield from _ignored(op, flow, shapes)
     elif op.name in ("array.map", "key.draw", "array.create", "array.convert", "py.unpack"):
@@ -121,17 +125,11 @@ def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
 
 def _kind(value: Value, flow: Flow, shapes: Shapes) -> str:
     op = flow.maker(value)
-    if op is None:
-        return ""
-    if op.name == "py.unpack":
+    if op is not None and op.name == "py.unpack":
         base = op.arguments.get("base")
         made = flow.maker(base) if isinstance(base, Value) else None
         return "a subkey" if made is not None and made.name == "key.split" else ""
-    last = op.text("function").rpartition(".")[2]
-    if last in _MASKS:
-        return "a mask"
-    compares = op.name == "array.map" and last in _COMPARES
-    return "a mask" if compares and (shapes.of(value).dims or _of_arrays(op, flow)) else ""
+    return "a mask" if is_mask(value, flow, shapes) else ""
 
 
 def _ignored(note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
@@ -146,44 +144,24 @@ def _ignored(note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     at = region.params.index(value)
     given = [call.operands[at] for call in calls if call.name in BODIES and at < len(call.operands)]
     if given and all(_kind(one, flow, shapes) == "a mask" for one in given) and not note.text("name").startswith("_"):
-        missed = _reduced_without(note, value, flow, shapes)
+        missed = reduced_without(note, value, flow, shapes)
         if missed is not None:
             yield _unused(note, "a mask", missed)
 
 
-def _reduced_without(note: Op, mask: Value, flow: Flow, shapes: Shapes) -> Op | None:
-    """Give a later op that reduces or normalises an array of the mask's shape, which the mask could have been for."""
-    wanted = shapes.of(mask).dims
-    if not wanted or all(dim.constant == 1 for dim in wanted):
-        return None
-    ops = flow.places.region_of[note].ops
-    later = ops[ops.index(note) + 1 :]
-    spoken = flow.reached(_sources(mask, flow))
-    for op in later:
-        if op.name in _SWALLOWS and op.operands:
-            dims = shapes.of(op.operands[0]).dims
-            if dims is not None and _lines_up(wanted, dims) and op.operands[0] not in spoken:
-                return op
-    return None
-
-
-def _lines_up(mask: Dims, dims: Dims) -> bool:
-    """Tell whether a mask could be applied to an array: it goes with its last axes, or with its first."""
-    return len(dims) >= len(mask) and any(
-        all(one.constant == 1 or (one - other).constant == 0 for one, other in zip(mask, part, strict=True))
-        for part in (dims[-len(mask) :], dims[: len(mask)])
+def _half(quotient: Op, mask: Value, total: Op) -> Obligation:
+    name = f"`{mask.name}`" if mask.name else "the mask"
+    return Obligation(
+        UnusedMask.name,
+        total.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if is_test(total.span) else Severity.ERROR,
+        message=f"everything is summed here, and divided by the count of {name} alone",
+        current=f"what {name} leaves out is in the sum, and not in the count",
+        expected=f"the sum is over what {name} lets through",
+        steps=(Step(quotient.span, "the sum is divided by the count here"),),
+        suggestion=f"multiply by {name} before the sum",
     )
-
-
-def _sources(mask: Value, flow: Flow) -> list[Value]:
-    """Give what a mask was compared from: a reduction of the same data may well be about them."""
-    made = flow.maker(mask)
-    return [] if made is None else [value for value in made.operands if flow.maker(value) is not None]
-
-
-def _of_arrays(op: Op, flow: Flow) -> bool:
-    makers = [flow.maker(value) for value in values_in(op.arguments)]
-    return any(made is not None and made.text("function").startswith("jax.") for made in makers)
 
 
 def _unused(note: Op, what: str, missed: Op | None) -> Obligation:

@@ -1,0 +1,55 @@
+"""Sums of log-probabilities that are weighted by log-probabilities: an entropy or divergence without its `exp`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.meaning import Kind, Meaning, Meanings
+from jaxaudit.analyses.meaning.kinds import tail
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Obligation, Step, Verdict
+
+RULE = "meaning-mismatch"
+
+
+def weighted_logs(program: Program, meanings: Meanings) -> Iterator[Obligation]:
+    """Give every sum over classes of a product in which both factors are logarithms."""
+    for total in program.named("array.reduce"):
+        product = meanings.flow.maker(total.operands[0]) if total.operands and tail(total) == "sum" else None
+        if product is None or tail(product) not in ("multiply", "mul") or len(product.operands) != 2:
+            continue
+        for weight, term in (product.operands, product.operands[::-1]):
+            found = _distribution(weight, meanings)
+            if found is not None and found.axis == total.argument("axis") and _is_log(term, meanings):
+                yield _clash(product, found)
+                break
+
+
+def _distribution(value: Value, meanings: Meanings) -> Meaning | None:
+    """Give the meaning of the logarithms of a whole distribution; those of single outcomes may weigh anything."""
+    found = meanings.of(value)
+    whole = found is not None and found.kind is Kind.LOG_PROBABILITIES and found.how == "log_softmax"
+    return found if whole and found is not None and found.axis is not None else None
+
+
+def _is_log(value: Value, meanings: Meanings) -> bool:
+    if _distribution(value, meanings) is not None:
+        return True
+    made = meanings.flow.maker(value)
+    if made is None or tail(made) not in ("subtract", "sub") or len(made.operands) != 2:
+        return False
+    return all(_distribution(one, meanings) is not None for one in made.operands)
+
+
+def _clash(product: Op, found: Meaning) -> Obligation:
+    steps = () if found.made is None else (Step(found.made.span, "these are logarithms of probabilities"),)
+    return Obligation(
+        RULE,
+        product.span,
+        Verdict.VIOLATED,
+        message="log-probabilities are weighted by log-probabilities, where probabilities are meant",
+        current="the sum over all outcomes has logarithms for weights: it is no entropy and no divergence",
+        expected="each term is weighted by its probability",
+        steps=steps,
+        suggestion="weigh with `jnp.exp(...)` of the log-probabilities",
+    )
