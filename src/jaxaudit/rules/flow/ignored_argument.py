@@ -49,8 +49,8 @@ class IgnoredArgument(Rule):
 
     ## When it cannot tell
 
-    A parameter may be there to fit an interface, so this is a warning, except for the argument of a gradient, and for an
-    array that is computed to be scanned and for nothing else.
+    A parameter may be there to fit an interface, so this is a warning, except for the argument of a gradient, and for
+    an array that is computed to be scanned and for nothing else.
     """
 
     name = "ignored-argument"
