@@ -36,7 +36,7 @@ def failure_obligation(failure: Failure, files: Sequence[str], sources: Sources,
     facts = Facts(failure, sources, shown, frozenset(files))
     told = explain(facts)
     span = told.span or facts.span or Span(files[0], 1, 0, 1, 0)
-    way = [(facts.place(frame), f"`{frame.function}` is running") for frame in facts.frames[-4:-1]]
+    way = [(facts.place(frame), f"`{frame.function.rpartition('<locals>.')[2]}` is running") for frame in facts.frames[-4:-1]]
     steps = told.steps or tuple(way)
     return Obligation(
         told.rule,

@@ -12,6 +12,9 @@ from jaxaudit.frontends.jaxpr.failures import describe, first_user_traceback
 from jaxaudit.frontends.jaxpr.protocol import Failure
 
 
+_OURS = str(Path(__file__).parent)
+
+
 class StopScript(BaseException):
     """Ends the script early; no `except Exception` of the user's can catch it."""
 
@@ -55,6 +58,19 @@ def _code(code: object) -> int:
 
 
 def _print(error: BaseException) -> None:
-    """Show the traceback that Python would show, without our own frames at its top."""
-    shown = first_user_traceback(error.__traceback__)
-    traceback.print_exception(type(error), error, shown)
+    """Show the traceback that Python would show, without our own frames at its top and on the way."""
+    told = traceback.TracebackException(type(error), error, first_user_traceback(error.__traceback__))
+    _forget_ours(told)
+    for line in told.format():
+        sys.stderr.write(line)
+
+
+def _forget_ours(told: traceback.TracebackException) -> None:
+    """Take our frames out of an exception and those that led to it."""
+    pending, seen = [told], set[int]()
+    while pending:
+        one = pending.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            one.stack[:] = [frame for frame in one.stack if not frame.filename.startswith(_OURS)]
+            pending += [cause for cause in (one.__cause__, one.__context__) if cause is not None]
