@@ -36,7 +36,8 @@ def failure_obligation(failure: Failure, files: Sequence[str], sources: Sources,
     facts = Facts(failure, sources, shown, frozenset(files))
     told = explain(facts)
     span = told.span or facts.span or Span(files[0], 1, 0, 1, 0)
-    way = [(facts.place(frame), f"`{frame.function.rpartition('<locals>.')[2]}` is running") for frame in facts.frames[-4:-1]]
+    names = [(frame, frame.function.rpartition("<locals>.")[2]) for frame in facts.frames[-4:-1]]
+    way = [(facts.place(frame), f"`{name}` is running") for frame, name in names]
     steps = told.steps or tuple(way)
     return Obligation(
         told.rule,

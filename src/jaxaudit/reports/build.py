@@ -62,7 +62,9 @@ def build_report(
     findings += [unreadable(one, front_end) for one in problems if one.path in paths]
     findings = list(with_ids(sorted(findings, key=order), sources))
     rows = stack(reading.program, notes, paths)
-    threads = thread_axes(notes.program, (reading.program, inferred.shapes) if inferred else None) if notes else None
+    # A run that fails early has traced nothing: then the source still shows what it shows.
+    traced = notes.program if notes is not None and notes.program.roots else None
+    threads = thread_axes(traced, (reading.program, inferred.shapes) if inferred else None) if traced else None
     view = _view(reading, notes, threads, inferred, ranges, paths)
     flow = data_flow(view) if view else None
     return Report(
@@ -101,6 +103,7 @@ def _view(
     """See what was traced where something was, else what source tells."""
     if notes is not None and threads is not None:
         return traced_view(notes.program, threads.ids, ranges)
+    ranges = ranges if notes is None else None
     return source_view(reading.program, inferred, paths, ranges) if inferred is not None else None
 
 

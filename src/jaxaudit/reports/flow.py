@@ -183,7 +183,7 @@ class _Root:
                 value.id,
                 self.axes(value),
                 group is not None and self.is_residual(value, group),
-                self.ranges(value),
+                self.range(value),
                 self.meaning(value, group),
             )
             for value in values
@@ -197,6 +197,11 @@ class _Root:
                 known = self.entered[id(regions[0])] = self.values(regions[0].params)
             return known
         return self.values([value for region in regions for value in region.params])
+
+    def range(self, value: Value) -> str:
+        """Say between which numbers a value lies, unless its dtype says it."""
+        words, kind = self.ranges(value), self.types(value)
+        return "" if words == "integer >= 0" and kind is not None and kind.dtype.startswith("uint") else words
 
     def meaning(self, value: Value, group: _Group | None) -> str:
         """Say what a value means, with `now` where a step changes the meaning and not the shape."""
@@ -340,7 +345,8 @@ def _called(op: Op) -> str:
 
 _INTERNAL = frozenset(
     """broadcast_in_dim broadcast_to_rank convert_element_type expand_dims full_like zeros_like_shaped_array
-    instantiate_zeros zeros_like_aval reduce_sum reduce_max reduce_min reduce_prod select_n scatter_update""".split()
+    instantiate_zeros zeros_like_aval scan while_loop fori_loop cond switch vmap reduce_sum reduce_max reduce_min
+    reduce_prod select_n scatter_update""".split()
 )
 """Functions inside JAX that users do not call; the op's own name says more."""
 

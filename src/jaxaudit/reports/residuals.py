@@ -20,12 +20,15 @@ class Residuals:
         ops = list(root.region.walk())
         self.any = any(op.attrs.get("backward") for op in ops)
         self._readers: dict[Value, set[Op | None]] = defaultdict(set)
+        self._late: set[Value] = set()
         if not self.any:
             return
         for value in root.region.results:
             self._readers[value].add(None)
         for op in ops:
-            if not op.attrs.get("backward"):
+            if op.attrs.get("backward"):
+                self._late.update(op.operands)
+            else:
                 for value in op.operands:
                     self._readers[value].add(op)
         for op in ops:
@@ -41,7 +44,9 @@ class Residuals:
                 turns = isinstance(carried, int) and place < carried
                 if not straight or turns or self._readers.get(op.results[place]):
                     self._readers[inner].add(None)
+                elif op.results[place] in self._late:
+                    self._late.add(inner)
 
     def has(self, value: Value, ops: Collection[Op]) -> bool:
-        """Tell whether nothing in the forward pass reads a value but some ops."""
-        return self.any and self._readers.get(value, set()) <= set(ops)
+        """Tell whether the backward pass reads a value, and nothing in the forward pass does but some ops."""
+        return value in self._late and self._readers.get(value, set()) <= set(ops)

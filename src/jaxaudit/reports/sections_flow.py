@@ -94,7 +94,7 @@ def boundary_section(report: Report, look: Look) -> Iterator[Text]:
 
 def _step(step: FlowStep, arrow: str, named: Named) -> Text:
     line = Text("    " + "  " * step.depth).append(f"{step.line:>4}  ", "dim")
-    made = clean(_values(step.makes, named, whole=step.op != "py.call"))
+    made = clean(_values(step.makes, named, whole=not step.enters and step.op != "py.call"))
     line.append(f"{made}  " if made else "")
     line.append(clean(what_of(step)), "bold" if "." not in step.op else "")
     if step.takes:

@@ -6,10 +6,12 @@ the same place), then the `axis_name` of a transformation, then the transformati
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
+from typing import NamedTuple
 
 from jaxaudit.analyses.labels import Labels, named
 from jaxaudit.analyses.shapes import Shapes
@@ -63,38 +65,57 @@ def _declared(program: Program, woven: Woven, votes: Votes) -> None:
                 votes[thread]["declared"][name] += 1
 
 
-def _labelled(program: Program, shapes: Shapes) -> Mapping[Span, set[tuple[tuple[int, str], ...]]]:
-    """Give for each place in the source the axes of what is made there, where some have names."""
-    found: dict[Span, set[tuple[tuple[int, str], ...]]] = defaultdict(set)
-    for value, span in _values(program):
-        dims = shapes.of(value).dims
-        if dims and any(dim.labels for dim in dims):
-            found[span].add(tuple((dim.constant or 0, _label(dim.labels)) for dim in dims))
-    return found
+class _Known(NamedTuple):
+    """A value that the source shows: its name, and the size and name of each axis, 0 and empty where unknown."""
+
+    name: str
+    axes: tuple[tuple[int, str], ...]
+
+
+def _labelled(program: Program, shapes: Shapes) -> Mapping[Span, Sequence[_Known]]:
+    """Give for each place in the source the values that are made there, where some axis of theirs has a name."""
+    found: dict[Span, dict[_Known, None]] = defaultdict(dict)
+    some: set[Span] = set()
+    for op in program.walk():
+        for value in op.results:
+            dims = shapes.of(value).dims or ()
+            found[op.span][_Known(value.name, tuple((dim.constant or 0, _label(dim.labels)) for dim in dims))] = None
+            if any(dim.labels for dim in dims):
+                some.add(op.span)
+    return {span: list(found[span]) for span in some}
 
 
 def _label(labels: Labels) -> str:
     return min((one.name for one in named(labels)), default="")
 
 
-def _values(program: Program) -> Iterator[tuple[Value, Span]]:
-    for op in program.walk():
-        yield from ((value, op.span) for value in op.results)
+def _expressions(program: Program, places: Container[Span]) -> Iterator[tuple[Span, list[Value]]]:
+    """Give the values of the expressions at some places: JAX makes other things there too, on the way to them."""
+    for span, ops in groupby(program.walk(), key=lambda op: op.span):
+        if span in places:
+            made = [value for op in ops for value in op.results]
+            yield span, [one for one in made if one.name] or made[-1:]
 
 
-def _constants(
-    program: Program, woven: Woven, labelled: Mapping[Span, set[tuple[tuple[int, str], ...]]], votes: Votes
-) -> None:
-    for value, span in _values(program):
-        kind = program.types.get(value)
-        if kind is None or span not in labelled:
-            continue
-        for known in labelled[span]:
-            # Source may know an axis by its name and leave others open.
-            if len(known) == len(kind.shape) and all(
-                size in (0, real) for (size, _), real in zip(known, kind.shape, strict=True)
-            ):
-                _vote(woven.of(value), known, votes)
+def _constants(program: Program, woven: Woven, labelled: Mapping[Span, Sequence[_Known]], votes: Votes) -> None:
+    for span, values in _expressions(program, labelled):
+        single = len(values) == 1 and len(labelled[span]) == 1
+        for value in values:
+            kind = program.types.get(value)
+            for known in labelled[span] if kind is not None else ():
+                # Of several values at one place those go together that people call alike.
+                if kind is not None and (single or _is_called(value, known.name)) and _fits(known, kind.shape):
+                    _vote(woven.of(value), known.axes, votes)
+
+
+def _is_called(value: Value, name: str) -> bool:
+    return bool(name) and re.split(r"\W+", value.name.rstrip("]'\""))[-1] == name
+
+
+def _fits(known: _Known, shape: Sequence[int]) -> bool:
+    """Tell whether sizes agree; source may know an axis by its name and leave others open."""
+    sizes = [size for size, _ in known.axes]
+    return len(sizes) == len(shape) and all(size in (0, real) for size, real in zip(sizes, shape, strict=True))
 
 
 def _lengths(program: Program, woven: Woven, source: Program, votes: Votes) -> None:

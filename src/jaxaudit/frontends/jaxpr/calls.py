@@ -162,7 +162,7 @@ def enter(
     with body.writer.builder.nested("function", readable(function.name), place, params) as region:
         inner = body.inner(jaxpr, site, recomputed=recomputed)
         out = inner.run([*operands[:consts], *params])
-        results = tuple(body.writer.materialise(one, site.span) for one in out)
+        results = body.writer.results(out, compat.open_jaxpr(jaxpr).outvars, site.span)
     body.writer.builder.close(region, results)
     return region
 
@@ -190,6 +190,9 @@ def leave(
     # What only passes through is still what went in, and keeps that name; a backward pass gives nothing by name.
     through = {value for region in regions for value in region.params} if name == "jit" else set()
     told = [""] * len(outs) if site.around.backward else [_name(site, path) for path in paths]
+    if name == "jit" and site.own and not any(paths) and len(inner) == len(outs) and not site.around.backward:
+        named = variables.result_names(site.span, regions[0].span)
+        told = [named(value.span, value.name) for value in inner]
     names = [
         known if len(inner) == len(outs) and inner[at] in through else given or known
         for at, (given, known) in enumerate(zip(told, names, strict=True))

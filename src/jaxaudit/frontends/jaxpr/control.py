@@ -62,7 +62,7 @@ def _fori(body: Body, equation: Any, site: Site, jaxpr: Any, consts: int, skip: 
         fixed = [body.read(atom) for atom in equation.invars[first - consts : first]]
         hidden: list[Argument] = [upper] * (skip - 1)
         out = body.inner(jaxpr, site).run([*fixed, params[0], *hidden, *params[skip:]])
-        results = tuple(writer.materialise(one, site.span) for one in out[skip:])
+        results = writer.results(out[skip:], compat.open_jaxpr(jaxpr).outvars[skip:], site.span)
     writer.builder.close(region, results)
     trips = max(0, upper - lower) if isinstance(upper, int) and isinstance(lower, int) else None
     attrs: dict[str, object] = {"function": readable(function.name), "carry": len(given), "trips": trips}

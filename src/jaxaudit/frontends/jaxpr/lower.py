@@ -61,7 +61,7 @@ class Lowering:
         with collector_paused(), writer.builder.nested("root", name, span, params) as region:
             self._constants(closed, span)
             out = Body(writer, closed, Context(span)).run(params)
-            results = tuple(writer.materialise(one, span) for one in out)
+            results = writer.results(out, jaxpr.outvars, span)
         writer.builder.close(region, results)
         root = Root(name, shown(path), region)
         self._roots.append(root)

@@ -11,7 +11,6 @@ from pathlib import Path
 from jaxaudit.frontends.jaxpr.failures import describe, first_user_traceback
 from jaxaudit.frontends.jaxpr.protocol import Failure
 
-
 _OURS = str(Path(__file__).parent)
 
 

@@ -69,7 +69,8 @@ def _leave(passage: Passage, region: Region, left: Sequence[Any]) -> None:
     results = [writer.like(value, span) for value in region.results]
     site = Site(span, True, NOWHERE, body.sites[passage.start].around)
     if passage.op == "py.call" and not site.around.turned:
-        named = result_names(span, region.span)
+        goes_on = passage.stop < len(body.sites) and body.sites[passage.stop].span == span
+        named = result_names(span, region.span, ends=not goes_on)
         for inner, made in zip(region.results, results, strict=True):
             made.name = named(inner.span, inner.name) or made.name
     writer.hold(passage.op, site, body.values(passage.read, span), passage.attrs, results, (region,))

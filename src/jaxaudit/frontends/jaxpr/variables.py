@@ -42,13 +42,16 @@ class Returned(NamedTuple):
     names: tuple[str, ...]
 
 
-def result_names(call: Span, function: Span) -> Callable[[Span, str], str]:
+def result_names(call: Span, function: Span, *, ends: bool = True) -> Callable[[Span, str], str]:
     """Give how a call names what the called function makes: by the element of its `return` that it is.
 
-    What cannot be told has the name of the whole, where the call is bound to a single one.
+    What cannot be told has the name of the whole, where the call is bound to a single one and the expression ends
+    with it.
     """
     targets, returned = names_at(call), _returns(function.path).get(function.line)
-    whole = targets[0] if len(targets) == 1 else ""
+    whole = targets[0] if len(targets) == 1 and ends else ""
+    if not ends:
+        return lambda span, name: ""
     if returned is None or len(returned.places) != len(targets):
         return lambda span, name: "" if name else whole
     by_place = dict(zip(returned.places, targets, strict=True))

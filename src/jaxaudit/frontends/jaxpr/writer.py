@@ -86,6 +86,14 @@ class Writer:
             return argument
         return self.builder.emit("py.const", span, attrs={"value": argument}).result
 
+    def results(self, out: Sequence[Argument], outvars: Sequence[Any], span: Span) -> tuple[Value, ...]:
+        """Give what a jaxpr gives as values, constants with their types too."""
+        made = tuple(self.materialise(one, span) for one in out)
+        for value, variable in zip(made, outvars, strict=True):
+            if value not in self.types and (kind := compat.type_of(variable)) is not None:
+                self.types[value] = kind
+        return made
+
     def place(self, function: compat.Function, otherwise: Span) -> Span:
         """Give the place of a function's definition."""
         if not function.path or function.line <= 0:
