@@ -15,6 +15,7 @@ from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.labels import Label, Labels, contradiction, named, related
 from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.shapes import Context, Shapes
+from jaxaudit.analyses.shapes.literals import axes_in
 from jaxaudit.analyses.shapes.mapped import axes_of, place_of
 from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.ir import Op, Value
@@ -29,6 +30,7 @@ class Cause(Enum):
     PLACED = "a vmap put its axis elsewhere than it is used"
     MAPPED = "a vmap took the wrong axis and left the fitting one to the function"
     SCANNED = "a scan took the wrong axis and left the fitting one to its body"
+    REDUCED = "a reduction took the fitting axis away and left another"
     STACKED = "one of two axes that are mapped together was stacked by another vmap"
     TOGETHER = "two axes are mapped or scanned together, and their sizes agree by chance"
     CHANCE = "only the sizes agree"
@@ -63,7 +65,7 @@ class Judge:
         if names is None:
             return None
         for left, right in ((meeting.left, meeting.right), (meeting.right, meeting.left)):
-            for look in (self._elsewhere, self._left_behind, self._taken_away):
+            for look in (self._elsewhere, self._left_behind, self._taken_away, self._reduced_away):
                 found = look(meeting, left, right, names)
                 if found is not None:
                     return found
@@ -109,6 +111,34 @@ class Judge:
                 found = _untaken(op, context, other.dim, astray.dim)
                 if found is not None:
                     return Conflict(meeting, cause, *names, op, astray, None)
+        return None
+
+    def _reduced_away(self, meeting: Meeting, astray: Side, other: Side, names: tuple[Label, Label]) -> Conflict | None:
+        """The axis is what a reduction left of an array that had the fitting one as well."""
+        op = self._reduction(astray.value)
+        axes = None if op is None else axes_in(op.arguments.get("axis"))
+        if op is None or axes is None or meeting.how != "elementwise" or len(axes) != 1:
+            return None
+        for context in self.shapes.contexts(op):
+            dims = context.of(op.operands[0]).dims
+            place = None if dims is None else place_of(axes[0], len(dims))
+            if dims is None or place is None or len(dims) != 2:
+                continue
+            if related(dims[place].labels, other.dim.labels) and related(dims[1 - place].labels, astray.dim.labels):
+                return Conflict(meeting, Cause.REDUCED, *names, op, astray, (op.operands[0], place))
+        return None
+
+    def _reduction(self, value: Value) -> Op | None:
+        """Give the reduction that a value is the result of, behind functions of one array."""
+        for _ in range(4):
+            op = self.places.maker.get(value)
+            if op is None or not op.operands:
+                return None
+            if op.name in ("array.reduce", "array.order"):
+                return op
+            if op.name not in ("array.map", "array.convert") or len(op.operands) != 1:
+                return None
+            value = op.operands[0]
         return None
 
     def _around(self, op: Op) -> Iterator[Op]:

@@ -175,11 +175,25 @@ def _joined(op: Op, context: Context) -> Pairs:
             yield from (("elementwise", Side(a, place, first), Side(b, place, second)) for place in places)
 
 
+def _gathered(op: Op, context: Context) -> Pairs:
+    """`take_along_axis` goes through an array and its indices together, along all axes but one."""
+    axis = op.arguments.get("axis")
+    arrays = _arrays((op.arguments.get("arr"), op.arguments.get("indices")), context)
+    if op.function != "take_along_axis" or not isinstance(axis, int) or len(arrays) != 2:
+        return
+    (a, first), (b, second) = arrays
+    free = place_of(axis, len(first))
+    if len(first) == len(second) and free is not None:
+        places = [place for place in range(len(first)) if place != free]
+        yield from (("elementwise", Side(a, place, first), Side(b, place, second)) for place in places)
+
+
 _PAIRS: Mapping[str, Callable[[Op, Context], Pairs]] = {
     "array.map": _elementwise,
     "array.select": _elementwise,
     "array.dot": _product,
     "array.join": _joined,
+    "array.gather": _gathered,
     "py.call_library": _loss,
     "vmap": _mapped,
     "pmap": _mapped,

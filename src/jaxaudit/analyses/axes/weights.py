@@ -16,6 +16,7 @@ from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.analyses.shapes.literals import axes_in, is_slice
 from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.ops import BODIES
 
 _WEIGHTS = frozenset(("softmax",))
 
@@ -45,8 +46,8 @@ class _Place:
 
 def weighted_sums(op: Op, flow: Flow, shapes: Shapes) -> Iterator[WeightedSum]:
     """Give the sums that the result of a normalisation is the weights of."""
-    axes = axes_in(op.arguments.get("axis", -1))
-    if op.text("function").rpartition(".")[2] not in _WEIGHTS or axes is None or len(axes) != 1:
+    axes = _normalised(op, flow)
+    if axes is None or len(axes) != 1:
         return
     dims = shapes.of(op.result).dims or _written_out(op.result, flow)
     if dims is None:
@@ -61,6 +62,17 @@ def weighted_sums(op: Op, flow: Flow, shapes: Shapes) -> Iterator[WeightedSum]:
                 yield WeightedSum(op, reader, role, place, summed - shift)
 
 
+def _normalised(op: Op, flow: Flow) -> tuple[int, ...] | None:
+    """Give the axes along which an op makes weights: `softmax`, or a division by one's own sum."""
+    if op.name == "array.normalise":
+        return axes_in(op.arguments.get("axis", -1)) if op.function in _WEIGHTS else None
+    top, bottom = op.argument("x", "x1"), op.argument("y", "x2")
+    total = flow.maker(bottom) if isinstance(bottom, Value) and op.function in ("divide", "true_divide") else None
+    if total is None or total.function != "sum" or total.arguments.get("keepdims") is not True:
+        return None
+    return axes_in(total.arguments.get("axis")) if total.operands[:1] == (top,) else None
+
+
 def _written_out(value: Value, flow: Flow) -> Dims | None:
     """Give as many unknown axes as an `einsum` has letters for a value."""
     for reader in flow.readers.get(value, ()):
@@ -72,8 +84,10 @@ def _written_out(value: Value, flow: Flow) -> Dims | None:
 
 
 def _views(start: _Place, flow: Flow, shapes: Shapes) -> Iterator[_Place]:
-    """Give the weights, and the weights with new axes."""
+    """Give the weights where they are made and where functions hand them back, each also with new axes."""
     yield start
+    for value in _handed_back(start.value, flow):
+        yield from _views(_Place(value, start.axis, start.dims), flow, shapes)
     for op in flow.readers.get(start.value, ()):
         index = op.arguments.get("index") if op.name == "py.item" else None
         dims = shapes.of(op.result).dims if isinstance(index, tuple) else None
@@ -82,6 +96,16 @@ def _views(start: _Place, flow: Flow, shapes: Shapes) -> Iterator[_Place]:
             kept.extend(range(len(index), len(dims)))
             if start.axis < len(kept):
                 yield _Place(op.result, kept[start.axis], dims)
+
+
+def _handed_back(value: Value, flow: Flow) -> Iterator[Value]:
+    """Give the results of the calls whose function gives a value away."""
+    for region in flow.leaving.get(value, ()):
+        holder = flow.places.holder.get(id(region))
+        for call in flow.callers.get(id(region), ()) if holder is None else (holder,):
+            at = region.results.index(value)
+            if call.name in BODIES and at < len(call.results):
+                yield call.results[at]
 
 
 def _sums(op: Op, start: _Place, flow: Flow, shapes: Shapes) -> Iterator[tuple[str, int, int]]:

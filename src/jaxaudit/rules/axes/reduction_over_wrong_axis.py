@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxaudit.analyses.axes import Cause, Conflict
 from jaxaudit.analyses.axes.weights import WeightedSum, weighted_sums
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
+from jaxaudit.rules.axes.words import axes_facts, axis_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 
 _PROGRAM = """import jax
@@ -29,8 +31,9 @@ class ReductionOverWrongAxis(Rule):
 
     ## What it does
 
-    Follows the result of a `softmax` to the sum it is the weights of (`einsum`, `@`, or a product and a `sum`) and
-    compares the axis that adds up to one with the axis that is summed over.
+    Follows the result of a `softmax`, or of a division by one's own sum, to the sum it is the weights of (`einsum`,
+    `@`, or a product and a `sum`) and compares the axis that adds up to one with the axis that is summed over. It also
+    finds reductions that take an axis away which the result then meets, while the other one has a name of its own.
 
     ## Why is this bad?
 
@@ -60,7 +63,7 @@ class ReductionOverWrongAxis(Rule):
     name = "reduction-over-wrong-axis"
     family = "axes"
     summary = "Weights add up to one over another axis than the one they are summed over."
-    needs = ("shapes",)
+    needs = ("shapes", "axes")
 
     valid = (
         Example(_PROGRAM.format(axis=1, mark=""), "over time, as the sum"),
@@ -79,6 +82,18 @@ class ReductionOverWrongAxis(Rule):
         ),
     )
     invalid = (
+        Example(
+            "import jax.numpy as jnp\n\ndef shares(w):\n    return w / w.sum(axis=0, keepdims=True)  #!\n\n"
+            "def mean(w, x):\n    return jnp.einsum('fp,fpd->fd', shares(w), x)\n\n"
+            "mean(jnp.ones((4, 50)), jnp.ones((4, 50, 2)))\n",
+            "divided by one's own sum",
+        ),
+        Example(
+            "import jax.numpy as jnp\n\nBATCH, CLASSES = 10, 10\n\ndef accuracy(logits, labels):\n"
+            "    return jnp.mean(jnp.argmax(logits, axis=0) == labels)  #!\n\n"
+            "accuracy(jnp.ones((BATCH, CLASSES)), jnp.ones((BATCH,)))\n",
+            "the best example of each class",
+        ),
         Example(_PROGRAM.format(axis=0, mark="  #!"), "over the batch"),
         Example(_PROGRAM.format(axis=-2, mark="  #!").rpartition("pool(")[0], "of any size"),
         Example(
@@ -95,8 +110,22 @@ class ReductionOverWrongAxis(Rule):
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
         flow = flow_of(program)
-        sums = [one for op in program.walk() if op.name == "array.normalise" for one in weighted_sums(op, flow, shapes)]
-        yield from (_judged(one) for one in sums)
+        makers = program.named("array.normalise", "array.map")
+        yield from (_judged(one) for op in makers for one in weighted_sums(op, flow, shapes))
+        yield from map(_left, axes_facts(facts).caused(Cause.REDUCED))
+
+
+def _left(conflict: Conflict) -> Obligation:
+    op, other = conflict.blamed, conflict.meeting.right
+    other = conflict.meeting.left if conflict.astray is other else other
+    here, wanted = axis_of(conflict.astray.dim), axis_of(other.dim)
+    return violated(
+        ReductionOverWrongAxis.name,
+        conflict,
+        f"`{op.function}` takes `{wanted}` away and leaves `{here}`, which then meets `{wanted}`",
+        f"`{op.function}` runs over `{here}`, so that `{wanted}` stays",
+        f"reduce the other axis: `axis={op.arguments.get('axis')}` is `{wanted}`",
+    )
 
 
 def _judged(one: WeightedSum) -> Obligation:
@@ -114,8 +143,8 @@ def _judged(one: WeightedSum) -> Obligation:
         Verdict.VIOLATED,
         severity=Severity.ERROR,
         message=f"{weights} add up to one over axis {one.axis}, but are summed over axis {one.summed}",
-        current=f"`softmax` runs over axis {one.axis}, which stays in the result, so its entries depend on each other",
+        current=f"they are normalised over axis {one.axis}, which stays in the result: its entries depend on each other",
         expected=f"the weights add up to one over axis {one.summed}, the one that is summed over",
         steps=(Step(one.total.span, f"{weights} are summed over axis {one.summed} here; axis {one.axis} stays"),),
-        suggestion=f"use `axis={one.summed}` in `softmax`",
+        suggestion=f"normalise over `axis={one.summed}`",
     )
