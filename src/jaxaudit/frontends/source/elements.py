@@ -9,6 +9,7 @@ from jaxaudit.frontends.source.structure import argument, materialise, rebuild
 from jaxaudit.frontends.source.values import (
     Abstract,
     Const,
+    DictBox,
     Leaf,
     ObjectBox,
     Range,
@@ -51,6 +52,10 @@ def _of_known(it: Interpreter, items: tuple[Abstract, ...], index: Leaf, span: S
         columns = zip(*tuples, strict=True)
         return TupleValue(tuple([_of_known(it, column, index, span) for column in columns]))
     boxes = [it.heap[item] for item in items if isinstance(item, Ref)]
+    dicts = [box.entries for box in boxes if isinstance(box, DictBox) and box.rest is None]
+    if len(dicts) == len(items) and all(entries.keys() == dicts[0].keys() for entries in dicts):
+        columns = {key: tuple([entries[key] for entries in dicts]) for key in dicts[0]}
+        return it.heap.new(DictBox({key: _of_known(it, column, index, span) for key, column in columns.items()}))
     whole = tuple([argument(it, item, span) for item in items])
     made = _emit(it, whole, index, span)
     if len(boxes) == len(items) and isinstance(first, Ref) and isinstance(box := boxes[0], ObjectBox):

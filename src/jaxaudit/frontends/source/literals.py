@@ -18,6 +18,7 @@ from jaxaudit.frontends.source.values import (
     DictBox,
     Leaf,
     ListBox,
+    ObjectBox,
     Range,
     Ref,
     Sequence,
@@ -139,14 +140,21 @@ def _run(
     return made, loop.collected
 
 
-def _plain(it: Interpreter, item: Abstract) -> Abstract:
-    """Keep tuples, constants and functions apart; a changeable object becomes one leaf, since there are many."""
-    if isinstance(item, Ref):
-        span = it.builder.region.span
-        return Leaf(materialise(it, item, span))
+def _plain(it: Interpreter, item: Abstract, depth: int = 0) -> Abstract:
+    """Keep structure, constants and functions apart; a container of unknown make becomes one leaf."""
     if isinstance(item, TupleValue):
-        return TupleValue(tuple([_plain(it, part) for part in item.items]))
-    return item
+        return TupleValue(tuple([_plain(it, part, depth) for part in item.items]))
+    if not isinstance(item, Ref):
+        return item
+    box = it.heap[item]
+    if depth < _DEEPEST:
+        match box:
+            case DictBox(entries=entries, rest=None):
+                return it.heap.new(DictBox({key: _plain(it, part, depth + 1) for key, part in entries.items()}))
+            case ObjectBox(cls=cls, attrs=attrs, value=None):
+                parts = {name: _plain(it, part, depth + 1) for name, part in attrs.items()}
+                return it.heap.new(ObjectBox(cls, parts))
+    return Leaf(materialise(it, item, it.builder.region.span))
 
 
 def _ordered_leaves(it: Interpreter, item: Abstract) -> list[Value]:
@@ -159,6 +167,9 @@ def _ordered_leaves(it: Interpreter, item: Abstract) -> list[Value]:
     rebuild(item, note, it)
     return found
 
+
+_DEEPEST = 3
+"""How deep containers in the items of a comprehension are kept apart."""
 
 HANDLERS = {
     ast.Tuple: tuple_,

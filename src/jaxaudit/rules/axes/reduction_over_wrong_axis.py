@@ -143,7 +143,7 @@ def _judged(one: WeightedSum) -> Obligation:
         Verdict.VIOLATED,
         severity=Severity.ERROR,
         message=f"{weights} add up to one over axis {one.axis}, but are summed over axis {one.summed}",
-        current=f"they are normalised over axis {one.axis}, which stays in the result: its entries depend on each other",
+        current=f"they are normalised over axis {one.axis}, which stays in the result: its entries hang together",
         expected=f"the weights add up to one over axis {one.summed}, the one that is summed over",
         steps=(Step(one.total.span, f"{weights} are summed over axis {one.summed} here; axis {one.axis} stays"),),
         suggestion=f"normalise over `axis={one.summed}`",
