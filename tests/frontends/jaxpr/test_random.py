@@ -13,7 +13,7 @@ from yardsticks.programs import Program, expected, programs, without_comments
 
 from frontends.jaxpr.tracing import errors, judge, load, ops, trace, violations
 from jaxaudit.frontends.jaxpr import lower
-from jaxaudit.rules.base import Verdict
+from jaxaudit.rules.base import Severity, Verdict
 
 PROGRAMS = programs("key_reuse")
 
@@ -174,6 +174,33 @@ def test_a_backward_rule_may_draw_again_what_was_drawn():
     assert violations(trace(lambda x, key: main(x, key), jnp.ones(4), jax.random.key(0))) == {
         (line_of(other) + 1, "key-reused")
     }
+
+
+LIBRARY = """
+import jax
+
+def mixes(key):
+    return jax.random.normal(key, (3,)) + jax.random.uniform(key, (3,))
+
+def repeats(key):
+    return jax.random.normal(key, (3,)) * jax.random.normal(key, (3,))
+"""
+
+
+def test_two_uses_inside_one_call_of_a_library_are_decided(tmp_path):
+    path = tmp_path / "site-packages" / "some_library.py"
+    path.parent.mkdir()
+    path.write_text(LIBRARY)
+    library = load(path, "some_library")
+
+    def main(first, second):
+        return library.mixes(first), library.repeats(second)
+
+    found = [one for one in judge(trace(main, *jax.random.split(jax.random.key(0)))) if one.rule == "key-reused"]
+    assert {one.verdict for one in found} == {Verdict.PROVED, Verdict.VIOLATED}
+    (warned,) = [one for one in found if one.verdict is Verdict.VIOLATED]
+    assert warned.severity is Severity.WARNING
+    assert warned.message == "`mixes` of a library uses `first` twice: its random numbers depend on each other"
 
 
 def test_what_a_checkpoint_computes_again_is_no_second_draw():

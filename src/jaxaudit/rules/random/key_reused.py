@@ -11,7 +11,7 @@ from jaxaudit.analyses.keys.terms import Number, Row, Split
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
-from jaxaudit.rules.random.unrolled import is_library, is_unrolled
+from jaxaudit.rules.random.unrolled import is_library, is_repeated, is_unrolled
 from jaxaudit.rules.random.words import doer, key_name, line_of, short, steps, way_to
 from jaxaudit.spans import Span
 
@@ -192,13 +192,35 @@ def _judge(scope: Scope, keys: KeyFacts, evidence: Evidence, *, traced: bool) ->
         elif not conflict.certain:
             yield Obligation(KeyReused.name, use.spot.span, Verdict.UNKNOWN, _doubt(keys, conflict))
         elif traced and is_library(conflict):
-            yield Obligation(KeyReused.name, use.spot.span, Verdict.UNKNOWN, _inside(keys, conflict))
+            yield _inside(keys, conflict)
         elif use.spot not in keys.repeated and not (traced and is_unrolled(conflict)):
             yield _finding(scope, keys, conflict, evidence)
 
 
-def _inside(keys: KeyFacts, conflict: Conflict) -> str:
-    return f"{key_name(keys, conflict.second)} is used again inside the library that is called here"
+def _inside(keys: KeyFacts, conflict: Conflict) -> Obligation:
+    """Judge two uses inside one call of a library: its caller gives the key away once, and can only be warned."""
+    name, span = key_name(keys, conflict.second), conflict.second.spot.span
+    if is_repeated(conflict):
+        return Obligation(
+            KeyReused.name, span, Verdict.PROVED, f"{name} gives the same numbers twice inside one call of a library"
+        )
+    library = conflict.second.origin.site.text("library")
+    where = f"`{library}` of a library" if library else "the library that is called here"
+    drawn = [one.origin.site.text("function").rpartition(".")[2] or one.how.value for one in _both(conflict)]
+    return Obligation(
+        KeyReused.name,
+        span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING,
+        message=short(f"{where} uses {name} twice: its random numbers depend on each other"),
+        current=f"inside it, `{drawn[0]}` and `{drawn[1]}` see the same random bits",
+        expected="every key is used once, by libraries too",
+        suggestion="look for a newer version of the library, or draw the numbers outside it",
+    )
+
+
+def _both(conflict: Conflict) -> tuple[Use, Use]:
+    return conflict.first, conflict.second
 
 
 def _reason(keys: KeyFacts, use: Use) -> str:

@@ -22,6 +22,13 @@ def is_library(conflict: Conflict) -> bool:
     return is_unrolled(conflict) and all(op.attrs.get("caller") == "library" for op in uses)
 
 
+def is_repeated(conflict: Conflict) -> bool:
+    """Tell whether both uses draw or split in the same way, so that one repeats what the other gave."""
+    first, second = conflict.first.origin.site, conflict.second.origin.site
+    rest = [{name: one for name, one in op.arguments.items() if name != "key"} for op in (first, second)]
+    return (first.name, first.text("function")) == (second.name, second.text("function")) and rest[0] == rest[1]
+
+
 def unrolled(keys: KeyFacts) -> Iterator[Conflict]:
     """Give the keys that several turns of an unrolled loop use, each place once."""
     for scope in keys.scopes:
