@@ -236,6 +236,11 @@ variables = net.init(key, x)
         ("net.apply(variables, x, method=Net.encode)", "8, 16, 4"),
         ("net.apply(variables, x, method='encode')", "8, 16, 4"),
         ("net.init_with_output(key, x)[0]", "8, 16, 3"),
+        ("nn.Dense(7).apply(variables, x)", "8, 16, 7"),
+        ("nn.GRUCell(9).apply(variables, jnp.ones((8, 9)), x[:, 0])[1]", "8, 9"),
+        ("nn.BatchNorm().apply(variables, x, mutable=['batch_stats'])[0]", "8, 16, 5"),
+        ("nn.Sequential([nn.Dense(4), nn.relu]).apply(variables, x)", "8, 16, 4"),
+        ("nn.Dense(7).init_with_output(key, x)[0]", "8, 16, 7"),
     ],
 )
 def test_a_run_of_a_module_gives_what_its_code_gives(expression, expected):

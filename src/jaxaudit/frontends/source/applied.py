@@ -39,7 +39,24 @@ _OPTIONS = frozenset(("method", "mutable", "rngs", "capture_intermediates"))
 def run(it: Interpreter, ref: Ref, box: ObjectBox, name: str, row: Row, given: Arguments, span: Span) -> Abstract:
     """Interpret a run of a module; where its code cannot be followed, the op of the call is all there is."""
     made = library.emit_row(it, row, name, given, span, ref)
-    called = _called(it, ref, box, given)
+    return _followed(it, _called(it, ref, box, given), made, name, given, span)
+
+
+def run_layer(it: Interpreter, layer: Leaf, name: str, given: Arguments, span: Span) -> Abstract | None:
+    """Interpret a run of a layer of the library by itself: `nn.GRUCell(64).apply(variables, carry, x)`."""
+    module, _, _ = layer.cls.rpartition(".")
+    qualified = f"flax.linen.Module.{name}"
+    row = library.row_of(qualified) if module == "flax.linen" and layer.cls != "flax.linen.Module" else None
+    if row is None or library.row_of(f"{layer.cls}.{name}") is not None:
+        return None
+    made = library.emit_row(it, row, qualified, given, span)
+    plain = "method" not in given.keywords and given.star is None and given.stars is None and bool(given.positional)
+    return _followed(it, layer if plain and qualified in RUNS else None, made, qualified, given, span)
+
+
+def _followed(
+    it: Interpreter, called: Abstract | None, made: Abstract, name: str, given: Arguments, span: Span
+) -> Abstract:
     pair = name != APPLY or _is_mutable(given.keywords.get("mutable", Const(False)))
     if called is None or pair is None or not isinstance(made, Leaf):
         return made

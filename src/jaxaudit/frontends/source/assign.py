@@ -20,12 +20,28 @@ if TYPE_CHECKING:
 
 def assign_statement(it: Interpreter, node: ast.Assign) -> Exit:
     """Interpret `a = b = value`."""
+    counted = _counting(it, node)
+    if counted is not None:
+        return augmented(it, counted)
     value = it.evaluate(node.value)
     for target in node.targets:
         assign(it, target, value, it.span(node))
     bindings.note_unread(it, node, node.targets, node.value)
     note_assignment(it, node, node.targets[0])
     return Exit.FALL
+
+
+def _counting(it: Interpreter, node: ast.Assign) -> ast.AugAssign | None:
+    """Give `self.n = self.n + 1` as `self.n += 1`: it changes state that lives elsewhere in the same way."""
+    match node:
+        case ast.Assign(
+            targets=[ast.Name() | ast.Attribute() as target],
+            value=ast.BinOp(left=ast.Name() | ast.Attribute() as left, op=op, right=ast.Constant() as step),
+        ) if ast.unparse(target) == ast.unparse(left):
+            names = (it.frame.global_names, it.frame.nonlocal_names)
+            if isinstance(target, ast.Attribute) or any(target.id in one for one in names):
+                return ast.copy_location(ast.AugAssign(target, op, step), node)
+    return None
 
 
 def annotated(it: Interpreter, node: ast.AnnAssign) -> Exit:

@@ -50,7 +50,7 @@ def run_scan(
     call: Callable[[Abstract, Abstract], Arguments] = lambda carry, x: Arguments((carry, x)),
 ) -> Abstract:
     """Interpret a scan; `call` says how the function is given the carry and one element."""
-    init = lifted(it, init, span)
+    init, xs = lifted(it, init, span), lifted(it, xs, span)
     carry, items = flattened(it, [init]), flattened(it, [xs])
     params = (*carry.params, *items.params)
     with it.builder.nested("function", name_of(function), span, params) as region:
@@ -230,7 +230,8 @@ def _choose(
     it.restore(before)
     for at, region in enumerate(regions):
         it.builder.close(region, tuple(parts[at] for parts in columns))
-    attrs = {"function": ", ".join(name_of(function) for function, _ in branches), "entered": entered}
+    names = ", ".join(name_of(function) for function, _ in branches)
+    attrs: dict[str, object] = {"function": names, "entered": entered, "handed": Border(trees_of(it, inner))}
     it.emit("cond", span, attrs=attrs, operands=(asked, *inputs.operands), results=tuple(made), regions=tuple(regions))
     return merged
 

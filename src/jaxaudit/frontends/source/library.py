@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import calls, control_flow, holders, likeness, python_calls, transforms
+from jaxaudit.frontends.source import applied, calls, control_flow, holders, likeness, python_calls, transforms
 from jaxaudit.frontends.source.api.lookup import ROWS, canonical, lookup
 from jaxaudit.frontends.source.api.rows import Row
 from jaxaudit.frontends.source.api.unmodelled import UNMODELLED
@@ -152,6 +152,8 @@ def call_method(it: Interpreter, receiver: Leaf, cls: str, name: str, given: Arg
     if made is not None:
         return made
     row = lookup(qualified)
+    if row is None and (run := applied.run_layer(it, receiver, name, given, span)) is not None:
+        return run
     if row is None:
         reason = f"{qualified} is not modelled"
         return calls.unknown_call(it, receiver, given, reason, span, qualified)

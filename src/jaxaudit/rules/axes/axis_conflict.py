@@ -98,6 +98,16 @@ class AxisConflict(Rule):
             """,
             "whatever the size",
         ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def f(q, k):
+                scores = jnp.einsum("qd,kd->qk", q, k)
+                return jax.nn.softmax(scores, axis=2)  #!
+            """,
+            "an axis that is not there",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

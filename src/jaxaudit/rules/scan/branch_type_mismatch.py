@@ -10,6 +10,7 @@ from jaxaudit.analyses.shapes.compare import Match, compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.scan.structures import other_branch
 
 
 class BranchTypeMismatch(Rule):
@@ -88,15 +89,37 @@ class BranchTypeMismatch(Rule):
             """,
             "other dtypes",
         ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def pick(i):
+                branches = [lambda x: (x, x), lambda x: (x, 2 * x), lambda x: x.sum()]
+                return jax.lax.switch(i, branches, jnp.ones(3))  #!
+            """,
+            "a tuple or an array",
+        ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def pick(flag):
+                return jax.lax.cond(flag, lambda x: {"a": x, "b": x}, lambda x: {"a": x}, jnp.ones(3))  #!
+            """,
+            "a missing entry",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every `cond` and `switch`."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        yield from (
-            _judge(op, context) for op in program.walk() if op.name == "cond" for context in shapes.contexts(op)
-        )
+        for op in program.named("cond"):
+            other = other_branch(self.name, op, shapes)
+            if other is not None:
+                yield other
+            else:
+                yield from (_judge(op, context) for context in shapes.contexts(op))
 
 
 def _judge(op: Op, context: Context) -> Obligation:

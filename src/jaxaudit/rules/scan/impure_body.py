@@ -95,6 +95,20 @@ def run(xs):
             """
 import jax
 
+class Runner:
+    def run(self, xs):
+        def body(state, x):
+            self.steps = self.steps + 1  #!
+            return state + x, None
+
+        return jax.lax.scan(body, 0.0, xs)
+""",
+            "an attribute that counts",
+        ),
+        Example(
+            """
+import jax
+
 def run(x):
     seen = []
 

@@ -1,4 +1,4 @@
-"""Trees that have to be alike: what a loop is started with and what its body hands on."""
+"""Trees that have to be alike: what a loop is started with and what its body hands on, and what branches give."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.kinds import is_array
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.trees import CONTAINERS, Border, Tree
 from jaxaudit.rules.base import Obligation, Step, Verdict
@@ -33,6 +34,33 @@ def other_structure(rule: str, op: Op, flow: Flow) -> Iterator[Obligation]:
             steps=(Step(op.regions[-1].span, "this body hands on another structure"),),
             suggestion="return the carry first, with all its parts in their order",
         )
+
+
+def other_branch(rule: str, op: Op, shapes: Shapes) -> Obligation | None:
+    """Give the difference between the trees that two branches give back."""
+    handed = op.attrs.get("handed")
+    trees = handed.trees if isinstance(handed, Border) else ()
+    for tree in trees[1:]:
+        found = difference(trees[0], tree) or difference(tree, trees[0]) or _apart(trees[0], tree, shapes)
+        if found:
+            return Obligation(
+                rule,
+                op.span,
+                Verdict.VIOLATED,
+                message=f"the branches give different structures: {found}",
+                current="JAX raises an exception: all branches must give the same structure",
+                expected="every branch gives the same containers, part by part",
+                suggestion="return the same structure from every branch",
+            )
+    return None
+
+
+def _apart(first: Tree, other: Tree, shapes: Shapes) -> str:
+    """Say that one branch gives a container and the other an array."""
+    for whole, leaf in ((first, other), (other, first)):
+        if whole.kind in CONTAINERS and leaf.value is not None and shapes.of(leaf.value).dims is not None:
+            return f"{describe(whole)} in one and one array in another"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,22 @@ class BatchedArgumentBroadcast(Rule):
             "distances between all pairs",
         ),
     )
-    invalid = (Example(_PROGRAM.format(axis=None, mark="  #!"), "every prediction against all targets"),)
+    invalid = (
+        Example(_PROGRAM.format(axis=None, mark="  #!"), "every prediction against all targets"),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def error(w, x, y):
+                return jnp.mean((x @ w - y) ** 2)
+
+            def loss(n):
+                w, x, y = jnp.ones((3, 2)), jnp.ones((n, 3)), jnp.ones((n, 2))
+                return jax.vmap(error, in_axes=(None, 0, None))(w, x, y).mean()  #!
+            """,
+            "averaged inside",
+        ),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every argument that is not mapped while others are."""
@@ -110,11 +125,12 @@ def _judged(op: Op, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
             yield Obligation(rule, op.span, Verdict.PROVED, "no argument that is not mapped has the mapped axis")
         for one in found:
             met = _met(one, flow, shapes)
-            if met is None or not _twice(one, context):
+            inside = None if met is None else _hidden(met, flow)
+            if met is None or not (inside is not None or _twice(one, context)):
                 reason = "an argument with the mapped axis is given whole; the elements may be meant to meet all of it"
                 yield Obligation(rule, op.span, Verdict.UNKNOWN, reason)
             else:
-                yield _finding(one, met, _hidden(op, flow))
+                yield _finding(one, met, inside or _hidden(op, flow))
 
 
 def _shared(op: Op, context: Context) -> Iterator[_Shared]:
@@ -198,7 +214,7 @@ def _finding(one: _Shared, met: Op, hidden: Op | None) -> Obligation:
         Verdict.VIOLATED,
         severity=Severity.WARNING if hidden is None else Severity.ERROR,
         message=f"{name_of(value)} has the mapped axis `{axis}` but is given whole to every element",
-        current=f"each of `{axis}` meets all of {name_of(value)} {shape_of(one.dims)}; the result has `{axis}` twice",
+        current=f"each of `{axis}` meets all of {name_of(value)} {shape_of(one.dims)}, and not its own row alone",
         expected=f"{name_of(value)} is mapped with {name_of(one.mapped.value)}",
         steps=steps,
         suggestion=f"give {name_of(value)} the entry `0` in `in_axes`",

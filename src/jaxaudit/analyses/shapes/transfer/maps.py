@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from jaxaudit.analyses.shapes.broadcast import broadcast, shape_text
 from jaxaudit.analyses.shapes.dtypes import inexact, named_dtype, promote
 from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, Dims, ShapeFact, array
-from jaxaudit.analyses.shapes.literals import array_like
-from jaxaudit.analyses.shapes.mapped import with_axis, without_axis
+from jaxaudit.analyses.shapes.literals import array_like, axes_in
+from jaxaudit.analyses.shapes.mapped import place_of, with_axis, without_axis
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.numbers import arithmetic, negated
@@ -122,12 +122,24 @@ def _kept(look: Look) -> ShapeFact:
 
 def _normalise(look: Look) -> ShapeFact:
     base = array_like(look.first())
+    _judge_axes(look, base)
     dtype, weak = inexact(base.dtype, base.weak)
     return array(base.dims, dtype, weak=weak)
 
 
+def _judge_axes(look: Look, base: ShapeFact) -> None:
+    """Say whether an array has the axes that a function is told to work along."""
+    axes, rank = axes_in(look.raw("axis")), base.rank
+    if axes is None or rank is None or look.has("*", "**"):
+        return
+    wrong = next((one for one in axes if place_of(one, rank) is None), None)
+    text = f"axis {wrong} of an array with {rank} {'axis' if rank == 1 else 'axes'}"
+    look.judge(Fit.FITS if wrong is None else Fit.CLASHES, "" if wrong is None else text)
+
+
 def _cumulative(look: Look) -> ShapeFact:
     base = array_like(look.first())
+    _judge_axes(look, base)
     if base.dims is None or look.function in ("diff", "ediff1d", "gradient"):
         return NOTHING
     if not look.has("axis") and look.function in ("cumsum", "cumprod", "nancumsum", "nancumprod"):
