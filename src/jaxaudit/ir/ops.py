@@ -25,7 +25,7 @@ class OpSpec:
 
 _ROWS = (
     # Python's own acts
-    OpSpec("py.const", "a constant; attrs: value"),
+    OpSpec("py.const", "a constant; attrs: value, extent (least and greatest entry of an array)"),
     OpSpec("py.unknown", "a value nothing is known of; attrs: reason"),
     OpSpec("py.global", "the value of a module-level variable; attrs: name, value (as the module left it)"),
     OpSpec("py.attr", "an attribute of an object; attrs: name"),

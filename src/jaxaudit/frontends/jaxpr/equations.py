@@ -254,6 +254,8 @@ class Body:
         api = site.origin.api
         if api and api != attrs.get("function"):
             attrs["api"] = api
+        if row.op in ("array.gather", "array.scatter") and _says_mode(site):
+            attrs["mode"] = True
         if row.op == "py.item":
             attrs = {}
         made = self.writer.emit(row.op, site, row.build(plain), attrs, equation.outvars, names)
@@ -278,3 +280,9 @@ class Body:
         }
         arguments = {"args": tuple(self.read(atom) for atom in equation.invars)}
         self.bind(equation.outvars, self.writer.emit("py.call_unknown", site, arguments, attrs, equation.outvars))
+
+
+def _says_mode(site: Site) -> bool:
+    """Tell whether the user's call says what shall happen to indices beyond the end."""
+    lines = variables.lines_of(site.span.path)[site.span.line - 1 : site.span.end_line]
+    return any("mode" in line for line in lines)

@@ -86,7 +86,7 @@ class Lowering:
         writer.sharing.forget()
         for variable, value in _closed_over(closed, set()):
             if id(value) not in writer.constants:
-                made: Value = writer.materialise(_scalar(value), span)
+                made: Value = writer.materialise(_scalar(value), span, _extent(value))
                 made.name = _global_name(value)
                 kind = compat.type_of(variable)
                 if kind is not None:
@@ -109,6 +109,9 @@ def _global_name(value: Any) -> str:
     return ""
 
 
+_SMALL = 4096
+
+
 def _names(given: Sequence[str], known: Sequence[str] | None, count: int) -> Sequence[str]:
     for names in (given, known or ()):
         if len(names) == count:
@@ -127,6 +130,15 @@ def _closed_over(closed: Any, seen: set[int]) -> Iterator[tuple[Any, Any]]:
             continue
         for inner in compat.inner_jaxprs(equation.params):
             yield from _closed_over(inner, seen)
+
+
+def _extent(value: Any) -> tuple[int, int] | None:
+    """Give the least and the greatest entry of a small array of integers, such as indices written out."""
+    kind, size = str(getattr(value, "dtype", "")), getattr(value, "size", 0)
+    if not kind.startswith(("int", "uint")) or not 0 < size <= _SMALL:
+        return None
+    found = compat.np.asarray(value)
+    return int(found.min()), int(found.max())
 
 
 def _scalar(value: Any) -> int | float | bool | None:

@@ -99,6 +99,12 @@ def text_of(path: str) -> str:
 
 
 @cache
+def lines_of(path: str) -> tuple[str, ...]:
+    """Give the lines of a file of the user's."""
+    return tuple(text_of(path).splitlines())
+
+
+@cache
 def _bound(path: str) -> _Names:
     found: _Names = {}
     for target, value in _assignments(path):

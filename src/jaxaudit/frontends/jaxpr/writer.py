@@ -80,11 +80,12 @@ class Writer:
         """Make a value of the same type and name: what an op gives for what its region leaves behind."""
         return self.value(span, self.types.get(value), value.name)
 
-    def materialise(self, argument: Argument, span: Span) -> Value:
-        """Give a value for an argument, writing constants down as ops."""
+    def materialise(self, argument: Argument, span: Span, extent: tuple[int, int] | None = None) -> Value:
+        """Give a value for an argument, writing constants down as ops, with the ends of what an array holds."""
         if isinstance(argument, Value):
             return argument
-        return self.builder.emit("py.const", span, attrs={"value": argument}).result
+        attrs: dict[str, object] = {"value": argument} if extent is None else {"value": argument, "extent": extent}
+        return self.builder.emit("py.const", span, attrs=attrs).result
 
     def results(self, out: Sequence[Argument], outvars: Sequence[Any], span: Span) -> tuple[Value, ...]:
         """Give what a jaxpr gives as values, constants with their types too."""

@@ -13,6 +13,7 @@ from jaxaudit.rules.numerics.domains import short
 
 _COPIES = frozenset({"array.expand", "array.reshape", "array.squeeze", "array.convert", "array.join"})
 _PASSES = frozenset({"array.map", "array.convert", "array.reshape", "array.expand"})
+_INDEXES = frozenset(("", "getitem", "take", "take_along_axis", "set", "add", "multiply", "max", "min"))
 _MOST_STEPS = 10
 
 
@@ -36,7 +37,7 @@ def judged(rule: str, op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation
         if -one.size <= known.low and known.high <= one.size - 1:
             reason = f"{_name(one.index)} is {range_text(known)}, within an axis of size {one.size}"
             yield Obligation(rule, op.span, Verdict.PROVED, reason)
-        elif known.low >= one.size and known.constant is None:
+        elif known.low >= one.size and (known.constant is None or "dimension_numbers" in op.arguments):
             yield _beyond(rule, op, one, known, None)
         elif one.size <= known.high < float("inf"):
             counted = counted_by(one.index, flow)
@@ -63,14 +64,16 @@ def _indices(op: Op, ranges: Ranges) -> Iterator[Indexed]:
         return
     if op.name == "array.gather" and short(op) == "take":
         yield from _taken(op, sizes)
-    elif op.name in ("py.item", "array.scatter") and "dimension_numbers" not in op.arguments:
+    elif op.name == "array.scatter" and "dimension_numbers" in op.arguments:
+        yield from _scattered(op, sizes)
+    elif op.name in ("py.item", "array.scatter"):
         yield from _written(op.arguments.get("index"), sizes, ranges)
 
 
 def _is_meant(op: Op, ranges: Ranges) -> bool:
-    """Tell whether the code itself says what shall happen beyond the end; a trace no longer tells for `take`."""
-    if ranges.known.types and op.name == "array.gather":
-        return op.text("api") != "getitem"
+    """Tell whether the code itself says what shall happen beyond the end."""
+    if ranges.known.types and op.name in ("array.gather", "array.scatter"):
+        return bool(op.attrs.get("mode") or op.text("library") or op.text("api") not in _INDEXES)
     return op.arguments.get("mode") is not None or op.text("api") not in ("", "getitem")
 
 
@@ -107,6 +110,19 @@ def _taken(op: Op, sizes: tuple[int | None, ...]) -> Iterator[Indexed]:
             yield Indexed(index, size)
 
 
+def _scattered(op: Op, sizes: tuple[int | None, ...]) -> Iterator[Indexed]:
+    """Give the index of an update in a trace that writes single entries along one axis."""
+    index, numbers = op.arguments.get("index"), op.arguments.get("dimension_numbers")
+    places = numbers.get("scatter_dims_to_operand_dims") if isinstance(numbers, Mapping) else None
+    inserted = numbers.get("inserted_window_dims") if isinstance(numbers, Mapping) else None
+    if not isinstance(index, Value) or not isinstance(places, tuple) or len(places) != 1 or inserted != places:
+        return
+    axis = places[0]
+    size = sizes[axis] if isinstance(axis, int) and axis < len(sizes) else None
+    if size is not None:
+        yield Indexed(index, size)
+
+
 def plain_index(index: Value, flow: Flow) -> Value:
     """Look through what JAX does to an index before it uses it: negative ones are counted from the end."""
     for _ in range(_MOST_STEPS):
@@ -116,12 +132,19 @@ def plain_index(index: Value, flow: Flow) -> Value:
         inner: Argument = None
         if maker.name in _COPIES and len(maker.operands) == 1:
             inner = maker.operands[0]
-        elif maker.name == "array.select" and maker.text("api"):
+        elif maker.name == "array.select" and (maker.text("api") or _counts_from_end(maker, flow)):
             inner = maker.arguments.get("y")
         if not isinstance(inner, Value):
             break
         index = inner
     return index
+
+
+def _counts_from_end(select: Op, flow: Flow) -> bool:
+    """Tell whether a choice is `where(i < 0, i + size, i)`."""
+    condition, kept = select.arguments.get("condition"), select.arguments.get("y")
+    test = flow.maker(condition) if isinstance(condition, Value) else None
+    return test is not None and short(test) == "less" and kept in test.operands and test.arguments.get("y") == 0
 
 
 def counted_by(index: Value, flow: Flow) -> Op | None:
@@ -132,6 +155,10 @@ def counted_by(index: Value, flow: Flow) -> Op | None:
         if maker is None:
             return _counting_loop(index, flow)
         if maker.name == "array.create" and short(maker) in ("arange", "iota"):
+            return maker
+        if maker.name == "py.const" and maker.attrs.get("extent") is not None:
+            return maker
+        if maker.name == "key.draw" and short(maker) == "randint":
             return maker
         if maker.name == "py.element":
             return maker if _counts_all(maker, flow) else None
@@ -155,8 +182,19 @@ def _counts_all(element: Op, flow: Flow) -> bool:
 def _counting_loop(index: Value, flow: Flow) -> Op | None:
     region = flow.places.owner.get(index)
     holder = flow.places.holder.get(id(region)) if region is not None else None
+    if holder is not None and region is not None and holder.name == "scan":
+        return _scanned(holder, region.params.index(index), flow)
     counts = holder is not None and holder.name == "fori" and region is not None and region.params[0] is index
     return holder if counts and holder is not None and isinstance(holder.attrs.get("trips"), int) else None
+
+
+def _scanned(scan: Op, at: int, flow: Flow) -> Op | None:
+    """Give the op that counts what a scan goes through."""
+    count = scan.attrs.get("carry")
+    if not isinstance(count, int) or at < count or len(scan.operands) != len(scan.regions[0].params):
+        return None
+    maker = flow.maker(scan.operands[at])
+    return maker if maker is not None and maker.name == "array.create" and short(maker) in ("arange", "iota") else None
 
 
 def _is_masked(op: Op, flow: Flow) -> bool:
@@ -179,6 +217,10 @@ def _name(value: Value) -> str:
     return f"`{value.name}`" if value.name else "the index"
 
 
+def _told(known: Range) -> str:
+    return range_text(known) if known.constant is None else str(int(known.constant))
+
+
 def _beyond(rule: str, op: Op, one: Indexed, known: Range, counted: Op | None) -> Obligation:
     reads = op.name != "array.scatter"
     return Obligation(
@@ -187,9 +229,9 @@ def _beyond(rule: str, op: Op, one: Indexed, known: Range, counted: Op | None) -
         Verdict.VIOLATED,
         message=f"{_name(one.index)} goes up to {int(known.high)} in an axis of size {one.size}"
         if counted is not None
-        else f"{_name(one.index)} is {range_text(known)} in an axis of size {one.size}",
+        else f"{_name(one.index)} is {_told(known)} in an axis of size {one.size}",
         current="JAX raises nothing and gives the element at the end" if reads else "JAX silently drops these updates",
         expected=f"an index below {one.size}",
-        steps=(Step(counted.span, "it is counted up here"),) if counted is not None else (),
+        steps=(Step(counted.span, "it is made here"),) if counted is not None else (),
         suggestion="stop one earlier, or clip the index where the last element is meant",
     )

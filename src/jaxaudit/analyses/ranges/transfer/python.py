@@ -29,7 +29,9 @@ def _attribute(look: Look) -> Range:
 
 
 def _constant(look: Look) -> Range:
-    value = look.op.attrs.get("value")
+    value, extent = look.op.attrs.get("value"), look.op.attrs.get("extent")
+    if isinstance(extent, tuple) and value is None:
+        return Range(float(extent[0]), float(extent[1]), integer=True)
     return look.of(value) if isinstance(value, bool | int | float) else WILD
 
 
