@@ -155,7 +155,7 @@ TABLE: Mapping[str, Transfer] = {
     "array.numpy": _numpy,
     "collective": _collective,
     **dict.fromkeys(
-        "py.unknown py.container py.random py.clock py.call_unknown py.format tree.other".split(), _unknown
+        "py.unknown py.container py.random py.clock py.call_unknown py.format tree.other tree.leaf".split(), _unknown
     ),
 }
 
