@@ -39,6 +39,8 @@ class Setting:
     """Where the standard output of the user's program goes."""
     probe: bool = True
     """Whether derivative rules may be evaluated on random inputs."""
+    sections: bool = True
+    """Whether the sections about data are shown; where they are not, nobody waits for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def audit_run(script: str, arguments: Sequence[str], config: Config, setting: Se
         "run", script, tuple(arguments), steps=setting.steps, timeout=setting.timeout, probe=setting.probe
     )
     reply = _ask(request, setting)
-    return Run(conclude(reply, [script], config), reply.exit_code, reply.stopped)
+    return Run(conclude(reply, [script], config, sections=setting.sections), reply.exit_code, reply.stopped)
 
 
 def audit_trace(target: TraceTarget, config: Config, setting: Setting) -> Outcome:
@@ -88,7 +90,7 @@ def audit_trace(target: TraceTarget, config: Config, setting: Setting) -> Outcom
     needed = _devices_needed(reply)
     if needed and not setting.devices:
         reply = _ask(request, replace(setting, devices=needed))
-    return conclude(reply, [], config)
+    return conclude(reply, [], config, sections=setting.sections)
 
 
 _MESH = re.compile(r"Number of devices \d+ must (?:be >=|equal) the product of mesh_shape \(([\d, ]+)\)")
@@ -115,11 +117,11 @@ def audit_call(
     return conclude(reply, reply.files, find_config(Path.cwd()))
 
 
-def conclude(reply: Reply, first: Sequence[str], config: Config) -> Outcome:
+def conclude(reply: Reply, first: Sequence[str], config: Config, *, sections: bool = True) -> Outcome:
     """Audit the user's files that took part, with what the tracer saw of them."""
     paths = list(dict.fromkeys([*map(shown_name, first), *_project_files(reply.files, first, config)]))
     results = [read_file(Path(path).absolute()) for path in paths]
-    outcome = audit(results, config, seen_by(reply))
+    outcome = audit(results, config, seen_by(reply), sections=sections)
     return replace(outcome, faults=(*reply.faults, *outcome.faults))
 
 

@@ -115,8 +115,9 @@ def audit(
         known_families() if seen else {rule.name: rule.family for rule in wanted},
         sources,
         seen.notes if seen else None,
-        _inferred(facts) if seen or sections else None,
+        _inferred(facts) if sections else None,
         _ranges(solved),
+        sections=sections,
     )
     report = apply_suppressions(report, files, known_families(), runs, sources)
     return Outcome(report, seen.program if seen else reading.program, sources, tuple(faults))
@@ -152,7 +153,7 @@ def _inferred(facts: Facts | None) -> Inferred | None:
 
 def _shown(seen: Seen | None, *, sections: bool) -> set[str]:
     """Name the domains that the sections show of source; what was traced is shown instead of it."""
-    return {"axes", "shapes"} | (set() if seen else {"ranges"}) if seen or sections else set()
+    return {"axes", "shapes"} | (set() if seen else {"ranges"}) if sections else set()
 
 
 def _ranges(facts: Facts | None) -> Ranges | None:

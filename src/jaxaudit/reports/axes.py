@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.threads import Station, Thread, Woven, weave
@@ -75,15 +75,15 @@ def axes_section(threads: ThreadAxes, steps: Mapping[Op, int], rows: Mapping[Op,
 
 def _axis(thread: Thread, threads: ThreadAxes, steps: Mapping[Op, int], rows: Mapping[Op, int]) -> Axis:
     name = threads.names[thread]
-    stations: dict[tuple[object, ...], AxisStation] = {}
+    alike: dict[tuple[object, ...], list[Station]] = {}
     for station in _told(thread):
-        made = _station(station, threads.program, steps, rows)
-        key = (made.kind, made.path, made.line, made.transformation, made.backward)
-        known = stations.get(key)
-        if known is not None:
-            stations[key] = replace(known, count=known.count + 1)
-        elif len(stations) < _MOST_STATIONS:
-            stations[key] = made
+        op = station.op
+        span = op.span if op is not None else station.slot.value.span
+        row = rows.get(op) if op is not None else None
+        key = (station.kind, span.path, span.line, row, op is not None and bool(op.attrs.get("backward")))
+        if key in alike or len(alike) < _MOST_STATIONS:
+            alike.setdefault(key, []).append(station)
+    stations = [_station(one[0], threads.program, steps, rows, len(one)) for one in alike.values()]
     return Axis(
         threads.known[thread],
         name.text,
@@ -93,7 +93,7 @@ def _axis(thread: Thread, threads: ThreadAxes, steps: Mapping[Op, int], rows: Ma
         name.by,
         name.aliases,
         tuple(threads.known[one] for one in thread.factors),
-        tuple(stations.values()),
+        tuple(stations),
     )
 
 
@@ -107,7 +107,9 @@ def _told(thread: Thread) -> Iterator[Station]:
         yield station
 
 
-def _station(station: Station, program: Program, steps: Mapping[Op, int], rows: Mapping[Op, int]) -> AxisStation:
+def _station(
+    station: Station, program: Program, steps: Mapping[Op, int], rows: Mapping[Op, int], count: int
+) -> AxisStation:
     value, axis = station.slot
     op = station.op
     span = op.span if op is not None else value.span
@@ -122,6 +124,7 @@ def _station(station: Station, program: Program, steps: Mapping[Op, int], rows: 
         axis,
         steps.get(op) if op is not None else (0 if station.kind == "enters" else None),
         rows.get(op) if op is not None else None,
+        count,
         backward=op is not None and bool(op.attrs.get("backward")),
     )
 

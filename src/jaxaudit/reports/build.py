@@ -51,8 +51,13 @@ def build_report(
     notes: Notes | None = None,
     inferred: Inferred | None = None,
     ranges: Ranges | None = None,
+    *,
+    sections: bool = True,
 ) -> Report:
-    """Build the report on the audited paths; what source shows names axes and fills its sections."""
+    """Build the report on the audited paths; what source shows names axes and fills its sections.
+
+    Without `sections` those about data stay empty.
+    """
     paths = frozenset(audited)
     merged = combine(merge(one for one in obligations if one.span.path in paths))
     front_end = reading.program.front_end
@@ -63,7 +68,7 @@ def build_report(
     findings = list(with_ids(sorted(findings, key=order), sources))
     rows = stack(reading.program, notes, paths)
     # A run that fails early has traced nothing: then the source still shows what it shows.
-    traced = notes.program if notes is not None and notes.program.roots else None
+    traced = notes.program if sections and notes is not None and notes.program.roots else None
     threads = thread_axes(traced, (reading.program, inferred.shapes) if inferred else None) if traced else None
     view = _view(reading, notes, threads, inferred, ranges, paths)
     flow = data_flow(view) if view else None

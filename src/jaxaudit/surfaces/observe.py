@@ -113,7 +113,15 @@ def _setting(given: dict[str, Any], options: ReportOptions, steps: int) -> Setti
 
     machine = options.format != "text" and options.output is None
     stdout = sys.stderr if machine else None
-    return Setting(given["python"], given["devices"] or 0, steps, given["timeout"], stdout, probe=not given["no_probe"])
+    return Setting(
+        given["python"],
+        given["devices"] or 0,
+        steps,
+        given["timeout"],
+        stdout,
+        probe=not given["no_probe"],
+        sections=options.shows_sections,
+    )
 
 
 def _directory(target: str) -> Path:

@@ -48,7 +48,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
     reply = observed.stop()
     config = find_config(Path(session.config.rootpath))
-    outcome = conclude(reply, [one.path for one in reply.captures if one.path], config)
+    outcome = conclude(reply, [one.path for one in reply.captures if one.path], config, sections=False)
     setattr(session.config, _OUTCOME, outcome)
     if exitstatus == 0 and fails(outcome.report, strict=config.strict):
         session.exitstatus = 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from jaxaudit.analyses.gradients.borders import Inner, behind_parameter, behind_result
 from jaxaudit.analyses.gradients.edges import Edge, edges, is_opaque
@@ -45,6 +46,14 @@ class Node:
         return f"<{self.value} {self.op.name if self.op else ''}>"
 
 
+class _Making(NamedTuple):
+    """How an op makes a value, whatever call it stands in."""
+
+    opaque: bool
+    edges: list[tuple[Value, Edge]]
+    reads_parameters: bool
+
+
 @dataclass(slots=True)
 class Graph:
     """The nodes behind the outputs of one differentiated function."""
@@ -59,6 +68,7 @@ class Graph:
     _calls: dict[tuple[int, Op], int] = field(default_factory=dict)
     _above: list[tuple[int, Op] | None] = field(default_factory=lambda: [None])
     _inside: dict[int, bool] = field(default_factory=dict)
+    _makings: dict[Value, _Making] = field(default_factory=dict)
 
     def find(self, value: Value, beside: Node) -> Node | None:
         """Give the node of a value that an op reads, from a node which that op made."""
@@ -116,17 +126,23 @@ class Graph:
                 self._made(node, op)
 
     def _made(self, node: Node, op: Op) -> None:
-        node.opaque = is_opaque(op)
-        kind = self.program.types.get(node.value)
+        made = self._makings.get(node.value)
+        if made is None:
+            made = self._makings[node.value] = _Making(is_opaque(op), self._edges(node.value, op), reads_parameters(op))
+        node.opaque = made.opaque
+        node.inputs.extend([(self._node(value, node.call), edge) for value, edge in made.edges])
+        if made.reads_parameters:
+            node.inputs.extend((self._node(value, call), Edge.LIVE) for value, call in self._variables(op, node.call))
+
+    def _edges(self, made: Value, op: Op) -> list[tuple[Value, Edge]]:
+        kind = self.program.types.get(made)
         stepped = kind is not None and kind.dtype.startswith(("int", "uint", "bool", "key"))
         several = op.name == "array.order" and len(op.results) > 1 and len(op.results) == len(op.operands)
-        own = op.operands[op.results.index(node.value)] if several else None
-        for value, edge in edges(op):
-            if stepped or (own is not None and value is not own):
-                edge = Edge.ZERO
-            node.inputs.append((self._node(value, node.call), edge))
-        if reads_parameters(op):
-            node.inputs.extend((self._node(value, call), Edge.LIVE) for value, call in self._variables(op, node.call))
+        own = op.operands[op.results.index(made)] if several else None
+        return [
+            (value, Edge.ZERO if stepped or (own is not None and value is not own) else edge)
+            for value, edge in edges(op)
+        ]
 
     def _variables(self, op: Op, call: int) -> Iterator[tuple[Value, int]]:
         """Give the parameters that a layer reads: those of the `apply` whose module it is called in."""

@@ -6,7 +6,7 @@ axes of equal size that nothing takes for one stay two threads, which is the poi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -73,6 +73,7 @@ class _Loom:
         self.entered: set[int] = set()
         self.first: dict[Value, int] = {}
         self.parents: list[int] = []
+        self.sizes: list[int] = []
         self.slots: list[Slot] = []
         self.stations: list[tuple[int, Station]] = []
         self.factors: dict[int, tuple[Slot, ...]] = {}
@@ -212,9 +213,12 @@ class _Loom:
         base = self.first.get(value)
         if base is None:
             base = self.first[value] = len(self.parents)
-            rank = self._rank(value)
-            self.parents.extend(range(base, base + rank))
-            self.slots.extend([Slot(value, axis) for axis in range(rank)])
+            kind = self.types.get(value)
+            if kind is not None:
+                rank = len(kind.shape)
+                self.parents.extend(range(base, base + rank))
+                self.sizes.extend(kind.shape)
+                self.slots.extend([Slot(value, axis) for axis in range(rank)])
         return base
 
     def _fuse(self, before: Value, after: Value) -> None:
@@ -235,9 +239,9 @@ class _Loom:
 
     def _join(self, one: int, other: int) -> None:
         first, second = self._find(one), self._find(other)
-        if first == second or 1 in (self._size(self.slots[first]), self._size(self.slots[second])):
+        if first == second or self.sizes[first] == 1 or self.sizes[second] == 1:
             return
-        older, younger = min(first, second), max(first, second)
+        older, younger = (first, second) if first < second else (second, first)
         self.parents[younger] = older
         if younger in self.factors:
             self.factors.setdefault(older, self.factors[younger])
@@ -254,26 +258,26 @@ class _Loom:
                 whole.factors = tuple(self._thread(self._find(self._number(one)), threads) for one in parts)
         self.woven.threads.extend(threads.values())
         known: dict[tuple[int, int], tuple[Thread | None, ...]] = {}
+        called: set[tuple[int, int]] = set()
         for value, base in self.first.items():
-            if value.name.isidentifier():
-                self._call(value, base, threads)
             axes = (base, self._rank(value))
-            if axes not in known:
-                known[axes] = tuple([self._known(base + axis, threads) for axis in range(axes[1])])
-            self.woven._of[value] = known[axes]
-
-    def _call(self, value: Value, base: int, threads: Mapping[int, Thread]) -> None:
-        for axis in range(self._rank(value)):
-            thread = self._known(base + axis, threads)
-            if thread is not None and thread.called is None:
-                thread.called = Slot(value, axis)
-
-    def _known(self, number: int, threads: Mapping[int, Thread]) -> Thread | None:
-        return threads.get(self._find(number))
+            mine = known.get(axes)
+            if mine is None:
+                mine = known[axes] = tuple([threads.get(self._find(base + axis)) for axis in range(axes[1])])
+            self.woven._of[value] = mine
+            if axes not in called and value.name.isidentifier():
+                called.add(axes)
+                _call(value, mine)
 
     def _thread(self, number: int, threads: dict[int, Thread]) -> Thread:
         found = threads.get(number)
         if found is None:
-            slot = self.slots[number]
-            found = threads[number] = Thread(self.root, slot, self._size(slot))
+            found = threads[number] = Thread(self.root, self.slots[number], self.sizes[number])
         return found
+
+
+def _call(value: Value, threads: Sequence[Thread | None]) -> None:
+    """Let axes go by an array with a plain name where they have none yet."""
+    for axis, thread in enumerate(threads):
+        if thread is not None and thread.called is None:
+            thread.called = Slot(value, axis)

@@ -99,6 +99,10 @@ class TracingDomain:
 
         return watched
 
+    def at_once(self, program: Program) -> TracingFacts | None:
+        """Give the result for what JAX traced: its equations ask nothing of Python, and hold none of Python's acts."""
+        return TracingFacts({}) if program.front_end == "jaxpr" else None
+
     def finish(self, program: Program, solution: Solution[Trace]) -> TracingFacts:
         """Hand the visits to the rules."""
         return self._visits.facts(tracer_questions(program))
