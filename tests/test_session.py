@@ -6,8 +6,11 @@ import fakes
 import jaxaudit
 from jaxaudit.config import Config, UsageError
 from jaxaudit.frontends.base import Problem, SourceFile
+from jaxaudit.ir import Op, Program, Region, Root
+from jaxaudit.reports.notes import Notes
 from jaxaudit.rules.base import Rule
-from jaxaudit.session import audit, audit_paths, audit_text
+from jaxaudit.session import Seen, audit, audit_paths, audit_text
+from jaxaudit.spans import Span
 
 
 class Broken(Rule):
@@ -152,3 +155,15 @@ def test_a_function_that_cannot_be_read_loses_nothing_else(monkeypatch):
     assert [one.reason for one in outcome.report.coverage.skipped] == ["an internal error while reading it"]
     (fault,) = outcome.faults
     assert fault.startswith("internal error in reading odd (a.py:3): ValueError: oh no (test_session.py:")
+
+
+def test_what_jax_went_through_is_decided():
+    text = "import jax\n\ndef f(a, b):\n    return jax.tree.map(lambda x, y: x + y, a, b)\n"
+    files = [SourceFile("f.py", text)]
+    alone = audit(files, Config()).report
+    assert "tree-structure-mismatch" in {one.rule for one in alone.unknown}
+    op = Op("array.map", (), (), Span("f.py", 4, 40, 4, 45))
+    region = Region("root", "f", Span("f.py", 3, 0, 3, 0), ops=[op])
+    seen = Seen(Program((Root("f", "f.py", region),), "jaxpr"), Notes(Program((), "jaxpr")))
+    report = audit(files, Config(), seen).report
+    assert "tree-structure-mismatch" not in {one.rule for one in report.unknown}

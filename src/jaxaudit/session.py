@@ -100,6 +100,7 @@ def audit(
     obligations = list(_obligations(reading.program, facts, wanted, faults))
     solved = facts
     if seen is not None:
+        obligations = list(_gone_through(obligations, seen.program))
         solved = _facts(seen.program, wanted, faults, further={"ranges"} if sections else ())
         obligations += map(_accepted, _obligations(seen.program, solved, wanted, faults))
         told = _guard(
@@ -176,6 +177,25 @@ def _accepted(one: Obligation) -> Obligation:
     if one.verdict is not Verdict.VIOLATED or not one.current.startswith("JAX raises"):
         return one
     return Obligation(one.rule, one.span, Verdict.PROVED, "JAX traced this with exact shapes", front_end=one.front_end)
+
+
+_RAISED = frozenset(
+    """branch-type-mismatch carry-type-changes in-axes-structure-mismatch initial-carry-mismatch non-scalar-grad
+    scan-length-mismatch tree-structure-mismatch""".split()
+)
+"""Rules whose violation JAX always refuses."""
+
+
+def _gone_through(obligations: Sequence[Obligation], traced: Program) -> Iterator[Obligation]:
+    """Decide what the source leaves open and JAX refuses, by the lines that JAX went through."""
+    lines: set[tuple[object, ...]] | None = None
+    for one in obligations:
+        if one.verdict is Verdict.UNKNOWN and one.rule in _RAISED:
+            lines = {op.span[:2] for op in traced.walk()} if lines is None else lines
+            if one.span[:2] in lines:
+                yield Obligation(one.rule, one.span, Verdict.PROVED, "JAX went through this line and refused nothing")
+                continue
+        yield one
 
 
 def _guard(work: Callable[[], Result], otherwise: Result, stage: str, faults: list[str]) -> Result:

@@ -144,7 +144,8 @@ class _Root:
         told: list[Op] = []
         for op in group.ops:
             leaving = [value for value in op.results if self.uses[value] > read[value]]
-            if not leaving or not all(self.is_residual(value, group) for value in leaving):
+            dead = bool(op.results) and not any(self.uses[value] or value.name for value in op.results)
+            if not dead and (not leaving or not all(self.is_residual(value, group) for value in leaving)):
                 told.append(op)
         return told or group.ops
 

@@ -298,6 +298,11 @@ PROGRAMS = (
         "import flax.linen as nn\nm = nn.Dropout(0.5, deterministic=False)\nm.apply({}, x)  #!",
         "dropout",
     ),
+    Failing(
+        "used-after-donation",
+        "f = jax.jit(lambda a, b: (a + 1, b + 1), donate_argnums=(0, 1))\nf(x, x)  #!",
+        "donated twice",
+    ),
     Failing("script-failed", "open('/nowhere/at/all')  #!", "FileNotFoundError"),
     Failing("script-failed", "{}['missing']  #!", "KeyError"),
 )

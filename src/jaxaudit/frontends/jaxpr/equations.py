@@ -197,7 +197,14 @@ class Body:
             start, end = self._expression(position)
             giving = self._giving(start, end)
             self.group = (start, end, giving)
-        return position == giving
+        # A layer makes other things besides its value; a function such as `apply_gradients` gives a whole tree.
+        whole = self.sites[position].origin.library[:1].islower()
+        return position == giving or (whole and self._leaves(position, end))
+
+    def _leaves(self, position: int, end: int) -> bool:
+        """Tell whether the forward pass reads later what an equation makes."""
+        last = len(self.sites)
+        return any(end <= read < last and not self.sites[read].around.turned for read in self._reads(position))
 
     def _expression(self, position: int) -> tuple[int, int]:
         """Give the neighbours that stand at the same place."""

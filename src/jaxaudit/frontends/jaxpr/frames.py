@@ -119,8 +119,8 @@ def _read(codes: Sequence[CodeType], offsets: Sequence[int]) -> Origin:
 def _public(code: CodeType) -> str:
     """Give the name of a library's function as its users know it; empty for what only passes on."""
     *owners, name = code.co_qualname.split(".")
-    if name == "__call__" and owners and not owners[-1].startswith(("_", "<")):
-        return owners[-1]
+    if name == "__call__" and owners and not owners[-1].startswith("<"):
+        return owners[-1].lstrip("_")
     if "<locals>" in owners:
         # Optax keeps the functions that it hands out as closures: `update_fn`.
         return name.removesuffix("_fn") if name.endswith("_fn") and not name.startswith("_") else ""

@@ -47,6 +47,9 @@ class Call:
 
 Step = Key | Call
 
+_COMPREHENSIONS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>")
+"""Frames that are no functions to the user."""
+
 
 @dataclass(slots=True)
 class _Spot:
@@ -121,7 +124,7 @@ class Nesting:
 
     def _chain(self, site: Site) -> Sequence[Place]:
         """Give the user's frames, outermost first, from the function on that the jaxpr was traced from."""
-        chain = site.origin.users[::-1]
+        chain = [place for place in site.origin.users[::-1] if place.frame[0].co_name not in _COMPREHENSIONS]
         if not self._is_users:
             return chain if compat.CUTS_TRACEBACKS else ()
         for position, ((code, _), _) in enumerate(chain):

@@ -172,6 +172,16 @@ ROWS = (
     Row(r"which require replication which can't be statically inferred", _replication, ("ValueError",)),
     Row(r"", _explicit, ("ShardingTypeError",)),
     Row(r"Received incompatible devices for jitted computation\. (.*)", _devices, ("ValueError",)),
+    Row(
+        r"Attempt to donate the same buffer twice in Execute\(\) \(flattened argument (\d+), .*?first use: (\d+)\)",
+        say(
+            "used-after-donation",
+            "one array is donated twice: it is leaf {2} and leaf {1} of the arguments",
+            "every donated array is given once",
+            "copy one of them, such as a target or an average of the parameters: `jax.tree.map(jnp.copy, params)`",
+            "the call stops with an exception: the buffer can be given away only once",
+        ),
+    ),
     Row(r"(?:Array|Buffer) has been deleted(?: with shape=)?(.*)", _deleted, ("RuntimeError",)),
     Row(
         r"Number of devices (\d+) must (?:be >=|equal) the product of mesh_shape (\([^)]*\))",
