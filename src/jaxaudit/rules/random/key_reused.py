@@ -8,6 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Scope, Use
 from jaxaudit.analyses.keys.conflicts import Conflict, conflicts, is_in_rule
 from jaxaudit.analyses.keys.terms import Number, Row, Split
+from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
@@ -247,7 +248,7 @@ def _doubt(keys: KeyFacts, conflict: Conflict) -> str:
 
 def _finding(scope: Scope, keys: KeyFacts, conflict: Conflict, evidence: Evidence) -> Obligation:
     first, use = conflict.first, conflict.second
-    span = _blame(scope, conflict)
+    span = _blame(scope, conflict, keys.places)
     name = key_name(keys, use)
     where = line_of(first.spot.span, span)
     purpose = evidence.of_pair(conflict)
@@ -267,7 +268,7 @@ def _finding(scope: Scope, keys: KeyFacts, conflict: Conflict, evidence: Evidenc
     )
 
 
-def _blame(scope: Scope, conflict: Conflict) -> Span:
+def _blame(scope: Scope, conflict: Conflict, places: Places) -> Span:
     """A function that is given one key as two arguments does nothing wrong itself: its caller does."""
     params = scope.region.params
     first, second = conflict.first.value, conflict.second.value
@@ -276,7 +277,17 @@ def _blame(scope: Scope, conflict: Conflict) -> Span:
         return scope.op.span
     if is_in_rule(conflict.first.origin.site, conflict.second.origin.site):
         return conflict.second.origin.site.span
-    return conflict.second.spot.span
+    return _written(conflict.second, places).spot.span
+
+
+def _written(use: Use, places: Places) -> Use:
+    """Give the use where the key is written down: a function that reads it from around is not given it in its call."""
+    value, inner = use.value, use.inner
+    if value is None or inner is None or value in use.spot.operands:
+        return use
+    maker = places.maker.get(value)
+    home = places.owner.get(value) if maker is None else places.region_of.get(maker)
+    return inner if home is not None and home is places.region_of.get(use.spot) else use
 
 
 def _message(keys: KeyFacts, conflict: Conflict, name: str, where: str) -> str:
