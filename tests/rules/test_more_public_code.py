@@ -114,6 +114,62 @@ PROGRAMS = {
             d = lengths(x)
             return safe_mask(d > 0.0, lambda y: y / d, x)
         """,
+    "a property made without a decorator, and a question it answers": """
+        class Named:
+            def __init__(self, array):
+                self.array = array
+
+            ndim = property(lambda self: self.array.ndim)
+            kind = functools.singledispatchmethod(lambda self: self.array.kind)
+
+        def flat(one):
+            if one.ndim > 0:
+                return one.array
+            return one.array.reshape((1,))
+
+        def asked(one):
+            if one.kind > 0:
+                return one.array
+            return one.array.reshape((1,))
+
+        def main():
+            one = Named(jnp.ones((2,)))
+            return flat(one), asked(one), one.array.reshape((1,))  #!
+        """,
+    "a partial class that is lifted": """
+        class Inner(nn.Module):
+            width: int = 8
+
+            @nn.compact
+            def __call__(self, x):
+                return x.transpose(1, 0, 2)
+
+        class Outer(nn.Module):
+            def setup(self):
+                self.lifted = nn.vmap(
+                    partial(Inner, width=4), variable_axes={"params": None}, split_rngs={"params": False}, in_axes=0
+                )
+
+            def __call__(self, x):
+                return self.lifted()(x)
+
+        def main(key):
+            x = jnp.ones((2, 3, 4, 5))
+            return Outer().init(key, x)
+        """,
+    "counts in small integers, of which only the type is known": """
+        def moved(matrix, moves):
+            hits = jnp.sum(matrix, axis=-1, dtype=jnp.int8) - 1
+            return jnp.maximum(jnp.minimum(hits, 1) - ~moves.any(axis=-1), 0)
+        """,
+    "flattening a tree to see how long it takes": """
+        import time
+
+        def timed(state):
+            start = time.time()
+            jax.tree.flatten(state)
+            return time.time() - start
+        """,
     "an object that the body of a scan gives another field": """
         class Learner:
             def __init__(self, x):

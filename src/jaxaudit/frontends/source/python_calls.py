@@ -244,6 +244,12 @@ def _default_of_field(it: Interpreter, given: Arguments, span: Span) -> Abstract
     return None if factory is None else it.call(factory, Arguments(), span)
 
 
+def _property(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Give `property(lambda self: ...)`, as the decorator would."""
+    getter = given.get(0, "fget")
+    return replace(getter, kind="property") if isinstance(getter, FunctionValue) else None
+
+
 HANDLERS: dict[str, Handler] = {
     "builtins.len": _len,
     "builtins.range": _range,
@@ -265,6 +271,7 @@ HANDLERS: dict[str, Handler] = {
     "builtins.max": _extreme(max),
     "builtins.min": _extreme(min),
     "builtins.slice": _slice,
+    "builtins.property": _property,
     "builtins.map": _map,
     "functools.partial": _partial,
     "jax.tree_util.Partial": _partial,

@@ -106,6 +106,8 @@ def wrap(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
     if isinstance(function, ClassValue):
         # A lifted class is still that class to whoever makes instances of it.
         return lifts.lifted_class(function, made)
+    if isinstance(function, PartialValue) and isinstance(function.function, ClassValue):
+        return replace(function, function=lifts.lifted_class(function.function, made))
     _note_wrapper(it, function, made)
     return made
 

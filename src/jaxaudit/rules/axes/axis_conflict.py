@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage.guards import asks_about
+from jaxaudit.analyses.lineage.index import flow_of
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
@@ -114,13 +116,16 @@ class AxisConflict(Rule):
         """List every op in which sizes meet."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        yield from (one for op in program.walk() for one in _judge(op, shapes.contexts(op)))
+        yield from (one for op in program.walk() for one in _judge(op, shapes.contexts(op), program))
 
 
-def _judge(op: Op, contexts: Sequence[Context]) -> Iterator[Obligation]:
+def _judge(op: Op, contexts: Sequence[Context], program: Program) -> Iterator[Obligation]:
     met = [context for context in contexts if context.fit is not None]
     clash = next((context for context in met if context.fit is Fit.CLASHES), None)
-    if clash is not None:
+    if clash is not None and asks_about(flow_of(program), op):
+        reason = "the `if` around it asks about these arrays, and what it asks is not known"
+        yield Obligation(AxisConflict.name, op.span, Verdict.UNKNOWN, reason)
+    elif clash is not None:
         yield _conflict(op, clash)
     elif met and all(context.fit is Fit.FITS for context in met):
         yield Obligation(AxisConflict.name, op.span, Verdict.PROVED, "the sizes that meet here are equal or 1")

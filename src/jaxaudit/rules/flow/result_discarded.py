@@ -144,7 +144,8 @@ def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
     elif op.name == "tree.map" and (not is_pure(op) or not op.regions[0].results):
         yield unknown(ResultDiscarded.name, op.span, "the mapped function may be there for its effects")
     else:
-        deliberate = is_test(op.span) or (op.name in _TIMED and op.function not in _PURE_METHODS)
+        timed = op.name == "tree.other" or (op.name in _TIMED and op.function not in _PURE_METHODS)
+        deliberate = is_test(op.span) or timed
         yield _lost(op, sure=not note.attrs.get("module") and (is_update(op) or not deliberate))
 
 

@@ -197,8 +197,13 @@ def _severity(op: Op, dtype: str, exact: Range, ranges: Ranges) -> Severity:
     given = list(op.arguments.values()) or list(op.operands)
     varying = [one for one in given if isinstance(one, Value) and ranges.of(one).constant is None]
     unsigned_difference = dtype.startswith("u") and short(op) in ("subtract", "sub") and len(varying) == 2
-    narrowed = any((ranges.of(one).low, ranges.of(one).high) != SMALL[dtype] for one in varying)
-    return Severity.ERROR if unsigned_difference or (narrowed and len(varying) == 2) else Severity.WARNING
+    inside = all(_is_inside(ranges.of(one), *SMALL[dtype]) for one in varying)
+    return Severity.ERROR if unsigned_difference or (inside and len(varying) == 2) else Severity.WARNING
+
+
+def _is_inside(one: Range, low: float, high: float) -> bool:
+    """Tell bounds that the code gives from those that any number of the dtype has."""
+    return one.high < high and (one.low > low or low == 0)
 
 
 def _finding(op: Op, dtype: str, exact: Range, severity: Severity) -> Obligation:

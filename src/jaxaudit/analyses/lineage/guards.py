@@ -1,0 +1,50 @@
+"""Conditions around an op that ask about the very values it reads: it may only run for those that suit it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import takewhile
+
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.ir import Exit, Op, Value
+
+_MOST = 24
+"""How many ops behind a condition are looked at."""
+
+
+def asks_about(flow: Flow, op: Op) -> bool:
+    """Tell whether an `if` around an op, or one before it that may leave, depends on something that the op reads."""
+    read = set(op.operands)
+    return any(_meets(flow, branch, read) for branch in _deciding(flow, op))
+
+
+def _deciding(flow: Flow, op: Op) -> Iterator[Op]:
+    """Give the branches that decide whether an op runs."""
+    region = flow.places.region_of.get(op)
+    inner = op
+    for around, holder in () if region is None else flow.places.up(region):
+        before = takewhile(lambda one, inner=inner: one is not inner, around.ops)
+        yield from (one for one in before if one.name == "py.branch" and _may_leave(one))
+        if holder is None:
+            return
+        if holder.name == "py.branch":
+            yield holder
+        inner = holder
+
+
+def _may_leave(branch: Op) -> bool:
+    return any(region.exit is not Exit.FALL for region in branch.regions)
+
+
+def _meets(flow: Flow, branch: Op, read: set[Value]) -> bool:
+    """Walk from a condition back to what it is made of."""
+    pending = list(branch.operands[:1])
+    seen = set(pending)
+    for value in pending:
+        if value in read:
+            return True
+        maker = flow.maker(value)
+        fresh = [one for one in maker.operands if one not in seen] if maker is not None and len(seen) < _MOST else []
+        seen.update(fresh)
+        pending.extend(fresh)
+    return False
