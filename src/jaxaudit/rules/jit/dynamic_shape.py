@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, Visit
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.jit.words import because, named, steps_of, tracing, transform
+from jaxaudit.rules.jit.words import because, is_argument, named, steps_of, tracing, transform
 
 _SIZES = {
     "array.create": ("shape", "N", "M", "num", "start", "stop", "step", "n", "dimensions"),
@@ -114,6 +114,17 @@ def ramp(x):
 """,
             "a traced size",
         ),
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+@jax.jit
+def head(x, n):
+    return x[:n] + jnp.arange(n)  #!
+""",
+            "an argument as a size",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -163,7 +174,7 @@ def _masked(visit: Visit, mask: Value, fact: Trace) -> Obligation:
 def _sliced(visit: Visit, part: Mapping[str, Argument]) -> Iterator[Obligation]:
     for bound in part.values():
         fact = visit.of(bound)
-        if fact.traced_array:
+        if fact.traced_array or is_argument(bound, fact):
             text = f"a slice is bounded by {named(bound, 'a traced number')}, so its size is not known while tracing"
             yield _violation(visit.op, fact, text, "use `jax.lax.dynamic_slice` with a fixed size, or a mask")
 
@@ -185,7 +196,7 @@ def _sized(visit: Visit, size: Argument) -> Iterator[Obligation]:
         fact = visit.of(part)
         if not isinstance(part, Value):
             continue
-        if fact.traced_array:
+        if fact.traced_array or is_argument(part, fact):
             name = named(part, "a traced number")
             text = f"{name} is a size here, but {transform(fact.by)} traces it"
             yield _violation(visit.op, fact, text, "take sizes from `.shape`, or declare the argument static")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Visit
-from jaxaudit.ir import Program
+from jaxaudit.ir import Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.jit.words import named, tracing
+from jaxaudit.rules.jit.words import is_argument, named, tracing
 
 _CONTAINERS = ("list", "dict", "set", "sequence")
 
@@ -89,6 +89,17 @@ def bump(x):
 """,
             "an array that jit traces",
         ),
+        Example(
+            """
+import jax
+
+@jax.jit
+def store(x, i):
+    x[i] = 0.0  #!
+    return x
+""",
+            "at a traced index",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -102,7 +113,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
         return
     base = op.arguments["base"]
     fact, name = visit.of(base), named(base, "this array")
-    if fact.jax_array:
+    if fact.jax_array or (is_argument(base, fact) and _by_traced(visit)):
         yield Obligation(
             rule,
             op.span,
@@ -116,6 +127,12 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
         yield Obligation(rule, op.span, Verdict.PROVED, f"{name} is a NumPy array")
     elif visit.tracer is not None:
         yield Obligation(rule, op.span, Verdict.UNKNOWN, f"what {name} is is not known")
+
+
+def _by_traced(visit: Visit) -> bool:
+    """Tell whether the index is traced: then a list or a dict could not be assigned to either."""
+    index = visit.op.arguments.get("index")
+    return isinstance(index, Value) and (visit.of(index).traced_array or is_argument(index, visit.of(index)))
 
 
 def _suggestion(name: str, *, augmented: bool) -> str:

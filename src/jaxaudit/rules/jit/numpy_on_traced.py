@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, Visit
 from jaxaudit.ir import Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.jit.words import because, held, named, steps_of, tracing, transform, undecided
+from jaxaudit.rules.jit.words import because, held, is_argument, named, steps_of, tracing, transform, undecided
 
 _HARMLESS = frozenset(
     """shape ndim size result_type dtype issubdtype can_cast iterable isscalar broadcast_shapes promote_types
@@ -112,6 +112,17 @@ def scaled(x):
 """,
             "a Python number",
         ),
+        Example(
+            """
+import jax
+import numpy as np
+
+@jax.jit
+def energy(x):
+    return np.exp(x)  #!
+""",
+            "an argument as it is",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -148,7 +159,7 @@ def _verdict(visit: Visit, value: Value, fact: Trace, function: str) -> Iterator
     rule, span, name = NumpyOnTraced.name, visit.op.span, named(value)
     if fact.kind in (Kind.STATIC, Kind.CONCRETE):
         yield held(rule, span, fact, name)
-    elif not fact.traced_array and not (fact.kind is Kind.TRACED and function in _NUMBERS):
+    elif not fact.traced_array and not (fact.kind is Kind.TRACED and _takes_no_container(value, fact, function)):
         yield undecided(rule, span, fact, name)
     elif not (fact.made and visit.op.name == "py.to_python"):
         yield Obligation(
@@ -161,6 +172,11 @@ def _verdict(visit: Visit, value: Value, fact: Trace, function: str) -> Iterator
             steps=steps_of(fact),
             suggestion=_suggestion(function),
         )
+
+
+def _takes_no_container(value: Value, fact: Trace, function: str) -> bool:
+    """Tell whether a function fails on a container of traced arrays as it does on one of them."""
+    return function in _NUMBERS or (function.startswith("numpy.") and is_argument(value, fact))
 
 
 def _shown(function: str) -> str:

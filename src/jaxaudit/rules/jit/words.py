@@ -74,6 +74,15 @@ def held(rule: str, span: Span, fact: Trace, name: str) -> Obligation:
     return Obligation(rule, span, Verdict.PROVED, f"{name} is {how}")
 
 
+def is_argument(value: Argument, fact: Trace) -> bool:
+    """Tell whether a value is a whole argument that is traced: one array, or a container of nothing but such.
+
+    A part of an argument may be a static field of it.
+    """
+    regions = () if fact.by is None or fact.made else fact.by.regions
+    return fact.kind is Kind.TRACED and any(value in region.params for region in regions)
+
+
 def first_traced(facts: Iterable[Trace]) -> Trace | None:
     """Give the first fact of an abstract array."""
     return next((fact for fact in facts if fact.traced_array), None)

@@ -126,6 +126,19 @@ class IntegerOverflow(Rule):
             """,
             "powers of two, and sums of bytes",
         ),
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def energy(pixels):
+                image = jnp.asarray(pixels, dtype=jnp.uint8)
+                return (image**2).sum(), jnp.square(image), image * image  #!
+
+            def scaled():
+                return jnp.full((4,), 100, dtype=jnp.int8) * 3, 10 ** jnp.arange(12)  #!
+            """,
+            "squares of bytes, and powers of ten",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -194,6 +207,9 @@ def _severity(op: Op, dtype: str, exact: Range, ranges: Ranges) -> Severity:
     """Call it an error where ordinary operands surely leave the dtype."""
     if dtype not in SMALL:
         return Severity.ERROR
+    low, high = SMALL[dtype]
+    if exact.low > high or exact.high < low or (dtype in ("int8", "uint8") and _is_square(op)):
+        return Severity.ERROR
     given = list(op.arguments.values()) or list(op.operands)
     varying = [one for one in given if isinstance(one, Value) and ranges.of(one).constant is None]
     unsigned_difference = dtype.startswith("u") and short(op) in ("subtract", "sub") and len(varying) == 2
@@ -204,6 +220,14 @@ def _severity(op: Op, dtype: str, exact: Range, ranges: Ranges) -> Severity:
 def _is_inside(one: Range, low: float, high: float) -> bool:
     """Tell bounds that the code gives from those that any number of the dtype has."""
     return one.high < high and (one.low > low or low == 0)
+
+
+def _is_square(op: Op) -> bool:
+    """Tell whether a number is raised to a power, or multiplied by itself: of bytes, few stay within their dtype."""
+    if short(op) in ("multiply", "mul"):
+        given = list(op.arguments.values()) or list(op.operands)
+        return len(given) == 2 and given[0] is given[1]
+    return short(op) in ("power", "pow", "square", "integer_pow", "float_power")
 
 
 def _finding(op: Op, dtype: str, exact: Range, severity: Severity) -> Obligation:

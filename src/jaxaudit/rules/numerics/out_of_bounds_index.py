@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from jaxaudit.analyses.dims import Dim
+from jaxaudit.analyses.dims import Dim, variable
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage.index import flow_of
 from jaxaudit.analyses.ranges import Ranges
@@ -115,6 +115,7 @@ class OutOfBoundsIndex(Rule):
             """,
             "one too far",
         ),
+        Example("def last(x):\n    return x[x.shape[0]]  #!\n", "its own size"),
         Example(
             """
             import jax.numpy as jnp
@@ -171,7 +172,7 @@ def _judge(op: Op, context: Context) -> Iterator[Obligation]:
 
 def _pairs(base: ShapeFact, index: Argument, context: Context) -> Iterator[tuple[Dim, Dim]]:
     """Pair the axes of an array with the numbers that index them, up to the first part that takes several axes."""
-    if base.dims is None or base.number is not None:
+    if (base.dims is None and not base.symbol) or base.number is not None:
         return
     axis = 0
     for part in index if isinstance(index, tuple) else (index,):
@@ -179,11 +180,19 @@ def _pairs(base: ShapeFact, index: Argument, context: Context) -> Iterator[tuple
             continue
         whole = isinstance(part, Mapping)
         fact = context.of(part)
-        if part == "..." or axis >= len(base.dims) or not (whole or fact.dims == ()):
+        beyond = base.dims is not None and axis >= len(base.dims)
+        if part == "..." or beyond or not (whole or fact.dims == ()):
             return
         if not whole and fact.number is not None:
-            yield base.dims[axis], fact.number
+            yield _size(base, axis), fact.number
         axis += 1
+
+
+def _size(base: ShapeFact, axis: int) -> Dim:
+    """Give the size of an axis; of an array of unknown rank, the number that its own `shape` gives."""
+    if base.dims is not None:
+        return base.dims[axis]
+    return variable(f"{base.symbol}.shape[{axis}]", "size", base.born)
 
 
 def _within(number: Dim, size: Dim) -> Fit:

@@ -56,6 +56,9 @@ def _item(look: Look) -> ShapeFact:
         return index_array(base, index, look)
     if base.symbol.endswith(".shape") and isinstance(index, Mapping):
         return _part_of_shape(base, index)
+    if base.symbol and not isinstance(index, int | str | None):
+        # Rules compare what an array is indexed by with its own shape, whatever its rank.
+        look.of(index)
     return _of_object(base, index) if base.symbol and isinstance(index, int | str) else NOTHING
 
 
