@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.ranges.dtypes import of_dtype
-from jaxaudit.analyses.ranges.facts import WILD, Range, carried, join, plain, unrelated
+from jaxaudit.analyses.ranges.facts import WILD, Range, Zero, carried, join, plain, unrelated
 from jaxaudit.analyses.ranges.look import Known, Look
 from jaxaudit.analyses.ranges.refine import Bound, apply, constraints
 from jaxaudit.analyses.shapes.regions import carry_count
@@ -44,7 +45,9 @@ def _by_dtype(value: Value, known: Known) -> Range:
 
 def _given(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
     if op.name not in _STAGED:
-        return [carried(read(value)) for value in op.operands]
+        # A body that several calls share is judged once, so what is zero in one call would be told of all.
+        kept = carried if region.shared else plain
+        return [kept(read(value)) for value in op.operands]
     return [_admitted(value, carried(read(value)), known) for value in op.operands]
 
 
@@ -84,9 +87,25 @@ def _traced_alone(op: Op, read: Reader, known: Known) -> Facts:
 
 def _scanned(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
     count = carry_count(op)
-    carry = region.results[:count] if turn else op.operands[:count]
+    carry = _later(region.results[:count], read) if turn else _first(op.operands[:count], read)
     inputs = [plain(read(value)) for value in op.operands[count:]]
-    return [*(carried(read(value)) for value in carry), *inputs]
+    return [*carry, *inputs]
+
+
+def _first(values: Sequence[Value], read: Reader) -> list[Range]:
+    """Give what a loop starts with: a zero there is one that the first turn surely sees."""
+    return [_started(carried(read(value))) for value in values]
+
+
+def _later(values: Sequence[Value], read: Reader) -> list[Range]:
+    return [carried(read(value)) for value in values]
+
+
+def _started(one: Range) -> Range:
+    return replace(one, zero=_START) if one.constant == 0 else one
+
+
+_START = Zero("the loop starts with 0", ordinary=True)
 
 
 def _after_scan(op: Op, read: Reader, known: Known) -> Facts:
@@ -102,9 +121,9 @@ def _counted(op: Op, region: Region, read: Reader, turn: int, known: Known) -> F
     count = len(region.params) - 1
     start = op.operands[len(op.operands) - count :] if count else ()
     lower, upper = (read(value) for value in op.operands[:2]) if len(op.operands) > count + 1 else (WILD, WILD)
-    index = Range(lower.low, max(upper.high - 1, lower.low), integer=True)
-    carry = region.results[:count] if turn else start
-    return [index, *(carried(read(value)) for value in carry)]
+    starts = _START if lower.constant == 0 and upper.low > 0 else None
+    index = Range(lower.low, max(upper.high - 1, lower.low), integer=True, zero=starts)
+    return [index, *(_later(region.results[:count], read) if turn else _first(start, read))]
 
 
 def _after_fori(op: Op, read: Reader, known: Known) -> Facts:
@@ -117,8 +136,7 @@ def _after_fori(op: Op, read: Reader, known: Known) -> Facts:
 def _looped(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
     """The condition and the body of a `while` take the same carry; in the body the condition holds."""
     body = op.regions[-1]
-    carry = body.results if turn else op.operands
-    made = [carried(read(value)) for value in carry]
+    made = _later(body.results, read) if turn else _first(op.operands, read)
     test = op.regions[0]
     if region is not body or len(op.regions) < 2 or not test.results or len(test.params) != len(made):
         return made

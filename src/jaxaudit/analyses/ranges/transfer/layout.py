@@ -79,7 +79,8 @@ def _item(look: Look) -> Range:
         return exactly(float(number))
     maker = look.maker(base)
     if maker is not None and maker.name == "array.shape":
-        return Range(0.0, inf, integer=True)
+        # An ordinary array has elements.
+        return Range(1.0, inf, integer=True)
     x = look.of(base)
     made = plain(x) if _takes_all(index) else part(x)
     if x.relation is not None and _index_puts_back(look, x, index):
@@ -189,7 +190,7 @@ def _scatter(look: Look) -> Range:
 
 def _dot(look: Look) -> Range:
     """Products of two arrays that are summed: their signs tell the sign, weights that sum to one an average."""
-    given = [one for one in look.given() if isinstance(one, Value)]
+    given = _multiplied(look)
     if len(given) != 2 or look.function in ("cross", "dot_product_attention", "scaled_dot", "ragged_dot"):
         return by_dtype(look)
     x, y = look.of(given[0]), look.of(given[1])
@@ -202,10 +203,21 @@ def _dot(look: Look) -> Range:
     return Range(low, made.high, made.integer, made.finite, made.nan, unit=x.unit and y.unit)
 
 
+def _multiplied(look: Look) -> list[Value]:
+    found = look.op.operands if look.function == "einsum" else look.given()
+    return [one for one in found if isinstance(one, Value)]
+
+
 def _averages(look: Look, x: Range) -> bool:
     """Tell whether the axis that is summed over is the one along which the first operand sums to one."""
     if x.sums_to_one is None:
         return False
+    written = look.raw("subscripts")
+    if isinstance(written, str):
+        terms, _, out = written.replace(" ", "").partition("->")
+        first = terms.partition(",")[0]
+        gone = [letter for letter in first if letter.isalpha() and letter not in out]
+        return len(gone) == 1 and first.endswith(gone[0]) and x.sums_to_one == -1 and bool(out)
     numbers = look.raw("dimension_numbers")
     sizes = look.sizes(look.given()[0])
     if isinstance(numbers, tuple) and sizes is not None and isinstance(numbers[0], tuple):
