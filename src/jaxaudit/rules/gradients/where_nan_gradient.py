@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.gradients.through import taken_through
 from jaxaudit.analyses.lineage.index import Flow, flow_of
 from jaxaudit.analyses.ranges import Ranges, range_text
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.gradients.differentiated import Differentiated, differentiated
 from jaxaudit.rules.numerics.domains import Use, short, slopes_wanted
+
+Through = Mapping[Value, Op]
+"""The values that gradients flow through, each with the op that takes one."""
 
 _MOST_STEPS = 12
 _ROOTS = frozenset({"sqrt", "norm", "vector_norm"})
@@ -136,18 +139,18 @@ class WhereNanGradient(Rule):
         """List every masked function and every root that gradients flow through."""
         ranges = facts.of("ranges")
         assert isinstance(ranges, Ranges)
-        gradients = differentiated(program)
+        gradients = taken_through(program)
         flow = flow_of(program)
         yield from (
             one for op in program.walk() if _is_on_the_way(op, gradients) for one in _judge(op, ranges, gradients, flow)
         )
 
 
-def _is_on_the_way(op: Op, gradients: Differentiated) -> bool:
-    return not op.attrs.get("backward") and any(value in gradients.through for value in op.results)
+def _is_on_the_way(op: Op, gradients: Through) -> bool:
+    return not op.attrs.get("backward") and any(value in gradients for value in op.results)
 
 
-def _judge(op: Op, ranges: Ranges, gradients: Differentiated, flow: Flow) -> Iterator[Obligation]:
+def _judge(op: Op, ranges: Ranges, gradients: Through, flow: Flow) -> Iterator[Obligation]:
     if flow.program.types and not _is_transposed(op, flow):
         return
     if op.name == "array.select" and short(op) in ("where", "select", "select_n"):
@@ -169,12 +172,12 @@ def _is_transposed(op: Op, flow: Flow) -> bool:
     return any(short(reader) == "divide" and not reader.text("api") for reader in flow.readers.get(op.results[0], ()))
 
 
-def _arm_ops(arm: Argument, gradients: Differentiated, flow: Flow) -> Iterator[Op]:
+def _arm_ops(arm: Argument, gradients: Through, flow: Flow) -> Iterator[Op]:
     """Give the elementwise ops that an arm is made of."""
     pending = [arm]
     for value in pending:
         maker = flow.maker(value) if isinstance(value, Value) else None
-        if maker is None or len(pending) > _MOST_STEPS or value not in gradients.through:
+        if maker is None or len(pending) > _MOST_STEPS or value not in gradients:
             continue
         if maker.name == "array.map" or (maker.name == "array.linalg" and short(maker) == "norm"):
             yield maker
@@ -184,11 +187,11 @@ def _arm_ops(arm: Argument, gradients: Differentiated, flow: Flow) -> Iterator[O
 
 
 def _masked(
-    select: Op, condition: Argument, inner: Op, ranges: Ranges, gradients: Differentiated, *, holds: bool
+    select: Op, condition: Argument, inner: Op, ranges: Ranges, gradients: Through, *, holds: bool
 ) -> Iterator[Obligation]:
     for use in slopes_wanted(inner):
         known = ranges.of(use.argument)
-        if not any(value in gradients.through for value in inner.operands) or known.constant is not None:
+        if not any(value in gradients for value in inner.operands) or known.constant is not None:
             continue
         guarded = ranges.under(select, condition, use.argument, holds=holds)
         if use.domain.safe(known):
@@ -203,8 +206,8 @@ def _name(value: Value) -> str:
     return f"`{value.name}`" if value.name else "the argument"
 
 
-def _finding(select: Op, use: Use, gradients: Differentiated) -> Obligation:
-    taken = gradients.takes(select.results[0])
+def _finding(select: Op, use: Use, gradients: Through) -> Obligation:
+    taken = gradients.get(select.results[0])
     name = use.argument.name or "x"
     steps = [Step(use.op.span, f"{use.function} has no finite derivative where its argument is not {use.domain.wants}")]
     steps += [Step(taken.span, "the gradient is taken here")] if taken is not None else []
@@ -220,7 +223,7 @@ def _finding(select: Op, use: Use, gradients: Differentiated) -> Obligation:
     )
 
 
-def _root(op: Op, ranges: Ranges, gradients: Differentiated) -> Iterator[Obligation]:
+def _root(op: Op, ranges: Ranges, gradients: Through) -> Iterator[Obligation]:
     for use in slopes_wanted(op):
         known = ranges.of(use.argument)
         if use.domain.safe(known):
@@ -230,8 +233,8 @@ def _root(op: Op, ranges: Ranges, gradients: Differentiated) -> Iterator[Obligat
             yield _root_of_zero(op, use, known.zero.reason, gradients)
 
 
-def _root_of_zero(op: Op, use: Use, reason: str, gradients: Differentiated) -> Obligation:
-    taken = gradients.takes(op.results[0])
+def _root_of_zero(op: Op, use: Use, reason: str, gradients: Through) -> Obligation:
+    taken = gradients.get(op.results[0])
     return Obligation(
         WhereNanGradient.name,
         op.span,

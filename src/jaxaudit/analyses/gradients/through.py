@@ -1,0 +1,22 @@
+"""Which values gradients flow through: those that depend on what is differentiated, on a way to the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from jaxaudit.analyses.gradients.algebra import flowing, slice_of
+from jaxaudit.analyses.gradients.reach import gradients_of
+from jaxaudit.ir import Op, Program, Value
+
+
+@lru_cache(maxsize=2)
+def taken_through(program: Program) -> Mapping[Value, Op]:
+    """Give every value that a gradient flows through, and the op that takes the gradient."""
+    found: dict[Value, Op] = {}
+    for gradient in gradients_of(program):
+        for root in gradient.roots:
+            for node in slice_of(root):
+                if flowing(node):
+                    found.setdefault(node.value, gradient.op)
+    return found
