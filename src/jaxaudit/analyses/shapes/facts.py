@@ -183,6 +183,8 @@ def atoms_of(fact: ShapeFact) -> Iterator[Atom]:
         yield from dim.atoms()
     for item in (*(fact.items or ()), *(fact.parts or ()), *((fact.each,) if fact.each is not None else ())):
         yield from atoms_of(item)
+    for _, given in () if fact.layer is None else fact.layer.given:
+        yield from atoms_of(given)
     if fact.symbol:
         yield Atom(fact.symbol, None, "number", fact.born)
 
@@ -202,6 +204,9 @@ def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
         return sequence(tuple(forget(item, stays) for item in fact.items))
     if fact.parts is not None:
         return ShapeFact(parts=tuple(forget(part, stays) for part in fact.parts))
+    if fact.layer is not None:
+        known = tuple((name, forget(given, stays)) for name, given in fact.layer.given)
+        return ShapeFact(layer=replace(fact.layer, given=known))
     length = None if fact.length is None else kept(fact.length)
     return replace(fact, each=forget(fact.each, stays), length=length) if fact.each is not None else NOTHING
 

@@ -20,16 +20,22 @@ def exchanged(op: Op, flow: Flow) -> tuple[str, str] | None:
     given = {place: frozenset(values_in(op.arguments.get(place))) for place in _PLACES}
     for place in _PLACES:
         grad = derivative(flow, op.arguments.get(place))
-        taken = frozenset() if grad is None else _origins(flow, grad.operands)
+        taken = frozenset() if grad is None else _origins(flow, _differentiated(grad))
         if not taken:
             continue
         if place == "params" and _within(flow, given["updates"], taken):
             return "the parameters", "the gradients"
-        if place == "updates" and _within(flow, given["state"], taken):
+        # Where the parameters are in their place as well, both only come from one object that was not taken apart.
+        if place == "updates" and _within(flow, given["state"], taken) and not _within(flow, given["params"], taken):
             return "the parameters", "the state"
         if place == "state":
             return "the gradients", "the state"
     return None
+
+
+def _differentiated(grad: Op) -> list[Value]:
+    chosen = grad.attrs.get("differentiated")
+    return [grad.operands[at] for at in chosen] if isinstance(chosen, tuple) else []
 
 
 def derivative(flow: Flow, argument: Argument) -> Op | None:

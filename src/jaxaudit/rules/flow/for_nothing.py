@@ -9,11 +9,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.ir import Op, Program, Value
 
-_COMPUTES = frozenset(
-    """array.map array.select array.scan array.join array.move array.normalise array.create array.convert array.reshape
-    array.expand array.permute array.reduce py.item""".split()
-)
-_PASSES = frozenset(("array.convert", "array.reshape", "array.expand", "array.permute", "py.item"))
+_COMPUTES = frozenset("array.map array.select array.scan array.move array.normalise".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +31,7 @@ def unread_by_scans(program: Program, flow: Flow) -> Iterator[Wasted]:
             continue
         for param, value in list(zip(region.params, op.operands, strict=True))[carry_count(op) :]:
             made = _made_for(flow, value, op)
-            if made is not None and made.name not in _PASSES and _is_dead(flow, param) and param not in hidden:
+            if made is not None and _is_dead(flow, param) and param not in hidden:
                 yield Wasted(value, made, op, param)
 
 
@@ -50,7 +46,11 @@ def _made_for(flow: Flow, value: Value, reader: Op) -> Op | None:
     """Give the op that computes a value, where nothing but one other op reads it."""
     made = flow.maker(value)
     alone = flow.readers.get(value) == [reader] and value not in flow.leaving
-    return made if made is not None and alone and made.name in _COMPUTES and made.operands else None
+    if made is None or not alone or made.name not in _COMPUTES:
+        return None
+    # A counter alone may be there for the number of steps.
+    sources = (flow.maker(one) for one in made.operands)
+    return made if any(one is None or one.name != "array.create" for one in sources) else None
 
 
 def _is_dead(flow: Flow, param: Value) -> bool:

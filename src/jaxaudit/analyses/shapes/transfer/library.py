@@ -12,7 +12,7 @@ from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact, array, s
 from jaxaudit.analyses.shapes.literals import array_like
 from jaxaudit.analyses.shapes.mapped import without_axis
 from jaxaudit.analyses.shapes.result import Fit
-from jaxaudit.analyses.shapes.transfer import convolve, layers, windows
+from jaxaudit.analyses.shapes.transfer import convolve, distributions, layers, windows
 from jaxaudit.analyses.shapes.transfer.keys import draw
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
 from jaxaudit.ir import REST
@@ -108,7 +108,12 @@ def _call(look: Look) -> ShapeFact:
     if name.startswith("chex.assert_"):
         return _asserts(look)
     special = _OF_MODULES.get(look.function)
-    return special(look) if special is not None else layers.made(look, name)
+    if special is not None:
+        return special(look)
+    found = distributions.asked(look, name)
+    if found is None:
+        found = distributions.made(look, name)
+    return layers.made(look, name) if found is None else found
 
 
 def _draw(look: Look) -> ShapeFact:
@@ -116,6 +121,9 @@ def _draw(look: Look) -> ShapeFact:
     name = look.op.text("function")
     if name in layers.CLASSES:
         return layers.made(look, name)
+    sample = distributions.asked(look, name)
+    if sample is not None:
+        return sample
     return (layers.called(look, name) if name.endswith(".__call__") else None) or draw(look)
 
 
