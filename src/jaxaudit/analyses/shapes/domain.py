@@ -21,6 +21,7 @@ from jaxaudit.analyses.shapes.ranks import measured, unpacked_ranks
 from jaxaudit.analyses.shapes.result import Context, Fit, Shapes
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.analyses.shapes.transfer.look import Transfer as Inner
+from jaxaudit.analyses.shapes.transfer.maps import elementwise_shapes
 from jaxaudit.analyses.shapes.transfer.table import TABLE
 from jaxaudit.ir import Op, Program, Region, Value
 
@@ -120,6 +121,10 @@ class ShapesDomain:
             if op.regions:
                 if op.name in _NOTED:
                     self.leave(op, self.unknown)
+            elif op.name == "array.map" and (shapes := elementwise_shapes(op, self.types)) is not None:
+                # JAX made it, so what meets here fits; a number goes with everything.
+                met = {value: self.unknown(value) for value in (*op.operands, *op.results)}
+                known.append(Context(op, met, Fit.FITS if sum(map(bool, shapes)) > 1 else None))
             elif (transfer := self._table.get(op.name)) is not None:
                 transfer(op, self.unknown)
         return known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim
 from jaxaudit.analyses.labels import Label
@@ -17,7 +18,7 @@ from jaxaudit.ir import REST
 
 
 def _operands(look: Look) -> tuple[ShapeFact, ShapeFact] | None:
-    given = [array_like(look.of(value)) for value in look.op.arguments.values()]
+    given = [array_like(look.of(value)) for value in islice(look.op.arguments.values(), 2)]
     if not look.op.arguments:
         given = [look.read(value) for value in look.op.operands]
     return (given[0], given[1]) if len(given) >= 2 else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jaxaudit.analyses.dims import ONE, UNKNOWN, constant, differ, product
+from jaxaudit.analyses.dims import ONE, UNKNOWN, Dim, constant, differ, product
 from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.regroup import regrouped
 from jaxaudit.analyses.shapes.broadcast import broadcast, equal, shape_text
@@ -50,16 +50,19 @@ def _resolved(look: Look, dims: Dims | None, wanted: Dims) -> Dims:
     if dims is None:
         return tuple(UNKNOWN if dim == _AUTOMATIC else dim for dim in wanted)
     total = product(dims)
-    text = f"{shape_text(dims)} cannot become {shape_text(wanted)}"
+    fit = _divides(total, fixed) if open_places else equal(total, fixed)
+    look.judge(fit, f"{shape_text(dims)} cannot become {shape_text(wanted)}" if fit is Fit.CLASHES else "")
     if not open_places:
-        look.judge(equal(total, fixed), text)
         return wanted
     rest = total // fixed
-    left = (total % fixed).constant
-    look.judge(Fit.OPEN if left is None else Fit.FITS if left == 0 else Fit.CLASHES, text)
     if len(wanted) > 1:
         rest = rest.labelled(frozenset((Label("rest"),)))
     return tuple(rest if dim == _AUTOMATIC else dim for dim in wanted)
+
+
+def _divides(total: Dim, fixed: Dim) -> Fit:
+    left = (total % fixed).constant
+    return Fit.OPEN if left is None else Fit.FITS if left == 0 else Fit.CLASHES
 
 
 def _permute(look: Look) -> ShapeFact:
@@ -142,8 +145,9 @@ def _broadcast_to(look: Look) -> ShapeFact:
     if base.dims is not None and wanted is not None:
         together, fit = broadcast((base.dims, wanted))
         grown = together is not None and any(differ(a, b) for a, b in zip(together[::-1], wanted[::-1], strict=False))
-        clash = f"{shape_text(base.dims)} does not broadcast to {shape_text(wanted)}"
-        look.judge(Fit.CLASHES if grown or len(base.dims) > len(wanted) else fit, clash)
+        fit = Fit.CLASHES if grown or len(base.dims) > len(wanted) else fit
+        clash = f"{shape_text(base.dims)} does not broadcast to {shape_text(wanted)}" if fit is Fit.CLASHES else ""
+        look.judge(fit, clash)
     return array(wanted, base.dtype, weak=base.weak)
 
 

@@ -12,6 +12,8 @@ from jaxaudit.analyses.shapes.mapped import place_of, with_axis, without_axis
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.numbers import arithmetic, negated
+from jaxaudit.analyses.shapes.transfer.rarer import is_usual
+from jaxaudit.ir import ArrayType, Op, Value
 
 _TRUTH = frozenset(
     "equal not_equal less less_equal greater greater_equal eq ne lt le gt ge isnan isinf isfinite is_finite isclose "
@@ -58,6 +60,15 @@ def _map(look: Look) -> ShapeFact:
     dims = fitted(look, given)
     dtype, weak = _dtype(look.function, given)
     return array(dims, dtype, weak=weak)
+
+
+def elementwise_shapes(op: Op, types: Mapping[Value, ArrayType]) -> list[tuple[int, ...]] | None:
+    """Give the exact shapes that meet in an elementwise op which JAX traced; None where it must be looked at closer."""
+    given = [value for name, value in op.arguments.items() if name not in _NOT_OPERANDS and value is not None]
+    usual = bool(given) and op.function not in _OWN_SHAPE and not op.attrs.get("operator") and is_usual(op)
+    if not usual or op.has("*", "**") or not all(isinstance(one, Value | int | float) for one in given):
+        return None
+    return [types[one].shape for one in given if isinstance(one, Value)]
 
 
 def _joins_sequences(look: Look) -> bool:

@@ -275,6 +275,12 @@ OPS = frozenset(
 """The kinds of op that these functions are."""
 
 
+def is_usual(op: Op) -> bool:
+    """Tell whether a function is not one of these, so that what is usual for its kind of op holds."""
+    function = op.text("function")
+    return function not in _BY_NAME and function not in _ONLY
+
+
 def with_rarer(usual: Transfer) -> Transfer:
     """Let a function that is known by its name come before what is usual for its kind of op."""
 
