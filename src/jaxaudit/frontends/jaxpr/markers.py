@@ -8,7 +8,7 @@ axis as the caller gave it, and the rest say where that axis ended up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,6 +36,11 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, trail: Trail, **par
     return out, _primitive.bind(tangent, trail=(*trail, ("tan",)), **params)
 
 
+def _linearize(operand: Any, *, trail: Trail, **params: Any) -> tuple[Any, Callable[[Any], Any]]:
+    out = _primitive.bind(operand, trail=(*trail, ("jvp",)), **params)
+    return out, lambda tangent: _primitive.bind(tangent, trail=(*trail, ("tan",)), **params)
+
+
 def _transpose(cotangent: Any, operand: Any, *, trail: Trail, **params: Any) -> list[Any]:
     if type(cotangent) is compat.ad.Zero:
         return [cotangent]
@@ -56,6 +61,7 @@ def _register() -> None:
     compat.batching.fancy_primitive_batchers[_primitive] = _batch
     compat.ad.primitive_jvps[_primitive] = _jvp
     compat.ad.primitive_transposes[_primitive] = _transpose
+    compat.register_linearization(_primitive, _linearize)
     compat.mlir.register_lowering(_primitive, _lowered)
 
 
