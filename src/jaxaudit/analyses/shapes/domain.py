@@ -109,9 +109,21 @@ class ShapesDomain:
 
     def at_once(self, program: Program) -> Shapes | None:
         """Give the result where JAX told the type of every value and nobody named an axis: nothing is to be solved."""
-        if self.carrier is not None or not self.types or not all(map(self.types.__contains__, program.values())):
+        written = self._written(program) if self.types and self.carrier is None else None
+        if written is None:
             return None
-        return Shapes({value: exact(kind) for value, kind in self.types.items()}, self.seen, self._looked_at)
+        self._own.update(written)
+        return Shapes({value: exact(kind) for value, kind in self.types.items()} | written, self.seen, self._looked_at)
+
+    def _written(self, program: Program) -> dict[Value, ShapeFact] | None:
+        """Give the facts of the values without a type, where all of them are constants that were written down."""
+        untyped = {value for value in program.values() if value not in self.types}
+        found: dict[Value, ShapeFact] = {}
+        for op in program.named("py.const") if untyped else ():
+            if untyped.issuperset(op.results):
+                made = self._table[op.name](op, self.unknown)
+                found.update((value, fact) for value, fact in zip(op.results, made, strict=False) if fact is not None)
+        return found if len(found) == len(untyped) else None
 
     def _looked_at(self, op: Op) -> Sequence[Context]:
         """Look at an op by itself, once."""

@@ -192,8 +192,11 @@ def register_linearization(primitive: Any, rule: Callable[..., tuple[Any, Callab
 
     def linearize(_: bool, nonzeros: Sequence[bool], operand: Any, **params: Any) -> tuple[Any, ...]:
         out, tangent_of = rule(operand, **params)
-        residuals = ((), None) if structured else ((),)
-        return out, nonzeros[0], *residuals, lambda *given: tangent_of(given[-1])
+
+        def linearized(*given: Any) -> Any:
+            return tangent_of(given[-1])
+
+        return (out, nonzeros[0], (), *((None,) if structured else ()), linearized)
 
     rules[primitive] = linearize
 
