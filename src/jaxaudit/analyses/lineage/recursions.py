@@ -1,0 +1,164 @@
+"""Recursions over temporal differences: a scan that adds up `reward + discount * next value - value`.
+
+They are recognised by what is added to what, never by names: a carry that is scaled and added to a sum in which one
+value is subtracted and its successor in time is added, scaled down, beside something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from jaxaudit.analyses.keys.holders import carried
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.lineage.origins import contexts
+from jaxaudit.analyses.lineage.products import Product, Sums
+from jaxaudit.ir import Argument, Op, Program, Value
+
+_FAR = 60
+"""How many values a walk back along the data takes before it is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recursion:
+    """One scan that accumulates temporal differences."""
+
+    scan: Op
+    update: Op
+    """What makes the new carry."""
+    successor: Product
+    """The part with the next value."""
+    value: Value
+    """The value that the next one succeeds."""
+    carry: Value
+    kept: Product
+    """The part with the carry."""
+    backwards: bool
+    """Whether the scan runs from the end of time to its beginning."""
+    sums: Sums
+    turn: frozenset[Value]
+    """What the body sees of each step: elements, and other carries."""
+
+    def differs(self, value: Value) -> bool:
+        """Tell whether a value of the body depends on the step."""
+        value = self.sums.source(value)
+        seen, pending = {value}, [value]
+        while pending and len(seen) < _FAR:
+            current = pending.pop()
+            if current in self.turn:
+                return True
+            op = self.sums.flow.maker(current)
+            below = {self.sums.source(one) for one in (op.operands if op is not None else ())} - seen
+            seen |= below
+            pending += below
+        return False
+
+
+def recursions(program: Program, flow: Flow) -> Iterator[Recursion]:
+    """Find every recursion over temporal differences."""
+    for op in program.named("scan"):
+        for context in contexts(flow, op):
+            yield from _in_scan(op, Sums(flow, context))
+
+
+def _in_scan(op: Op, sums: Sums) -> Iterator[Recursion]:
+    region = op.regions[0]
+    slots = carried(op, region)
+    elements = dict(zip(region.params[len(slots) :], op.operands[len(slots) :], strict=False))
+    successors = {param: sums.source(region.results[at]) for param, _, at in slots if at < len(region.results)}
+    turn = frozenset(region.params) - {param for param, _, at in slots if _unchanged(sums, region.results, param, at)}
+    for param, _, at in slots:
+        update = sums.maker(region.results[at]) if at < len(region.results) else None
+        if update is None:
+            continue
+        parts = sums.products(region.results[at])
+        kept = [one for one in parts if one.factors.count(param) == 1]
+        if len(kept) != 1 or any(param in one.factors for one in parts if one is not kept[0]):
+            continue
+        added = tuple(_unpacked(sums, elements, [one for one in parts if one is not kept[0]]))
+        for value, successor in _differences(added, sums, successors, elements):
+            backwards = _backwards(op, sums, elements)
+            if backwards is not None:
+                yield Recursion(op, update, successor, value, param, kept[0], backwards, sums, turn)
+            break
+
+
+def _unchanged(sums: Sums, results: tuple[Value, ...], param: Value, at: int) -> bool:
+    return at < len(results) and sums.source(results[at]) is param
+
+
+def _unpacked(sums: Sums, elements: Mapping[Value, Value], parts: list[Product]) -> Iterator[Product]:
+    """Take apart what was summed before the scan and is only handed to it."""
+    for part in parts:
+        outside = elements.get(part.factors[0]) if len(part.factors) == 1 else None
+        inner = sums.products(outside) if outside is not None else ()
+        if len(inner) > 1:
+            scale = Product(part.coefficient, (), part.masks)
+            yield from (one.times(scale) for one in inner)
+        else:
+            yield part
+
+
+def _differences(
+    parts: tuple[Product, ...], sums: Sums, successors: Mapping[Value, Value], elements: Mapping[Value, Value]
+) -> Iterator[tuple[Value, Product]]:
+    """Find a value that is subtracted, its successor that is added on a smaller scale, and something else beside."""
+    for old in parts:
+        if old.coefficient != -1.0 or len(old.factors) != 1 or old.masks:
+            continue
+        value = old.factors[0]
+        for new in parts:
+            later = [one for one in new.factors if _succeeds(one, value, sums, successors, elements)]
+            discounted = len(new.factors) > 1 or bool(new.masks) or 0 < new.coefficient < 1
+            if later and discounted and any(_is_reward(one, old, new) for one in parts):
+                yield value, new
+
+
+def _is_reward(part: Product, old: Product, new: Product) -> bool:
+    return part is not old and part is not new and part.coefficient > 0 and bool(part.factors)
+
+
+def _succeeds(
+    later: Value, value: Value, sums: Sums, successors: Mapping[Value, Value], elements: Mapping[Value, Value]
+) -> bool:
+    """Tell whether a value is the next one in time: the carry holds it for one turn, or it is shifted by one."""
+    if successors.get(later) is value:
+        return True
+    later, value = sums.source(elements.get(later, later)), sums.source(elements.get(value, value))
+    shifted, base = _dropped(sums, later, first=True), _dropped(sums, value, first=False)
+    return shifted is not None and (shifted is value or shifted is base)
+
+
+def _dropped(sums: Sums, value: Value, *, first: bool) -> Value | None:
+    """Give the array of which a value is all but the first or last entry, perhaps with something put in its place."""
+    op = sums.flow.maker(value)
+    if op is not None and op.name == "array.join" and first and op.operands:
+        op = sums.maker(op.operands[0])
+    if op is None or op.name != "py.item":
+        return None
+    window = _leading(op.arguments.get("index"))
+    base = op.arguments.get("base")
+    cut = window.get("start") == 1 if first else window.get("stop") == -1
+    return sums.source(base) if cut and isinstance(base, Value) else None
+
+
+def _leading(index: Argument) -> Mapping[str, Argument]:
+    first = index[0] if isinstance(index, tuple) and index else index
+    return first if isinstance(first, Mapping) else {}
+
+
+def _backwards(op: Op, sums: Sums, elements: Mapping[Value, Value]) -> bool | None:
+    """Say which way time runs in a scan; None where it cannot be told."""
+    reverse = op.attrs.get("reverse", False)
+    turned = {_is_turned(sums.maker(outside)) for outside in elements.values()}
+    if not isinstance(reverse, bool) or len(turned) != 1:
+        return None
+    return reverse is not turned.pop()
+
+
+def _is_turned(op: Op | None) -> bool:
+    if op is None:
+        return False
+    if op.name == "array.move":
+        return op.text("function").rpartition(".")[2] in ("flip", "flipud", "rev")
+    return op.name == "py.item" and _leading(op.arguments.get("index")).get("step") == -1

@@ -1,0 +1,145 @@
+"""The rule `advantage-not-reversed`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.analyses.lineage.recursions import Recursion, recursions
+from jaxaudit.ir import Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+
+_SHIFTED = """import jax
+import jax.numpy as jnp
+
+
+def advantages(rewards, dones, values, last_value, gamma, lam):
+    next_values = jnp.concatenate([values[1:], last_value[None]])
+    deltas = rewards + gamma * next_values * (1.0 - dones) - values
+
+    def step(carry, x):
+        delta, done = x
+        carry = delta + gamma * lam * (1.0 - done) * carry
+        return carry, carry
+
+    {call}
+    return out
+"""
+
+_CARRIED = """import jax
+import jax.numpy as jnp
+
+
+def advantages(rewards, dones, values, last_value):
+    def step(carry, x):
+        gae, next_value = carry
+        reward, done, value = x
+        delta = reward + 0.99 * next_value * (1 - done) - value
+        gae = delta + 0.99 * 0.95 * (1 - done) * gae
+        return (gae, value), gae
+
+    start = (jnp.zeros_like(last_value), last_value)
+    {call}
+    return out
+"""
+
+
+class AdvantageNotReversed(Rule):
+    """Advantages are added up from the first step to the last, although each depends on the steps after it.
+
+    ## What it does
+
+    Finds scans that add up temporal differences (`reward + gamma * next_value - value`, and a share of what was added
+    up so far) in the order of time. The next value is recognised by where it comes from: the same values shifted by
+    one step, or a carry that holds the value of the step before.
+
+    ## Why is this bad?
+
+    The advantage of a step is its own temporal difference plus the discounted ones of the steps that follow. Run
+    forwards, each step collects the differences of its past, which its action did not cause. Nothing is raised, and
+    training merely learns little.
+
+    ## Example
+
+    ```python
+    _, advantages = jax.lax.scan(step, zeros, (deltas, dones))
+    ```
+
+    ## Use instead
+
+    ```python
+    _, advantages = jax.lax.scan(step, zeros, (deltas, dones), reverse=True)
+    ```
+
+    ## When it cannot tell
+
+    Where it cannot be seen how the next value follows from the value, there is nothing to judge.
+    """
+
+    name = "advantage-not-reversed"
+    family = "envs"
+    summary = "Advantages are accumulated forwards in time."
+
+    valid = (
+        Example(_SHIFTED.format(call="_, out = jax.lax.scan(step, last_value, (deltas, dones), reverse=True)"), "back"),
+        Example(
+            _CARRIED.format(call="_, out = jax.lax.scan(step, start, (rewards[::-1], dones[::-1], values[::-1]))"),
+            "turned by hand",
+        ),
+        Example(
+            """import jax
+
+def returns(rewards, dones):
+    def step(carry, x):
+        reward, done = x
+        carry = reward + 0.99 * (1 - done) * carry
+        return carry, carry
+    return jax.lax.scan(step, 0.0, (rewards, dones))[1]
+""",
+            "a running return, as wrappers that scale rewards keep it",
+        ),
+        Example(
+            """import jax
+import jax.numpy as jnp
+
+def without_offset(x):
+    def step(y, change):
+        y = change + 0.995 * y
+        return y, y
+    return jax.lax.scan(step, 0.0, x[1:] - x[:-1])[1]
+""",
+            "a filter of a signal runs forwards",
+        ),
+    )
+    invalid = (
+        Example(_SHIFTED.format(call="_, out = jax.lax.scan(step, last_value, (deltas, dones))  #!"), "shifted values"),
+        Example(
+            _CARRIED.format(call="_, out = jax.lax.scan(step, start, (rewards, dones, values))  #!"), "a carried value"
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every scan that adds up temporal differences."""
+        yield from (_judged(one) for one in recursions(program, flow_of(program)))
+
+
+def _judged(one: Recursion) -> Obligation:
+    rule, span = AdvantageNotReversed.name, one.scan.span
+    if one.backwards:
+        return Obligation(
+            rule, span, Verdict.PROVED, "temporal differences are added up from the last step to the first"
+        )
+    value = f"`{one.value.name}`" if one.value.name else "the value"
+    return Obligation(
+        rule,
+        span,
+        Verdict.VIOLATED,
+        message="temporal differences are added up forwards in time",
+        current="each step collects the discounted differences of the steps before it",
+        expected="each step collects those of the steps that follow: the scan runs backwards",
+        steps=(
+            Step(one.update.span, f"what was added up so far is added here; {value} and its successor are in the sum"),
+        ),
+        suggestion="give the scan `reverse=True`",
+    )
