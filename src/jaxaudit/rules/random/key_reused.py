@@ -271,13 +271,15 @@ def _finding(scope: Scope, keys: KeyFacts, conflict: Conflict, evidence: Evidenc
 def _blame(scope: Scope, conflict: Conflict, places: Places) -> Span:
     """A function that is given one key as two arguments does nothing wrong itself: its caller does."""
     params = scope.region.params
-    first, second = conflict.first.value, conflict.second.value
+    one, other = conflict.first.value, conflict.second.value
     direct = conflict.first.inner is None and conflict.second.inner is None
-    if scope.op is not None and direct and first is not second and first in params and second in params:
+    if scope.op is not None and direct and one is not other and one in params and other in params:
         return scope.op.span
     if is_in_rule(conflict.first.origin.site, conflict.second.origin.site):
         return conflict.second.origin.site.span
-    return _written(conflict.second, places).spot.span
+    first, second = (_written(use, places) for use in (conflict.first, conflict.second))
+    # One function that is called twice draws in one place: the second call is the one too many.
+    return conflict.second.spot.span if first.spot is second.spot else second.spot.span
 
 
 def _written(use: Use, places: Places) -> Use:
