@@ -36,7 +36,7 @@ def element(it: Interpreter, iterable: Abstract, index: Leaf, span: Span) -> Abs
         bounds = {name: argument(it, part, span) for name, part in parts.items()}
         return _emit(it, bounds, index, span)
     if isinstance(iterable, Sequence):
-        return rebuild(iterable.item, lambda leaf: leaf.at(_emit(it, leaf.value, index, span).value), it)
+        return rebuild(iterable.item, lambda leaf: leaf.at(_emit(it, leaf.value, index, span, listed=True).value), it)
     items = known_items(it, iterable)
     if items:
         return _of_known(it, items, index, span)
@@ -65,8 +65,10 @@ def _of_known(it: Interpreter, items: tuple[Abstract, ...], index: Leaf, span: S
     return made
 
 
-def _emit(it: Interpreter, iterable: Argument, index: Leaf, span: Span) -> Leaf:
-    return Leaf(it.emit("py.element", span, {"iterable": iterable, "index": index.value}).result)
+def _emit(it: Interpreter, iterable: Argument, index: Leaf, span: Span, *, listed: bool = False) -> Leaf:
+    """Emit the choice of an element; `listed` says that the items of a list are meant, not the rows of an array."""
+    attrs = {"listed": True} if listed else {}
+    return Leaf(it.emit("py.element", span, {"iterable": iterable, "index": index.value}, attrs).result)
 
 
 def trip_count(it: Interpreter, iterable: Abstract) -> int | None:

@@ -63,6 +63,21 @@ class UnrolledLoop(Rule):
         Example(
             """
 import jax
+import jax.numpy as jnp
+
+@jax.jit
+def forward(layers, x):
+    for layer in layers:
+        x = jnp.tanh(x @ layer["w"] + layer["b"])
+    return x
+
+forward([{"w": jnp.ones((8, 8)), "b": jnp.ones(8)} for _ in range(3)], jnp.ones((5, 8)))
+""",
+            "a list of layers",
+        ),
+        Example(
+            """
+import jax
 
 @jax.jit
 def forward(layers, x):
@@ -153,6 +168,8 @@ def _counted(element: Op, shapes: Shapes) -> int | None:
 
 def _over_leading_axis(visit: Visit, loop: Op) -> bool:
     iterable = visit.op.arguments.get("iterable")
+    if visit.op.attrs.get("listed"):
+        return False
     if isinstance(iterable, Mapping):
         bounds = [visit.of(bound) for bound in iterable.values()]
         return any(bound.axis for bound in bounds) and _indexes(loop, visit.op.result)
