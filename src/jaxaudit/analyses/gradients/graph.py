@@ -17,6 +17,8 @@ from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Program, Region, Value
 
+_STEPS = 4
+_COPIES = frozenset(("array.expand", "array.convert", "array.reshape", "array.squeeze"))
 _MOST = 60_000
 """How many values one loss may depend on before the rest is left open."""
 
@@ -139,10 +141,27 @@ class Graph:
         stepped = kind is not None and kind.dtype.startswith(("int", "uint", "bool", "key"))
         several = op.name == "array.order" and len(op.results) > 1 and len(op.results) == len(op.operands)
         own = op.operands[op.results.index(made)] if several else None
+        unused = self._never_chosen(op)
         return [
             (value, Edge.ZERO if stepped or (own is not None and value is not own) else edge)
             for value, edge in edges(op)
+            if value is not unused
         ]
+
+    def _never_chosen(self, op: Op) -> Value | None:
+        """Give the arm of a choice that a constant condition rules out."""
+        if op.name != "array.select":
+            return None
+        condition: object = op.argument("condition", "pred")
+        for _ in range(_STEPS):
+            maker = self.places.maker.get(condition) if isinstance(condition, Value) else None
+            if maker is None:
+                break
+            inner = maker.arguments.get("a", maker.arguments.get("x")) if maker.name in _COPIES else None
+            condition = maker.attrs.get("value") if maker.name == "py.const" else inner
+        ruled_out = ("y", "on_false") if condition else ("x", "on_true")
+        arm = op.argument(*ruled_out) if isinstance(condition, bool | int) else None
+        return arm if isinstance(arm, Value) else None
 
     def _variables(self, op: Op, call: int) -> Iterator[tuple[Value, int]]:
         """Give the parameters that a layer reads: those of the `apply` whose module it is called in."""
