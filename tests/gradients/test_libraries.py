@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-jax = pytest.importorskip("jax")
-optax = pytest.importorskip("optax")
+pytest.importorskip("jax")
+pytest.importorskip("optax")
 
+import jax
 import jax.numpy as jnp
+import optax
 
 from jaxaudit.analyses.solve import solve
 from jaxaudit.frontends.jaxpr import lower
