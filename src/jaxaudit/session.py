@@ -181,7 +181,7 @@ def _accepted(one: Obligation) -> Obligation:
 
 _RAISED = frozenset(
     """branch-type-mismatch carry-type-changes in-axes-structure-mismatch initial-carry-mismatch non-scalar-grad
-    scan-length-mismatch tree-structure-mismatch""".split()
+    scan-length-mismatch tree-structure-mismatch unbound-axis-name""".split()
 )
 """Rules whose violation JAX always refuses."""
 

@@ -95,7 +95,9 @@ class _Root:
             if number > most:
                 yield FlowStep(*place, "more", f"further steps are left out after {most:,}", id=number)
                 break
-            yield self.step(group)
+            step = self.step(group)
+            if step.takes or step.makes or group.ops[0].regions:
+                yield step
         left = [one for value in region.results for one in self.seen(value)]
         yield FlowStep(*place, "leave", "results", self.names(left), (), id=number + 1, reads=_ids(left))
 

@@ -24,10 +24,18 @@ def mapped_axes(program: Program, names: Names) -> Places:
     """Find the mapped axes of all values of a traced program."""
     gone: dict[Value, tuple[int, ...]] = {}
     for op in program.walk():
+        if op.name == "pmap":
+            # JAX makes it of a map over blocks, each with one element of the mapped axis.
+            edge = (*op.regions[-1].params, *op.regions[-1].results)
+            gone.update((value, (0,)) for value in edge if _is_block(program.types.get(value)))
         if op.name == "vmap" and op.regions[-1].params:
             for value, place in _Map(op, names, program.types).found(gone):
                 gone[value] = (*gone.get(value, ()), place)
     return gone
+
+
+def _is_block(kind: ArrayType | None) -> bool:
+    return kind is not None and kind.shape[:1] == (1,)
 
 
 class _Map:

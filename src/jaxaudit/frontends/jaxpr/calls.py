@@ -78,6 +78,13 @@ def shard_map(body: Body, equation: Any, site: Site) -> None:
     _body_op(body, "pmap" if is_pmap else "shard_map", equation, site, attrs)
 
 
+def _own_names(params: Sequence[Value], operands: Sequence[Value]) -> None:
+    """Call what goes into `pmap` as it is called outside; inside JAX calls it `flat_args`."""
+    for param, operand in zip(params, operands, strict=False):
+        if param.name.startswith("flat_args"):
+            param.name = operand.name
+
+
 def pmap(body: Body, equation: Any, site: Site) -> None:
     """Lower `pmap` as it was before jax 0.8."""
     axes = tuple(equation.params.get("in_axes", ()))
@@ -128,6 +135,8 @@ def _body_op(
     function = compat.function_of(jaxpr)
     operands = body.values(equation.invars, site.span)
     region = enter(body, jaxpr, site, operands, recomputed=recomputed)
+    if name == "pmap":
+        _own_names(region.params, operands)
     attrs = {"function": readable(function.name), **attrs}
     leave(body, name, site, equation.outvars, operands, attrs, (region,), function.results)
 

@@ -38,6 +38,10 @@ def _span_at(code: CodeType, offset: int, filename: str) -> Span:
     return Span(shown(filename), line, column or 0, end_line or line, end_column or 0)
 
 
+_PASSING = frozenset(("run_interceptors", "wrapped_module_method", "bound_method"))
+"""Functions of libraries that only call a module's method."""
+
+
 class Place(NamedTuple):
     """One frame in the user's code."""
 
@@ -124,7 +128,7 @@ def _public(code: CodeType) -> str:
     if "<locals>" in owners:
         # Optax keeps the functions that it hands out as closures: `update_fn`.
         return name.removesuffix("_fn") if name.endswith("_fn") and not name.startswith("_") else ""
-    return "" if name.startswith(("_", "<")) else name
+    return "" if name.startswith(("_", "<")) or name in _PASSING else name
 
 
 def call_site() -> tuple[str, Span | None]:

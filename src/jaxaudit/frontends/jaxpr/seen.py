@@ -40,7 +40,7 @@ def function_name(fun: object) -> str:
     """Give the name that people know a function by."""
     while isinstance(fun, partial):
         fun = fun.func
-    return str(getattr(fun, "__name__", type(fun).__name__))
+    return str(getattr(fun, "__name__", type(fun).__name__)).replace("<lambda>", "lambda")
 
 
 def function_code(fun: object) -> object:
