@@ -15,6 +15,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
+from flax.training.train_state import TrainState
 from functools import partial
 """
 
@@ -161,6 +162,58 @@ PROGRAMS = {
         def moved(matrix, moves):
             hits = jnp.sum(matrix, axis=-1, dtype=jnp.int8) - 1
             return jnp.maximum(jnp.minimum(hits, 1) - ~moves.any(axis=-1), 0)
+        """,
+    "what a `try` leaves to arrays that have values": """
+        def scattered(index, weights):
+            try:
+                places = np.asarray(index)
+            except (TypeError, ValueError):
+                return weights
+            valid = places >= 0
+            size = int(np.max(places[valid])) if np.any(valid) else -1
+            return jnp.zeros(size) + np.asarray(weights)
+
+        @jax.jit
+        def main(x):
+            return scattered(x * 2, x + 1)
+
+        @jax.jit
+        def bare(x):
+            return np.asarray(x + 1)  #!
+        """,
+    "a copy of a dict that is traced": """
+        @jax.jit
+        def extended(collections, parameters):
+            collections = collections.copy()
+            collections["parameters"] = parameters
+            return collections
+
+        def main(x):
+            return extended({"a": x}, x)
+        """,
+    "a state from outside whose key is replaced before a loop": """
+        class State(TrainState):
+            rng: jax.Array
+            steps: jax.Array
+
+        def collect(state: State):
+            def step(rng, _):
+                rng, key = jax.random.split(rng)
+                return rng, jax.random.normal(key)
+            rng, noise = jax.lax.scan(step, state.rng, None, 5)
+            return state.replace(rng=rng).replace(steps=state.steps + 5), noise
+
+        def update(state: State):
+            state, noise = collect(state)
+            for _ in range(3):
+                rng, key = jax.random.split(state.rng)
+                state = state.replace(rng=rng)
+                noise = noise + jax.random.normal(key)
+            return state, noise
+
+        def stale(state: State):
+            _, noise = collect(state)
+            return noise + jax.random.normal(state.rng)  #!
         """,
     "flattening a tree to see how long it takes": """
         import time

@@ -147,6 +147,9 @@ class TransferTable:
     def _method(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
         """Give what a method of an array makes: NumPy's arrays stay NumPy's."""
         receiver = operands[0] if operands else UNKNOWN
+        if op.text("function") == "copy":
+            # Dicts and lists have this method too.
+            return replace(receiver, again=False)
         if receiver.kind is Kind.TRACED or receiver.what == "array":
             what = "" if gives_several(op.name, op.text("function")) else "array"
             return replace(self._made(operands, what, mask=mask), varies=receiver.varies)

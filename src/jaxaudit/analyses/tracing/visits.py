@@ -9,6 +9,7 @@ from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import UNKNOWN, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.spans import Span
 
 _ANYWHERE = frozenset("jit pmap scan py.set_item array.create array.join array.reduce".split())
 """Ops that rules judge wherever they run."""
@@ -19,6 +20,9 @@ _TRACED_CODE = frozenset(
     key.draw""".split()
 )
 """Ops that rules judge in code that a transformation traces."""
+
+_CONVERTS = frozenset(("array.numpy", "py.to_python", "py.test"))
+"""Ops that raise for a traced array."""
 
 _TYPE_TESTS = frozenset(
     """builtins.hasattr builtins.callable builtins.type jax.numpy.isscalar numpy.isscalar equinox.is_array
@@ -34,6 +38,8 @@ class Visits:
         self._known: dict[str, dict[tuple[object, ...], Visit]] = {}
         self._tested: set[Value] = set()
         self._switches: set[Value] = set()
+        self._stopped: dict[tuple[Op, ...], Span] = {}
+        """Where a `try` catches what JAX raises for sure: what comes after it in that call sees no tracers."""
 
     def note(self, op: Op, read: Read[Trace]) -> None:
         """Note an op with the facts of its operands."""
@@ -42,6 +48,11 @@ class Visits:
             self._switches.update(op.results)
         if _tests_type(op):
             self._tested.update(op.operands)
+        if op.attrs.get("guarded") and name in _CONVERTS and any(read(value).traced_array for value in op.operands):
+            stack = tuple(self.context.ops())
+            while stack and stack[-1].name == "py.branch":
+                stack = stack[:-1]
+            self._stopped.setdefault(stack, op.span)
         if name in _ANYWHERE or (name in _TRACED_CODE and self.context.tracer is not None):
             captured = op.attrs.get("captured")
             values = (*op.operands, *captured) if isinstance(captured, tuple) else op.operands
@@ -83,9 +94,18 @@ class Visits:
 
         With a global switch nothing may be traced, and code that asks for tracers takes another path for them.
         """
-        if visit.op.attrs.get("guarded"):
+        if visit.op.attrs.get("guarded") or (self._stopped and self._is_stopped(visit)):
             return True
         return any(op.name == "py.branch" and not self._switches.isdisjoint(op.operands) for op in visit.stack)
+
+    def _is_stopped(self, visit: Visit) -> bool:
+        stack = visit.stack
+        for depth in range(len(stack) + 1):
+            at = self._stopped.get(stack[:depth])
+            place = stack[depth].span if depth < len(stack) else visit.op.span
+            if at is not None and at.path == place.path and at.line < place.line:
+                return True
+        return False
 
 
 def _tests_type(op: Op) -> bool:

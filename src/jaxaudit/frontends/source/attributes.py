@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.annotations import annotated_value, field_annotation
@@ -143,7 +144,7 @@ def _read_through(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: S
     note_captured(it, base, "attr", name, span, found)
     if box.value is not None:
         # Two reads of one attribute are one value until somebody writes to the object.
-        it.heap[base] = ObjectBox(box.cls, {**box.attrs, name: found}, box.value)
+        it.heap[base] = replace(box, attrs={**box.attrs, name: found})
     return found
 
 
@@ -234,7 +235,7 @@ def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Spa
     named(value, name)
     if isinstance(base, Ref) and isinstance(box := it.heap[base], ObjectBox):
         attrs |= {"object": base.id, "bases": tuple(library_bases(box.cls))}
-        it.heap[base] = ObjectBox(box.cls, {**box.attrs, name: value}, box.value)
+        it.heap[base] = replace(box, attrs={**box.attrs, name: value})
         arguments = {"value": argument(it, value, span)}
     else:
         if isinstance(base, Record):

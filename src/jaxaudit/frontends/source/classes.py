@@ -178,7 +178,7 @@ def _field_values(it: Interpreter, cls: ClassValue, given: Arguments, span: Span
 def updated(it: Interpreter, box: ObjectBox, changes: dict[str, Abstract]) -> Abstract:
     """Give a copy of a dataclass instance with some fields replaced."""
     if box.value is not None:
-        return it.heap.new(ObjectBox(box.cls, changes, box.value))
+        return it.heap.new(ObjectBox(box.cls, {**box.attrs, **changes}, box.value, changed=True))
     return it.heap.new(ObjectBox(box.cls, {**box.attrs, **changes}))
 
 

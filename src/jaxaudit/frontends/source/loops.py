@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.source.assign import assign
@@ -338,7 +338,7 @@ class _Head:
         box = self.it.heap[ref]
         if isinstance(box, ObjectBox):
             attrs = {name: self.field(value) for name, value in box.attrs.items()}
-            return ObjectBox(box.cls, attrs, box.value)
+            return replace(box, attrs=attrs)
         return OpaqueBox(self.leaf(ref).value, kind_of(self.it, ref))
 
 
@@ -360,7 +360,7 @@ def _renamed_box(box: Box, names: dict[Value, Value]) -> Box:
     if isinstance(box, OpaqueBox):
         return OpaqueBox(names.get(box.value, box.value), box.kind)
     if isinstance(box, ObjectBox):
-        return ObjectBox(box.cls, {name: _renamed(part, names) for name, part in box.attrs.items()}, box.value)
+        return replace(box, attrs={name: _renamed(part, names) for name, part in box.attrs.items()})
     return box
 
 

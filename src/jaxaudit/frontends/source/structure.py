@@ -124,9 +124,9 @@ def _rebuilt(box: Box, leaf: Callable[[Leaf], Abstract], it: Interpreter) -> Box
         case DictBox(entries=entries, rest=rest):
             inside = {key: rebuild(item, leaf, it) for key, item in entries.items()}
             return DictBox(inside, None if rest is None else whole(rest))
-        case ObjectBox(cls=cls, attrs=attrs, value=value):
+        case ObjectBox(attrs=attrs, value=value):
             inside = {key: rebuild(item, leaf, it) for key, item in attrs.items()}
-            return ObjectBox(cls, inside, None if value is None else whole(value))
+            return replace(box, attrs=inside, value=None if value is None else whole(value))
         case OpaqueBox(value=value, kind=kind):
             return OpaqueBox(whole(value), kind)
 
@@ -142,7 +142,7 @@ def materialise(it: Interpreter, value: Abstract, span: Span) -> Value:
             return it.load_attribute(value, span).value
         case Ref() if isinstance(box := it.heap[value], OpaqueBox):
             return box.value
-        case Ref() if isinstance(box := it.heap[value], ObjectBox) and box.value is not None:
+        case Ref() if isinstance(box := it.heap[value], ObjectBox) and box.value is not None and not box.changed:
             return box.value
         case _:
             operands = tuple(dict.fromkeys(leaves(it, value)))
@@ -241,10 +241,19 @@ def merge_boxes(boxes: Seq[Box], column: Callable[[Seq[Abstract]], Leaf], it: In
         dicts = [box.entries for box in boxes if isinstance(box, DictBox)]
         return DictBox({key: merge([d[key] for d in dicts], column, it) for key in first.entries}, first.rest)
     if isinstance(first, ObjectBox) and all(isinstance(box, ObjectBox) and box.cls is first.cls for box in boxes):
-        objects = [box.attrs for box in boxes if isinstance(box, ObjectBox)]
-        common = [key for key in first.attrs if all(key in attrs for attrs in objects)]
-        return ObjectBox(first.cls, {key: merge([o[key] for o in objects], column, it) for key in common}, first.value)
+        return _merged_objects([box for box in boxes if isinstance(box, ObjectBox)], column, it)
     return None
+
+
+def _merged_objects(boxes: Seq[ObjectBox], column: Callable[[Seq[Abstract]], Leaf], it: Interpreter) -> ObjectBox:
+    first = boxes[0]
+    common = [key for key in first.attrs if all(key in box.attrs for box in boxes)]
+    attrs: dict[str, Abstract] = {key: merge([box.attrs[key] for box in boxes], column, it) for key in common}
+    for box in boxes:
+        for key in box.attrs if box.changed and box.value is not None else ():
+            if key not in attrs and box.value is not None:
+                attrs[key] = it.unknown("it is replaced on some paths only", box.value.span, key)
+    return ObjectBox(first.cls, attrs, first.value, changed=any(box.changed for box in boxes))
 
 
 def same(left: Abstract, right: Abstract) -> bool:

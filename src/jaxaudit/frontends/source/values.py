@@ -280,6 +280,8 @@ class ObjectBox:
     attrs: Mapping[str, Abstract]
     value: Value | None = None
     """The instance as one value, where it came from outside (`self` of a method nobody visibly calls)."""
+    changed: bool = False
+    """True for a copy with other fields: what is not in `attrs` is read from `value`, but it is not that value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
