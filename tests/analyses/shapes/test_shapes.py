@@ -43,6 +43,7 @@ def shape_of(code: str, name: str = "result") -> str:
         ("x.reshape(rows * columns, -1)", "x.shape[0]*x.shape[1], 1"),
         ("x[:, None] + jnp.ones(columns)", "x.shape[0], 1, x.shape[1]"),
         ("x[1:-1]", "x.shape[0] - 2, x.shape[1]"),
+        ("jax.lax.select(unseen(), x, x + 1)", "x.shape[0], x.shape[1]"),
         ("jnp.concatenate([x, x])", "2*x.shape[0], x.shape[1]"),
         ("x.T @ x", "x.shape[1], x.shape[1]"),
         ("jnp.zeros(config['WIDTH'] * 2 if False else (config['WIDTH'], n))", "config['WIDTH'], n"),

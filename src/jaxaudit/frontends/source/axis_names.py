@@ -46,6 +46,8 @@ def declare_axes(it: Interpreter, function: FunctionValue, bound: Mapping[str, A
 def _told(it: Interpreter, function: FunctionValue, param: ast.arg) -> Declared | None:
     path = function.module.path
     names = None if param.annotation is None else names_in(param.annotation, function.module)
+    if names is None and _is_number(function, param):
+        names = ()
     if names is not None:
         return Declared(names, f"{path}:{function.name}:axes", "annotation", span_of(param, path))
     comment = it.project.comments_in(function.module).get(param.end_lineno or param.lineno)
@@ -54,6 +56,13 @@ def _told(it: Interpreter, function: FunctionValue, param: ast.arg) -> Declared 
         return Declared(told[1], f"{path}:notes", "comment", span_of(param, path))
     said = in_docstring(function.node).get(param.arg) if not isinstance(function.node, ast.Lambda) else None
     return None if said is None else Declared(said, f"{path}:notes", "docstring", span_of(param, path))
+
+
+def _is_number(function: FunctionValue, param: ast.arg) -> bool:
+    """Tell whether a parameter is said to be a number and starts as one: `decay: float = 0.9`."""
+    said = isinstance(param.annotation, ast.Name) and param.annotation.id == "float"
+    default = function.defaults.get(param.arg) if said else None
+    return isinstance(default, Const) and isinstance(default.value, int | float)
 
 
 def _stands_alone(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, param: ast.arg) -> bool:
