@@ -113,7 +113,11 @@ class _Root:
             for one in self.seen(value)
             if one not in inside
         )
-        shown = tuple(value for value in made if self.uses[value] > read[value] or self.is_dropped(value, group))
+        shown = tuple(
+            value
+            for value in made
+            if (self.uses[value] > read[value] and not self.is_left_over(value, group)) or self.is_dropped(value, group)
+        )
         span = group.ops[0].span
         regions = group.ops[0].regions
         place = group.place
@@ -158,6 +162,11 @@ class _Root:
     def is_dropped(self, value: Value, group: _Group) -> bool:
         """Tell whether somebody gave a value a name, or gets it from a call, and then nothing reads it."""
         return not self.uses[value] and bool(value.name or "leaves" in group.ops[0].attrs)
+
+    def is_left_over(self, value: Value, group: _Group) -> bool:
+        """Tell whether JAX made a value for differentiation and then did not need it."""
+        named = value.name or "leaves" in group.ops[0].attrs or group.ops[0].attrs.get("backward")
+        return not named and self.residuals.unread(value, group.ops)
 
     def is_residual(self, value: Value, group: _Group) -> bool:
         """Tell whether a step of a forward pass makes a value only for the backward pass."""
@@ -238,7 +247,8 @@ def _groups(first: _Inside) -> Iterator[_Group]:
 def _folded(place: _Inside, numbers: Iterator[int]) -> Iterator[_Group | _Inside]:
     run: list[Op] = []
     for op in place.region.ops:
-        if op.name in _SILENT or op.attrs.get("role") or _moves_nothing(op):
+        silent = op.name in _SILENT and op.text("function") != "captured"
+        if silent or op.attrs.get("role") or _moves_nothing(op):
             continue
         if run and (op.regions or op.span[:2] != run[0].span[:2]):
             yield _Group(tuple(run), place, next(numbers))
@@ -336,7 +346,7 @@ def _called(op: Op) -> str:
     """Give the function that an op is part of: a library's, else JAX's; a flax module by the name it has."""
     library = op.text("library")
     if library and not op.regions:
-        return op.text("scope").rpartition("/")[2] or library if library[:1].isupper() else library
+        return _module(op.text("scope").rpartition("/")[2], library) if library[:1].isupper() else library
     if op.name in _WORDS and not op.text("function"):
         return _WORDS[op.name]
     if op.name in ("py.item", "py.unpack"):
@@ -344,6 +354,11 @@ def _called(op: Op) -> str:
     name = op.text("api") or op.text("function")
     name = op.text("function") if name.startswith("<") or name in _INTERNAL else name
     return _OPERATORS.get(name) or _last(name).removeprefix("operator_")
+
+
+def _module(scope: str, library: str) -> str:
+    """Name a layer: flax's scopes number them, equinox's name their class in full."""
+    return library if not scope or scope.endswith(f".{library}") else scope
 
 
 _INTERNAL = frozenset(

@@ -19,7 +19,7 @@ from jaxaudit.frontends.jaxpr.records import RECORDS, Records
 from jaxaudit.frontends.jaxpr.variables import text_of
 from jaxaudit.frontends.jaxpr.writer import Writer
 from jaxaudit.frontends.source.modules import comments_of
-from jaxaudit.ir import Program, Root, Value
+from jaxaudit.ir import Program, Root
 from jaxaudit.ir.collector import collector_paused
 from jaxaudit.spans import Span
 
@@ -86,8 +86,10 @@ class Lowering:
         writer.sharing.forget()
         for variable, value in _closed_over(closed, set()):
             if id(value) not in writer.constants:
-                made: Value = writer.materialise(_scalar(value), span, _extent(value))
-                made.name = _global_name(value)
+                name = _global_name(value)
+                told = {"function": "captured"} if name else {}
+                made = writer.builder.emit("py.const", span, attrs={"value": _scalar(value), **told}).result
+                made.name = name
                 kind = compat.type_of(variable)
                 if kind is not None:
                     writer.types[made] = kind
