@@ -2,6 +2,7 @@
 
 import ast
 import textwrap
+from typing import TypeGuard
 
 import pytest
 
@@ -13,20 +14,26 @@ from jaxaudit.session import audit
 
 
 class Renamer(ast.NodeTransformer):
-    """Renames variables and parameters; fields, functions, imports, globals and names with an underscore stay."""
+    """Renames variables, parameters and functions; fields, methods, imports, globals and names with an underscore stay."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.functions = {one.name for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.ClassDef)}
+        self.functions -= set(_free_functions(tree))
         fixed = {str(name) for one in ast.walk(tree) for name in _said(one)}
         fields = {field for one in ast.walk(tree) if isinstance(one, ast.ClassDef) for field in _fields(one)}
         bound = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-        bound |= {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
+        bound |= {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)} | set(_free_functions(tree))
         kept = {"self", "cls"} | fixed | fields | self.functions
         free = sorted(name for name in bound - kept if not name.startswith("_"))
         self.names = {name: f"name{number}" for number, name in enumerate(free)}
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         node.id = self.names.get(node.id, node.id)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        node.name = self.names.get(node.name, node.name)
+        self.generic_visit(node)
         return node
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
@@ -46,6 +53,18 @@ def _said(node: ast.AST) -> list[object]:
         case ast.keyword(arg=str(name)):
             return [name]
     return []
+
+
+def _free_functions(tree: ast.Module) -> list[str]:
+    """Give the functions that nothing reaches as an attribute; what pytest runs is told by its name."""
+    methods = {one.name for cls in ast.walk(tree) if isinstance(cls, ast.ClassDef) for one in cls.body if _is_def(one)}
+    named = {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)} | methods
+    found = (one.name for one in ast.walk(tree) if isinstance(one, ast.FunctionDef))
+    return [name for name in found if name not in named and not name.startswith("test")]
+
+
+def _is_def(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    return isinstance(node, ast.FunctionDef)
 
 
 def _fields(node: ast.ClassDef) -> list[str]:
@@ -80,5 +99,5 @@ def test_verdicts_do_not_hang_on_names(rule: type[Rule], example: Example) -> No
 def test_names_do_change():
     assert (
         renamed("def f(x, y=1):\n    z = x\n    return f(z)")
-        == "def f(name0, name1=1):\n    name2 = name0\n    return f(name2)"
+        == "def name0(name1, name2=1):\n    name3 = name1\n    return name0(name3)"
     )
