@@ -1,0 +1,203 @@
+"""The rule `reset-ignores-done`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxaudit.analyses.dims import Dim, same
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.origins import contexts
+from jaxaudit.analyses.lineage.products import Sums
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+
+_PROGRAM = """import jax
+import jax.numpy as jnp
+
+
+def step(key, length):
+    pos = 1.0 + jax.random.normal(key, (8,))
+    done = jnp.abs(pos) > 2.0
+    fresh = jnp.zeros((8,))
+    {reset}
+    return pos, jnp.where(done, 0.0, length + 1.0)
+"""
+
+
+class ResetIgnoresDone(Rule):
+    """Whether any element of a batch is done decides for all of them.
+
+    ## What it does
+
+    Finds choices between a fresh state and the present one (`lax.cond`, `jnp.where`) whose condition is `any` or `all`
+    of a mask with one entry for each element of the batch, where the state has that axis too.
+
+    ## Why is this bad?
+
+    The first environment that ends its episode resets all others in the middle of theirs (`any`), or goes on after its
+    end until the last one is there (`all`). Shapes fit, nothing is raised; episodes are just shorter or longer than
+    they should be.
+
+    ## Example
+
+    ```python
+    state = jax.lax.cond(jnp.any(done), lambda: fresh, lambda: state)
+    ```
+
+    ## Use instead
+
+    ```python
+    state = jax.tree.map(lambda new, old: jnp.where(done, new, old), fresh, state)  # done shaped like the leaf
+    ```
+
+    ## When it cannot tell
+
+    When nothing else in the program takes the mask element by element, it is a warning: all elements may be meant.
+    """
+
+    name = "reset-ignores-done"
+    family = "envs"
+    summary = "One finished element of a batch resets all of them."
+    needs = ("shapes",)
+
+    valid = (
+        Example(_PROGRAM.format(reset="pos = jnp.where(done, fresh, pos)"), "each element by itself"),
+        Example(
+            _PROGRAM.format(
+                reset="pos = jax.lax.cond(jnp.any(done), lambda: jnp.where(done, fresh, pos), lambda: pos)"
+            ),
+            "only skips work that nobody needs",
+        ),
+        Example(
+            """import jax
+import jax.numpy as jnp
+
+def update(params, grads):
+    bad = jnp.isnan(grads)
+    return jax.lax.cond(jnp.any(bad), lambda: params, lambda: params - 0.1 * grads)
+""",
+            "one bad entry spoils a whole step",
+        ),
+    )
+    invalid = (
+        Example(
+            _PROGRAM.format(reset="pos = jax.lax.cond(jnp.any(done), lambda: fresh, lambda: pos)  #!"), "by `cond`"
+        ),
+        Example(_PROGRAM.format(reset="pos = jnp.where(done.any(), fresh, pos)  #!"), "by `where`"),
+        Example(
+            """import jax
+import jax.numpy as jnp
+
+def step(key):
+    pos = 1.0 + jax.random.normal(key, (8,))
+    done = jnp.abs(pos) > 2.0
+    return jnp.where(jnp.any(done), jnp.zeros((8,)), pos)  #?
+""",
+            "nothing else says what the mask is for: a warning",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every choice between whole batches that a mask of the batch makes."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        flow = flow_of(program)
+        for op in program.named("cond", "array.select"):
+            for context in contexts(flow, op):
+                choice = _choice(op, Sums(flow, context), shapes)
+                if choice is not None:
+                    yield _judged(choice, program)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A whole batch that is kept or replaced by what one number says about a mask."""
+
+    op: Op
+    reduced: Op
+    mask: Value
+    fresh: tuple[Value, ...]
+    kept: tuple[Value, ...]
+    sums: Sums
+
+
+def _choice(op: Op, sums: Sums, shapes: Shapes) -> _Choice | None:
+    condition = op.operands[0] if op.name == "cond" and op.operands else op.argument("condition", "pred")
+    reduced = sums.maker(condition) if isinstance(condition, Value) else None
+    if reduced is None or reduced.name != "array.reduce" or reduced.function not in ("any", "all"):
+        return None
+    if not reduced.operands or reduced.arguments.get("axis") is not None:
+        return None
+    mask, arms = reduced.operands[0], _arms(op)
+    size = shapes.of(mask).dims
+    if len(arms) != 2 or not size or not any(_spans(one, size[0], shapes) for one in arms[0]):
+        return None
+    fresh, kept = (tuple(map(sums.source, arm)) for arm in arms)
+    # The mask judges what is kept: a state that may have come to its end.
+    origin = _slice(sums, [mask])
+    kept = tuple(one for one in kept if one in origin)
+    return _Choice(op, reduced, sums.source(mask), fresh, kept, sums) if kept else None
+
+
+def _arms(op: Op) -> list[tuple[Value, ...]]:
+    if op.name == "cond":
+        # The regions are those of true and false, in this order.
+        return [tuple(region.results) for region in op.regions]
+    given = (op.argument("x", "on_true"), op.argument("y", "on_false"))
+    return [(one,) for one in given if isinstance(one, Value)]
+
+
+def _spans(value: Value, size: Dim, shapes: Shapes) -> bool:
+    dims = shapes.of(value).dims
+    return bool(dims) and same(dims[0], size)
+
+
+def _slice(sums: Sums, values: list[Value]) -> set[Value]:
+    """Give what some values were computed from; sizes do not count."""
+    pending = list(map(sums.source, values))
+    seen = set(pending)
+    while pending and len(seen) < 200:
+        op = sums.flow.maker(pending.pop())
+        if op is None or op.name in ("array.shape", "array.create"):
+            continue
+        below = {sums.source(one) for one in op.operands} - seen
+        seen |= below
+        pending += below
+    return seen
+
+
+def _judged(one: _Choice, program: Program) -> Obligation:
+    rule, span = ResetIgnoresDone.name, one.op.span
+    if one.mask in _slice(one.sums, list(one.fresh)):
+        return Obligation(rule, span, Verdict.PROVED, "what replaces the batch is chosen element by element")
+    if not set(one.kept).isdisjoint(_slice(one.sums, list(one.fresh))):
+        return Obligation(rule, span, Verdict.PROVED, "what replaces the batch is computed from it as a whole")
+    known = _element_wise(one, program, one.sums.flow)
+    name = f"`{one.mask.name}`" if one.mask.name else "the mask"
+    which = "one element that is done" if one.reduced.function == "any" else "only the last element that is done"
+    return Obligation(
+        rule,
+        span,
+        Verdict.VIOLATED,
+        severity=Severity.ERROR if known is not None else Severity.WARNING,
+        message=f"`{one.reduced.function}` of {name} decides for the whole batch",
+        current=f"{which} replaces the state of all elements",
+        expected="each element is replaced by what its own entry of the mask says",
+        steps=(
+            Step(one.reduced.span, "the mask of the batch becomes one truth value"),
+            *((Step(known.span, "elsewhere each element has its own entry"),) if known is not None else ()),
+        ),
+        suggestion="choose element by element: `jnp.where(mask, new, old)` for each leaf of the state",
+    )
+
+
+def _element_wise(one: _Choice, program: Program, flow: Flow) -> Op | None:
+    """Find a choice by the same mask that takes every element by itself."""
+    for op in program.named("array.select"):
+        condition = op.argument("condition", "pred")
+        if isinstance(condition, Value) and Sums(flow, one.sums.context).source(condition) is one.mask:
+            return op
+    return None
