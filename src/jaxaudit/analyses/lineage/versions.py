@@ -7,13 +7,14 @@ parameters came in is a newer version of the argument.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import BODIES
+from jaxaudit.ir.trees import Border
 
 _DEPTH = 6
 
@@ -73,7 +74,7 @@ def versions(flow: Flow, value: Value, depth: int = _DEPTH) -> Version | None:
     if op.name == "tree.leaf":
         return _leaf(flow, op, depth)
     if op.name == "tree.map" and op.operands and _blends(flow, op):
-        return Version(frozenset((op.operands[0],)), op, plain=False)
+        return Version(frozenset((op.operands[0], *_first_tree(op))), op, plain=False)
     if op.text("function") in _UPDATES:
         return _from(op, _UPDATES[op.text("function")])
     if op.name in BODIES and op.regions:
@@ -106,6 +107,17 @@ def _blends(flow: Flow, op: Op) -> bool:
     if made is None or not region.params or made.name not in ("array.map", "array.select"):
         return False
     return any(value is region.params[0] or _scaled(flow, value, region.params[0]) for value in made.operands)
+
+
+def _first_tree(op: Op) -> Iterator[Value]:
+    """Give the leaves of the first tree that is mapped, where they are known one by one."""
+    border = op.attrs.get("border")
+    pending = list(border.trees[:1]) if isinstance(border, Border) else []
+    while pending:
+        tree = pending.pop()
+        pending.extend(tree.children)
+        if tree.value is not None:
+            yield tree.value
 
 
 def _averaged(flow: Flow, result: Value, params: Sequence[Value]) -> Value | None:

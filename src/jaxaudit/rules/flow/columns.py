@@ -65,7 +65,7 @@ def _origin(flow: Flow, value: Value, shapes: Shapes) -> Op | None:
             position = maker.results.index(value)
             results = maker.regions[0].results
             before = results[position] if position < len(results) else None
-        elif maker.name == "array.dot" or maker.text("function").endswith(".__call__"):
+        elif _makes_column(maker):
             return maker
         else:
             before = _column_in(maker, shapes) if maker.name in _KEEPS_COLUMN else None
@@ -73,6 +73,12 @@ def _origin(flow: Flow, value: Value, shapes: Shapes) -> Op | None:
             return None
         value = before
     return None
+
+
+def _makes_column(maker: Op) -> bool:
+    """Tell products, layers, and one entry that is taken of each row: an axis of size one is what they leave over."""
+    taken = maker.name == "array.gather" and maker.function == "take_along_axis"
+    return taken or maker.name == "array.dot" or maker.text("function").endswith(".__call__")
 
 
 def _column_in(maker: Op, shapes: Shapes) -> Value | None:

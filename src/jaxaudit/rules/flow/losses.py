@@ -109,7 +109,8 @@ def _names_newer(name: str, variable: str) -> bool:
 
 def is_sure(loss: Loss, flow: Flow) -> bool:
     """Tell whether the old version goes on by mistake for sure, whatever the value was computed for."""
-    if loss.plain:
+    # A map over trees has one result: where nobody reads it, it was computed for nothing.
+    if loss.plain or loss.made.name == "tree.map":
         return True
     region = flow.places.region_of[loss.note]
     loop = flow.places.holder.get(id(region))

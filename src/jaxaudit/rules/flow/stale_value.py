@@ -79,6 +79,12 @@ class StaleValue(Rule):
         ),
         Example("def f(x, v):\n    y = x.at[0].set(v)  #!\n    return x\n", "the old one is returned"),
         Example(
+            "import jax\n\ndef f(ema, params):\n"
+            "    new = jax.tree.map(lambda e, p: 0.9 * e + 0.1 * p, ema, params)  #!\n"
+            "    return ema, params\n",
+            "an average that never moves",
+        ),
+        Example(
             "import optax\n\ndef train(params, batches, grad):\n    tx = optax.adam(1e-3)\n"
             "    state = tx.init(params)\n    for batch in batches:\n"
             "        updates, _ = tx.update(grad(params, batch), state)  #!\n"

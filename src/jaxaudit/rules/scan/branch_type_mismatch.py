@@ -65,7 +65,7 @@ class BranchTypeMismatch(Rule):
             def pick(flag):
                 return jax.lax.cond(flag, lambda x: x, lambda x: 0.0, jnp.float32(1))
             """,
-            "a Python number takes on the other dtype",
+            "a Python number of the same dtype",
         ),
     )
     invalid = (
@@ -88,6 +88,15 @@ class BranchTypeMismatch(Rule):
                 return jax.lax.switch(i, branches, jnp.ones(3))  #!
             """,
             "other dtypes",
+        ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
+            def pick(flag):
+                return jax.lax.cond(flag, lambda x: x, lambda x: 0, jnp.float32(1))  #!
+            """,
+            "a whole number for a fraction",
         ),
         Example(
             """
@@ -128,7 +137,8 @@ def _judge(op: Op, context: Context) -> Obligation:
         first = context.of(column[0])
         for other in column[1:]:
             match = compare(first, context.of(other), yielding=True)
-            if match.fit is Fit.CLASHES:
+            # A Python number does not yield here: JAX wants one dtype of all branches.
+            if match.fit is Fit.CLASHES or match.first != match.second:
                 steps = (Step(column[0].span, "this is one branch's result"), Step(other.span, "and this the other's"))
                 return _mismatch(op, column[0].name or other.name, match, steps)
             open_leaf = open_leaf or match.fit is Fit.OPEN
