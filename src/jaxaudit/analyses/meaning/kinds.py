@@ -73,6 +73,15 @@ NORMALISES: dict[str, tuple[Kind, str]] = {
     ),
 }
 
+LAYERS: dict[str, tuple[Kind, str]] = {
+    **dict.fromkeys(
+        ("LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm", "InstanceNorm", "SpectralNorm"),
+        (Kind.NORMALISED, "normalisation"),
+    ),
+    **dict.fromkeys(("Embed", "Embedding"), (Kind.EMBEDDED, "embedding")),
+}
+"""Layers of libraries that give a meaning, by their class."""
+
 ORDERS = frozenset("argmax argmin argsort nanargmax nanargmin searchsorted".split())
 
 DRAWS: dict[str, Kind] = {"categorical": Kind.INDEX, "randint": Kind.INDEX, "bernoulli": Kind.MASK}

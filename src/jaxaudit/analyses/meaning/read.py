@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.meaning import forms
-from jaxaudit.analyses.meaning.kinds import DRAWS, MAPS, NORMALISES, ORDERS, Kind, Meaning, named, tail
+from jaxaudit.analyses.meaning.kinds import DRAWS, LAYERS, MAPS, NORMALISES, ORDERS, Kind, Meaning, named, tail
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.ops import BODIES, MAPPED
 
@@ -73,6 +73,9 @@ class Meanings:
             return self._parameter(value, depth)
         if op.regions:
             return self._result(op, value, depth)
+        layer = _layer(op)
+        if layer is not None:
+            return layer
         if op.name in _KEEPS:
             return self._kept(op, depth)
         if op.name == "array.map":
@@ -165,6 +168,18 @@ class Meanings:
             found = self._of(results[at], depth)
             return found and Meaning(found.kind, found.made, found.how)
         return None
+
+
+def _layer(op: Op) -> Meaning | None:
+    """Give what a layer of a library makes: in source it is one call, in a trace the last of its ops."""
+    owner, _, method = op.text("function").rpartition(".")
+    if op.name == "py.call_library" and method == "__call__":
+        row = LAYERS.get(owner.rpartition(".")[2])
+        return None if row is None else Meaning(row[0], op, row[1])
+    row = LAYERS.get(op.text("library"))
+    wanted = "array.gather" if row is not None and row[0] is Kind.EMBEDDED else "array.map"
+    last = row is not None and op.name == wanted and (op.name != "array.map" or tail(op) in ("add", "multiply"))
+    return Meaning(row[0], op, row[1]) if row is not None and last else None
 
 
 def _made(op: Op, row: tuple[Kind, str] | None) -> Meaning | None:

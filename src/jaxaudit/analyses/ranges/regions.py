@@ -136,7 +136,8 @@ def _after_fori(op: Op, read: Reader, known: Known) -> Facts:
 def _looped(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
     """The condition and the body of a `while` take the same carry; in the body the condition holds."""
     body = op.regions[-1]
-    made = _later(body.results, read) if turn else _first(op.operands, read)
+    # An iteration that tests its own result often starts with a zero which no turn uses.
+    made = _later(body.results if turn else op.operands, read)
     test = op.regions[0]
     if region is not body or len(op.regions) < 2 or not test.results or len(test.params) != len(made):
         return made

@@ -7,12 +7,13 @@ from dataclasses import replace
 from math import inf
 
 from jaxaudit.analyses.ranges import arithmetic
-from jaxaudit.analyses.ranges.facts import TRUTH, WILD, Range, Zero, exactly, join, plain
+from jaxaudit.analyses.ranges.facts import ANY, TRUTH, WILD, Range, Zero, exactly, join, plain
 from jaxaudit.analyses.ranges.look import Look, Transfer, single
 from jaxaudit.analyses.ranges.transfer import create, layout, reduce
 from jaxaudit.analyses.ranges.transfer.maps import by_dtype, map_range
 from jaxaudit.ir import Argument, Value
 
+_LAYERS = ("flax.linen.", "flax.nnx.", "equinox.nn.", "haiku.")
 _SIZES = frozenset("shape size ndim len itemsize nbytes axis_size".split())
 
 
@@ -93,6 +94,9 @@ def _library(look: Look) -> Sequence[Range]:
     if module in ("math", "numpy") and look.op.arguments:
         made = map_range(look, name)
         return [WILD if made is None else made] * len(look.op.results)
+    if name == "__call__" and function.startswith(_LAYERS):
+        # Parameters are ordinary numbers like all inputs, and so is what layers make of them.
+        return [ANY] * len(look.op.results)
     return _unknown(look)
 
 
