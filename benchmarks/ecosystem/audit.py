@@ -1,4 +1,4 @@
-"""One package through `jaxaudit check`, as any user would run it: a child process that writes JSON."""
+"""One package through the audit of `jaxaudit check`, in a child process that writes JSON (`findings.py`)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 
 QUOTED = re.compile(r"`[^`]*`")
 NUMBERED = re.compile(r" on line \d+|\b(row -?\d+|part) of ")
+CHILD = Path(__file__).with_name("findings.py")
 COUNTS = ("files", "lines", "functions", "entered", "obligations", "proved", "violated", "unknown")
 
 
@@ -45,33 +46,42 @@ class Audit:
     coverage: dict[str, int]
     reasons: Counter[str]
     skipped: Counter[str]
+    families: dict[str, tuple[int, int]]
+    """How many obligations each family has, and how many of them are open."""
+    unknown: Counter[tuple[str, str]]
+    """Why obligations are open, by family."""
+    slow: int = 0
+    """How many issues are about performance alone."""
     crashes: list[str] = field(default_factory=list)
 
 
-def audit_package(package: str, directory: Path, select: str) -> Audit:
-    """Run `jaxaudit check` on a package from the directory that holds it."""
+def audit_package(package: str, directory: Path) -> Audit:
+    """Audit a package from the directory that holds it."""
     start = time.perf_counter()
-    words = [sys.executable, "-m", "jaxaudit", "check", package, "--format", "json"]
-    words += ["--select", select] if select else []
+    words = [sys.executable, str(CHILD), package]
     done = subprocess.run(words, cwd=directory.parent, capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - start
-    crashes = [line for line in done.stderr.splitlines() if "internal error" in line or "Traceback" in line]
     try:
         report = json.loads(done.stdout)
+        crashes = list(report["faults"])
     except ValueError:
-        crashes.append(f"exit code {done.returncode}, no report: {done.stderr[-300:]}")
-        report = {}
+        report, crashes = {}, [f"exit code {done.returncode}, no report: {done.stderr[-300:]}"]
     return read_report(package, directory, seconds, report, crashes)
 
 
 def read_report(package: str, directory: Path, seconds: float, report: dict[str, Any], crashes: list[str]) -> Audit:
     """Take what matters here out of a JSON report."""
     coverage = report.get("coverage", {})
-    errors = [read_error(package, directory, issue) for issue in report.get("issues", [])]
+    issues = report.get("issues", [])
+    errors = [read_error(package, directory, issue) for issue in issues if issue["severity"] == "error"]
     reasons = Counter(general(one["reason"]) for one in report.get("unknown", []))
     skipped = Counter(general(one["reason"]) for one in coverage.get("skipped", []))
     counts = {name: int(coverage.get(name, 0)) for name in COUNTS}
-    return Audit(package, seconds, errors, counts, reasons, skipped, crashes)
+    tallies = coverage.get("by_family", {})
+    families = {family: (one["obligations"], one["unknown"]) for family, one in tallies.items()}
+    unknown = Counter((one["family"], general(one["reason"])) for one in report.get("unknown", []))
+    slow = len(issues) - len(errors)
+    return Audit(package, seconds, errors, counts, reasons, skipped, families, unknown, slow, crashes)
 
 
 def read_error(package: str, directory: Path, issue: dict[str, Any]) -> Error:

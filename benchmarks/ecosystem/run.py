@@ -1,11 +1,12 @@
 """Audit the installed sources of well-known JAX packages, or checkouts of projects, and tell how that went.
 
-    python benchmarks/ecosystem/run.py [NAME...] [--site-packages DIR | --projects DIR] [--select RULES] [--raw DIR]
+    python benchmarks/ecosystem/run.py [NAME...] [--site-packages DIR | --projects DIR | --fresh DIR] [--raw DIR]
                                        [--write] [--check-judgements]
 
-`projects.toml` says at which commit each project is checked out into the folder of its name.
+`projects.toml` says at which commit each project is checked out into the folder of its name. `--fresh` audits the
+packages that were chosen after the rules were built, installed into DIR.
 
-Each package is audited by a `jaxaudit check` of its own. Prints a table; `--raw` also writes every error and the
+Each package is audited by a process of its own. Prints a table; `--raw` also writes every error and the
 reasons for `unknown` as JSON. `judgements.toml` holds our verdict on each error, keyed by package, path, rule and the
 text of the line, so that it outlives new versions; `--check-judgements` lists the errors that nobody has judged yet.
 """
@@ -29,12 +30,16 @@ from judgements import Judgement, read_judgements, unjudged
 
 README = Path(__file__).with_name("README.md")
 PROJECTS = Path(__file__).with_name("projects.toml")
-RESULTS = {"packages": "## Results", "projects": "## Results on projects"}
+RESULTS = {"packages": "## Results", "projects": "## Results on projects", "fresh": "## Results on fresh packages"}
 END = "<!-- end of results -->"
 PACKAGES = ("flax", "optax", "equinox", "distrax", "rlax", "gymnax", "brax", "blackjax", "numpyro")
+PACKAGES += ("haiku", "diffrax", "chex", "jaxopt", "lineax", "optimistix")
+FRESH = ("jraph", "objax", "dm_pix", "clu", "qdax", "e3nn_jax", "evojax", "kfac_jax", "flowjax", "sbx", "pgx", "tinygp")
+FRESH += ("jax_cosmo", "ott", "coax", "bayeux", "dynamiqs", "navix", "bijx", "elegy", "flaxmodels", "xlb", "jaxns")
+FRESH += ("scico",)
 HEADINGS = (
     "package", "files", "lines", "functions", "entered", "obligations", "proved", "violated", "unknown", "coverage",
-    "errors", "per 1000 lines", "true", "false", "debatable", "speed / ast.parse", "crashes",
+    "errors", "per 1000 lines", "true", "false", "debatable", "performance", "speed / ast.parse", "crashes",
 )  # fmt: skip
 
 
@@ -58,6 +63,7 @@ class Result:
         cells += [f"{100 * decided / max(1, count['obligations']):.0f}%", len(audit.errors)]
         cells += [f"{1000 * len(audit.errors) / max(1, self.lines):.2f}"]
         cells += [self.verdicts[name] for name in ("true", "false", "debatable")]
+        cells += [audit.slow]
         cells += [f"1/{audit.seconds / max(1e-9, self.parse_seconds):.0f}", len(audit.crashes)]
         return [str(cell) for cell in cells]
 
@@ -87,10 +93,10 @@ def project_commits() -> dict[str, str]:
     return {one["name"]: one["commit"] for one in tomllib.loads(PROJECTS.read_text(encoding="utf-8"))["project"]}
 
 
-def measure(name: str, directory: Path, version: str, select: str, judged: list[Judgement]) -> Result:
+def measure(name: str, directory: Path, version: str, judged: list[Judgement]) -> Result:
     """Audit one package or project."""
     lines, seconds = parse_all(directory)
-    audit = audit_package(name, directory, select)
+    audit = audit_package(name, directory)
     by_key = {one.key: one.verdict for one in judged}
     verdicts = Counter(by_key.get(error.key, "unjudged") for error in audit.errors)
     return Result(audit, version, lines, seconds, verdicts)
@@ -108,7 +114,29 @@ def summary(results: list[Result]) -> str:
     for result in results:
         verdicts.update(result.verdicts)
     counts = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
-    return f"{verdicts.total()} errors: {counts or 'none'}."
+    lines = sum(result.lines for result in results)
+    rate = 1000 * verdicts.total() / max(1, lines)
+    return f"{verdicts.total()} errors in {lines} lines ({rate:.2f} a thousand): {counts or 'none'}."
+
+
+def families(results: list[Result]) -> str:
+    """Tell how many obligations of each family are decided, and why most of the others are not."""
+    total: Counter[str] = Counter()
+    left: Counter[str] = Counter()
+    why: Counter[tuple[str, str]] = Counter()
+    for result in results:
+        why.update(result.audit.unknown)
+        for family, (obligations, unknown) in result.audit.families.items():
+            total[family] += obligations
+            left[family] += unknown
+    rows = ["| family | obligations | decided | most frequent reason for `unknown` |", "| --- | --- | --- | --- |"]
+    for family, number in sorted(total.items()):
+        if number:
+            most = Counter({reason: times for (one, reason), times in why.items() if one == family}).most_common(1)
+            reason = f"{most[0][0]} ({most[0][1]})" if most else ""
+            rows.append(f"| {family} | {number} | {100 * (number - left[family]) / number:.0f}% | {reason} |")
+    decided = 100 * (total.total() - left.total()) / max(1, total.total())
+    return "\n".join([*rows, f"| all | {total.total()} | {decided:.0f}% | |"])
 
 
 def reasons(results: list[Result], count: int) -> str:
@@ -124,7 +152,8 @@ def write_readme(results: list[Result], count: int, kind: str) -> None:
     """Put the results into README.md, between the line that announces them and the one that ends them."""
     before, heading, rest = README.read_text(encoding="utf-8").partition(f"{RESULTS[kind]}\n")
     after = rest.partition(END)[2]
-    parts = [before + heading.rstrip(), table(results), summary(results), reasons(results, count), END + after]
+    told = [table(results), summary(results), families(results), reasons(results, count)]
+    parts = [before + heading.rstrip(), *told, END + after]
     README.write_text("\n\n".join(parts), encoding="utf-8")
 
 
@@ -151,7 +180,7 @@ def parse_arguments() -> argparse.Namespace:
     add("names", nargs="*", help="which packages or projects (default: all)")
     add("--projects", type=Path, help="audit the projects checked out in this directory instead of packages")
     add("--site-packages", type=Path, help="where they are (default: where this interpreter finds them)")
-    add("--select", default="", help="rules or families to run, as for `jaxaudit check` (default: all)")
+    add("--fresh", type=Path, help="audit the packages that no rule was built on, installed into this directory")
     add("--raw", type=Path, help="write every error and every reason into this directory")
     add("--reasons", type=int, default=10, help="how many reasons for unknown to list")
     add("--write", action="store_true", help="put the results into README.md")
@@ -165,15 +194,16 @@ def main() -> int:
     judged = read_judgements()
     results: list[Result] = []
     commits = project_commits() if options.projects else {}
-    kind = "projects" if options.projects else "packages"
-    for name in options.names or commits or PACKAGES:
-        directory = find_package(name, options.projects or options.site_packages)
+    kind = "projects" if options.projects else "fresh" if options.fresh else "packages"
+    for name in options.names or commits or (FRESH if options.fresh else PACKAGES):
+        directory = find_package(name, options.projects or options.fresh or options.site_packages)
         if directory is None:
             print(f"{name} is not there", file=sys.stderr)
             continue
         version = commits[name][:10] if commits else version_of(directory)
-        results.append(measure(name, directory, version, options.select, judged))
-    print(table(results), summary(results), reasons(results, options.reasons), sep="\n\n")
+        results.append(measure(name, directory, version, judged))
+    told = [table(results), summary(results), families(results), reasons(results, options.reasons)]
+    print(*told, sep="\n\n")
     if options.write:
         write_readme(results, options.reasons, kind)
     if options.raw:
