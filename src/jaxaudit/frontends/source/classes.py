@@ -21,8 +21,10 @@ from jaxaudit.frontends.source.values import (
     FunctionValue,
     Leaf,
     Library,
+    ListBox,
     ObjectBox,
     Record,
+    Ref,
     Transformed,
     named,
 )
@@ -170,9 +172,15 @@ def _field_values(it: Interpreter, cls: ClassValue, given: Arguments, span: Span
             values[name] = given.keywords[name]
         elif name not in values:
             default = cls.defaults.get(name)
-            values[name] = it.unknown("no argument is given", span, name) if default is None else default
+            values[name] = it.unknown("no argument is given", span, name) if default is None else _own(it, default)
     # Keep the order of the fields: a NamedTuple is unpacked by position.
     return {name: named(values[name], name) for name in cls.fields}
+
+
+def _own(it: Interpreter, default: Abstract) -> Abstract:
+    """Give each instance a list or dict of its own: Python allows no other default that can be changed."""
+    made_anew = isinstance(default, Ref) and isinstance(it.heap[default], ListBox | DictBox)
+    return it.heap.new(it.heap[default]) if isinstance(default, Ref) and made_anew else default
 
 
 def updated(it: Interpreter, box: ObjectBox, changes: dict[str, Abstract]) -> Abstract:
