@@ -87,7 +87,9 @@ class Lowering:
         for variable, value in _closed_over(closed, set()):
             if id(value) not in writer.constants:
                 name = _global_name(value)
-                told = {"function": "captured"} if name else {}
+                told: dict[str, object] = {"function": "captured"} if name else {}
+                if (extent := _extent(value)) is not None:
+                    told["extent"] = extent
                 made = writer.builder.emit("py.const", span, attrs={"value": _scalar(value), **told}).result
                 made.name = name
                 kind = compat.type_of(variable)
