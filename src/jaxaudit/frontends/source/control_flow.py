@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import tree_calls
+from jaxaudit.frontends.source import transforms, tree_calls
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.regions import aligned, flattened, leaves_in_order, lifted, with_leaves
 from jaxaudit.frontends.source.staging import kind_of_argument
 from jaxaudit.frontends.source.structure import argument, materialise, merge
-from jaxaudit.frontends.source.transforms import call_inside, name_of, run_body
 from jaxaudit.frontends.source.trees import trees_of
 from jaxaudit.frontends.source.values import NONE, Abstract, Const, Leaf, TupleValue
 from jaxaudit.ir import Region, Value
@@ -53,8 +52,8 @@ def run_scan(
     init, xs = lifted(it, init, span), lifted(it, xs, span)
     carry, items = flattened(it, [init]), flattened(it, [xs])
     params = (*carry.params, *items.params)
-    with it.builder.nested("function", name_of(function), span, params) as region:
-        inner = call_inside(it, function, call(carry.values[0], items.values[0]), span)
+    with it.builder.nested("function", transforms.name_of(function), span, params) as region:
+        inner = transforms.call_inside(it, function, call(carry.values[0], items.values[0]), span)
         next_carry, ys = _pair(it, inner, span)
         out = _carried(it, carry.values[0], next_carry, span)
         handed = Border(trees_of(it, (next_carry,)))
@@ -87,7 +86,7 @@ def _loop_attrs(
     it: Interpreter, function: Abstract, carry: int, options: dict[str, Abstract | None], span: Span
 ) -> dict[str, object]:
     known = {name: argument(it, value, span) for name, value in options.items() if value is not None}
-    return {"function": name_of(function), "carry": carry, **known}
+    return {"function": transforms.name_of(function), "carry": carry, **known}
 
 
 def fori(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
@@ -100,8 +99,8 @@ def fori(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     bounds = (materialise(it, lower, span), materialise(it, upper, span))
     carry = flattened(it, [init])
     index = it.builder.value(span, "i")
-    with it.builder.nested("function", name_of(function), span, (index, *carry.params)) as region:
-        inner = call_inside(it, function, Arguments((Leaf(index), carry.values[0])), span)
+    with it.builder.nested("function", transforms.name_of(function), span, (index, *carry.params)) as region:
+        inner = transforms.call_inside(it, function, Arguments((Leaf(index), carry.values[0])), span)
         out = _carried(it, carry.values[0], inner, span)
         handed = Border(trees_of(it, (inner,)))
     it.builder.close(region, out)
@@ -134,12 +133,12 @@ def while_(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     condition, body, start = (value or NONE for value in bound)
     init = lifted(it, start, span)
     tested, carry = flattened(it, [init]), flattened(it, [init])
-    with it.builder.nested("function", name_of(condition), span, tested.params) as test_region:
-        asked = call_inside(it, condition, Arguments(tested.values), span)
+    with it.builder.nested("function", transforms.name_of(condition), span, tested.params) as test_region:
+        asked = transforms.call_inside(it, condition, Arguments(tested.values), span)
         answer = materialise(it, asked, span)
     it.builder.close(test_region, (answer,))
-    with it.builder.nested("function", name_of(body), span, carry.params) as region:
-        inner = call_inside(it, body, Arguments(carry.values), span)
+    with it.builder.nested("function", transforms.name_of(body), span, carry.params) as region:
+        inner = transforms.call_inside(it, body, Arguments(carry.values), span)
         out = _carried(it, carry.values[0], inner, span)
         handed = Border(trees_of(it, (inner,)))
     it.builder.close(region, out)
@@ -208,8 +207,8 @@ def _choose(
     inputs = flattened(it, given)
     for at, (function, share) in enumerate(branches):
         inputs = flattened(it, given) if at else inputs
-        with it.builder.nested("function", name_of(function), span, inputs.params) as region:
-            inner.append(call_inside(it, function, Arguments(inputs.values[share]), span))
+        with it.builder.nested("function", transforms.name_of(function), span, inputs.params) as region:
+            inner.append(transforms.call_inside(it, function, Arguments(inputs.values[share]), span))
         regions.append(region)
         after.append(it.reads())
         it.restore(before)
@@ -230,7 +229,7 @@ def _choose(
     it.restore(before)
     for at, region in enumerate(regions):
         it.builder.close(region, tuple(parts[at] for parts in columns))
-    names = ", ".join(name_of(function) for function, _ in branches)
+    names = ", ".join(transforms.name_of(function) for function, _ in branches)
     attrs: dict[str, object] = {"function": names, "entered": entered, "handed": Border(trees_of(it, inner))}
     it.emit("cond", span, attrs=attrs, operands=(asked, *inputs.operands), results=tuple(made), regions=tuple(regions))
     return merged
@@ -250,12 +249,12 @@ def _runs(op: str, skip: int = 1, spelling: str = "") -> Handler:
         staged = rest if spelling else tuple(lifted(it, value, span) for value in rest)
         operands = Arguments(staged, given.keywords if spelling else {}, given.star)
         inputs = flattened(it, operands.all())
-        attrs: dict[str, object] = {"function": name_of(function), "spelling": spelling}
+        attrs: dict[str, object] = {"function": transforms.name_of(function), "spelling": spelling}
         if op in ("map", "tree.map"):
             attrs["in_axes"] = (0,) * len(inputs.operands)
         elif op in ("vjp", "jvp"):
             attrs |= {"differentiated": tuple(range(len(inputs.operands))), "arguments": len(staged)}
-        result, _ = run_body(it, op, function, operands, inputs, attrs, span)
+        result, _ = transforms.run_body(it, op, function, operands, inputs, attrs, span)
         return result
 
     return handler
@@ -288,8 +287,8 @@ def associative_scan(it: Interpreter, given: Arguments, span: Span) -> Abstract 
     function, elements = given.positional[:2]
     pair = Arguments((elements, elements))
     inputs = flattened(it, pair.all())
-    attrs = {"function": name_of(function), "carry": 0}
-    result, _ = run_body(it, "associative_scan", function, pair, inputs, attrs, span)
+    attrs = {"function": transforms.name_of(function), "carry": 0}
+    result, _ = transforms.run_body(it, "associative_scan", function, pair, inputs, attrs, span)
     return result
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source import transforms
 from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.regions import flattened, leaves_in_order, with_leaves
 from jaxaudit.frontends.source.structure import materialise
-from jaxaudit.frontends.source.transforms import name_of, run_body
 from jaxaudit.frontends.source.trees import trees_of
 from jaxaudit.frontends.source.values import Abstract, FunctionValue, Leaf
 from jaxaudit.ir.trees import Border
@@ -37,7 +37,7 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
     wholes = Arguments((*before, *(Leaf(materialise(it, tree, span)) for tree in trees)))
     inputs = flattened(it, wholes.all())
     attrs: dict[str, object] = {
-        "function": name_of(function),
+        "function": transforms.name_of(function),
         "in_axes": (0,) * len(inputs.operands),
         "border": Border(trees_of(it, trees)),
         "is_leaf": "is_leaf" in given.keywords or given.stars is not None,
@@ -52,5 +52,5 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
         shape.extend(Leaf(it.builder.value(span)) for _ in leaves_in_order(it, first, copy=True))
         return shape
 
-    run_body(it, "tree.map", function, wholes, inputs, attrs, span, fresh)
+    transforms.run_body(it, "tree.map", function, wholes, inputs, attrs, span, fresh)
     return with_leaves(it, first, [leaf.value for leaf in shape], copy=True)
