@@ -159,7 +159,8 @@ function ThemeButton() {
 }
 
 function useShortcuts(go: (route: Route) => void, help: () => void): void {
-  useEffect(() => {
+  // Before the first paint: whoever sees the page can press a key.
+  useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement) return;
