@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.keys.meet import Users
 from jaxaudit.analyses.keys.overlap import way
-from jaxaudit.analyses.keys.terms import Term, Terms, splits_behind
+from jaxaudit.analyses.keys.terms import Constant, Term, Terms, rows_behind
 from jaxaudit.analyses.keys.turns import Turn, Turns, Verdict
 from jaxaudit.analyses.keys.uses import Collector, Scope
 from jaxaudit.analyses.paths import Places
@@ -54,13 +54,13 @@ class KeyFacts:
         return Users(self.program)
 
     @cached_property
-    def fruitful(self) -> frozenset[Op]:
-        """The splits whose keys are used, stored or given back to a caller that is not known."""
+    def fruitful(self) -> Mapping[Op, Set[Constant | None]]:
+        """The splits whose keys are used, stored or given back to a caller that is not known, with their rows."""
         given = [use.term for scope in self.scopes for use in scope.uses]
         given += [self.term(value) for root in self.program.roots for value in root.region.results]
         stores = (op for op in self.program.walk() if op.name in _STORES)
         given += [self.term(value) for op in stores for value in op.operands]
-        return frozenset(splits_behind(given))
+        return rows_behind(given)
 
     @cached_property
     def loops(self) -> tuple[tuple[Scope, tuple[Verdict, ...]], ...]:

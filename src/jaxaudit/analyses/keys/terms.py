@@ -278,10 +278,10 @@ def root(term: Term) -> Term:
     return term
 
 
-def splits_behind(terms: Iterable[Term]) -> set[Op]:
-    """Give the split ops in the history of some terms."""
+def rows_behind(terms: Iterable[Term]) -> dict[Op, set[Constant | None]]:
+    """Give the split ops in the history of some terms, each with the rows that were taken; None stands for any row."""
     seen: set[Term] = set()
-    found: set[Op] = set()
+    found: dict[Op, set[Constant | None]] = {}
     pending = list(terms)
     while pending:
         term = pending.pop()
@@ -289,8 +289,11 @@ def splits_behind(terms: Iterable[Term]) -> set[Op]:
             continue
         seen.add(term)
         match term:
+            case Row(Split(parent, tag, _), Number(index)):
+                found.setdefault(tag[-1], set()).add(index)
+                pending.append(parent)
             case Split(parent, tag, _):
-                found.add(tag[-1])
+                found.setdefault(tag[-1], set()).add(None)
                 pending.append(parent)
             case Row(parent) | Part(parent) | Each(parent) | View(parent) | Repeat(parent) | Fold(parent):
                 pending.append(parent)

@@ -18,12 +18,12 @@ from jaxaudit.analyses.keys.terms import Each, Number, Seed, Term, root
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.random.alignment import keeps_aligned
 from jaxaudit.rules.random.comments import states_purpose
+from jaxaudit.rules.test_code import in_test
 from jaxaudit.spans import Span
 
 _NAME = re.compile(
     r"(^|_)(shared?|common|same|fixed|const(ant)?|crn|static|frozen|dummy|placeholder|example)(_|$)", re.IGNORECASE
 )
-_TEST_FILE = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 _SAMPLES = re.compile(r"sampl|draw|noise|generat|random|init|make|create|build|new", re.IGNORECASE)
 _EVALUATION_KEY = re.compile(r"(^|_)eval(uation)?(_|$)", re.IGNORECASE)
 _EVALUATES = re.compile(r"eval|score|bench|compar|validat|measure|test|plot|report|time", re.IGNORECASE)
@@ -52,6 +52,8 @@ class Evidence:
             return f"both are made by the same `{callee_of(first)}`, so that they start alike, it seems"
         if self._fruitless(conflict.first):
             return f"nothing is drawn from the keys that `{callee_of(first)}` splits off"
+        if self._other_rows(conflict):
+            return "both splits give the same keys, but so far nobody uses the same one twice"
         if self._dry_run(conflict):
             return "its seed is fixed, and what is computed with it is dropped in the end"
         if _aligned(conflict.first.origin.spot) and _aligned(conflict.second.origin.spot):
@@ -71,6 +73,14 @@ class Evidence:
     def _fruitless(self, use: Use) -> bool:
         """A callee splits the key for its own ends, and its caller drops what it gives."""
         return use.inner is not None and use.origin.how is How.SPLIT and use.origin.site not in self.keys.fruitful
+
+    def _other_rows(self, conflict: Conflict) -> bool:
+        """Two splits of one key give the same keys, but nobody uses the same one."""
+        uses = (conflict.first.origin, conflict.second.origin)
+        if any(use.how is not How.SPLIT for use in uses) or uses[0].site is uses[1].site:
+            return False
+        first, second = (self.keys.fruitful.get(use.site, frozenset()) for use in uses)
+        return None not in (*first, *second) and first.isdisjoint(second)
 
     def _dry_run(self, conflict: Conflict) -> bool:
         """A key with a fixed seed, to see whether parts fit together: the numbers themselves are dropped."""
@@ -124,7 +134,7 @@ class Evidence:
         places = [*spans, *self._defined(use.term)]
         if any(self._comment_says(span) for span in places):
             return "a comment nearby says so"
-        if any(_TEST_FILE.search(span.path) for span in spans):
+        if any(map(in_test, spans)):
             return "this is test code, where it may not matter"
         return ""
 

@@ -172,6 +172,21 @@ def slope(params, key):
 """,
             "a paired evaluation: a warning, because it may be meant",
         ),
+        Example(
+            """
+import jax
+
+def move(key, x):
+    _, noise_key = jax.random.split(key)
+    return x + jax.random.normal(noise_key, x.shape)
+
+def step(key, x):
+    x = move(key, x)
+    accept_key, _ = jax.random.split(key)  #?
+    return x, jax.random.uniform(accept_key)
+""",
+            "split twice, but nobody draws from the same row: a warning",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
