@@ -153,6 +153,17 @@ PROGRAMS = {
             with pytest.raises(TypeError):
                 x[0] = 1.0
         """,
+    "a function that a test expects to fail": """
+        def test_branch():
+            @jax.jit
+            def clip(x):
+                if x > 0:
+                    return x
+                return -x
+
+            with pytest.raises(jax.errors.TracerBoolConversionError):
+                clip(1.0)
+        """,
     "lists of arrays that are joined": """
         RED = jnp.ones(3)
 

@@ -72,7 +72,8 @@ class _Reader:
         waiting = [
             function
             for node, function in self.it.defined.items()
-            if node not in self.it.entered and node not in self.failed and function.module.audited
+            if function.module.audited
+            and not (node in self.it.entered or node in self.failed or node in self.it.left_out)
         ]
         return [function for function in waiting if function.name not in mentioned]
 

@@ -12,7 +12,16 @@ from jaxaudit.frontends.source.branches import Arm, run_arms
 from jaxaudit.frontends.source.folding import truth
 from jaxaudit.frontends.source.frames import assigned_names
 from jaxaudit.frontends.source.structure import leaves, materialise
-from jaxaudit.frontends.source.values import NONE, Abstract, Const, Library
+from jaxaudit.frontends.source.values import (
+    NONE,
+    Abstract,
+    Const,
+    FunctionValue,
+    Leaf,
+    Library,
+    PartialValue,
+    Transformed,
+)
 from jaxaudit.ir import Exit
 
 if TYPE_CHECKING:
@@ -178,7 +187,16 @@ def _failing(it: Interpreter, node: ast.With | ast.AsyncWith) -> Exit:
     for inner in (one for statement in node.body for one in ast.walk(statement)):
         if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             it.left_out[inner] = "a test expects the code around it to fail"
+        elif isinstance(inner, ast.Name) and (function := _own_function(it, it.frame.env.get(inner.id))) is not None:
+            it.left_out[function.node] = "a test expects it to fail"
     return Exit.FALL
+
+
+def _own_function(it: Interpreter, value: Abstract | None) -> FunctionValue | None:
+    """Give the function that a test defines itself and holds here, perhaps transformed."""
+    while isinstance(value, Transformed | PartialValue) or (isinstance(value, Leaf) and value.holds is not None):
+        value = value.holds if isinstance(value, Leaf) else value.function
+    return value if isinstance(value, FunctionValue) and value.frame is it.frame else None
 
 
 def _at_compile_time(it: Interpreter, item: ast.withitem) -> bool:
