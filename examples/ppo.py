@@ -146,8 +146,8 @@ def make_train(config: dict[str, Any]) -> Any:
 
             ratio = jnp.exp(log_prob - batch.log_prob)
             gae = (gae - gae.mean()) / (gae.std() + 1e-8)
-            clipped = jnp.clip(ratio, 1.0 - config["CLIP_EPS"], 1.0 + config["CLIP_EPS"]) * gae
-            actor_loss = -jnp.minimum(ratio * gae, clipped).mean()
+            clipped = jnp.clip(ratio, 1.0 - config["CLIP_EPS"], 1.0 + config["CLIP_EPS"])
+            actor_loss = -jnp.minimum(ratio * gae, clipped * gae).mean()
             entropy = -jnp.sum(jnp.exp(log_probs) * log_probs, axis=-1).mean()
 
             total = actor_loss + config["VF_COEF"] * value_loss - config["ENT_COEF"] * entropy
