@@ -80,7 +80,7 @@ class Evidence:
         if any(use.how is not How.SPLIT for use in uses) or uses[0].site is uses[1].site:
             return False
         first, second = (self.keys.fruitful.get(use.site, frozenset()) for use in uses)
-        return None not in (*first, *second) and first.isdisjoint(second)
+        return bool(first and second) and None not in (*first, *second) and first.isdisjoint(second)
 
     def _dry_run(self, conflict: Conflict) -> bool:
         """A key with a fixed seed, to see whether parts fit together: the numbers themselves are dropped."""

@@ -120,9 +120,9 @@ def _select(look: Look) -> ShapeFact:
         return NOTHING
     given = operands(look)
     dims = fitted(look, given)
-    if dims is None and look.op.text("function") == "jax.lax.select":
+    if dims is None and look.op.text("function") == "jax.lax.select" and all(one.dims is not None for one in given[1:]):
         # Both cases have the shape of the result, whatever decides between them.
-        dims = next((one.dims for one in given[1:] if one.dims is not None), None)
+        dims = given[-1].dims
     chosen = given[1:] if look.function in ("where", "select", "select_n") else given
     dtype, weak = promote(chosen)
     return array(dims, dtype, weak=weak)
