@@ -35,7 +35,7 @@ export function Search() {
     <div class="search" role="search">
       <input id="search" ref={field} type="search" placeholder="Search" aria-label="Search the report" autocomplete="off" spellcheck={false} value={query}
         aria-controls="hits" aria-activedescendant={shown && hits.length ? `hit-${at}` : undefined}
-        onInput={(event) => { setQuery(event.currentTarget.value); setAt(0); setShown(true); }} onFocus={() => setShown(true)} onBlur={() => setTimeout(() => setShown(false), 150)} onKeyDown={pressed} />
+        onInput={(event) => { setQuery(event.currentTarget.value); setAt(0); setShown(true); }} onFocus={() => setShown(true)} onBlur={() => setShown(false)} onKeyDown={pressed} />
       <kbd class="search-key">/</kbd>
       {shown && query.trim() && (
         <ul class="hits" id="hits" role="listbox" aria-label="Hits">
