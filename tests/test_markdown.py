@@ -10,7 +10,7 @@ from page_sample import HOSTILE, PATH, SHOWN, SOURCE, sample
 
 from jaxaudit.reports.markdown import render_markdown
 from jaxaudit.reports.markdown_text import bounded, code, escaped, fenced, label, prose, table
-from jaxaudit.reports.model import FlowStep, Report, Tool, Transformation, Verified
+from jaxaudit.reports.model import Boundary, Crossing, FlowStep, Report, Tool, Transformation, Verified
 from jaxaudit.spans import SourceText
 
 PARSER = MarkdownIt("commonmark").enable("table")
@@ -135,3 +135,17 @@ def test_hostile_text_stays_text():
     assert "<script" not in html
     assert "<img" not in html
     assert SHOWN.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;") in html
+
+
+def test_a_tree_that_keeps_its_shape_is_one_row_and_results_are_always_told() -> None:
+    leaves = tuple(Crossing(f"params['w{number}']", "f32[3]", "f32[3]", "captured") for number in range(40))
+    mapped = Crossing("x", "f32[8,3]", "f32[3]", "mapped over axis 0")
+    result = Crossing("y", "f32[8]", "f32[]", "collected along axis 0")
+    border = Boundary("train", "vmap", "model", PATH, 3, (mapped, *leaves), (result,))
+    text = rendered(Report(1, Tool("jaxaudit", "0"), boundaries=(border,)))
+    assert [line for line in text.splitlines() if line.startswith(("| in", "| out"))] == [
+        "| in | `x` | `f32[8,3]` | `f32[3]` | mapped over axis 0 |",
+        "| in | `params` | 40 arrays | the same | captured |",
+        "| out | `y` | `f32[8]` | `f32[]` | collected along axis 0 |",
+    ]
+    assert "<summary>1 boundary</summary>" in text

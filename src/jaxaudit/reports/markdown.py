@@ -8,7 +8,7 @@ from itertools import islice
 
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.markdown_flow import axis_lines, boundary_lines, flow_lines, stack_lines
-from jaxaudit.reports.markdown_text import bounded, code, fenced, prose, table
+from jaxaudit.reports.markdown_text import bounded, code, counted, fenced, prose, table
 from jaxaudit.reports.model import Coverage, Finding, Report, Unknown, Verified
 from jaxaudit.reports.sections import coverage_line, summary_line
 from jaxaudit.reports.snippet import clean
@@ -53,14 +53,14 @@ def _data(report: Report, key: str, section: Lines) -> Iterator[str]:
     if key == "transformation_stack":
         yield from section(report)
         return
-    yield from ("<details>", f"<summary>{len(getattr(report, key)):,} {_UNITS[key]}</summary>", "")
+    yield from ("<details>", f"<summary>{counted(len(getattr(report, key)), *_UNITS[key])}</summary>", "")
     yield from section(report)
     if key == "data_flow" and any(axis.name for axis in report.axes):
         yield from ("", "Axes:", "", *axis_lines(report))
     yield from ("", "</details>")
 
 
-_UNITS = {"data_flow": "steps", "boundaries": "boundaries"}
+_UNITS = {"data_flow": ("step", "steps"), "boundaries": ("boundary", "boundaries")}
 
 
 def _findings(findings: Sequence[Finding], sources: Sources, room: int, left: str) -> Iterator[str]:
@@ -113,7 +113,11 @@ def _proved(rule: str, found: Sequence[Verified]) -> list[str]:
         for reason, same in islice(reasons.items(), _MOST_PLACES)
     ]
     rest = len(reasons) - len(told)
-    return [f"- {code(rule)}: {len(found):,} proved", *told, *([f"  - and {rest:,} more reasons"] if rest > 0 else [])]
+    return [
+        f"- {code(rule)}: {len(found):,} proved",
+        *told,
+        *([f"  - and {counted(rest, 'more reason', 'more reasons')}"] if rest > 0 else []),
+    ]
 
 
 def _unknown(unknown: Iterable[Unknown]) -> Iterator[str]:

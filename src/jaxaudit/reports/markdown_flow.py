@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from jaxaudit.reports.crossings import UNCHANGED, Named, Row, axis_names, crossing_rows, shape_text
 from jaxaudit.reports.folding import fold
-from jaxaudit.reports.markdown_text import bounded, code, escaped, fenced, label, table
-from jaxaudit.reports.model import Axis, Boundary, Crossing, FlowStep, FlowValue, Report, Transformation
-from jaxaudit.reports.sections_flow import Named, axis_names, shape_text, what_of
+from jaxaudit.reports.markdown_text import bounded, code, counted, escaped, fenced, label, table
+from jaxaudit.reports.model import Axis, Boundary, FlowStep, FlowValue, Report, Transformation
+from jaxaudit.reports.sections_axes import tells
+from jaxaudit.reports.sections_flow import what_of
 
 _FLOW_ROOM = 12_000
 _BOUNDARY_ROOM = 12_000
@@ -102,22 +104,22 @@ def boundary_lines(report: Report) -> Iterator[str]:
 def _boundary(row: Boundary, named: Named) -> list[str]:
     place = code(f"{row.path}:{row.line}")
     head = f"**{escaped(row.transform)}** {code(row.function)} at {place}"
-    rows = [*(("in", one) for one in row.entries), *(("out", one) for one in row.exits)]
-    lines = ["", head, "", *table(("way", "value", "outside", "inside", "how"), _crossings(rows, named))]
-    rest = len(rows) - _MOST_CROSSINGS
-    return [*lines, *(["", f"_{rest:,} more values cross here._"] if rest > 0 else [])]
+    ways = [("in", list(crossing_rows(row.entries, named))), ("out", list(crossing_rows(row.exits, named)))]
+    cells = [_cells(way, one) for way, rows in ways for one in rows[:_MOST_CROSSINGS]]
+    lines = ["", head, "", *table(("way", "value", "outside", "inside", "how"), cells)]
+    rest = sum(one.count for _, rows in ways for one in rows[_MOST_CROSSINGS:])
+    return [*lines, *(["", f"_{counted(rest, 'more value crosses', 'more values cross')} here._"] if rest else [])]
 
 
-def _crossings(rows: Sequence[tuple[str, Crossing]], named: Named) -> Iterator[tuple[str, ...]]:
-    for way, one in rows[:_MOST_CROSSINGS]:
-        outside = shape_text(one.outside, one.outside_axes, named)
-        inside = shape_text(one.inside, one.inside_axes, named)
-        yield way, code(one.name) or "unnamed", code(outside) or "?", code(inside) or "?", escaped(one.how)
+def _cells(way: str, row: Row) -> tuple[str, ...]:
+    if row.count > 1:
+        return way, code(row.name), f"{row.count} arrays", "the same" if row.how in UNCHANGED else "", escaped(row.how)
+    return way, code(row.name) or "unnamed", code(row.outside), code(row.inside), escaped(row.how)
 
 
 def axis_lines(report: Report) -> Iterator[str]:
     """Give the way of each axis that has a name."""
-    blocks = [[_axis(axis)] for axis in report.axes if axis.name]
+    blocks = [[_axis(axis)] for axis in report.axes if axis.name and tells(axis)]
     yield from bounded(blocks, _AXES_ROOM, "axes are")
 
 

@@ -20,7 +20,7 @@ def axes_section(report: Report, look: Look) -> Iterator[Text]:
     """Give every axis that has a name or goes through a transformation; those that people named come first."""
     root = ""
     roots = list(dict.fromkeys(axis.root for axis in report.axes))
-    shown = [axis for axis in report.axes if _tells(axis)]
+    shown = [axis for axis in report.axes if tells(axis)]
     wide = min(max((len(_title(axis)) for axis in shown), default=0), _WIDEST_NAME)
     for axis in sorted(shown, key=lambda axis: (roots.index(axis.root), _ORDER.index(axis.named_by))):
         if axis.root != root:
@@ -33,7 +33,7 @@ def axes_section(report: Report, look: Look) -> Iterator[Text]:
     yield Text()
 
 
-def _tells(axis: Axis) -> bool:
+def tells(axis: Axis) -> bool:
     """Tell whether an axis is worth a line: it has a way to tell of, and is not one of a tree of weights."""
     kinds = {station.kind for station in axis.stations}
     if not kinds - {"made"}:

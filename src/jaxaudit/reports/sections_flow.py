@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
+from jaxaudit.reports.crossings import Named, Row, axis_names, crossing_rows, shape_text
 from jaxaudit.reports.folding import arrays, fold
 from jaxaudit.reports.model import Crossing, FlowStep, FlowValue, Report
 from jaxaudit.reports.snippet import Look, clean
@@ -20,25 +21,6 @@ _FEW = 3
 
 _SHOWN_STEPS = 4000
 """Steps of the flow to print."""
-
-Named = Mapping[str, str]
-"""The names of axes by their id."""
-
-
-def axis_names(report: Report) -> Named:
-    """Give the names that are worth showing in a shape: those that somebody gave, and products of them."""
-    shown = ("declared", "constant", "axis_name", "product")
-    return {axis.id: axis.name for axis in report.axes if axis.named_by in shown}
-
-
-def shape_text(kind: str, axes: Sequence[str], named: Named) -> str:
-    """Write a type with the names of its axes: `f32[batch=32,4]`."""
-    dtype, bracket, sizes = kind.partition("[")
-    parts = sizes.removesuffix("]").split(",") if sizes != "]" else []
-    if not bracket or len(parts) != len(axes):
-        return kind
-    told = [f"{named[one]}={size}" if one in named else size for size, one in zip(parts, axes, strict=True)]
-    return f"{dtype}[{','.join(told)}]"
 
 
 def flow_section(report: Report, look: Look) -> Iterator[Text]:
@@ -147,7 +129,7 @@ def _folded(names: Sequence[str]) -> list[str]:
 
 
 def _crossings(label: str, rows: Sequence[Crossing], arrow: str, named: Named, room: int) -> Iterator[Text]:
-    cells = [cell for how in dict.fromkeys(row.how for row in rows) for cell in _cells(rows, how, label, named)]
+    cells = [_cell(row, label) for row in crossing_rows(rows, named)]
     shown = cells[:_SHOWN_ROWS]
     wide, left, right, how = (max((len(cell[i]) for cell in shown), default=0) for i in range(4))
     if wide + left + right + how + len(arrow) + 14 > room:
@@ -159,22 +141,8 @@ def _crossings(label: str, rows: Sequence[Crossing], arrow: str, named: Named, r
         yield Text(f"    {label:<4}and {len(cells) - len(shown)} more", "dim")
 
 
-def _cells(rows: Sequence[Crossing], how: str, label: str, named: Named) -> Iterator[tuple[str, str, str, str]]:
-    """Give the rows that cross in one way; trees whose leaves do not change are told as one."""
-    own = [row for row in rows if row.how == how]
-    most = 3 if how in _UNCHANGED else _SHOWN_ROWS
-    for head, places in fold([row.name for row in own], most):
-        if len(places) > 1 and head:
-            yield head, f"{len(places)} arrays", "", how
-            continue
-        for row in (own[place] for place in places):
-            outside = shape_text(row.outside, row.outside_axes, named) or "?"
-            inside = shape_text(row.inside, row.inside_axes, named) or "?"
-            first, second = (outside, inside) if label == "in" else (inside, outside)
-            yield row.name, first, second if second != first or how not in _UNCHANGED else "", how
-
-
-_UNCHANGED = frozenset(
-    ("value", "carried", "captured", "goes in", "comes out", "gradient", "shared by all", "auxiliary")
-)
-"""Ways of crossing that keep the shape, so that it is told once."""
+def _cell(row: Row, label: str) -> tuple[str, str, str, str]:
+    if row.count > 1:
+        return row.name, f"{row.count} arrays", "", row.how
+    first, second = (row.outside, row.inside) if label == "in" else (row.inside, row.outside)
+    return row.name, first, "" if row.keeps else second, row.how

@@ -85,6 +85,7 @@ def test_every_layer_can_be_called(layer):
         ("hk.max_pool(image, (2, 2, 1), (2, 2, 1), 'SAME')", "8, 16, 16, 3"),
         ("hk.Conv2DTranspose(4, 3, 2)(image)", "8, 64, 64, 4"),
         ("hk.LSTM(9)(x[:, 0], hk.LSTM(9).initial_state(8))[0]", "8, 9"),
+        ("nn.Embed(11, 16).attend(x)", "8, 16, 11"),
         ("hk.LSTM(9).initial_state(8)[1]", "8, 9"),
         ("hk.get_parameter('w', (3, 4), init=jnp.zeros)", "3, 4"),
         ("hk.transform(lambda y: hk.Linear(4)(y)).apply({}, key, x)", "8, 16, 4"),

@@ -112,6 +112,18 @@ def test_most_of_an_axis_is_still_that_axis_and_half_of_it_is_not() -> None:
     assert threads(parts, ones(8)) == [(8, ["enters", "sliced", "returned"]), (4, ["returned"])]
 
 
+def test_every_call_of_a_shared_body_passes_its_stations() -> None:
+    @jax.jit
+    def layer(x: jax.Array, w: jax.Array) -> jax.Array:
+        return jnp.tanh(x @ w) @ w.T
+
+    def model(x: jax.Array, first: jax.Array, second: jax.Array) -> jax.Array:
+        return layer(layer(x, first), second)
+
+    found = threads(model, ones(8, 5), ones(5, 3), ones(5, 3))
+    assert [kinds for size, kinds in found if size == 3] == [["enters", "projected"]] * 2
+
+
 def test_a_gather_follows_the_indices() -> None:
     def look_up(table: jax.Array, tokens: jax.Array) -> jax.Array:
         return table[tokens]

@@ -36,6 +36,17 @@ class Deed(NamedTuple):
     slot: Slot
 
 
+class Station(NamedTuple):
+    """One thing that happens to an axis."""
+
+    kind: str
+    """`enters`, `made`, `vmapped`, `collected`, `scanned`, `stacked`, `merged`, `split`, `reshaped`, `reduced`,
+    `projected`, `broadcast`, `joined`, `cut`, `sliced`, `extended`, `indexed`, `sharded`, `returned`."""
+    slot: Slot
+    op: Op | None = None
+    """The op in which it happens; none where the program begins and ends."""
+
+
 @dataclass(slots=True)
 class Relation:
     """All that an op does to axes."""

@@ -6,11 +6,11 @@ axis among its parameters and results is one axis among the operands and results
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from jaxaudit.analyses.threads.relation import Link, Relation, Slot
+from jaxaudit.analyses.threads.relation import Link, Relation, Slot, Station
 from jaxaudit.ir import Op, Region
 
 
@@ -31,6 +31,13 @@ class Summary:
     links: Sequence[tuple[Edge, Edge]]
     merges: Sequence[tuple[tuple[Edge, ...], Edge]]
     splits: Sequence[tuple[Edge, tuple[Edge, ...]]]
+    stations: Sequence[tuple[Edge, Station]]
+    """What happens inside to the axes at the edge."""
+
+    def passed(self, op: Op) -> Iterator[tuple[Slot, Station]]:
+        """Give what happens inside to each axis of what a call takes and gives."""
+        values = (*op.operands, *op.results)
+        return ((Slot(values[edge.position], edge.axis), station) for edge, station in self.stations)
 
     def relation(self, op: Op) -> Relation:
         """Give what a call does to the axes around it."""

@@ -6,28 +6,16 @@ axes of equal size that nothing takes for one stay two threads, which is the poi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from jaxaudit.analyses.threads.relation import Deed, Relation, Slot, Types
+from jaxaudit.analyses.threads.relation import Deed, Relation, Slot, Station, Types
 from jaxaudit.analyses.threads.shared import Edge, Summary, shared_body
 from jaxaudit.analyses.threads.table import relation_of
 from jaxaudit.ir import Op, Program, Region, Root, Value
 
 _MOST_STATIONS = 400
 """How many stations of one axis are kept; an unrolled model has the same ones over and over."""
-
-
-class Station(NamedTuple):
-    """One thing that happens to an axis."""
-
-    kind: str
-    """`enters`, `made`, `vmapped`, `collected`, `scanned`, `stacked`, `merged`, `split`, `reshaped`, `reduced`,
-    `projected`, `broadcast`, `joined`, `cut`, `sliced`, `extended`, `indexed`, `sharded`, `returned`."""
-    slot: Slot
-    op: Op | None = None
-    """The op in which it happens; none where the program begins and ends."""
 
 
 @dataclass(slots=True, eq=False)
@@ -94,9 +82,16 @@ class _Loom:
             if body is None or id(body) not in self.entered:
                 self._take(op, relation_of(op, self.types))
             else:
-                self._take(op, self._summary(body).relation(op))
+                self._call(op, self._summary(body))
             if body is not None:
                 self.entered.add(id(body))
+
+    def _call(self, op: Op, summary: Summary) -> None:
+        """Take a further call of a shared body: what happens inside happens to the axes of this call too."""
+        self._take(op, summary.relation(op))
+        for slot, station in summary.passed(op):
+            if self._size(slot) != 1:
+                self.stations.append((self._number(slot), station))
 
     def _summary(self, body: Region) -> Summary:
         known = self.bodies.get(id(body))
@@ -132,7 +127,20 @@ class _Loom:
             links,
             [(parts, whole[0]) for parts, whole in merges if whole],
             [(whole[0], parts) for whole, parts in splits if whole],
+            list(self._passed(edges)),
         )
+
+    def _passed(self, edges: Mapping[int, Edge]) -> Iterator[tuple[Edge, Station]]:
+        """Give what happens inside a body to the axes at its edge; the same on one line is told once."""
+        told: set[tuple[Edge, str, int]] = set()
+        for number, station in self.stations:
+            edge = edges.get(self._find(number))
+            if edge is None or station.op is None:
+                continue
+            key = (edge, station.kind, station.op.span.line)
+            if key not in told:
+                told.add(key)
+                yield edge, station
 
     def _whole(self, mine: Sequence[Edge], found: Sequence[Edge], values: Sequence[Value]) -> int | None:
         """Give the position of an array of the same shape that each axis of one was found to be an axis of."""

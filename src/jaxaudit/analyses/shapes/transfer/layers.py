@@ -42,6 +42,12 @@ def called(look: Look, name: str) -> ShapeFact | None:
     return CLASSES[kind](look, _UNSEEN if layer is None or layer.name != kind else layer, given)
 
 
+def attended(look: Look) -> ShapeFact:
+    """Give what `Embed.attend` gives: a number for each entry of the table, in place of the last axis."""
+    layer, given = look.fact("self").layer, look.fact("query")
+    return NOTHING if layer is None else _wide("num_embeddings")(look, layer, given)
+
+
 Call = Callable[[Look, Layer, ShapeFact], ShapeFact]
 
 

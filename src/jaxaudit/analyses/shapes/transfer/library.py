@@ -103,6 +103,8 @@ def _call(look: Look) -> ShapeFact:
         return DEVICES[_DEVICES[name]] if name.endswith("count") else ShapeFact(symbol=_DEVICES[name])
     if name.endswith(".__call__"):
         return layers.called(look, name) or NOTHING
+    if name.endswith(".Embed.attend"):
+        return layers.attended(look)
     if name in layers.VARIABLES and len(look.op.operands) == 1:
         return array_like(look.first())
     if name.startswith("chex.assert_"):
