@@ -30,6 +30,9 @@ class Kind(Enum):
     TIME_STEP = "time step"
 
 
+ONE_A_STEP = frozenset((Kind.REWARD, Kind.DONE, Kind.VALUE, Kind.ADVANTAGE))
+"""Meanings of what is one number at each step of an environment."""
+
 CHANGES = frozenset("probabilities log-probabilities normalised squashed embedded".split())
 """Meanings that a step gives to a value without changing its shape, in words."""
 

@@ -7,10 +7,23 @@ from functools import cached_property, lru_cache
 
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.meaning import forms
-from jaxaudit.analyses.meaning.kinds import DRAWS, LAYERS, MAPS, NORMALISES, ORDERS, Kind, Meaning, named, tail
+from jaxaudit.analyses.meaning.kinds import (
+    DRAWS,
+    LAYERS,
+    MAPS,
+    NORMALISES,
+    ONE_A_STEP,
+    ORDERS,
+    Kind,
+    Meaning,
+    named,
+    tail,
+)
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.ops import BODIES, MAPPED
 
+_MOST_STEPS = 3
+"""Axes of what is one number a step: time, environments, and members of an ensemble."""
 _DEEP = 40
 """How many ops a value is followed back through."""
 
@@ -50,7 +63,12 @@ class Meanings:
         found = self.of(value)
         if found is not None:
             return found.kind
-        return Kind.LOGITS if value in self._logits else named(value.name)
+        return Kind.LOGITS if value in self._logits else self._called(value)
+
+    def _called(self, value: Value) -> Kind | None:
+        """Give what a name says; the `value` of an attention layer has too many axes to be one number a step."""
+        kind, exact = named(value.name), self.flow.program.types.get(value)
+        return None if kind in ONE_A_STEP and exact is not None and len(exact.shape) > _MOST_STEPS else kind
 
     @cached_property
     def _logits(self) -> frozenset[Value]:
