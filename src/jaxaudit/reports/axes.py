@@ -9,6 +9,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.threads import Station, Thread, Woven, weave
 from jaxaudit.analyses.threads.names import Name, maker, names_of
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.reports.called import called
 from jaxaudit.reports.model import Axis, AxisStation
 from jaxaudit.reports.types_text import exact_types, type_text
 
@@ -33,6 +34,10 @@ class ThreadAxes:
         if found is None:
             found = self._ids[threads] = tuple([self.known[one] if one is not None else "" for one in threads])
         return found
+
+    def shown(self) -> frozenset[str]:
+        """Give the ids that were asked for so far: those of the values that other sections show."""
+        return frozenset(one for ids in self._ids.values() for one in ids)
 
 
 def thread_axes(program: Program, source: tuple[Program, Shapes] | None) -> ThreadAxes:
@@ -69,8 +74,17 @@ _BEGINS = ("enters", "made", "collected", "stacked", "joined", "broadcast", "ext
 
 
 def axes_section(threads: ThreadAxes, steps: Mapping[Op, int], rows: Mapping[Op, int]) -> tuple[Axis, ...]:
-    """Give every axis with its stations; several of one kind on one line are told as one."""
-    return tuple(_axis(thread, threads, steps, rows) for thread in threads.woven.threads)
+    """Give every axis with its stations; several of one kind on one line are told as one.
+
+    Constants that JAX makes for a derivative and then does not need have axes of their own, which nothing shows.
+    """
+    shown = threads.shown()
+    told = [one for one in threads.woven.threads if threads.known[one] in shown or not _only_made(one)]
+    return tuple(_axis(thread, threads, steps, rows) for thread in told)
+
+
+def _only_made(thread: Thread) -> bool:
+    return all(station.kind == "made" for station in thread.stations)
 
 
 def _axis(thread: Thread, threads: ThreadAxes, steps: Mapping[Op, int], rows: Mapping[Op, int]) -> Axis:
@@ -136,14 +150,9 @@ def _text(station: Station) -> str:
     if op is None:
         where = f"axis {station.slot.axis}"
         return f"{station.kind} as {where} of {value}" if value else f"{station.kind} as {where}"
-    words = _WORDS[station.kind].format(by=maker(op) if op.regions else _function(op))
+    words = _WORDS[station.kind].format(by=maker(op) if op.regions else called(op))
     words += " in the backward pass" if op.attrs.get("backward") else ""
     return f"{words}: {value}" if value and station.kind not in ("vmapped", "scanned") else words
-
-
-def _function(op: Op) -> str:
-    api = "" if op.attrs.get("backward") else op.text("api")
-    return (api or op.text("function")).rpartition(".")[2] or ("a constant" if op.name == "py.const" else op.name)
 
 
 _WORDS = {

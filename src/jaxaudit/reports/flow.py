@@ -14,6 +14,7 @@ from typing import NamedTuple
 from jaxaudit.analyses.meaning.kinds import CHANGES
 from jaxaudit.ir import Op, Region, Root, Value
 from jaxaudit.ir.ops import BODIES, MAPPED
+from jaxaudit.reports.called import called
 from jaxaudit.reports.captures import captures
 from jaxaudit.reports.model import FlowStep, FlowValue
 from jaxaudit.reports.remarks import note_of
@@ -147,12 +148,16 @@ class _Root:
         if not self.residuals.any or len(group.ops) == 1:
             return group.ops
         read = Counter(value for op in group.ops for value in op.operands)
+        needed: set[Value] = set()
         told: list[Op] = []
-        for op in group.ops:
+        for op in reversed(group.ops):
             leaving = [value for value in op.results if self.uses[value] > read[value]]
-            dead = bool(op.results) and not any(self.uses[value] or value.name for value in op.results)
-            if not dead and (not leaving or not all(self.is_residual(value, group) for value in leaving)):
+            goes_on = any(not self.is_residual(value, group) for value in leaving)
+            dropped = any(value.name and not self.uses[value] for value in op.results)
+            if goes_on or dropped or not op.results or not needed.isdisjoint(op.results):
                 told.append(op)
+                needed.update(op.operands)
+        told.reverse()
         return told or group.ops
 
     def seen(self, value: Value) -> tuple[Value, ...]:
@@ -321,74 +326,9 @@ def _op_names(ops: Sequence[Op]) -> str:
 
 def _what(ops: Sequence[Op]) -> str:
     """Name what the ops do: the functions that they are calls of, as the user calls them."""
-    names = [name for name in dict.fromkeys(map(_called, ops)) if name]
+    names = [name for name in dict.fromkeys(map(called, ops)) if name]
     shown = names[:4]
     return ", ".join(shown) + (", ..." if len(names) > len(shown) else "")
-
-
-_WORDS: Mapping[str, str] = {
-    "py.loop": "for loop",
-    "py.while": "while loop",
-    "py.branch": "if",
-    "py.element": "next element",
-    "py.store_attr": "set attribute",
-    "py.set_item": "set item",
-    "py.append": "append",
-    "py.call_unknown": "unknown call",
-    "py.unknown": "unknown",
-    "py.format": "format",
-    "py.test": "test",
-}
-"""What Python itself does, in words."""
-
-
-def _called(op: Op) -> str:
-    """Give the function that an op is part of: a library's, else JAX's; a flax module by the name it has."""
-    library = op.text("library")
-    if library and not op.regions:
-        return _module(op.text("scope").rpartition("/")[2], library) if library[:1].isupper() else library
-    if op.name in _WORDS and not op.text("function"):
-        return _WORDS[op.name]
-    if op.name in ("py.item", "py.unpack"):
-        return "[...]"
-    name = op.text("api") or op.text("function")
-    name = op.text("function") if name.startswith("<") or name in _INTERNAL else name
-    return _OPERATORS.get(name) or _last(name).removeprefix("operator_")
-
-
-def _module(scope: str, library: str) -> str:
-    """Name a layer: flax's scopes number them, equinox's name their class in full."""
-    return library if not scope or scope.endswith(f".{library}") else scope
-
-
-_INTERNAL = frozenset(
-    """broadcast_in_dim broadcast_to_rank convert_element_type expand_dims full_like zeros_like_shaped_array
-    instantiate_zeros zeros_like_aval scan while_loop fori_loop cond switch vmap reduce_sum reduce_max reduce_min
-    reduce_prod select_n scatter_update""".split()
-)
-"""Functions inside JAX that users do not call; the op's own name says more."""
-
-_OPERATORS = {
-    **{f"operator_{name}": sign for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"))},
-    **{f"operator_r{name}": sign for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"))},
-    "operator_pow": "**",
-    "operator_matmul": "@",
-    "operator_neg": "-",
-    "operator_floordiv": "//",
-    "getitem": "[...]",
-    "operator_gt": ">",
-    "operator_lt": "<",
-    "operator_ge": ">=",
-    "operator_le": "<=",
-    "operator_eq": "==",
-    "rewriting_take": "[...]",
-    "deferring_binary_op": "",
-    "prop": "T",
-}
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2] or name
 
 
 def _ids(values: Iterable[Value]) -> tuple[int, ...]:

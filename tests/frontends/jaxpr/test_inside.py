@@ -112,3 +112,15 @@ def test_what_is_computed_and_dropped_keeps_its_name():
 
     found = next(step for step in data_flow(view_of(main, XS)).steps if step.what == "*, +")
     assert [(value.name, value.uses) for value in found.makes] == [("unused", 0)]
+
+
+def test_a_step_is_called_what_the_user_called() -> None:
+    def loss(x: jax.Array) -> jax.Array:
+        y = (x - x.mean()) / x.std()
+        return jnp.maximum(y, 0.5).sum()
+
+    plain = [step.what for step in data_flow(view_of(loss, jnp.ones(4))).steps]
+    assert {"mean, -, std, /", "maximum, sum"} <= set(plain)
+    steps = data_flow(view_of(lambda x: jax.value_and_grad(loss)(x), jnp.ones(4))).steps
+    forward = [step.what for step in steps if not step.backward]
+    assert "maximum, sum" in forward, "what only the backward pass reads does not name a step"

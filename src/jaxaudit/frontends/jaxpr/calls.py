@@ -103,7 +103,9 @@ def inlined(body: Body, equation: Any, site: Site) -> None:
     """Lower a call as if its equations stood here; those of JAX's own functions are at the user's call."""
     jaxpr = _jaxpr(equation)
     before = body.writer.builder.newest
-    inner = body.inner(jaxpr, site, inlined=not compat.CUTS_TRACEBACKS and not _has_user_code(jaxpr))
+    is_jax = not _has_user_code(jaxpr)
+    within = (body.context.within or site.origin.api or readable(compat.function_of(jaxpr).name)) if is_jax else ""
+    inner = body.inner(jaxpr, site, inlined=not compat.CUTS_TRACEBACKS and is_jax, within=within)
     body.bind(equation.outvars, inner.run([body.read(atom) for atom in equation.invars]))
     body.name_call(equation.outvars, before)
 

@@ -42,6 +42,8 @@ class Context:
     """The function of a library that the user's code called."""
     rule: Ran | None = None
     """The derivative rule of the user's around."""
+    within: str = ""
+    """The function of JAX whose inside this is, as the user called it."""
 
 
 @dataclass(slots=True)
@@ -123,7 +125,9 @@ class Body:
         """Say what the results of an equation are."""
         self.env.update(zip(outs, made, strict=True))
 
-    def inner(self, jaxpr: Any, site: Site, *, inlined: bool = False, recomputed: bool = False) -> Body:
+    def inner(
+        self, jaxpr: Any, site: Site, *, inlined: bool = False, recomputed: bool = False, within: str = ""
+    ) -> Body:
         """Make the lowering of a jaxpr inside an equation of this one."""
         context = Context(
             site.span,
@@ -133,6 +137,7 @@ class Body:
             site.around.backward,
             site.origin.library,
             site.around.rule,
+            within,
         )
         return Body(self.writer, jaxpr, context)
 
@@ -261,6 +266,8 @@ class Body:
         api = site.origin.api
         if api and api != attrs.get("function"):
             attrs["api"] = api
+        if self.context.within:
+            attrs["within"] = self.context.within
         if row.op in ("array.gather", "array.scatter") and _says_mode(site):
             attrs["mode"] = True
         if row.op == "py.item":

@@ -1,0 +1,71 @@
+"""What an op is called in a report: by the function that the user called, not by what JAX does inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jaxaudit.ir import Op
+
+_WORDS: Mapping[str, str] = {
+    "py.loop": "for loop",
+    "py.while": "while loop",
+    "py.branch": "if",
+    "py.element": "next element",
+    "py.store_attr": "set attribute",
+    "py.set_item": "set item",
+    "py.append": "append",
+    "py.call_unknown": "unknown call",
+    "py.unknown": "unknown",
+    "py.format": "format",
+    "py.test": "test",
+}
+"""What Python itself does, in words."""
+
+
+def called(op: Op) -> str:
+    """Give the function that an op is part of: a library's, else JAX's; a flax module by the name it has."""
+    library = op.text("library")
+    if library and not op.regions:
+        return _module(op.text("scope").rpartition("/")[2], library) if library[:1].isupper() else library
+    if op.name in _WORDS and not op.text("function"):
+        return _WORDS[op.name]
+    if op.name in ("py.item", "py.unpack"):
+        return "[...]"
+    name = op.text("within") or op.text("api") or op.text("function")
+    name = op.text("function") if name.startswith("<") or name in _INTERNAL else name
+    return _OPERATORS.get(name) or _last(name).removeprefix("operator_")
+
+
+def _module(scope: str, library: str) -> str:
+    """Name a layer: flax's scopes number them, equinox's name their class in full."""
+    return library if not scope or scope.endswith(f".{library}") else scope
+
+
+_INTERNAL = frozenset(
+    """broadcast_in_dim broadcast_to_rank convert_element_type expand_dims full_like zeros_like_shaped_array
+    instantiate_zeros zeros_like_aval scan while_loop fori_loop cond switch vmap reduce_sum reduce_max reduce_min
+    reduce_prod select_n scatter_update""".split()
+)
+"""Functions inside JAX that users do not call; the op's own name says more."""
+
+_OPERATORS = {
+    **{f"operator_{name}": sign for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"))},
+    **{f"operator_r{name}": sign for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"))},
+    "operator_pow": "**",
+    "operator_matmul": "@",
+    "operator_neg": "-",
+    "operator_floordiv": "//",
+    "getitem": "[...]",
+    "operator_gt": ">",
+    "operator_lt": "<",
+    "operator_ge": ">=",
+    "operator_le": "<=",
+    "operator_eq": "==",
+    "rewriting_take": "[...]",
+    "deferring_binary_op": "",
+    "prop": "T",
+}
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2] or name
