@@ -148,7 +148,7 @@ def _judge(gradient: Gradient) -> Iterator[Obligation]:
         yield Obligation(MisplacedStopGradient.name, gradient.op.span, Verdict.UNKNOWN, unknown_reason(gradient))
     elif not (mask.live or mask.maybe):
         yield from _nothing_left(gradient)
-    elif not found:
+    elif not found and _stops(gradient):
         reason = f"what `stop_gradient` leaves of {function_of(gradient)} still trains its parameters"
         yield Obligation(MisplacedStopGradient.name, gradient.op.span, Verdict.PROVED, reason)
 
@@ -171,6 +171,12 @@ def _nothing_left(gradient: Gradient) -> Iterator[Obligation]:
             steps=(Step(gradient.op.span, f"{function_of(gradient)} is differentiated here"),),
             suggestion="stop the target, and leave the prediction as it is",
         )
+
+
+def _stops(gradient: Gradient) -> bool:
+    """Tell whether the code itself stops a gradient; JAX does so too, inside a softmax and others."""
+    inside = (op for region in gradient.op.regions for op in region.walk() if op.name == "grad.stop")
+    return any(op.text("api") in ("", "stop_gradient") and not op.text("library") for op in inside)
 
 
 def _turned(gradient: Gradient, terms: Sequence[Term]) -> Iterator[Obligation]:
