@@ -59,7 +59,7 @@ _ROWS = (
     # notes of a front end: they compute nothing and have neither operands nor results
     OpSpec("py.drop", "an expression statement drops its value; attrs: values (its leaves), guarded, module"),
     OpSpec("py.unread", "a name is bound that nothing reads; attrs: name, kind, values (its leaves), and what is known of it"),
-    OpSpec("py.replace", "a copy of a record with some fields changed; attrs: class, method, fields, values (of the old one)"),
+    OpSpec("py.replace", "a copy of a record with some fields changed; attrs: class, method, fields, given (new ones), values (old)"),
     OpSpec("py.sizes", "two named constants are multiplied; attrs: left, right (the constants)"),
     OpSpec("py.repeat", "a list of numbers is repeated by `*`; attrs: values"),
     OpSpec("py.passed", "positional arguments named like parameters; attrs: function, written, params, values"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context, same
 from jaxaudit.analyses.lineage.skeletons import skeleton
-from jaxaudit.ir import Op, Value
+from jaxaudit.ir import Value
 
 _DEEPEST = 4
 
@@ -15,22 +15,9 @@ def part_of(flow: Flow, part: Value, whole: Value, context: Context) -> str:
 
     Only keys that are texts count: a row of an array is found by a number.
     """
-    outer = skeleton(flow, whole, context)
-    inner = skeleton(flow, part, context)
-    keys = ""
-    for _ in range(_DEEPEST):
-        base, index = _taken(inner.op)
-        if base is None:
-            return ""
-        keys = f"[{index!r}]{keys}"
-        inner = skeleton(flow, base, inner.context)
-        if same(flow, inner, outer):
-            return keys
-    return ""
-
-
-def _taken(op: Op | None) -> tuple[Value | None, str]:
-    if op is None or op.name != "py.item":
-        return None, ""
-    base, index = op.arguments.get("base"), op.arguments.get("index")
-    return (base, index) if isinstance(base, Value) and isinstance(index, str) else (None, "")
+    outer, inner = skeleton(flow, whole, context), skeleton(flow, part, context)
+    further = inner.way[len(outer.way) :]
+    if not further or len(further) > _DEEPEST or inner.way[: len(outer.way)] != outer.way:
+        return ""
+    named = all(step.startswith(("['", '["')) for step in further)
+    return "".join(further) if named and same(flow, inner.origin, outer.origin) else ""

@@ -1,12 +1,27 @@
-"""Whose structure a tree has: mapping, differentiating and updating change the leaves of a tree and keep its form."""
+"""Whose structure a tree has: mapping, differentiating and updating change the leaves of a tree and keep its form.
+
+A skeleton is a value that is followed no further and the way from its tree to the one that was asked about: entries,
+fields, items. Two trees with one skeleton have one structure, though nobody knows which.
+"""
 
 from __future__ import annotations
 
-from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.lineage.origins import Context, Origin, origin
-from jaxaudit.ir import Op, Value
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-_STEPS = 12
+from jaxaudit.analyses.keys.holders import carried
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.lineage.origins import Context, Origin, origin, same
+from jaxaudit.ir import Op, Symbol, Value
+from jaxaudit.ir.trees import Border, Tree
+
+_STEPS = 24
+_BRANCHES = 3
+"""How many branches inside one another are followed."""
+
+Way = tuple[str, ...]
+
+_TRAIN_STATE = "flax.training.train_state.TrainState."
 
 # The argument of a library function whose structure its result has.
 _KEEPS = {
@@ -14,40 +29,283 @@ _KEEPS = {
     "equinox.apply_updates": "model",
     "optax.incremental_update": "new_tensors",
     "optax.periodic_update": "new_tensors",
+    "equinox.nn.inference_mode": "pytree",
+    "equinox.tree_inference": "pytree",
+    "optax.tree.random_like": "target_tree",
+    "optax.tree.cast_like": "tree",
+    "optax.tree.div": "tree_x",
+    "optax.update_moment": "moments",
+    "optax.bias_correction": "moment",
+    "copy.deepcopy": "x",
+    **{f"optax.tree.{name}": "tree_x" for name in "add sub mul add_scale where".split()},
+    **{f"optax.tree.{name}": "tree" for name in "scale zeros_like ones_like full_like clip conj cast real".split()},
 }
-_UPDATES = ("optax.GradientTransformation.update", "optax.GradientTransformationExtraArgs.update")
+_FIRST = frozenset(("grad.stop", "collective", "device.place"))
+"""Ops that give the tree that they are given."""
+_UPDATES = tuple(f"optax.{name}.update" for name in "GradientTransformation GradientTransformationExtraArgs".split())
+_FILTERS = ("equinox.filter", "equinox.partition")
+_DIFFERENTIABLE: Mapping[str, Way] = {"equinox": ("<equinox.is_inexact_array>",), "flax.nnx": ("<flax.nnx.Param>",)}
 
 
-def skeleton(flow: Flow, value: Value, context: Context) -> Origin:
-    """Follow a tree back as long as its structure is the same, over everything that only changes its leaves."""
-    found = origin(flow, value, context)
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """A tree, and the way in it."""
+
+    origin: Origin
+    way: Way = ()
+
+    @property
+    def op(self) -> Op | None:
+        """What made the tree that the way starts from."""
+        return self.origin.op
+
+
+def skeleton(flow: Flow, value: Value, context: Context, *, loose: bool = False, depth: int = _BRANCHES) -> Skeleton:
+    """Follow a tree back as long as its structure is the same, over everything that only changes its leaves.
+
+    With `loose` a tree that has further trees in the place of leaves counts as the one without them.
+    """
+    found, way = origin(flow, value, context), Way()
     for _ in range(_STEPS):
-        before = None if found.op is None else _before(flow, found.op, found.value)
+        before = None if found.op is None else _before(flow, found, way, loose=loose, depth=depth)
         if before is None:
             break
-        found = origin(flow, before, found.context)
-    return found
+        if isinstance(before, Skeleton):
+            return Skeleton(before.origin, (*before.way, *way))
+        found, way = origin(flow, before[0], found.context), before[1]
+    return Skeleton(found, way)
 
 
-def _before(flow: Flow, op: Op, value: Value) -> Value | None:
-    if op.name in ("tree.map", "grad"):
-        at = op.results.index(value) - len(op.regions[0].results)
-        return op.operands[at] if 0 <= at < len(op.operands) and _first_alone(op, at) else None
-    if op.name == "py.unpack":
-        base = op.arguments.get("base")
-        step = flow.maker(base) if isinstance(base, Value) else None
-        if step is None or step.text("function") not in _UPDATES:
+def one_structure(flow: Flow, first: Skeleton, second: Skeleton) -> bool:
+    """Tell whether two trees surely have one structure."""
+    if first.way != second.way:
+        return False
+    return same(flow, first.origin, second.origin) or _made_alike(flow, first.origin, second.origin)
+
+
+def _made_alike(flow: Flow, first: Origin, second: Origin) -> bool:
+    """Tell whether two trees are the variables of one module, or states of one optimizer for one structure."""
+    one, other = first.op, second.op
+    if one is None or other is None or one.text("function") != other.text("function"):
+        return False
+    if not one.text("function").endswith(".init") or len(one.results) != 1:
+        return False
+    if "object" in one.attrs or "object" in other.attrs:
+        return one.attrs.get("object") == other.attrs.get("object") and _same_keywords(one, other)
+    mine, theirs = _argument(one, "self"), _argument(other, "self")
+    if mine is None or theirs is None:
+        return False
+    owners = origin(flow, mine, first.context), origin(flow, theirs, second.context)
+    if not (same(flow, *owners) or _one_global(*owners)):
+        return False
+    mine, theirs = _argument(one, "params"), _argument(other, "params")
+    if mine is None or theirs is None:
+        return one.name == "key.draw" and _same_keywords(one, other)
+    return one_structure(flow, skeleton(flow, mine, first.context), skeleton(flow, theirs, second.context))
+
+
+def _same_keywords(one: Op, other: Op) -> bool:
+    """Tell whether two calls differ in their key and in arrays alone."""
+    mine, theirs = (
+        {name: value for name, value in op.arguments.items() if name != "key" and not isinstance(value, Value)}
+        for op in (one, other)
+    )
+    return one.arguments.keys() == other.arguments.keys() and _plain(mine) == _plain(theirs)
+
+
+def _plain(given: Mapping[str, object]) -> list[tuple[str, object]]:
+    flat = [(name, one) for name, many in given.items() for one in (many if isinstance(many, tuple) else (many,))]
+    return [(name, None if isinstance(one, Value) else one) for name, one in flat]
+
+
+def _one_global(first: Origin, second: Origin) -> bool:
+    names = [
+        one.op.text("name") if one.op is not None and one.op.name == "py.global" else "" for one in (first, second)
+    ]
+    return bool(names[0]) and names[0] == names[1]
+
+
+def _before(flow: Flow, found: Origin, way: Way, *, loose: bool, depth: int) -> tuple[Value, Way] | Skeleton | None:
+    """Give the tree that one was made from and the way in it, or where all branches lead."""
+    op, value = found.op, found.value
+    assert op is not None
+    if op.name in ("py.branch", "cond"):
+        return _joined(flow, found, loose=loose, depth=depth)
+    if op.text("function").startswith(_TRAIN_STATE):
+        return _of_state(op, way)
+    taken = _taken(flow, op, value)
+    if taken is not None:
+        return taken[0], (*taken[1], *way)
+    if op.name == "grad":
+        return _gradient(op, value, way)
+    kept = _kept(flow, found, loose=loose)
+    return None if kept is None else (kept, way)
+
+
+def _joined(flow: Flow, found: Origin, *, loose: bool, depth: int) -> Skeleton | None:
+    """Give the skeleton that what every branch gives has."""
+    op = found.op
+    if op is None or depth == 0:
+        return None
+    at = flow.position(op.results, found.value)
+    ends = [region.results[at] for region in op.regions if at < len(region.results)]
+    if not ends or len(ends) < len(op.regions):
+        return None
+    operands = (
+        {}
+        if op.name != "cond"
+        else {
+            param: given for region in op.regions for param, given in zip(region.params, op.operands[1:], strict=False)
+        }
+    )
+    ways = [skeleton(flow, operands.get(end, end), found.context, loose=loose, depth=depth - 1) for end in ends]
+    return ways[0] if all(one_structure(flow, ways[0], one) for one in ways[1:]) else None
+
+
+def _taken(flow: Flow, op: Op, value: Value) -> tuple[Value, Way] | None:
+    """Give the tree that a part was taken from, and the way to it."""
+    base = op.arguments.get("base")
+    if op.text("function") in _FILTERS:
+        return _filtered(op)
+    if op.text("function") == "flax.nnx.state":
+        return _state(op)
+    if not isinstance(base, Value):
+        return None
+    if op.name == "py.attr":
+        return base, (f".{op.text('name')}",)
+    if op.name == "py.item":
+        index = op.arguments.get("index")
+        if not isinstance(index, int | str) or isinstance(index, Symbol):
             return None
-        return _argument(step, ("updates", "state")[op.results.index(value)] if len(op.results) == 2 else "")
-    return _argument(op, "like" if op.name == "tree.leaf" else _KEEPS.get(op.text("function"), ""))
+        return _part(flow, base, index)
+    if op.name == "py.unpack" and op.attrs.get("star") is None:
+        return _part(flow, base, flow.position(op.results, value))
+    return None
 
 
-def _first_alone(op: Op, position: int) -> bool:
-    """Tell whether a result stands for the first operand: a tree in one piece, differentiated by itself."""
+def _part(flow: Flow, base: Value, index: int | str) -> tuple[Value, Way] | None:
+    made = flow.maker(base)
+    function = "" if made is None else made.text("function")
+    if made is not None and function in _UPDATES and index in (0, 1):
+        kept = _argument(made, ("updates", "state")[int(index)])
+        return None if kept is None else (kept, ())
+    if made is not None and function == "equinox.partition" and index in (0, 1):
+        part = _filtered(made)
+        return part if part is None or index == 0 else (part[0], (f"not {part[1][0]}",))
+    return base, (f"[{index!r}]",)
+
+
+def _filtered(op: Op) -> tuple[Value, Way] | None:
+    tree, spec = _argument(op, "pytree"), op.arguments.get("filter_spec")
+    if tree is None or not isinstance(spec, Symbol) or not op.arguments.keys() <= {"pytree", "filter_spec"}:
+        return None
+    return tree, (f"<{spec}>",)
+
+
+def _state(op: Op) -> tuple[Value, Way] | None:
+    node, filters = _argument(op, "node"), op.arguments.get("filters")
+    only = filters[0] if isinstance(filters, tuple) and len(filters) == 1 else None
+    return (node, (f"<{only}>",)) if node is not None and isinstance(only, Symbol) else None
+
+
+def _of_state(op: Op, way: Way) -> tuple[Value, Way] | None:
+    """Give what a field of a flax `TrainState` was set to; the others are those of the state before."""
+    if not way:
+        return (
+            (one, ())
+            if (one := _argument(op, "self")) is not None and op.arguments.keys() <= {"self", "grads"}
+            else None
+        )
+    given = _argument(op, way[0].removeprefix("."))
+    if given is not None:
+        return given, way[1:]
+    before = _argument(op, "self")
+    return None if before is None or way[0].removeprefix(".") in op.arguments else (before, way)
+
+
+def _kept(flow: Flow, found: Origin, *, loose: bool) -> Value | None:
+    """Give the operand whose structure a result has."""
+    op, value = found.op, found.value
+    assert op is not None
     if op.name == "tree.map":
-        return position == 0 and len(op.results) - len(op.regions[0].results) == 1 and not op.attrs.get("paths")
-    options = op.attrs.get("options")
-    return not isinstance(options, dict) or options.get("argnums", 0) == 0
+        return _mapped(op, value, loose=loose)
+    if op.name in ("scan", "fori", "while"):
+        at = op.results.index(value)
+        starts = [start for _, start, _ in carried(op, op.regions[-1])]
+        return starts[at] if at < len(starts) else None
+    if op.name in _FIRST and len(op.operands) == 1:
+        return op.operands[0]
+    if op.name == "tree.other" and (built := _put_together(flow, op)) is not None:
+        return built
+    name = {"tree.leaf": "like", "key.within": "value"}.get(op.name) or _KEEPS.get(op.text("function"), "")
+    return _argument(op, name)
+
+
+def structure_read(flow: Flow, treedef: Value) -> Op | None:
+    """Give the call that a structure was read off a tree by: `structure`, or `flatten`, whose second result it is."""
+    made = flow.maker(treedef)
+    if made is None or made.text("function") != "jax.tree.structure":
+        made = _second_of(flow, treedef, "jax.tree.flatten")
+    return None if made is None or "is_leaf" in made.arguments else made
+
+
+def _second_of(flow: Flow, part: Value, function: str) -> Op | None:
+    """Give the call whose second result something is."""
+    made = flow.maker(part)
+    base = None if made is None else _argument(made, "base")
+    call = None if base is None else flow.maker(base)
+    if made is None or call is None or call.text("function") != function:
+        return None
+    second = made.results[1:2] == (part,) if made.name == "py.unpack" else made.arguments.get("index") == 1
+    return call if second else None
+
+
+def _put_together(flow: Flow, op: Op) -> Value | None:
+    """Give the tree whose structure leaves are put into."""
+    if op.text("function") == "jax.tree.unflatten":
+        treedef = _argument(op, "treedef")
+        made = None if treedef is None else structure_read(flow, treedef)
+        return None if made is None else _argument(made, "tree")
+    unravel = _argument(op, "self") if op.text("function") == "jax.flatten_util.Unravel.__call__" else None
+    made = None if unravel is None else _second_of(flow, unravel, "jax.flatten_util.ravel_pytree")
+    return None if made is None else _argument(made, "pytree")
+
+
+def _gradient(op: Op, value: Value, way: Way) -> tuple[Value, Way] | None:
+    """Give what a gradient is taken of; what cannot be differentiated is missing in those of Equinox and nnx."""
+    at = op.results.index(value) - len(op.regions[0].results)
+    places = op.attrs.get("differentiated")
+    if not isinstance(places, tuple) or not 0 <= at < len(places):
+        return None
+    library = op.text("spelling").rpartition(".")[0]
+    return op.operands[places[at]], (*_DIFFERENTIABLE.get(library, ()), *way)
+
+
+def _mapped(op: Op, value: Value, *, loose: bool) -> Value | None:
+    region = op.regions[0]
+    at = op.results.index(value) - len(region.results)
+    if at < 0 or op.attrs.get("paths") or op.attrs.get("is_leaf") not in (False, "kept"):
+        return None
+    if not loose and len(region.results) != 1:
+        return None
+    made = len(op.results) - len(region.results)
+    if made == 1 and _is_whole(op):
+        return op.operands[0]
+    border = op.attrs.get("border")
+    parts = _values(border.trees[0]) if isinstance(border, Border) and border.trees else []
+    return parts[at] if len(parts) == made else None
+
+
+def _is_whole(op: Op) -> bool:
+    border = op.attrs.get("border")
+    return not isinstance(border, Border) or (bool(border.trees) and border.trees[0].kind == "value")
+
+
+def _values(tree: Tree) -> list[Value | None]:
+    """Give the values in a tree, in the order of its leaves."""
+    if tree.children:
+        return [one for child in tree.children for one in _values(child)]
+    return [tree.value] if tree.kind == "value" else []
 
 
 def _argument(op: Op, name: str) -> Value | None:

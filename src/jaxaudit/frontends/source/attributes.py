@@ -45,6 +45,9 @@ NUMBERS = {
 } | {"jax.numpy.newaxis": Const(None), "numpy.newaxis": Const(None)}
 """Constants of libraries."""
 
+_CLASSES = {"flax.training.train_state.TrainState.tx": "optax.GradientTransformationExtraArgs"}
+"""The classes of what attributes of library objects hold."""
+
 
 def read(it: Interpreter, base: Abstract, name: str, span: Span) -> Abstract:
     """Give `base.name`."""
@@ -204,7 +207,8 @@ def _leaf_attribute(it: Interpreter, base: Leaf, name: str, span: Span) -> Abstr
         row = lookup(qualified)
         if row is not None and row.op != "array.at":
             return Leaf(it.emit(row.op, span, {row.params[0]: base.value}, {"function": name}).result)
-    return Attribute(base, name)
+    cls = _CLASSES.get(f"{base.cls}.{name}", "")
+    return Leaf(load(it, Attribute(base, name), span).value, cls) if cls else Attribute(base, name)
 
 
 def load(it: Interpreter, value: Attribute, span: Span) -> Leaf:

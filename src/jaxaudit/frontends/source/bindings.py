@@ -184,7 +184,9 @@ def _returns_plainly(node: ast.stmt) -> bool:
 
 def note_replaced(it: Interpreter, old: Abstract, cls: ClassValue, method: str, given: Arguments, span: Span) -> None:
     """Note that a copy of a record is made with some fields changed."""
-    attrs = {"class": cls.name, "method": method, "fields": tuple(given.keywords), "values": _leaves(it, old)}
+    whole = {name: one.value for name, one in given.keywords.items() if isinstance(one, Leaf)}
+    attrs: dict[str, object] = {"class": cls.name, "method": method, "fields": tuple(given.keywords), "given": whole}
+    attrs["values"] = _leaves(it, old)
     it.emit("py.replace", span, attrs=attrs, results=0)
 
 

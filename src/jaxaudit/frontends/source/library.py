@@ -11,7 +11,7 @@ from jaxaudit.frontends.source.api.rows import Row
 from jaxaudit.frontends.source.api.unmodelled import UNMODELLED
 from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.staging import kind_of_argument
-from jaxaudit.frontends.source.structure import argument, leaves, rebuild
+from jaxaudit.frontends.source.structure import argument, kind_of, leaves, rebuild
 from jaxaudit.frontends.source.trees import trees_of
 from jaxaudit.frontends.source.values import Abstract, Leaf, Library, ListBox, Record, Ref, Sequence, TupleValue, Zip
 from jaxaudit.ir import Argument, Value
@@ -74,7 +74,7 @@ def emit_row(
     it: Interpreter, row: Row, name: str, given: Arguments, span: Span, receiver: Ref | None = None
 ) -> Abstract:
     """Emit the op of a table row; `receiver` is the object of the audited code whose inherited method it is."""
-    attrs: dict[str, object] = {} if receiver is None else {"object": receiver.id}
+    attrs: dict[str, object] = {} if receiver is None else {"object": receiver.id, "module": kind_of(it, receiver)}
     if row.op in _LEAF_BY_LEAF and given.positional and isinstance(given.positional[0], TupleValue | Record | Ref):
         return _on_leaves(it, row, name, given, span)
     if row.op == "array.join" and given.positional and isinstance(first := given.positional[0], Ref):

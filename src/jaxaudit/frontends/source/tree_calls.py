@@ -10,7 +10,7 @@ from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.regions import flattened, leaves_in_order, with_leaves
 from jaxaudit.frontends.source.structure import materialise
 from jaxaudit.frontends.source.trees import trees_of
-from jaxaudit.frontends.source.values import Abstract, FunctionValue, Leaf
+from jaxaudit.frontends.source.values import Abstract, Attribute, FunctionValue, Leaf
 from jaxaudit.ir.trees import Border
 from jaxaudit.spans import Span
 
@@ -33,14 +33,15 @@ def tree_map_with_path(it: Interpreter, given: Arguments, span: Span) -> Abstrac
 def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, ...]) -> Abstract | None:
     if len(given.positional) < 2 or given.star is not None:
         return None
-    function, *trees = given.positional
+    function = given.positional[0]
+    trees = [it.load_attribute(one, span) if isinstance(one, Attribute) else one for one in given.positional[1:]]
     wholes = Arguments((*before, *(Leaf(materialise(it, tree, span)) for tree in trees)))
     inputs = flattened(it, wholes.all())
     attrs: dict[str, object] = {
         "function": transforms.name_of(function),
         "in_axes": (0,) * len(inputs.operands),
         "border": Border(trees_of(it, trees)),
-        "is_leaf": "is_leaf" in given.keywords or given.stars is not None,
+        "is_leaf": _stops(given, function),
         "inline": isinstance(function, FunctionValue) and isinstance(function.node, ast.Lambda),
         "paths": len(before),
         "vararg": isinstance(function, FunctionValue) and function.node.args.vararg is not None,
@@ -54,3 +55,17 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
 
     transforms.run_body(it, "tree.map", function, wholes, inputs, attrs, span, fresh)
     return with_leaves(it, first, [leaf.value for leaf in shape], copy=True)
+
+
+def _stops(given: Arguments, function: Abstract) -> bool | str:
+    """Tell whether `is_leaf` changes what a leaf is: `kept` when None is one and is given back as it was."""
+    asked = given.keywords.get("is_leaf")
+    if asked is None:
+        return given.stars is not None
+    match asked, function:
+        case (
+            FunctionValue(node=ast.Lambda(body=ast.Compare(ops=[ast.Is()], comparators=[ast.Constant(value=None)]))),
+            FunctionValue(node=ast.Lambda(body=ast.IfExp(body=kept, orelse=other))),
+        ) if any(isinstance(one, ast.Constant) and one.value is None for one in (kept, other)):
+            return "kept"
+    return True

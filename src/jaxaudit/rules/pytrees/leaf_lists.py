@@ -25,20 +25,28 @@ def mixed_leaves(flow: Flow, leaves: Value) -> Span | None:
     return None
 
 
-def in_order(flow: Flow, treedef: Value, leaves: Value) -> bool:
-    """Tell whether leaves go back into the structure that they, or what they were computed from, came out of."""
-    flat = flow.maker(treedef)
-    base = None if flat is None else flat.arguments.get("base")
-    made = flow.maker(base) if isinstance(base, Value) else None
-    if flat is None or made is None or made.text("function") != "jax.tree.flatten" or len(flat.results) != 2:
-        return False
-    listed = flat.results[0]
+def listed_from(flow: Flow, leaves: Value) -> list[Op]:
+    """Give the calls that took trees apart whose leaves a list holds in their order, as they are or one by one."""
     items = _comprehension(flow, leaves)
     if items is None:
-        return leaves is listed
+        return [made] if (made := _taken_apart(flow, leaves)) is not None else []
     inside = items.regions[0].ops
-    first = inside[0] if inside and not any(op.name == "py.test" for op in inside) else None
-    return first is not None and first.name == "py.element" and first.arguments.get("iterable") is listed
+    if any(op.name == "py.test" for op in inside):
+        return []
+    lists = [op.arguments.get("iterable") for op in inside if op.name == "py.element"]
+    found = [_taken_apart(flow, one) for one in lists if isinstance(one, Value)]
+    return [made for made in found if made is not None]
+
+
+def _taken_apart(flow: Flow, leaves: Value) -> Op | None:
+    """Give the `flatten` or `leaves` that gave a list."""
+    made = flow.maker(leaves)
+    if made is not None and made.name in ("py.unpack", "py.item"):
+        base = made.arguments.get("base")
+        first = made.results[0] is leaves if made.name == "py.unpack" else made.arguments.get("index") == 0
+        call = flow.maker(base) if isinstance(base, Value) and first else None
+        return call if call is not None and call.text("function") == "jax.tree.flatten" else None
+    return made if made is not None and made.text("function") in _GIVES_LEAVES else None
 
 
 def joins_single(op: Op) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, origin
+from jaxaudit.analyses.lineage.skeletons import skeleton
 from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.pytrees.words import border_of
 
+BLENDS = frozenset(("optax.incremental_update", "optax.periodic_update"))
+"""Functions that mix two trees leaf by leaf."""
 APPLIES = frozenset(("optax.apply_updates", "equinox.apply_updates"))
 
 
@@ -34,6 +37,21 @@ def started_with(flow: Flow, op: Op, context: Context) -> tuple[Op, Tree] | None
         return None
     border = border_of(made)
     return (made, border.trees[0]) if border is not None and border.trees else None
+
+
+def other_module(flow: Flow, gradient: Value, known: Value, context: Context) -> str:
+    """Say that two trees are the variables of modules of different classes; empty where they are not, or unknown."""
+    first, second = (skeleton(flow, value, context) for value in (gradient, known))
+    if first.op is None or second.op is None or first.way != second.way:
+        return ""
+    made, other = first.op.text("module"), second.op.text("module")
+    if not made or not other or made == other or not _is_init(first.op) or not _is_init(second.op):
+        return ""
+    return f"the gradients are those of a `{made}`, and the other tree belongs to a `{other}`"
+
+
+def _is_init(op: Op) -> bool:
+    return op.text("function") == "flax.linen.Module.init"
 
 
 def _differentiated(flow: Flow, updates: Value | None, context: Context) -> Value | None:

@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.kinds import is_array
-from jaxaudit.analyses.lineage.origins import Context, contexts, origin, same
+from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.analyses.lineage.parts import part_of
-from jaxaudit.analyses.lineage.skeletons import skeleton
+from jaxaudit.analyses.lineage.skeletons import one_structure, skeleton
 from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.pytrees.leaf_lists import in_order, joins_single, mixed_leaves
-from jaxaudit.rules.pytrees.optimised import APPLIES, optimised_trees, started_with
+from jaxaudit.rules.pytrees.leaf_lists import joins_single, listed_from, mixed_leaves
+from jaxaudit.rules.pytrees.meetings import alike, described, one_tree
+from jaxaudit.rules.pytrees.optimised import APPLIES, BLENDS, optimised_trees, other_module, started_with
 from jaxaudit.rules.pytrees.words import border_of, describe, difference, proved, unknown
 
 
@@ -92,6 +93,12 @@ class TreeStructureMismatch(Rule):
             "    return jax.tree.unflatten(d, [jnp.stack(g) for g in leaves])  #!\n",
             "stacked inside each tree",
         ),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\nfull = {'w': jnp.ones(3), 'b': jnp.ones(3)}\n"
+            "part = {'w': jnp.ones(3)}\nleaves, _ = jax.tree.flatten(full)\n_, form = jax.tree.flatten(part)\n"
+            "half = jax.tree.unflatten(form, [x / 2 for x in leaves])  #!\n",
+            "structure and leaves of different trees",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -107,7 +114,9 @@ def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
         elif is_optimizer_step(op) or op.text("function") in APPLIES:
             yield from _optimised(op, flow)
         elif op.text("function") == "jax.tree.unflatten":
-            yield _rebuilt(op, flow)
+            yield from _rebuilt(op, flow)
+        elif op.text("function") in BLENDS and (border := border_of(op)) is not None and len(border.trees) > 1:
+            yield from _paired(op, border.trees[0], border.trees[1], flow)
 
 
 def _mapped(op: Op, flow: Flow) -> Iterator[Obligation]:
@@ -116,19 +125,22 @@ def _mapped(op: Op, flow: Flow) -> Iterator[Obligation]:
     if len(trees) == 1 and joins_single(op):
         yield _differ(op, "the function joins one leaf of each tree, but gets one tree: a star is missing", ())
     for other in trees[1:]:
-        first = trees[0]
-        found = difference(first, other)
-        if op.attrs.get("is_leaf"):
-            yield unknown(TreeStructureMismatch.name, op.span, "`is_leaf` changes what counts as a leaf")
-        elif found:
-            yield _differ(op, f"the trees differ: {found}", ())
-        else:
-            yield from (_met(op, first, other, flow, context) for context in contexts(flow, op))
+        yield from _paired(op, trees[0], other, flow)
+
+
+def _paired(op: Op, first: Tree, other: Tree, flow: Flow) -> Iterator[Obligation]:
+    found = "" if op.attrs.get("is_leaf") else difference(first, other)
+    if found:
+        yield _differ(op, f"the trees differ: {found}", ())
+    else:
+        yield from (_met(op, first, other, flow, context) for context in contexts(flow, op))
 
 
 def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obligation:
-    if first.kind in CONTAINERS and other.kind in CONTAINERS:
-        return proved(TreeStructureMismatch.name, op.span, f"both trees are {describe(first)} of the same structure")
+    if (reason := alike(flow, first, other, context)) and (not op.attrs.get("is_leaf") or first.kind == "value"):
+        return proved(TreeStructureMismatch.name, op.span, reason)
+    if op.attrs.get("is_leaf"):
+        return unknown(TreeStructureMismatch.name, op.span, "`is_leaf` changes what counts as a leaf")
     if first.kind in CONTAINERS and other.value is not None and is_array(flow, other.value, context):
         return _differ(op, f"the first tree is {describe(first)} and another is one array", ())
     if first.value is None or other.value is None:
@@ -139,8 +151,6 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
             made = origin(flow, part, context).op
             steps = () if made is None else (Step(made.span, f"this tree is the entry {keys} of the other"),)
             return _differ(op, f"one tree is the entry `{keys}` of the other, so they differ in structure", steps)
-    if same(flow, skeleton(flow, first.value, context), skeleton(flow, other.value, context)):
-        return proved(TreeStructureMismatch.name, op.span, "both trees have the structure of the same tree")
     return unknown(TreeStructureMismatch.name, op.span, "the structures of the trees are not known")
 
 
@@ -165,22 +175,40 @@ def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
         keys = part_of(flow, pair[0], pair[1], context) or part_of(flow, pair[1], pair[0], context)
         if keys:
             yield _differ(op, f"one tree here is the entry `{keys}` of the tree that the other belongs to", ())
-        elif same(flow, skeleton(flow, pair[0], context), skeleton(flow, pair[1], context)):
+        elif other := other_module(flow, *pair, context):
+            yield _differ(op, other, ())
+        elif one_structure(flow, skeleton(flow, pair[0], context), skeleton(flow, pair[1], context)):
             yield proved(TreeStructureMismatch.name, op.span, "both trees belong to the same parameters")
 
 
-def _rebuilt(op: Op, flow: Flow) -> Obligation:
+def _rebuilt(op: Op, flow: Flow) -> Iterator[Obligation]:
     leaves, treedef = op.arguments.get("leaves"), op.arguments.get("treedef")
     mixed = mixed_leaves(flow, leaves) if isinstance(leaves, Value) else None
-    if mixed is None and isinstance(leaves, Value) and isinstance(treedef, Value) and in_order(flow, treedef, leaves):
+    if mixed is not None:
+        steps = (Step(mixed, "each item here is the list of all leaves of one tree"),)
+        yield _differ(op, "each new leaf is made of all leaves of one tree, not of one leaf of all trees", steps)
+        return
+    lists = listed_from(flow, leaves) if isinstance(leaves, Value) else []
+    made = described(flow, treedef) if isinstance(treedef, Value) else None
+    if made is None or not lists:
+        yield unknown(TreeStructureMismatch.name, op.span, "the order of the leaves is not known")
+    else:
+        yield from (_put_back(op, flow, made, lists, context) for context in contexts(flow, op))
+
+
+def _put_back(op: Op, flow: Flow, made: Op, lists: list[Op], context: Context) -> Obligation:
+    """Compare the tree that a structure was read off with the trees that the leaves were taken from."""
+    if any(one_tree(flow, made, one, context) for one in lists):
         return proved(TreeStructureMismatch.name, op.span, "the leaves are in the order in which they were flattened")
-    if mixed is None:
-        return unknown(TreeStructureMismatch.name, op.span, "the order of the leaves is not known")
-    return _differ(
-        op,
-        "each new leaf is made of all leaves of one tree, not of one leaf of all trees",
-        (Step(mixed, "each item here is the list of all leaves of one tree"),),
-    )
+    trees = [border.trees[0] for one in (made, *lists) if (border := border_of(one)) is not None and border.trees]
+    found = [difference(trees[0], tree) for tree in trees[1:]] if len(trees) == len(lists) + 1 else []
+    if found and all(found):
+        steps = (
+            Step(made.span, "the structure is of this tree"),
+            Step(lists[0].span, "and the leaves are of this one"),
+        )
+        return _differ(op, f"structure and leaves are of different trees: {found[0]}", steps)
+    return unknown(TreeStructureMismatch.name, op.span, "whether structure and leaves are of one tree is not known")
 
 
 def _differ(op: Op, message: str, steps: tuple[Step, ...]) -> Obligation:

@@ -1,0 +1,210 @@
+"""The rule `updates-as-parameters`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.keys.holders import carried
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.origins import Context, Origin, contexts, origin, same
+from jaxaudit.analyses.lineage.versions import is_optimizer_step
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.ops import LOOPS
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.pytrees.optimised import APPLIES
+from jaxaudit.rules.pytrees.words import proved
+
+_REPLACES = "flax.training.train_state.TrainState.replace"
+_WHAT = ("the updates", "the new state of the optimizer")
+
+
+class UpdatesAsParameters(Rule):
+    """What an optimizer gives back is carried on in the place of the parameters.
+
+    ## What it does
+
+    Follows both results of every optimizer's `update`, the updates and the new state, to where a loop carries them on
+    or a copy of the training state gets them, and checks that neither stands where the parameters stood.
+
+    ## Why is this bad?
+
+    Updates have the structure and the shapes of the parameters, so nothing raises: every step starts from a tiny
+    network near zero instead of the trained one.
+
+    ## Example
+
+    ```python
+    updates, opt_state = tx.update(grads, opt_state, params)
+    return updates, opt_state
+    ```
+
+    ## Use instead
+
+    ```python
+    updates, opt_state = tx.update(grads, opt_state, params)
+    return optax.apply_updates(params, updates), opt_state
+    ```
+
+    ## When it cannot tell
+
+    Steps whose results leave the code that was read are not listed.
+    """
+
+    name = "updates-as-parameters"
+    family = "pytrees"
+    summary = "The updates or the state of an optimizer take the place of the parameters."
+
+    valid = (
+        Example(
+            "import jax\nimport optax\n\ntx = optax.sgd(0.1)\n\ndef fit(loss, params, xs):\n    def body(carry, x):\n"
+            "        params, state = carry\n        grads = jax.grad(loss)(params, x)\n"
+            "        updates, state = tx.update(grads, state, params)\n"
+            "        return (optax.apply_updates(params, updates), state), None\n"
+            "    return jax.lax.scan(body, (params, tx.init(params)), xs)\n",
+            "applied",
+        ),
+        Example(
+            "import jax\nimport optax\n\ntx = optax.sgd(0.1)\n\ndef fit(loss, params, last, xs):\n"
+            "    def body(carry, x):\n        params, state, last = carry\n        grads = jax.grad(loss)(params, x)\n"
+            "        last, state = tx.update(grads, state, params)\n"
+            "        return (optax.apply_updates(params, last), state, last), None\n"
+            "    return jax.lax.scan(body, (params, tx.init(params), last), xs)\n",
+            "carried on beside the parameters",
+        ),
+    )
+    invalid = (
+        Example(
+            "import jax\nimport optax\n\ntx = optax.sgd(0.1)\n\ndef fit(loss, params, xs):\n    def body(carry, x):\n"
+            "        params, state = carry\n        grads = jax.grad(loss)(params, x)\n"
+            "        updates, state = tx.update(grads, state, params)\n"
+            "        return (updates, state), None  #!\n"
+            "    return jax.lax.scan(body, (params, tx.init(params)), xs)\n",
+            "not applied",
+        ),
+        Example(
+            "import jax\nimport optax\n\ntx = optax.adam(0.1)\n\ndef fit(loss, params, xs):\n    def body(carry, x):\n"
+            "        params, state = carry\n        grads = jax.grad(loss)(params, x)\n"
+            "        updates, state = tx.update(grads, state, params)\n"
+            "        return (state, optax.apply_updates(params, updates)), None  #!\n"
+            "    return jax.lax.scan(body, (params, tx.init(params)), xs)\n",
+            "state and parameters exchanged",
+        ),
+        Example(
+            "import jax\nimport optax\n\ntx = optax.sgd(0.1)\n\n@jax.jit\ndef step(params, state, x):\n"
+            "    grads = jax.grad(lambda p: ((p * x) ** 2).sum())(params)\n"
+            "    updates, state = tx.update(grads, state)\n    return updates, state  #!\n\n"
+            "def fit(params, xs):\n    state = tx.init(params)\n    for x in xs:\n"
+            "        params, state = step(params, state, x)\n    return params\n",
+            "in a loop of Python",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every place where what an optimizer gives is carried on, and every place where it is applied."""
+        flow = flow_of(program)
+        for op in program.walk():
+            if op.name in LOOPS and op.regions:
+                for context in contexts(flow, op):
+                    yield from _looped(flow, op, context)
+            elif op.text("function") == _REPLACES or op.name == "py.replace":
+                for context in contexts(flow, op):
+                    yield from _replaced(flow, op, context)
+            elif op.text("function") in APPLIES:
+                yield from _applied(flow, op)
+
+
+def _applied(flow: Flow, op: Op) -> Iterator[Obligation]:
+    for value in values_in(op.arguments.get("updates")):
+        if _given(flow, origin(flow, value, {})) is not None:
+            yield proved(UpdatesAsParameters.name, op.span, "the updates are applied to the parameters")
+            return
+
+
+def _looped(flow: Flow, op: Op, context: Context) -> Iterator[Obligation]:
+    region = op.regions[-1]
+    for param, _, at in carried(op, region):
+        found = origin(flow, region.results[at], context, in_turn=True) if at < len(region.results) else None
+        given = None if found is None else _given(flow, found)
+        if found is None or given is None:
+            continue
+        step, position = given
+        if any(_is(flow, one, param, found.context) for one in _parameters(flow, step, found.context)):
+            yield _misplaced(_place(flow, found.value, step), step, position)
+            return
+
+
+def _replaced(flow: Flow, op: Op, context: Context) -> Iterator[Obligation]:
+    """Compare the fields of a copy with the fields that the parameters of a step were read from."""
+    for name, value in _fields(op):
+        given = _given(flow, origin(flow, value, context))
+        if given is None:
+            continue
+        step, position = given
+        read = [flow.maker(origin(flow, one, context).value) for one in _parameters(flow, step, context)]
+        if any(one is not None and one.name == "py.attr" and one.text("name") == name for one in read):
+            yield _misplaced(op, step, position)
+
+
+def _fields(op: Op) -> Iterator[tuple[str, Value]]:
+    named = op.attrs.get("given") if op.name == "py.replace" else op.arguments
+    for name, value in named.items() if isinstance(named, dict) else ():
+        if isinstance(value, Value) and name != "self":
+            yield name, value
+
+
+def _given(flow: Flow, found: Origin) -> tuple[Op, int] | None:
+    """Give the optimizer's step that a value comes out of, and which of its two results it is."""
+    op, value = found.op, found.value
+    if op is not None and op.name == "tree.leaf":
+        tree = op.arguments.get("tree")
+        op, value = (flow.maker(tree), tree) if isinstance(tree, Value) else (None, value)
+    base = op.arguments.get("base") if op is not None else None
+    step = flow.maker(base) if isinstance(base, Value) else None
+    if op is None or step is None or not is_optimizer_step(step):
+        return None
+    position = op.results.index(value) if op.name == "py.unpack" else op.arguments.get("index")
+    return (step, position) if position in (0, 1) and isinstance(position, int) else None
+
+
+def _parameters(flow: Flow, step: Op, context: Context) -> Iterator[Value]:
+    """Give the parameters that a step is about: those it was given, and those the gradients are of."""
+    yield from values_in(step.arguments.get("params"))
+    for value in values_in(step.arguments.get("updates")):
+        made = origin(flow, value, context)
+        places = made.op.attrs.get("differentiated") if made.op is not None and made.op.name == "grad" else None
+        if made.op is not None and isinstance(places, tuple):
+            at = made.op.results.index(made.value) - len(made.op.regions[0].results)
+            if 0 <= at < len(places):
+                yield made.op.operands[places[at]]
+
+
+def _is(flow: Flow, value: Value, param: Value, context: Context) -> bool:
+    found = origin(flow, value, context, in_turn=True)
+    return same(flow, found, Origin(param, None, context=found.context))
+
+
+def _place(flow: Flow, value: Value, step: Op) -> Op:
+    """Give the `return` that hands the value on, else the step itself."""
+    region = flow.places.region_of.get(step)
+    returns = (one for one in flow.readers.get(value, ()) if one.name == "py.return")
+    return next((one for one in returns if flow.places.region_of.get(one) is region), step)
+
+
+def _misplaced(op: Op, step: Op, position: int) -> Obligation:
+    what = _WHAT[position]
+    return Obligation(
+        UpdatesAsParameters.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"{what} take the place of the parameters"
+        if position == 0
+        else f"{what} takes the place of the parameters",
+        current="the next step starts from the updates as if they were the parameters"
+        if position == 0
+        else "the next step starts from a tree that is not that of the parameters",
+        expected="the parameters after `optax.apply_updates` are handed on",
+        steps=(Step(step.span, "the optimizer gives updates and its new state here"),),
+        suggestion="hand on `optax.apply_updates(params, updates)` in this place",
+    )
