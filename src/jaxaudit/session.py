@@ -170,7 +170,9 @@ def _obligations(
         for number, rule in enumerate(rules):
             progress.tell("checking rules", number, len(rules))
             found = _guard(lambda rule=rule: list(rule().check(program, facts)), [], f"rule {rule.name}", faults)
-            yield from (replace(one, front_end=program.front_end) for one in found)
+            for one in found:
+                one.front_end = program.front_end
+            yield from found
 
 
 def _accepted(one: Obligation) -> Obligation:

@@ -87,7 +87,7 @@ class Size(int):
         return int.__repr__(self)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Op:
     """One step: takes operands, makes results, and may hold regions. Its name is a row of `ir.ops.VOCABULARY`."""
 
@@ -114,21 +114,25 @@ class Op:
 
     def text(self, attr: str) -> str:
         """Give a text attribute, empty when the op has none of that name."""
-        value = self.attrs.get(attr, "")
+        value = self.attrs.get(attr)
         return value if isinstance(value, str) else ""
 
     @property
     def function(self) -> str:
         """The last part of the name of the function that the op is a call of."""
-        return self.text("function").rpartition(".")[2]
+        name = self.attrs.get("function")
+        return name.rpartition(".")[2] if isinstance(name, str) else ""
 
     def argument(self, *names: str) -> Argument:
         """Give an argument under the first of these names that was used; None where none of them was."""
-        return next((self.arguments[name] for name in names if name in self.arguments), None)
+        for name in names:
+            if name in self.arguments:
+                return self.arguments[name]
+        return None
 
     def has(self, *names: str) -> bool:
         """Tell whether an argument was given under one of these names."""
-        return any(name in self.arguments for name in names)
+        return not self.arguments.keys().isdisjoint(names)
 
 
 @dataclass(slots=True, eq=False)

@@ -51,9 +51,9 @@ class Edit:
     replacement: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Obligation:
-    """One thing the program must satisfy at one place, with a verdict."""
+    """One thing the program must satisfy at one place, with a verdict. Only the session changes it, to sign it."""
 
     rule: str
     span: Span

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from math import floor, inf, isnan
 
 from jaxaudit.analyses.ranges.facts import Range, Zero
@@ -55,14 +54,14 @@ def negative(x: Range) -> Range:
 
 def subtract(x: Range, y: Range) -> Range:
     """Subtract a range; a mask that is subtracted from one has a zero where the mask is one."""
-    made = replace(add(x, negative(y)), counts=False)
+    made = add(x, negative(y))._replace(counts=False)
     zero = None
     if x.constant == 1 and y.is_mask and y.zero and y.zero.ordinary:
         zero = Zero("1 - mask is 0 wherever the mask is 1", ordinary=True)
     elif y.constant == 0:
         zero = x.zero
     # What is subtracted cannot lift the lowest elements, unless it sinks with them.
-    return replace(made, zero=zero, sinks="" if y.sinks else x.sinks, nonzero=made.nonzero and x.constant != y.constant)
+    return made._replace(zero=zero, sinks="" if y.sinks else x.sinks, nonzero=made.nonzero and x.constant != y.constant)
 
 
 def multiply(x: Range, y: Range) -> Range:
@@ -185,7 +184,7 @@ def minimum(x: Range, y: Range) -> Range:
     """Give the smaller of two ranges, elementwise."""
     made = negative(maximum(negative(x), negative(y)))
     zero = x.zero if x.zero and y.low >= 0 else y.zero if y.zero and x.low >= 0 else None
-    return replace(made, zero=zero, sinks=x.sinks or y.sinks)
+    return made._replace(zero=zero, sinks=x.sinks or y.sinks)
 
 
 def absolute(x: Range) -> Range:
@@ -197,7 +196,7 @@ def absolute(x: Range) -> Range:
 def whole_power(x: Range, n: int) -> Range:
     """Raise a range to a constant whole power."""
     if n < 0:
-        return replace(reciprocal(whole_power(x, -n)), finite=not x.has_zero)
+        return reciprocal(whole_power(x, -n))._replace(finite=not x.has_zero)
     if n == 0:
         return Range(1.0, 1.0, x.integer, True, False, nonzero=True)
     if n == 1:

@@ -78,7 +78,7 @@ class RangesDomain:
 
     def _reader(self, read: Read[Range]) -> Read[Range]:
         """Read values as they are where the program stands: in a branch, its condition holds."""
-        guards = [bounds for _, bounds in self._guards if bounds]
+        guards = [bounds for _, bounds in self._guards if bounds] if self._guards else ()
         if not guards:
             return read
 
@@ -98,10 +98,11 @@ class RangesDomain:
         return run
 
     def _kept(self, op: Op, made: Sequence[Range | None]) -> Sequence[Range | None]:
-        given = [made[i] if i < len(made) else None for i in range(len(op.results))]
+        missing = len(op.results) - len(made)
+        given = made if missing <= 0 else [*made, *(None,) * missing]
         return [
             WILD if value in self.mutated else self._typed(value, WILD if one is None else one)
-            for value, one in zip(op.results, given, strict=True)
+            for value, one in zip(op.results, given, strict=False)
         ]
 
     def _typed(self, value: Value, one: Range) -> Range:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import cache
 from math import inf
 
 from jaxaudit.analyses.ranges.facts import ANY, TRUTH, Range
@@ -49,6 +49,7 @@ def ends(dtype: str | None) -> tuple[float, float] | None:
     return SMALL.get(dtype) or WIDE.get(dtype)
 
 
+@cache
 def of_dtype(dtype: str | None) -> Range:
     """Give what a dtype alone says."""
     if dtype == "bool":
@@ -79,5 +80,5 @@ def wrapped(one: Range, dtype: str | None) -> Range:
     small = dtype in SMALL
     over = wraps(one, dtype) or (small and not one.is_bounded) or (unsigned and one.low < 0)
     if over:
-        return replace(of_dtype(dtype), zero=one.zero)
-    return one if one.integer else replace(one, integer=True)
+        return of_dtype(dtype)._replace(zero=one.zero)
+    return one if one.integer else one._replace(integer=True)

@@ -7,8 +7,8 @@ no bound is known. Facts are immutable and compare by content.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import inf
+from typing import NamedTuple
 
 from jaxaudit.ir import Value
 
@@ -20,8 +20,7 @@ EVERYWHERE: Axes = frozenset({0})
 """Stands for all axes of an array whose rank is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Zero:
+class Zero(NamedTuple):
     """How a value comes to be zero, where that is known: the reason is a clause that a person can check."""
 
     reason: str
@@ -39,8 +38,7 @@ class Zero:
     """True when a choice made it zero, as `where` and `relu` do: whatever gradient arrives there goes no further."""
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(NamedTuple):
     """One array is made from another by a reduction, and they meet again element by element."""
 
     kind: str
@@ -52,8 +50,7 @@ class Relation:
     """False while the reduced axes are missing, so that broadcasting may pair the wrong elements."""
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """All fields at their defaults means an ordinary number nothing else is known of."""
 
     low: float = -inf
@@ -128,24 +125,24 @@ def plain(one: Range) -> Range:
     """Drop what speaks of other values or of axes: it means nothing on the other side of a region's border."""
     if one.peak is None and one.relation is None and one.sums_to_one is None and one.one_hot is None:
         return one
-    return replace(one, sums_to_one=None, one_hot=None, peak=None, relation=None)
+    return one._replace(sums_to_one=None, one_hot=None, peak=None, relation=None)
 
 
 def part(one: Range) -> Range:
     """Give what is known of some elements of an array: one that was zero at a fixed place may not be among them."""
     one = plain(one)
-    return replace(one, zero=None) if one.zero is not None and one.zero.fixed else one
+    return one._replace(zero=None) if one.zero is not None and one.zero.fixed else one
 
 
 def carried(one: Range) -> Range:
     """Give what a loop carries: that some element was zero in one turn says little about another."""
     one = plain(one)
-    return one if one.zero is None and not one.sinks else replace(one, zero=None, sinks="")
+    return one if one.zero is None and not one.sinks else one._replace(zero=None, sinks="")
 
 
 def unrelated(one: Range) -> Range:
     """Drop what speaks of other values, and keep what speaks of axes."""
-    return one if one.peak is None and one.relation is None else replace(one, peak=None, relation=None)
+    return one if one.peak is None and one.relation is None else one._replace(peak=None, relation=None)
 
 
 def join(first: Range, second: Range) -> Range:
@@ -190,7 +187,7 @@ def widen(old: Range, new: Range) -> Range:
     high = both.high if both.high <= old.high else min(step for step in _STEPS if step >= both.high)
     if (low, high) == (both.low, both.high):
         return both
-    return replace(both, low=low, high=high, nonzero=both.nonzero)
+    return both._replace(low=low, high=high, nonzero=both.nonzero)
 
 
 def meet(one: Range, low: float, high: float, *, nonzero: bool = False) -> Range:
@@ -199,9 +196,9 @@ def meet(one: Range, low: float, high: float, *, nonzero: bool = False) -> Range
     if low > high:
         return one
     never = one.nonzero or nonzero or low > 0 or high < 0
-    return replace(one, low=low, high=high, nonzero=never, zero=None if never else one.zero)
+    return one._replace(low=low, high=high, nonzero=never, zero=None if never else one.zero)
 
 
 def as_integer(one: Range) -> Range:
     """Give a range whose elements are known to be whole numbers, as those of an integer dtype are."""
-    return replace(one, integer=True, finite=True, nan=False)
+    return one._replace(integer=True, finite=True, nan=False)

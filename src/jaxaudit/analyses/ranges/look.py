@@ -51,7 +51,7 @@ def known_of(program: Program, shapes: Shapes) -> Known:
     return Known(program.types, shapes, makers, inputs)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Look:
     """One op in one context."""
 

@@ -8,8 +8,8 @@ of layout, so that the elements are the same ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from math import inf
+from typing import NamedTuple
 
 from jaxaudit.analyses.ranges.facts import Range, meet
 from jaxaudit.analyses.ranges.look import Look
@@ -21,8 +21,7 @@ Layout = tuple[object, ...]
 Place = tuple[Value, Layout]
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """What a condition says of one value."""
 
     low: float = -inf
@@ -129,7 +128,7 @@ def _compared(look: Look, name: str, x: Argument, y: Argument, layout: Layout, *
             bound = _bound(question, look.of(other), look.of(one).integer)
             if bound is not None:
                 ordered = truly and name != "not_equal"
-                found.update(_behind(look, one, layout, replace(bound, ordered=ordered), _MOST_DEPTH))
+                found.update(_behind(look, one, layout, bound._replace(ordered=ordered), _MOST_DEPTH))
     return found
 
 
@@ -257,7 +256,7 @@ class _Arm:
         if maker.name in _LAYOUT and isinstance(base, Value):
             inner = self.of(base, (step_of(maker), *layout))
             old = self.look.read(value)
-            old = replace(old, nan=old.nan and inner.nan, finite=old.finite or inner.finite)
+            old = old._replace(nan=old.nan and inner.nan, finite=old.finite or inner.finite)
             return meet(old, inner.low, inner.high, nonzero=inner.nonzero)
         if maker.name in ("grad.stop", "device.place"):
             return self.of(base, layout)
@@ -269,5 +268,5 @@ def apply(found: Range, bound: Bound) -> Range:
     """Narrow a range by what a condition says of it."""
     made = meet(found, bound.low, bound.high, nonzero=bound.nonzero)
     if bound.finite or (bound.low > -inf and bound.high < inf):
-        made = replace(made, finite=True)
-    return replace(made, nan=False) if bound.finite or bound.ordered else made
+        made = made._replace(finite=True)
+    return made._replace(nan=False) if bound.finite or bound.ordered else made

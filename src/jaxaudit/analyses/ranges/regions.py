@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from math import inf
 
 from jaxaudit.analyses.domain import Read
@@ -102,7 +101,7 @@ def _later(values: Sequence[Value], read: Reader) -> list[Range]:
 
 
 def _started(one: Range) -> Range:
-    return replace(one, zero=_START) if one.constant == 0 else one
+    return one._replace(zero=_START) if one.constant == 0 else one
 
 
 _START = Zero("the loop starts with 0", ordinary=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jaxaudit.analyses.dims import UNKNOWN
@@ -19,9 +20,9 @@ from jaxaudit.analyses.shapes.declared import declared_axes, declared_dims, with
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, exact, is_named, named
 from jaxaudit.analyses.shapes.ranks import measured, unpacked_ranks
 from jaxaudit.analyses.shapes.result import Context, Fit, Shapes
+from jaxaudit.analyses.shapes.traced import sizes_meet
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.analyses.shapes.transfer.look import Transfer as Inner
-from jaxaudit.analyses.shapes.transfer.maps import elementwise_shapes
 from jaxaudit.analyses.shapes.transfer.table import TABLE
 from jaxaudit.ir import Op, Program, Region, Value
 
@@ -112,8 +113,8 @@ class ShapesDomain:
         written = self._written(program) if self.types and self.carrier is None else None
         if written is None:
             return None
-        self._own.update(written)
-        return Shapes({value: exact(kind) for value, kind in self.types.items()} | written, self.seen, self._looked_at)
+        self._own = {value: exact(kind) for value, kind in self.types.items()} | written
+        return Shapes(self._own, self.seen, self._looked_at, partial(sizes_meet, types=self.types))
 
     def _written(self, program: Program) -> dict[Value, ShapeFact] | None:
         """Give the facts of the values without a type, where all of them are constants that were written down."""
@@ -126,18 +127,17 @@ class ShapesDomain:
         return found if len(found) == len(untyped) else None
 
     def _looked_at(self, op: Op) -> Sequence[Context]:
-        """Look at an op by itself, once."""
+        """Look at an op by itself, once; what it meets is the same wherever it is met."""
         known = self.seen.get(op)
         if known is None:
             known = self.seen.setdefault(op, [])
+            transfer = self._table.get(op.name)
             if op.regions:
                 if op.name in _NOTED:
                     self.leave(op, self.unknown)
-            elif op.name == "array.map" and (shapes := elementwise_shapes(op, self.types)) is not None:
-                # JAX made it, so what meets here fits; a number goes with everything.
-                met = {value: self.unknown(value) for value in (*op.operands, *op.results)}
-                known.append(Context(op, met, Fit.FITS if sum(map(bool, shapes)) > 1 else None))
-            elif (transfer := self._table.get(op.name)) is not None:
+            elif transfer is not None and op.operands and (meet := sizes_meet(op, self.types)) is not None:
+                known.append(Context(op, self._own, Fit.FITS if meet else None))
+            elif transfer is not None:
                 transfer(op, self.unknown)
         return known
 

@@ -48,6 +48,8 @@ class Shapes:
     seen: Mapping[Op, Sequence[Context]] = field(default_factory=dict)
     look: Callable[[Op], Sequence[Context]] | None = None
     """Looks at an op when somebody asks, where every type is exact: then nothing depends on the context."""
+    meet: Callable[[Op], bool | None] | None = None
+    """Tells whether sizes meet in an op, where JAX accepted them; None where that takes a closer look."""
 
     def of(self, value: Value) -> ShapeFact:
         """Give what is known of a value, covering every context it was seen in."""
@@ -56,3 +58,10 @@ class Shapes:
     def contexts(self, op: Op) -> Sequence[Context]:
         """Give every context in which something was known of an op's operands."""
         return self.seen.get(op, ()) if self.look is None else self.look(op)
+
+    def fits(self, op: Op) -> Sequence[Fit]:
+        """Give what became of the sizes that meet in an op, for each context in which any do."""
+        told = None if self.meet is None else self.meet(op)
+        if told is not None:
+            return (Fit.FITS,) if told else ()
+        return [context.fit for context in self.contexts(op) if context.fit is not None]

@@ -116,21 +116,18 @@ class AxisConflict(Rule):
         """List every op in which sizes meet."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        yield from (one for op in program.walk() for one in _judge(op, shapes.contexts(op), program))
+        yield from (_judge(op, fits, shapes, program) for op in program.walk() if (fits := shapes.fits(op)))
 
 
-def _judge(op: Op, contexts: Sequence[Context], program: Program) -> Iterator[Obligation]:
-    met = [context for context in contexts if context.fit is not None]
-    clash = next((context for context in met if context.fit is Fit.CLASHES), None)
-    if clash is not None and asks_about(flow_of(program), op):
+def _judge(op: Op, fits: Sequence[Fit], shapes: Shapes, program: Program) -> Obligation:
+    if Fit.CLASHES in fits and asks_about(flow_of(program), op):
         reason = "the `if` around it asks about these arrays, and what it asks is not known"
-        yield Obligation(AxisConflict.name, op.span, Verdict.UNKNOWN, reason)
-    elif clash is not None:
-        yield _conflict(op, clash)
-    elif met and all(context.fit is Fit.FITS for context in met):
-        yield Obligation(AxisConflict.name, op.span, Verdict.PROVED, "the sizes that meet here are equal or 1")
-    elif met:
-        yield Obligation(AxisConflict.name, op.span, Verdict.UNKNOWN, "not all sizes that meet here are known")
+        return Obligation(AxisConflict.name, op.span, Verdict.UNKNOWN, reason)
+    if Fit.CLASHES in fits:
+        return _conflict(op, next(context for context in shapes.contexts(op) if context.fit is Fit.CLASHES))
+    if Fit.OPEN in fits:
+        return Obligation(AxisConflict.name, op.span, Verdict.UNKNOWN, "not all sizes that meet here are known")
+    return Obligation(AxisConflict.name, op.span, Verdict.PROVED, "the sizes that meet here are equal or 1")
 
 
 def _conflict(op: Op, context: Context) -> Obligation:

@@ -19,8 +19,9 @@ _MOST_STEPS = 40
 
 def columns_met(rule: str, program: Program, shapes: Shapes) -> Iterator[Obligation]:
     """Give every place where a column that a layer made is combined with a row as long as it."""
-    stretched = {op.results[0]: op for op in program.walk() if op.name == "array.expand" and "api" in op.attrs}
-    pairs = [pair for op in program.named(*_MEETS) if not op.is_derived for pair in _pairs(op, shapes, stretched)]
+    stretched = {op.results[0]: op for op in program.named("array.expand") if "api" in op.attrs}
+    met = (op for op in program.named(*_MEETS) if len(op.operands) > 1 and not op.is_derived)
+    pairs = [pair for op in met for pair in _pairs(op, shapes, stretched)]
     flow = flow_of(program) if pairs else None
     for op, value, column, row in pairs:
         origin = None if flow is None else _origin(flow, value, shapes)

@@ -131,7 +131,7 @@ _POWERS = frozenset({"power", "pow", "float_power"})
 
 def short(op: Op) -> str:
     """Give the last part of the name of an op's function."""
-    return op.text("function").rpartition(".")[2]
+    return op.function
 
 
 def values_wanted(op: Op) -> Iterator[Use]:

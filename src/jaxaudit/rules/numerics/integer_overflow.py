@@ -146,15 +146,17 @@ class IntegerOverflow(Rule):
         ranges = facts.of("ranges")
         assert isinstance(ranges, Ranges)
         flow = flow_of(program)
-        wide = any(map(switches_x64, program.walk()))
-        yield from (one for op in program.walk() if _is_arithmetic(op) for one in _judge(op, ranges, flow, wide=wide))
+        wide = not program.types and any(map(switches_x64, program.walk()))
+        found = filter(_is_arithmetic, program.named("array.map"))
+        yield from (one for op in found for one in _judge(op, ranges, flow, wide=wide))
 
 
 def _is_arithmetic(op: Op) -> bool:
     """Tell what the user wrote from what a power or an index is made of in a trace."""
     api, name = op.text("api"), short(op)
-    written = api in ("", name) or (api.startswith("operator") and api.rpartition("_")[2].lstrip("r")[:3] in name[:3])
-    return op.name == "array.map" and name in _ARITHMETIC and written and not op.is_derived
+    if name not in _ARITHMETIC or op.is_derived:
+        return False
+    return api in ("", name) or (api.startswith("operator") and api.rpartition("_")[2].lstrip("r")[:3] in name[:3])
 
 
 def _is_modular(value: Value, flow: Flow, depth: int = 3) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from math import inf
 
 from jaxaudit.analyses.ranges.dtypes import SMALL, WIDE, is_integer, of_dtype, wrapped
@@ -62,7 +61,7 @@ def _constant(number: float) -> Known:
 
 
 def _diagonal(look: Look) -> Range:
-    return replace(TRUTH, zero=_DIAGONAL)
+    return TRUTH._replace(zero=_DIAGONAL)
 
 
 def _counting(look: Look) -> Range:
@@ -108,12 +107,12 @@ def put_into(one: Range, dtype: str | None) -> Range:
     if dtype == "bool":
         if one.constant is not None:
             return exactly(float(one.constant != 0))
-        return replace(TRUTH, zero=one.zero, one_hot=one.one_hot, nonzero=not one.has_zero)
+        return TRUTH._replace(zero=one.zero, one_hot=one.one_hot, nonzero=not one.has_zero)
     if dtype in SMALL or dtype in WIDE:
         return wrapped(_whole(one), dtype)
     tiniest = _TINIEST.get(dtype or "", 0.0)
     if 0 < one.low < tiniest:
-        return replace(one, low=0.0, nonzero=False)
+        return one._replace(low=0.0, nonzero=False)
     return one
 
 
@@ -143,7 +142,7 @@ def convert(look: Look) -> Range:
     if dtype is None:
         one = look.first()
         # Whatever it becomes, what is between two whole numbers stays between them.
-        return one if one.integer else plain(replace(one, nonzero=False))
+        return one if one.integer else plain(one._replace(nonzero=False))
     return put_into(look.first(), dtype)
 
 
@@ -241,7 +240,7 @@ DRAWS: Mapping[str, Known] = {
     "uniform": _uniform,
     "randint": _integers,
     "truncated_normal": _truncated,
-    "bernoulli": lambda look: replace(TRUTH, zero=Zero("a draw may be 0", ordinary=True)),
+    "bernoulli": lambda look: TRUTH._replace(zero=Zero("a draw may be 0", ordinary=True)),
     "rademacher": lambda look: Range(-1.0, 1.0, integer=True, nonzero=True),
     "categorical": _category,
     "choice": _choice,

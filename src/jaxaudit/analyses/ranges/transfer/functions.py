@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from math import inf, pi
 
 from jaxaudit.analyses.ranges import arithmetic
@@ -46,7 +45,7 @@ def log(x: Range) -> Range:
 def log1p(x: Range) -> Range:
     """Give log(1 + x)."""
     made = log(Range(x.low + 1, x.high + 1, False, x.finite, x.nan))
-    return replace(made, nonzero=not x.has_zero and made.finite and abs(x.low) > _SMALLEST, zero=x.zero)
+    return made._replace(nonzero=not x.has_zero and made.finite and abs(x.low) > _SMALLEST, zero=x.zero)
 
 
 def sqrt(x: Range) -> Range:
@@ -58,14 +57,14 @@ def sqrt(x: Range) -> Range:
 def rsqrt(x: Range) -> Range:
     """Give one over the square root: infinite at zero."""
     made = arithmetic.reciprocal(sqrt(x))
-    return replace(made, finite=x.low > 0 or (x.low >= 0 and x.nonzero), nan=x.nan or x.low < 0)
+    return made._replace(finite=x.low > 0 or (x.low >= 0 and x.nonzero), nan=x.nan or x.low < 0)
 
 
 def relu(x: Range) -> Range:
     """Give the larger of a value and zero."""
     made = arithmetic.maximum(x, Range(0.0, 0.0, integer=True))
     zero = Zero("`relu` is 0 for every negative input", ordinary=True, blocks=True) if x.low < 0 else x.zero
-    return replace(made, zero=zero)
+    return made._replace(zero=zero)
 
 
 def softplus(x: Range) -> Range:
@@ -95,7 +94,7 @@ def _bounded(low: float, high: float, *, finite: bool = True) -> Unary:
 
 def _rising(function: Callable[[float], float], low: float, high: float) -> Unary:
     run = monotone(function, low, high)
-    return lambda x: replace(run(x), zero=x.zero)
+    return lambda x: run(x)._replace(zero=x.zero)
 
 
 def _at_least(low: float) -> Unary:
@@ -108,7 +107,7 @@ def _within(low: float, high: float, function: Unary) -> Unary:
 
     def run(x: Range) -> Range:
         made = function(x)
-        return made if low <= x.low and x.high <= high else replace(made, nan=True)
+        return made if low <= x.low and x.high <= high else made._replace(nan=True)
 
     return run
 
@@ -121,7 +120,7 @@ def sign(x: Range) -> Range:
 
 def logical_not(x: Range) -> Range:
     """Give the opposite of a truth value."""
-    return replace(TRUTH, zero=Zero("the mask is 0 wherever its opposite holds", ordinary=True))
+    return TRUTH._replace(zero=Zero("the mask is 0 wherever its opposite holds", ordinary=True))
 
 
 def _truth(x: Range) -> Range:
@@ -155,14 +154,14 @@ def _count(x: Range) -> Range:
 def _log_of(factor: float) -> Unary:
     def run(x: Range) -> Range:
         made = log(x)
-        return replace(made, low=made.low / factor, high=made.high / factor)
+        return made._replace(low=made.low / factor, high=made.high / factor)
 
     return run
 
 
 def _exp2(x: Range) -> Range:
     made = exp(arithmetic.multiply(x, Range(math.log(2), math.log(2))))
-    return replace(made, nan=x.nan, zero=None)
+    return made._replace(nan=x.nan, zero=None)
 
 
 def _each(names: str, function: Unary) -> dict[str, Unary]:
@@ -180,7 +179,7 @@ UNARY: Mapping[str, Unary] = {
     "reciprocal": lambda x: arithmetic.divide(Range(1.0, 1.0), x),
     "exp": exp,
     "exp2": _exp2,
-    "expm1": lambda x: replace(arithmetic.subtract(exp(x), Range(1.0, 1.0)), zero=x.zero, sinks=""),
+    "expm1": lambda x: arithmetic.subtract(exp(x), Range(1.0, 1.0))._replace(zero=x.zero, sinks=""),
     "log": log,
     "log2": _log_of(math.log(2)),
     "log10": _log_of(math.log(10)),
@@ -189,7 +188,7 @@ UNARY: Mapping[str, Unary] = {
     "rsqrt": rsqrt,
     "cbrt": lambda x: Range(0.0 if x.low >= 0 else -inf, 0.0 if x.high <= 0 else inf, False, x.finite, x.nan),
     "relu": relu,
-    "relu6": lambda x: replace(arithmetic.minimum(relu(x), Range(6.0, 6.0)), zero=relu(x).zero),
+    "relu6": lambda x: arithmetic.minimum(relu(x), Range(6.0, 6.0))._replace(zero=relu(x).zero),
     "softplus": softplus,
     "squareplus": lambda x: Range(max(x.low, 0.0), inf, False, x.finite, x.nan),
     "sparse_plus": relu,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from math import inf
 
@@ -37,7 +36,7 @@ def _expand(look: Look) -> Range:
     if name in ("broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d"):
         return by_dtype(look) if len(look.op.results) != 1 else plain(x)
     made = plain(x)
-    return replace(made, relation=replace(x.relation, aligned=True)) if x.relation and _puts_back(look, x) else made
+    return made._replace(relation=x.relation._replace(aligned=True)) if x.relation and _puts_back(look, x) else made
 
 
 def _puts_back(look: Look, x: Range) -> bool:
@@ -84,7 +83,7 @@ def _item(look: Look) -> Range:
     x = look.of(base)
     made = plain(x) if _takes_all(index) else part(x)
     if x.relation is not None and _index_puts_back(look, x, index):
-        return replace(made, relation=replace(x.relation, aligned=True))
+        return made._replace(relation=x.relation._replace(aligned=True))
     return made
 
 
@@ -130,7 +129,7 @@ def _padded(look: Look, x: Range) -> Range:
         return by_dtype(look) if look.raw("mode") in ("linear_ramp", "empty") or callable(look.raw("mode")) else x
     filled = exactly(0.0) if value is None else plain(look.of(value))
     made = join(x, filled)
-    return replace(made, zero=_PADDING) if filled.constant == 0 else made
+    return made._replace(zero=_PADDING) if filled.constant == 0 else made
 
 
 def _gather(look: Look) -> Range:
@@ -172,7 +171,7 @@ UNMODELLED_SCATTER = frozenset("apply at divide mul multiply power scatter_apply
 def _some(value: Range) -> Range:
     """Give the sum of any number of updates at one place, none included."""
     made = arithmetic.scaled(value, Range(0.0, inf, integer=True))
-    return replace(made, zero=None, counts=value.constant == 1 or value.is_mask)
+    return made._replace(zero=None, counts=value.constant == 1 or value.is_mask)
 
 
 def _scatter(look: Look) -> Range:
@@ -184,7 +183,7 @@ def _scatter(look: Look) -> Range:
     made = known(base, value)
     counts = base.constant == 0 and (value.constant == 1 or value.is_mask) and look.function in ("add", "scatter_add")
     if counts:
-        return replace(made, counts=True, zero=Zero("nothing may be counted at a place", ordinary=False, noted=True))
+        return made._replace(counts=True, zero=Zero("nothing may be counted at a place", ordinary=False, noted=True))
     return wrapped(made, look.out_dtype)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from math import inf, log, pi
 
 from jaxaudit.analyses.ranges import arithmetic
@@ -38,15 +37,15 @@ def _not_above(x: Range, y: Range) -> Range:
 def _decided(holds: bool, fails: bool, x: Range, y: Range) -> Range:
     if (holds or fails) and not x.nan and not y.nan:
         return _always(holds)
-    return replace(TRUTH, zero=_SOME_FALSE)
+    return TRUTH._replace(zero=_SOME_FALSE)
 
 
 def _compared(x: Range, y: Range) -> Range:
-    return replace(TRUTH, zero=_SOME_FALSE)
+    return TRUTH._replace(zero=_SOME_FALSE)
 
 
 def _both(x: Range, y: Range) -> Range:
-    return replace(TRUTH, zero=x.zero or y.zero)
+    return TRUTH._replace(zero=x.zero or y.zero)
 
 
 def _bits(x: Range, y: Range) -> Range:
@@ -85,7 +84,7 @@ def _next(x: Range, y: Range) -> Range:
 
 def _xlogy(x: Range, y: Range) -> Range:
     made = arithmetic.multiply(x, functions.log(y))
-    return replace(made, nan=x.nan or y.nan or y.low < 0)
+    return made._replace(nan=x.nan or y.nan or y.low < 0)
 
 
 def _each(names: str, function: Binary) -> dict[str, Binary]:
@@ -146,7 +145,7 @@ def map_again(look: Look) -> Range | None:
     made = None if look.has("*", "**") else map_range(look, name)
     if made is not None and made.zero is not None and look.op.text("api") in ("relu", "relu6"):
         # Its derivative is a choice, not a product.
-        made = replace(made, zero=replace(made.zero, blocks=True))
+        made = made._replace(zero=made.zero._replace(blocks=True))
     return None if made is None else _fitted(look, name, made)
 
 
@@ -175,10 +174,10 @@ def _unary(look: Look, name: str) -> Range:
     if name in ("sqrt", "rsqrt") and x.relation is not None and x.relation.kind == "sum":
         squared = _squared(look, x.relation.other)
         if squared is not None and name == "sqrt":
-            return replace(made, relation=replace(x.relation, kind="length", other=squared), zero=_no_length(x))
+            return made._replace(relation=x.relation._replace(kind="length", other=squared), zero=_no_length(x))
     if name in _KEEPS_RELATION:
         return made
-    return replace(made, relation=None) if made.relation is not None else made
+    return made._replace(relation=None) if made.relation is not None else made
 
 
 def _no_length(x: Range) -> Zero:
@@ -211,16 +210,16 @@ def _relation(look: Look, argument: Argument, other: Argument, *kinds: str) -> R
 def _subtracted(look: Look, x: Argument, y: Argument) -> Range | None:
     plain = arithmetic.subtract(look.of(x), look.of(y))
     if isinstance(x, Value) and x is y:
-        return replace(exactly(0.0), nan=plain.nan, integer=plain.integer)
+        return exactly(0.0)._replace(nan=plain.nan, integer=plain.integer)
     highest = _relation(look, y, x, "max", "above")
     if highest is not None:
         zero = Zero("the largest element minus the maximum is 0", ordinary=True) if highest.kind == "max" else None
         peak = highest.axes or EVERYWHERE if highest.kind == "max" else None
-        return replace(plain, high=0.0, zero=zero, peak=peak)
+        return plain._replace(high=0.0, zero=zero, peak=peak)
     if _relation(look, y, x, "min") is not None:
-        return replace(plain, low=0.0)
+        return plain._replace(low=0.0)
     pairs = pairwise(look, x, y)
-    return None if pairs is None else replace(plain, zero=pairs)
+    return None if pairs is None else plain._replace(zero=pairs)
 
 
 def _multiplied(look: Look, x: Argument, y: Argument) -> Range | None:
@@ -231,13 +230,13 @@ def _divided(look: Look, x: Argument, y: Argument) -> Range | None:
     first, second = look.of(x), look.of(y)
     plain = arithmetic.divide(first, second)
     if _relation(look, y, x, "length") is not None:
-        return replace(plain, low=-1.0, high=1.0, unit=True, finite=not second.has_zero)
+        return plain._replace(low=-1.0, high=1.0, unit=True, finite=not second.has_zero)
     part = _relation(look, y, x, "sum", "above", "max")
     if part is None or first.low < 0:
         return None
     # What is finite divided by what is at least as large is at most one; nothing divided by nothing is NaN.
     axis = next(iter(part.axes)) if part.kind == "sum" and part.axes is not None and len(part.axes) == 1 else None
-    return replace(plain, low=max(plain.low, 0.0), high=1.0, finite=True, sums_to_one=axis, zero=first.zero)
+    return plain._replace(low=max(plain.low, 0.0), high=1.0, finite=True, sums_to_one=axis, zero=first.zero)
 
 
 def _added(look: Look, x: Argument, y: Argument) -> Range | None:
@@ -249,7 +248,7 @@ def _added(look: Look, x: Argument, y: Argument) -> Range | None:
             kind = "length" if relation.kind == "length" else "above"
             safe = relation.kind != "sum" or one.low >= 0
             made = arithmetic.add(first, second)
-            return replace(made, relation=replace(relation, kind=kind)) if safe else made
+            return made._replace(relation=relation._replace(kind=kind)) if safe else made
     return None
 
 
@@ -262,7 +261,7 @@ def _larger(look: Look, x: Argument, y: Argument) -> Range | None:
             safe = relation.kind != "sum" or one.low >= 0
             made = arithmetic.maximum(first, second)
             kind = relation.kind if same else "above"
-            return replace(made, relation=replace(relation, kind=kind)) if safe else made
+            return made._replace(relation=relation._replace(kind=kind)) if safe else made
     return None
 
 
@@ -273,7 +272,7 @@ def _same_index(look: Look, x: Argument, y: Argument) -> Range | None:
     extreme = _relation(look, y, x, "max", "min") or _relation(look, x, y, "max", "min")
     if extreme is not None:
         # Some element is the extreme one, so along these axes the comparison holds somewhere.
-        return replace(TRUTH, zero=_SOME_FALSE, peak=extreme.axes or EVERYWHERE)
+        return TRUTH._replace(zero=_SOME_FALSE, peak=extreme.axes or EVERYWHERE)
     for index, positions in ((x, y), (y, x)):
         axis = _counted_axis(look, positions)
         sizes = look.sizes(index)
@@ -281,7 +280,7 @@ def _same_index(look: Look, x: Argument, y: Argument) -> Range | None:
             continue
         size = (look.sizes(positions) or (None,) * -axis)[axis]
         inside = size is not None and look.of(index).integer and 0 <= look.of(index).low <= look.of(index).high < size
-        return replace(TRUTH, zero=_NOT_THIS, one_hot=axis, sums_to_one=axis if inside else None)
+        return TRUTH._replace(zero=_NOT_THIS, one_hot=axis, sums_to_one=axis if inside else None)
     return None
 
 
@@ -294,7 +293,7 @@ def _against_positions(look: Look, x: Argument, y: Argument) -> Range | None:
         axis, number = _counted_axis(look, positions), look.of(other).constant
         counted = look.of(positions)
         if axis is not None and number is not None and counted.low < number < counted.high:
-            return replace(TRUTH, zero=_SOME_FALSE, peak=frozenset({axis}))
+            return TRUTH._replace(zero=_SOME_FALSE, peak=frozenset({axis}))
     return None
 
 
@@ -357,7 +356,7 @@ def _fitted(look: Look, name: str, made: Range) -> Range:
 def _truncated(made: Range) -> Range:
     low = made.low if abs(made.low) == inf else float(int(made.low))
     high = made.high if abs(made.high) == inf else float(int(made.high))
-    return replace(made, low=low, high=high, integer=True, nonzero=False)
+    return made._replace(low=low, high=high, integer=True, nonzero=False)
 
 
 def by_dtype(look: Look) -> Range:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import inf
 
 from jaxaudit.analyses.ranges import arithmetic
@@ -49,7 +48,7 @@ def _operator(look: Look) -> Range:
     name = look.op.text("operator")
     if name in ("and", "or"):
         return _joined(look) if len(look.op.operands) > 1 else WILD
-    return replace(TRUTH, zero=Zero("the condition may fail", ordinary=False))
+    return TRUTH._replace(zero=Zero("the condition may fail", ordinary=False))
 
 
 def _element(look: Look) -> Range:
@@ -73,7 +72,7 @@ def turns(iterable: Mapping[str, Argument], look: Look) -> Range:
 def _to_python(look: Look) -> Range:
     x = plain(look.first())
     if look.function == "int":
-        return create.put_into(replace(x, nan=False), "int64")
+        return create.put_into(x._replace(nan=False), "int64")
     return create.put_into(x, "bool") if look.function == "bool" else x
 
 

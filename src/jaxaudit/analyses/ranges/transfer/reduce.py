@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from math import inf, log, prod
 
 from jaxaudit.analyses.ranges import arithmetic
@@ -71,7 +70,7 @@ def _sum(look: Look) -> Range:
     zero = _total_zero(x, axes) if x.low >= 0 and x.zero is not None and known else None
     if look.has("initial"):
         made = arithmetic.add(made, look.range("initial"))
-        return replace(made, zero=zero)
+        return made._replace(zero=zero)
     nonzero = low > 0 or made.high < 0
     return Range(
         low,
@@ -113,7 +112,7 @@ def _extreme(kind: str) -> Known:
         zero = x.zero if kind == "min" and x.low >= 0 and x.zero else None
         if kind == "max" and x.low >= 0 and x.zero:
             zero = Zero(_all_zero(x), ordinary=False)
-        made = replace(x, zero=zero, sinks="", unit=False, counts=False, relation=_related(look, kind))
+        made = x._replace(zero=zero, sinks="", unit=False, counts=False, relation=_related(look, kind))
         return join(made, look.range("initial")) if look.has("initial") else made
 
     return run
@@ -147,7 +146,7 @@ def _log_sum_exp(look: Look) -> Range:
 
 def _truth(look: Look) -> Range:
     zero = Zero("the condition may fail", ordinary=False)
-    return replace(TRUTH, zero=zero)
+    return TRUTH._replace(zero=zero)
 
 
 def _counted(look: Look) -> Range:
@@ -184,9 +183,9 @@ def _segments(kind: str) -> Known:
         empty = Zero("a group may be empty", ordinary=False, noted=True)
         if kind == "sum":
             counts = x.constant == 1 or _counts(x)
-            return replace(arithmetic.scaled(x, _ANY_COUNT), zero=empty if x.low >= 0 else None, counts=counts)
+            return arithmetic.scaled(x, _ANY_COUNT)._replace(zero=empty if x.low >= 0 else None, counts=counts)
         if kind == "prod":
-            return replace(_product(look), zero=None)
+            return _product(look)._replace(zero=None)
         return Range(-inf if kind == "max" else x.low, inf if kind == "min" else x.high, x.integer, False, x.nan)
 
     return run
@@ -240,7 +239,7 @@ def _running_sum(look: Look) -> Range:
     sizes = look.sizes(look.given()[0])
     whole = inf if sizes is None or None in sizes else float(prod(size for size in sizes if size is not None))
     made = arithmetic.scaled(x, Range(1.0, max(whole, 1.0), integer=True))
-    return replace(made, nonzero=made.low > 0 or made.high < 0, counts=_counts(x))
+    return made._replace(nonzero=made.low > 0 or made.high < 0, counts=_counts(x))
 
 
 def _kept(look: Look) -> Range:

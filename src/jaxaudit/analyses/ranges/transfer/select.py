@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import inf
 
 from jaxaudit.analyses.ranges import arithmetic
@@ -26,7 +25,7 @@ def _select(look: Look) -> Range:
     if name in ("clip", "clamp"):
         return _clipped(look)
     if name in ("tril", "triu"):
-        return replace(join(unrelated(look.first()), exactly(0.0)), zero=_TRIANGLE)
+        return join(unrelated(look.first()), exactly(0.0))._replace(zero=_TRIANGLE)
     if name == "select" and look.has("condlist"):
         return _listed(look)
     if name in ("where", "select", "select_n") and look.has("x", "on_true"):
@@ -46,7 +45,7 @@ def _chosen(look: Look, condition: Argument, x: Argument, y: Argument) -> Range:
     second = arm_range(look, y, constraints(look, condition, holds=False))
     made = _marked(join(unrelated(first), unrelated(second)), first, second)
     if made.zero is _MASKED and _compares_anything(look, condition):
-        return replace(made, zero=replace(_MASKED, assumed=True))
+        return made._replace(zero=_MASKED._replace(assumed=True))
     return made
 
 
@@ -76,9 +75,9 @@ def _marked(made: Range, first: Range, second: Range) -> Range:
     """Say what a constant arm brings in for sure: zero, or something far below."""
     for arm in (first, second):
         if arm.constant == 0:
-            made = replace(made, zero=_MASKED)
+            made = made._replace(zero=_MASKED)
         if arm.high <= _DEEP:
-            made = replace(made, sinks="elements that the condition leaves out are far below the others")
+            made = made._replace(sinks="elements that the condition leaves out are far below the others")
     return made
 
 
@@ -89,8 +88,8 @@ def _clipped(look: Look) -> Range:
     made = made if high is None else arithmetic.minimum(made, look.of(high))
     if low is not None and look.of(low).constant == 0 and x.low < 0:
         zero = Zero("`clip` at 0 gives 0 for every negative input", ordinary=True, assumed=x.low == -inf)
-        made = replace(made, zero=zero)
-    return replace(made, relation=None, peak=None)
+        made = made._replace(zero=zero)
+    return made._replace(relation=None, peak=None)
 
 
 def _listed(look: Look) -> Range:

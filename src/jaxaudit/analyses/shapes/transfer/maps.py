@@ -12,8 +12,6 @@ from jaxaudit.analyses.shapes.mapped import place_of, with_axis, without_axis
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.numbers import arithmetic, negated
-from jaxaudit.analyses.shapes.transfer.rarer import is_usual
-from jaxaudit.ir import ArrayType, Op, Value
 
 _TRUTH = frozenset(
     "equal not_equal less less_equal greater greater_equal eq ne lt le gt ge isnan isinf isfinite is_finite isclose "
@@ -30,12 +28,13 @@ _SAME = frozenset(
     "fmod floor_divide square sign relu relu6 conj conjugate invert bitwise_and bitwise_or bitwise_xor bitwise_not "
     "left_shift right_shift fmax fmin clip identity leaky_relu where integer_pow".split()
 )
-_NOT_OPERANDS = frozenset(
+NOT_OPERANDS = frozenset(
     "out where rtol atol equal_nan decimals approximate negative_slope alpha b deg copy nan posinf neginf invert "
     "assume_unique exponent_bits mantissa_bits accuracy precision".split()
 )
+"""Arguments of elementwise functions that do not broadcast with the others."""
 _ON_EACH_DEVICE = frozenset("prefetch_to_device device_put_replicated device_put_sharded pad_shard_unpad".split())
-_OWN_SHAPE = frozenset("modf frexp divmod interp digitize polyval in1d isin combine_masks".split())
+OWN_SHAPE = frozenset("modf frexp divmod interp digitize polyval in1d isin combine_masks".split())
 """Functions that give several arrays, or do not broadcast."""
 
 
@@ -43,7 +42,7 @@ def operands(look: Look) -> list[ShapeFact]:
     """Give the operands of an elementwise op as arrays."""
     if not look.op.arguments:
         return [look.read(value) for value in look.op.operands]
-    kept = [value for name, value in look.op.arguments.items() if name not in _NOT_OPERANDS and value is not None]
+    kept = [value for name, value in look.op.arguments.items() if name not in NOT_OPERANDS and value is not None]
     return [array_like(look.of(value)) for value in kept if not isinstance(value, str | bytes)]
 
 
@@ -54,21 +53,12 @@ def _map(look: Look) -> ShapeFact:
             return number
         if _joins_sequences(look) or _is_text(look):
             return NOTHING
-    if look.function in _OWN_SHAPE or look.has("*", "**"):
+    if look.function in OWN_SHAPE or look.has("*", "**"):
         return NOTHING
     given = operands(look)
     dims = fitted(look, given)
     dtype, weak = _dtype(look.function, given)
     return array(dims, dtype, weak=weak)
-
-
-def elementwise_shapes(op: Op, types: Mapping[Value, ArrayType]) -> list[tuple[int, ...]] | None:
-    """Give the exact shapes that meet in an elementwise op which JAX traced; None where it must be looked at closer."""
-    given = [value for name, value in op.arguments.items() if name not in _NOT_OPERANDS and value is not None]
-    usual = bool(given) and op.function not in _OWN_SHAPE and not op.attrs.get("operator") and is_usual(op)
-    if not usual or op.has("*", "**") or not all(isinstance(one, Value | int | float) for one in given):
-        return None
-    return [types[one].shape for one in given if isinstance(one, Value)]
 
 
 def _joins_sequences(look: Look) -> bool:

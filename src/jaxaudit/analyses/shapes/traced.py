@@ -1,0 +1,74 @@
+"""What the exact types of a traced op tell without a closer look: JAX accepted it, so sizes that meet in it fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from jaxaudit.analyses.shapes.transfer.maps import NOT_OPERANDS, OWN_SHAPE
+from jaxaudit.analyses.shapes.transfer.rarer import is_usual
+from jaxaudit.analyses.shapes.transfer.table import TABLE
+from jaxaudit.ir import ArrayType, Op, Value
+
+Types = Mapping[Value, ArrayType]
+
+
+def sizes_meet(op: Op, types: Types) -> bool | None:
+    """Tell whether sizes meet in an op that JAX traced; None where that takes a closer look."""
+    if op.regions:
+        return None if op.name in _MAPS else False
+    if op.name not in TABLE:
+        return False
+    ask = _MEET.get(op.name)
+    return None if ask is None else ask(op, types)
+
+
+def _operands_meet(op: Op, types: Types) -> bool | None:
+    """Tell whether the operands of an elementwise op have sizes that meet; a number goes with everything."""
+    given = [value for name, value in op.arguments.items() if name not in NOT_OPERANDS and value is not None]
+    usual = bool(given) and op.function not in OWN_SHAPE and not op.attrs.get("operator") and is_usual(op)
+    if not usual or op.has("*", "**") or not all(isinstance(one, Value | int | float) for one in given):
+        return None
+    return sum(1 for one in given if isinstance(one, Value) and types[one].shape) > 1
+
+
+def _product_meets(op: Op, types: Types) -> bool | None:
+    sides = list(op.arguments.values())[:2]
+    if op.function != "dot_general" or "dimension_numbers" not in op.arguments or len(sides) < 2:
+        return None
+    return all(isinstance(one, Value) and types[one].shape for one in sides)
+
+
+def _is_reshaped(op: Op, types: Types) -> bool | None:
+    return True if op.function == "reshape" and _is_told(op, "shape", "new_sizes") else None
+
+
+def _is_expanded(op: Op, types: Types) -> bool | None:
+    if op.function == "expand_dims":
+        return False
+    return True if op.function == "broadcast_to" and _is_told(op, "shape") else None
+
+
+def _is_told(op: Op, *names: str) -> bool:
+    """Tell whether a shape is given in numbers, one of which may be left open."""
+    shape = op.argument(*names)
+    return isinstance(shape, tuple) and all(type(size) is int for size in shape)
+
+
+def _never(op: Op, types: Types) -> bool:
+    """Sizes could only clash here, with axes that the operand does not have."""
+    return False
+
+
+_MAPS = frozenset({"vmap", "pmap"})
+
+_MEET: Mapping[str, Callable[[Op, Types], bool | None]] = {
+    "array.map": _operands_meet,
+    "array.dot": _product_meets,
+    "array.reshape": _is_reshaped,
+    "array.expand": _is_expanded,
+    **dict.fromkeys(
+        """array.convert array.create array.move array.order array.permute array.reduce array.squeeze grad.stop
+        py.const""".split(),
+        _never,
+    ),
+}
