@@ -63,7 +63,9 @@ def versions(flow: Flow, value: Value, depth: int = _DEPTH) -> Version | None:
     if op is None or depth == 0:
         return None
     if op.name == "array.scatter":
-        return _from(op, "base")
+        return _from(op, "base") or _from(op, "operand")
+    if op.name == "grad.stop":
+        return _from(op, "x")
     if op.name == "array.select":
         return _masked(op)
     if op.name == "py.unpack":

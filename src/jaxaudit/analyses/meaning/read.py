@@ -153,11 +153,12 @@ class Meanings:
         """A bound, or a small constant added, leaves probabilities what they are; `1 - p` is one as well."""
         values = [value for value in op.operands if not self._is_constant(value)]
         inner = self._of(values[0], depth) if len(values) == 1 else None
-        if inner is None or (function not in _BOUNDS and inner.kind is not Kind.PROBABILITIES):
-            return None
-        constants = [one for one in op.arguments.values() if isinstance(one, int | float)]
-        small = all(abs(one) <= 1 for one in constants)
-        return inner if function in _BOUNDS or small else None
+        constants = [abs(one) for one in op.arguments.values() if isinstance(one, int | float)]
+        if inner is None or function in _BOUNDS:
+            return inner
+        # What keeps a logarithm away from zero is added to logarithms by mistake.
+        most = {Kind.PROBABILITIES: 1.0, Kind.LOG_PROBABILITIES: 1e-3}.get(inner.kind, -1.0)
+        return inner if all(one <= most for one in constants) else None
 
     def _is_constant(self, value: Value) -> bool:
         made = self.flow.maker(value)

@@ -185,9 +185,18 @@ def _returns_plainly(node: ast.stmt) -> bool:
 def note_replaced(it: Interpreter, old: Abstract, cls: ClassValue, method: str, given: Arguments, span: Span) -> None:
     """Note that a copy of a record is made with some fields changed."""
     whole = {name: one.value for name, one in given.keywords.items() if isinstance(one, Leaf)}
+    before = {name: _leaves(it, held) for name in given.keywords if (held := _field(it, old, name)) is not None}
+    again = {name: had for name, had in before.items() if had and had == _leaves(it, given.keywords[name])}
     attrs: dict[str, object] = {"class": cls.name, "method": method, "fields": tuple(given.keywords), "given": whole}
     attrs["values"] = _leaves(it, old)
-    it.emit("py.replace", span, attrs=attrs, results=0)
+    it.emit("py.replace", span, attrs={**attrs, "again": again} if again else attrs, results=0)
+
+
+def _field(it: Interpreter, record: Abstract, name: str) -> Abstract | None:
+    box = it.heap[record] if isinstance(record, Ref) else None
+    if isinstance(record, Record):
+        return record.field(name)
+    return box.attrs.get(name) if isinstance(box, ObjectBox) else None
 
 
 def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Arguments) -> None:

@@ -6,9 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.analyses.shapes.regions import carry_count
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir.ops import BODIES
 
+_FEW = 12
+"""How many values may lie between a parameter and the variable that nobody reads."""
 _COMPUTES = frozenset("array.map array.select array.scan array.move array.normalise".split())
 
 
@@ -55,3 +59,42 @@ def _made_for(flow: Flow, value: Value, reader: Op) -> Op | None:
 
 def _is_dead(flow: Flow, param: Value) -> bool:
     return not flow.readers.get(param) and param not in flow.leaving
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A variable that nothing reads, and the parameters of its function that have no other use."""
+
+    note: Op
+    params: tuple[Value, ...]
+
+
+def unread_variables(program: Program, flow: Flow) -> Iterator[Unread]:
+    """Give every unread variable that alone keeps parameters of its function from being idle."""
+    for note in program.named("py.unread"):
+        values = note.attrs.get("values")
+        if note.attrs.get("kind") != "variable" or note.text("name").startswith("_") or not isinstance(values, tuple):
+            continue
+        region = flow.places.region_of[note]
+        made = flow.maker(values[0]) if len(values) == 1 else None
+        if made is None or made.name not in _COMPUTES or not _is_given(region, flow):
+            continue
+        idle = tuple(param for param in region.params if param.name and _leads_only_to(values[0], param, region, flow))
+        if idle and len(idle) < len(region.params):
+            yield Unread(note, idle)
+
+
+def _is_given(region: Region, flow: Flow) -> bool:
+    """Tell whether a region is the body of a function that is called with data."""
+    holder = flow.places.holder.get(id(region))
+    calls = flow.callers.get(id(region), ()) if holder is None else (holder,)
+    return bool(calls) and all(call.name in BODIES for call in calls)
+
+
+def _leads_only_to(end: Value, param: Value, region: Region, flow: Flow) -> bool:
+    """Tell whether everything that is computed from a parameter ends in one variable that nobody reads."""
+    reached = flow.reached((param,))
+    if end not in reached or len(reached) > _FEW or any(value in flow.leaving for value in reached):
+        return False
+    readers = {op for value in reached for op in flow.readers.get(value, ())}
+    return all(is_pure(op) and not op.regions for op in readers)

@@ -9,7 +9,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.flow.for_nothing import Wasted, unread_by_scans
+from jaxaudit.rules.flow.for_nothing import Unread, Wasted, unread_by_scans, unread_variables
 from jaxaudit.rules.flow.words import is_test, proved
 from jaxaudit.rules.pytrees.words import is_called
 
@@ -50,7 +50,8 @@ class IgnoredArgument(Rule):
     ## When it cannot tell
 
     A parameter may be there to fit an interface, so this is a warning, except for the argument of a gradient, and for
-    an array that is computed to be scanned and for nothing else.
+    an array that is computed to be scanned and for nothing else. It is an error, too, where a parameter is read only
+    for the sake of a variable that nobody reads.
     """
 
     name = "ignored-argument"
@@ -89,6 +90,12 @@ class IgnoredArgument(Rule):
             "    return jax.lax.scan(body, 0.0, (rewards, alive), reverse=True)[1]\n",
             "computed for a scan",
         ),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\ndef explore(w, x, key, scale):\n    action = jnp.tanh(x @ w)\n"
+            "    noisy = action + scale * jax.random.normal(key, (3,))  #!\n    return action\n\n"
+            "def act(w, x, key):\n    return explore(w, x, key, jnp.ones(()))\n",
+            "the noise is left",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -97,6 +104,24 @@ class IgnoredArgument(Rule):
         yield from _all(program, flow)
         for one in unread_by_scans(program, flow):
             yield _for_nothing(one, f"the body of the scan on line {one.reader.span.line}")
+        yield from (_idle(one) for one in unread_variables(program, flow))
+
+
+def _idle(unread: Unread) -> Obligation:
+    name, params = unread.note.text("name"), ", ".join(f"`{one.name}`" for one in unread.params)
+    return Obligation(
+        IgnoredArgument.name,
+        unread.note.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if is_test(unread.note.span) else Severity.ERROR,
+        message=f"nothing reads `{name}`, and {params} of this function {_DOES[len(unread.params) > 1]} nothing else",
+        current=f"`{name}` is computed and left, so what the function gives does not depend on {params}",
+        expected=f"the function goes on with `{name}`",
+        suggestion=f"use `{name}` where it was meant, or leave out the parameter",
+    )
+
+
+_DOES = ("does", "do")
 
 
 def _for_nothing(wasted: Wasted, who: str) -> Obligation:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage import Flow, Version, versions
+from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Value
@@ -49,7 +50,17 @@ def find_loss(note: Op, flow: Flow) -> Loss | None:
             return loss if _is_wanted(loss, flow) else None
     if found is not None:
         return _handed_out(note, found, flow) if found.plain and not note.text("name").startswith("_") else None
-    return _by_role(note, values, stale, flow)
+    return _in_place(note, values, stale, flow) or _by_role(note, values, stale, flow)
+
+
+def _in_place(note: Op, values: tuple[Value, ...], stale: Stale, flow: Flow) -> Loss | None:
+    """Take a record for the newer version of another where each of its parts is made from the part in its place."""
+    made = flow.maker(values[0]) if len(values) > 1 and not note.text("name").startswith("_") else None
+    for variable, (leaves, read, next_turn) in stale.items():
+        if made is not None and len(leaves) == len(values) == len(set(leaves)):
+            if all(new in flow.reached((old,)) and new is not old for new, old in zip(values, leaves, strict=True)):
+                return Loss(note, made, False, variable, leaves, read, next_turn)
+    return None
 
 
 def _handed_out(note: Op, found: Version, flow: Flow) -> Loss | None:
@@ -107,10 +118,16 @@ def _names_newer(name: str, variable: str) -> bool:
     return re.fullmatch(rf"(new|next|updated|upd|nxt)_?{old}|{old}_?(new|next|updated|upd|nxt|tp1|2)", name) is not None
 
 
+def _for_nothing(loss: Loss, flow: Flow) -> bool:
+    """Tell whether a call does nothing but compute what nobody reads."""
+    made = loss.made
+    return bool(made.results) and is_pure(made) and not any(flow.is_read(one) for one in made.results)
+
+
 def is_sure(loss: Loss, flow: Flow) -> bool:
     """Tell whether the old version goes on by mistake for sure, whatever the value was computed for."""
     # A map over trees has one result: where nobody reads it, it was computed for nothing.
-    if loss.plain or loss.made.name == "tree.map":
+    if loss.plain or loss.made.name == "tree.map" or _for_nothing(loss, flow):
         return True
     region = flow.places.region_of[loss.note]
     loop = flow.places.holder.get(id(region))

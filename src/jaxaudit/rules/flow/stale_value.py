@@ -13,6 +13,7 @@ from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow.left_behind import left_behind
 from jaxaudit.rules.flow.losses import Loss, find_loss, is_sure
+from jaxaudit.rules.flow.put_back import put_back
 from jaxaudit.rules.flow.words import called, is_test, proved
 
 
@@ -25,7 +26,8 @@ class StaleValue(Rule):
     `x.at[i].set(v)`, `_replace`, `apply_updates`, the state that an optimizer's `update` gives, or what a function
     hands back in the place of its own parameter. If the old version is read afterwards, or in the next turn of the
     loop, the update is lost. So is an unread result of a step that depends on a part of the loop's state, has its
-    shape, and is not handed on while that part goes into the next turn unchanged.
+    shape, and is not handed on while that part goes into the next turn unchanged. And so is a newer version of a field
+    that a copy of its record puts back as it was.
 
     ## Why is this bad?
 
@@ -72,6 +74,12 @@ class StaleValue(Rule):
         Example("def f(x, v):\n    y = x.at[0].set(v)\n    return x, y\n", "both versions are used"),
     )
     invalid = (
+        Example(
+            "from typing import NamedTuple\n\nclass State(NamedTuple):\n    table: object\n    count: object\n\n"
+            "def add(state: State, i, x):\n    table = state.table.at[i].set(x)\n"
+            "    state = state._replace(table=state.table, count=state.count + 1)  #!\n    return state, table.sum()\n",
+            "put back as it was",
+        ),
         Example(
             "import jax.numpy as jnp\n\ndef step(w, h, x):\n    h = jnp.tanh(h @ w + x)\n    return h, h @ w\n\n"
             "def run(w, h, x):\n    for _ in range(4):\n        new_h, x = step(w, h, x)  #!\n    return x\n",
@@ -122,6 +130,7 @@ class StaleValue(Rule):
         flow, shapes = flow_of(program), facts.of("shapes")
         assert isinstance(shapes, Shapes)
         yield from (one for op in program.walk() for one in _judge(op, flow, shapes))
+        yield from put_back(self.name, program, flow)
 
 
 def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:

@@ -43,7 +43,7 @@ def _written(op: Op) -> Iterator[Sink]:
     name = tail(op)
     by_name = op.attrs.get("named")
     given_by = {**op.arguments, **(by_name if isinstance(by_name, dict) else {})}
-    logits, probs = given_by.get("logits"), given_by.get("probs")
+    logits, probs = given_by.get("logits"), given_by.get("p" if op.name == "key.draw" else "probs")
     if op.name == "array.normalise" and name in ("softmax", "log_softmax"):
         given = op.arguments.get("x")
         if isinstance(given, Value):
@@ -88,7 +88,7 @@ def judge(sink: Sink, meanings: Meanings) -> Obligation | None:
     if sink.by in _ELEMENTWISE:
         return _elementwise(sink, found)
     if found is None:
-        return _scores(sink, meanings)
+        return _scores(sink, meanings) if sink.wants is Kind.LOGITS else None
     if sink.wants is Kind.LOGITS:
         return _logits(sink, found)
     if found.kind is Kind.LOG_PROBABILITIES:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
@@ -12,6 +13,8 @@ from jaxaudit.ir.ops import BODIES
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow.masks import half_applied, is_mask, reduced_without
 from jaxaudit.rules.flow.words import is_test, proved
+
+_COMBINES = frozenset("and or bitwise_and bitwise_or logical_and logical_or".split())
 
 
 class UnusedMask(Rule):
@@ -46,7 +49,8 @@ class UnusedMask(Rule):
     ## When it cannot tell
 
     A mask may be left over, so this is a warning. It is an error where the function goes on to reduce or normalise
-    something of the mask's own shape, or what the mask was sized by. Name it with an underscore if it is not needed.
+    something of the mask's own shape, or what the mask was sized by, or reads one of the two masks that it was
+    combined of. Name it with an underscore if it is not needed.
     """
 
     name = "unused-mask"
@@ -91,6 +95,12 @@ class UnusedMask(Rule):
             "counted and not applied",
         ),
         Example(
+            "import jax.numpy as jnp\n\ndef f(scores, tokens):\n    causal = jnp.tril(jnp.ones((8, 8), bool))\n"
+            "    valid = (tokens > 0)[:, None, :]\n    both = causal & valid  #!\n"
+            "    return jnp.where(valid, scores, -1e9)\n",
+            "one of two masks is applied",
+        ),
+        Example(
             "import jax\n\ndef f(key, x):\n    key, sub = jax.random.split(key)  #?\n"
             "    return x + jax.random.normal(key, x.shape)\n",
             "a subkey",
@@ -114,7 +124,8 @@ def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
             yield proved(UnusedMask.name, op.span, f"`{name}` is renewed for whoever comes next")
         elif what and not name.startswith("_"):
             masks = isinstance(value, Value) and what == "a mask"
-            yield _unused(op, what, reduced_without(op, value, flow, shapes) if masks else None)
+            missed = (reduced_without(op, value, flow, shapes) or _part_applied(op, value, flow)) if masks else None
+            yield _unused(op, what, missed)
     elif op.name == "py.unread" and op.attrs.get("kind") == "parameter":
         yield from _ignored(op, flow, shapes)
     elif op.name in ("array.map", "key.draw", "array.create", "array.convert", "py.unpack"):
@@ -130,6 +141,16 @@ def _kind(value: Value, flow: Flow, shapes: Shapes) -> str:
         made = flow.maker(base) if isinstance(base, Value) else None
         return "a subkey" if made is not None and made.name == "key.split" else ""
     return "a mask" if is_mask(value, flow, shapes) else ""
+
+
+def _part_applied(note: Op, value: Value, flow: Flow) -> Op | None:
+    """Give the op that reads one part of a combined mask after the whole was made."""
+    made, stale = flow.maker(value), note.attrs.get("stale")
+    if made is None or callee_of(made) not in _COMBINES or len(made.operands) != 2 or not isinstance(stale, Mapping):
+        return None
+    late = [told[0][0] for told in stale.values() if len(told[0]) == 1 and told[0][0] in made.operands]
+    readers = (op for one in late for op in flow.readers.get(one, ()) if op is not made and op.span.line > made.span.line)
+    return next(readers, None) if len(late) == 1 else None
 
 
 def _ignored(note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:

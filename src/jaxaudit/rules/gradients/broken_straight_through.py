@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.flat import FlatValues
+from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+
+_LOOKUPS = frozenset(("py.item", "array.gather"))
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -84,6 +87,19 @@ class BrokenStraightThrough(Rule):
             _PROGRAM.format(result="hard + jax.lax.stop_gradient(soft) - soft  #!"), "the gradient is turned around"
         ),
         Example(_PROGRAM.format(result="soft + jax.lax.stop_gradient(soft - hard)  #!"), "the wrong one is subtracted"),
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def quantised(codes, z):
+                nearest = codes[jnp.argmin(jnp.sum((z[:, None] - codes) ** 2, axis=-1), axis=-1)]
+                return nearest + jax.lax.stop_gradient(z - nearest)  #!
+
+            jax.grad(lambda codes, z: quantised(codes, z).sum())(jnp.ones((5, 2)), jnp.ones((3, 2)))
+            """,
+            "what is left is not quantised",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -94,7 +110,8 @@ class BrokenStraightThrough(Rule):
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
         outer = [op for op in sums if op.result not in inner and not _counts(shapes.of(op.result))]
-        yield from (one for op in outer for one in _judge(op, flat, shapes))
+        flow = flow_of(program)
+        yield from (one for op in outer for one in _judge(op, flat, shapes, flow))
 
 
 def _sums(op: Op) -> bool:
@@ -106,7 +123,7 @@ def _counts(fact: ShapeFact) -> bool:
     return fact.number is not None or (fact.dtype or "").startswith(("int", "uint", "bool"))
 
 
-def _judge(op: Op, flat: FlatValues, shapes: Shapes) -> Iterator[Obligation]:
+def _judge(op: Op, flat: FlatValues, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
     parts: dict[Value, Counts] = {}
     for value, sign, stopped in _terms(op, 1, flat, stopped=False):
         known = parts.get(value, Counts())
@@ -117,7 +134,8 @@ def _judge(op: Op, flat: FlatValues, shapes: Shapes) -> Iterator[Obligation]:
         return
     for value, counts in parts.items():
         if counts.times > 1:
-            yield from _verdict(op, value, counts, hard, parts)
+            found = None if value in hard else _source(value, parts, flat, flow)
+            yield from _verdict(op, value, counts, hard, parts) if found is None else _soft_left(op, value, counts, found)
 
 
 def _terms(op: Op, sign: int, flat: FlatValues, *, stopped: bool) -> Iterator[tuple[Value, int, bool]]:
@@ -160,6 +178,27 @@ def _verdict(
     elif counts.forward == 0 and counts.gradient > 0:
         reason = f"{name} cancels in the forward pass and leaves its gradient"
         yield Obligation(BrokenStraightThrough.name, op.span, Verdict.PROVED, reason)
+
+
+def _source(value: Value, parts: dict[Value, Counts], flat: FlatValues, flow: Flow) -> Value | None:
+    """Give the stopped value that alone is left of a sum, where what cancels was looked up by an index made of it."""
+    left = [one for one, counts in parts.items() if one is not value and counts.forward]
+    made = flow.maker(value)
+    if len(left) != 1 or parts[left[0]] != Counts(1, 0, 1, stopped=True) or made is None or made.name not in _LOOKUPS:
+        return None
+    chosen = [one for one in made.operands if flat.is_flat(one)]
+    return left[0] if flow.reached(left).intersection(chosen) else None
+
+
+def _named(value: Value) -> str:
+    return f"`{value.name}`" if value.name else "the value"
+
+
+def _soft_left(op: Op, value: Value, counts: Counts, left: Value) -> Iterator[Obligation]:
+    if counts.forward == 0 and counts.gradient > 0:
+        name = _named(value)
+        now = f"the forward pass gives {_named(left)}, as if {name} had never been looked up"
+        yield _broken(op, f"{name} is added and taken away again, and what it was chosen for is left", now)
 
 
 def _broken(op: Op, message: str, now: str) -> Obligation:

@@ -43,10 +43,16 @@ def _chosen(look: Look, condition: Argument, x: Argument, y: Argument) -> Range:
         return look.of(x) if asked.constant else look.of(y)
     first = arm_range(look, x, constraints(look, condition, holds=True))
     second = arm_range(look, y, constraints(look, condition, holds=False))
-    made = _marked(join(unrelated(first), unrelated(second)), first, second)
+    made = _marked(_either(unrelated(first), unrelated(second)), first, second)
     if made.zero is _MASKED and _compares_anything(look, condition):
         return made._replace(zero=_MASKED._replace(assumed=True))
     return made
+
+
+def _either(first: Range, second: Range) -> Range:
+    """Join two arms; the condition may leave out the very elements of one that are zero."""
+    made = join(first, second)
+    return made if first.zero is not None and second.zero is not None else replace(made, zero=None)
 
 
 def _compares_anything(look: Look, condition: Argument) -> bool:
