@@ -149,7 +149,9 @@ def _part_applied(note: Op, value: Value, flow: Flow) -> Op | None:
     if made is None or callee_of(made) not in _COMBINES or len(made.operands) != 2 or not isinstance(stale, Mapping):
         return None
     late = [told[0][0] for told in stale.values() if len(told[0]) == 1 and told[0][0] in made.operands]
-    readers = (op for one in late for op in flow.readers.get(one, ()) if op is not made and op.span.line > made.span.line)
+    readers = (
+        op for one in late for op in flow.readers.get(one, ()) if op is not made and op.span.line > made.span.line
+    )
     return next(readers, None) if len(late) == 1 else None
 
 

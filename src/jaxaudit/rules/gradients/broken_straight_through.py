@@ -135,7 +135,9 @@ def _judge(op: Op, flat: FlatValues, shapes: Shapes, flow: Flow) -> Iterator[Obl
     for value, counts in parts.items():
         if counts.times > 1:
             found = None if value in hard else _source(value, parts, flat, flow)
-            yield from _verdict(op, value, counts, hard, parts) if found is None else _soft_left(op, value, counts, found)
+            yield from (
+                _verdict(op, value, counts, hard, parts) if found is None else _soft_left(op, value, counts, found)
+            )
 
 
 def _terms(op: Op, sign: int, flat: FlatValues, *, stopped: bool) -> Iterator[tuple[Value, int, bool]]:

@@ -10,6 +10,7 @@ from jaxaudit.analyses.tracing import Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit.words import named, tracing
+from jaxaudit.spans import Span
 
 _FEW = 8
 """Compiling once for each of so few turns is what people who sweep over settings mean."""
@@ -142,27 +143,30 @@ def run(x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every call of a compiled function in a loop of plain Python."""
         flow = flow_of(program)
-        yield from (_judge(visit, flow) for visit in tracing(facts).of("jit", "pmap") if _repeats(visit))
+        for visit in tracing(facts).of("jit", "pmap"):
+            loops = [op for op in visit.stack if op.name in ("py.loop", "py.while")] if visit.stage is None else []
+            if any(map(_repeats, loops)):
+                yield _judge(visit, loops, flow)
 
 
-def _repeats(visit: Visit) -> bool:
-    trips = None if visit.loop is None else visit.loop.attrs.get("trips")
-    return visit.loop is not None and visit.stage is None and not (isinstance(trips, int) and trips <= _FEW)
+def _repeats(loop: Op) -> bool:
+    trips = loop.attrs.get("trips")
+    return not (isinstance(trips, int) and trips <= _FEW)
 
 
-def _judge(visit: Visit, flow: Flow) -> Obligation:
-    op, loop = visit.op, visit.loop
-    assert loop is not None
-    entered = _entered(loop)
+def _judge(visit: Visit, loops: list[Op], flow: Flow) -> Obligation:
+    op, loop = visit.op, loops[-1]
     function = op.text("function").replace("<lambda>", "lambda") or "the function"
     made = op.attrs.get("made")
-    if isinstance(made, int) and made > entered:
-        if _differs(op, visit, entered):
+    anew = [one for one in loops if _repeats(one) and isinstance(made, int) and made > _entered(one)]
+    if anew:
+        if _differs(op, visit, _entered(anew[-1])):
             reason = f"`{function}` is another function in every turn: it holds an object of that turn"
             return Obligation(RetraceEveryCall.name, op.span, Verdict.PROVED, reason)
         text = f"`{function}` is made anew in every turn, so `jit` compiles it every time"
-        return _violation(op, loop, text, "make the function once, before the loop")
-    for value, static in zip(op.operands, _statics(op), strict=False):
+        return _violation(op, anew[-1], text, "make the function once, before the loop")
+    entered = _entered(loop)
+    for value, static in zip(op.operands if _repeats(loop) else (), _statics(op), strict=False):
         fact = visit.of(value)
         if static is True and fact.turn and value.id > entered:
             text = f"the static argument {named(value, '')} differs in every turn, so `{function}` is compiled again"
@@ -211,10 +215,18 @@ def _statics(op: Op) -> tuple[object, ...]:
     return statics if isinstance(statics, tuple) else ()
 
 
+def _is_within(span: Span, loop: Op) -> bool:
+    last = max((op.span.end_line for op in loop.regions[0].ops if op.span.path == loop.span.path), default=0)
+    return span.path == loop.span.path and loop.span.line <= span.line <= last
+
+
 def _violation(op: Op, loop: Op, message: str, suggestion: str) -> Obligation:
+    wrapped = op.attrs.get("wrapped")
+    # A function that is compiled anew and called elsewhere is blamed where it is made.
+    inside = isinstance(wrapped, Span) and _is_within(wrapped, loop)
     return Obligation(
         RetraceEveryCall.name,
-        op.span,
+        wrapped if isinstance(wrapped, Span) and inside and not _is_within(op.span, loop) else op.span,
         Verdict.VIOLATED,
         severity=Severity.PERFORMANCE,
         message=message,

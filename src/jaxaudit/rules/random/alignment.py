@@ -20,15 +20,21 @@ def keeps_aligned(program: Program, around: Op, use: Use) -> bool:
     """Tell whether a key picks the same places in every item of a tree, list or dict."""
     draw = use.origin.spot
     name = callee_of(draw)
-    if draw.name != "key.draw" or name not in _WHOLE or not _over_items(around):
+    if draw.name != "key.draw" or name not in _WHOLE or not _over_items(program, around, use):
         return False
     return isinstance(draw.arguments.get(_DATA.get(name, "")), Value) or _picks(program, draw)
 
 
-def _over_items(around: Op) -> bool:
+def _over_items(program: Program, around: Op, use: Use) -> bool:
+    """Tell whether each turn of a loop has another array to pick from."""
     if around.name == "tree.map":
         return True
-    return around.name == "py.loop" and any(op.name == "py.element" for op in around.regions[0].ops)
+    elements = [op for op in around.regions[0].ops if op.name == "py.element"] if around.name == "py.loop" else []
+    if not elements or use.inner is None:
+        return bool(elements)
+    flow = flow_of(program)
+    changing = flow.reached((*around.regions[0].params, *(made for op in elements for made in op.results)))
+    return not changing.isdisjoint(use.spot.operands)
 
 
 def _picks(program: Program, draw: Op) -> bool:

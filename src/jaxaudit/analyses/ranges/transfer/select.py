@@ -52,7 +52,7 @@ def _chosen(look: Look, condition: Argument, x: Argument, y: Argument) -> Range:
 def _either(first: Range, second: Range) -> Range:
     """Join two arms; the condition may leave out the very elements of one that are zero."""
     made = join(first, second)
-    return made if first.zero is not None and second.zero is not None else replace(made, zero=None)
+    return made if first.zero is not None and second.zero is not None else made._replace(zero=None)
 
 
 def _compares_anything(look: Look, condition: Argument) -> bool:
