@@ -37,7 +37,7 @@ def failure_obligation(failure: Failure, files: Sequence[str], sources: Sources,
     told = explain(facts)
     span = told.span or facts.span or Span(files[0], 1, 0, 1, 0)
     names = [(frame, frame.function.rpartition("<locals>.")[2]) for frame in facts.frames[-4:-1]]
-    way = [(facts.place(frame), f"`{name}` is running") for frame, name in names]
+    way = [(facts.place(frame), _MADE if name == "<module>" else f"`{name}` is running") for frame, name in names]
     steps = told.steps or tuple(way)
     return Obligation(
         told.rule,
@@ -49,6 +49,9 @@ def failure_obligation(failure: Failure, files: Sequence[str], sources: Sources,
         steps=tuple(Step(place, text) for place, text in steps if place != span),
         suggestion=told.suggestion,
     )
+
+
+_MADE = "the call is made here"
 
 
 def retrace_obligations(retraces: Sequence[Retrace], shown: Shown) -> Iterator[Obligation]:

@@ -30,7 +30,7 @@ RULES = (
     ObservedRule("branch-type-mismatch", "scan", "The branches of `cond` or `switch` give different types."),
     ObservedRule("condition-not-scalar", "scan", "The condition of a branch or loop is not one truth value."),
     ObservedRule(
-        "wrong-number-of-arguments", "scan", "A body, branch or mapped function takes other arguments than it is given."
+        "wrong-number-of-arguments", "scan", "A function, body or branch is called with other arguments than it takes."
     ),
     ObservedRule("scan-length-mismatch", "scan", "The arrays of a scan have different lengths."),
     ObservedRule("reverse-through-while-loop", "scan", "A gradient is taken through a loop of unknown length."),
@@ -67,6 +67,8 @@ RULES = (
     ObservedRule("unregistered-class", "pytrees", "An object of a class that JAX cannot take apart is given as data."),
     ObservedRule("array-in-static-field", "pytrees", "An array is part of the static data of a pytree."),
     ObservedRule("tree-structure-mismatch", "pytrees", "Trees that are walked together differ in structure."),
+    ObservedRule("path-filter-misses", "pytrees", "Parameters are picked by names that they do not have."),
+    ObservedRule("tree-transpose-wrong", "pytrees", "A tree is transposed by structures that it does not have."),
     ObservedRule(
         "module-state-mishandled", "pytrees", "A module is given variables of another structure than its own."
     ),

@@ -136,7 +136,7 @@ PROGRAMS = (
     Failing("integer-overflow", "x.astype(jnp.int32) + 3_000_000_000  #!", "int32"),
     Failing(
         "wrong-custom-derivative",
-        "@jax.custom_jvp\ndef f(y):\n    return y * 2\n@f.defjvp\ndef rule(primals, tangents):\n    return f(primals[0]), tangents[0].sum()\njax.jvp(f, (x,), (x,))  #!",
+        "@jax.custom_jvp\ndef f(y):\n    return y * 2\n@f.defjvp\ndef rule(primals, tangents):\n    return f(primals[0]), tangents[0].sum()  #!\njax.jvp(f, (x,), (x,))",
         "tangent",
     ),
     Failing("in-axes-structure-mismatch", "jax.vmap(lambda d: d['a'], in_axes=({'b': 0},))({'a': x})  #!", "prefix"),

@@ -11,7 +11,8 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from failing import HEAD, PROGRAMS
+from failing import HEAD
+from failing_calls import PROGRAMS
 
 from jaxaudit.frontends.jaxpr.failures import describe
 

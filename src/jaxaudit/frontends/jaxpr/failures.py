@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from types import TracebackType
+import difflib
+import re
+import sys
+from collections.abc import Iterator
+from types import ModuleType, TracebackType
 
+from jaxaudit.frontends.jaxpr.given import given, is_array
 from jaxaudit.frontends.jaxpr.places import is_user_file, traceback_frames
 from jaxaudit.frontends.jaxpr.protocol import Failure, Frame
 
@@ -18,6 +23,9 @@ def describe(error: BaseException) -> Failure:
         _message(error),
         traceback_frames(error.__traceback__),
         _origin(error),
+        given(error.__traceback__),
+        tuple(dict.fromkeys(_name(type(cause)) for cause in _causes(error))),
+        _similar(error),
     )
 
 
@@ -45,11 +53,31 @@ def _name(kind: type) -> str:
 
 def _origin(error: BaseException) -> tuple[Frame, ...]:
     """Give the stack of the operation that was transformed: JAX hides it in the causes of the exception."""
+    hidden = (cause for cause in _causes(error) if type(cause).__name__ == _BEFORE_TRANSFORMATION)
+    return next((traceback_frames(cause.__traceback__) for cause in hidden), ())
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
     seen: set[int] = set()
     cause: BaseException | None = error.__cause__ or error.__context__
     while cause is not None and id(cause) not in seen:
         seen.add(id(cause))
-        if type(cause).__name__ == _BEFORE_TRANSFORMATION:
-            return traceback_frames(cause.__traceback__)
+        yield cause
         cause = cause.__cause__ or cause.__context__
-    return ()
+
+
+def _similar(error: BaseException) -> tuple[str, ...]:
+    """Give names of a module or an array that look like one that it does not have."""
+    if not isinstance(error, AttributeError):
+        return ()
+    # Modules that warn of old names raise by themselves, and only the message says of what.
+    told = re.search(r"^module '(\S+)' has no attribute '(\w+)'", str(error))
+    owner, name = (sys.modules.get(told[1]), told[2]) if told else (error.obj, error.name)
+    # What else has attributes may be the user's, and is left alone.
+    if not isinstance(name, str) or not (isinstance(owner, ModuleType) or is_array(owner)):
+        return ()
+    return tuple(difflib.get_close_matches(name, [one for one in dir(owner) if not one.startswith("_")], 2, _ALIKE))
+
+
+_ALIKE = 0.65
+"""How alike two short names must be, from 0 to 1: one letter of three may differ."""

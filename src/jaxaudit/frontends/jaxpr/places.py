@@ -33,6 +33,12 @@ def is_user_file(name: str) -> bool:
     return not any(path.is_relative_to(folder) for folder in _PYTHON)
 
 
+@cache
+def is_own_file(name: str) -> bool:
+    """Tell whether a file is part of jaxaudit."""
+    return not name.startswith("<") and Path(name).resolve().is_relative_to(_OWN)
+
+
 def user_files() -> tuple[str, ...]:
     """Give the files of the user's modules that are loaded now."""
     found = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
@@ -40,10 +46,11 @@ def user_files() -> tuple[str, ...]:
 
 
 def traceback_frames(traceback: TracebackType | None) -> tuple[Frame, ...]:
-    """Give the frames of an exception, outermost first."""
+    """Give the frames of an exception, outermost first, without those of the observer."""
     frames: list[Frame] = []
     while traceback is not None:
-        frames.append(_frame(traceback.tb_frame.f_code, traceback.tb_lasti, traceback.tb_lineno))
+        if not is_own_file(traceback.tb_frame.f_code.co_filename):
+            frames.append(_frame(traceback.tb_frame.f_code, traceback.tb_lasti, traceback.tb_lineno))
         traceback = traceback.tb_next
     return tuple(frames)
 

@@ -52,6 +52,15 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """What a library's function was given when an exception went through it."""
+
+    function: str
+    arguments: tuple[tuple[str, str], ...]
+    """Names of parameters, and the types or values that they had: `("x", "float32[3,4]")`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """An exception that ended the script or the trace."""
 
@@ -62,6 +71,12 @@ class Failure:
     frames: tuple[Frame, ...]
     origin: tuple[Frame, ...] = ()
     """The stack of the operation that was being transformed, where JAX tells it apart from the call."""
+    given: tuple[Given, ...] = ()
+    """The library's functions that were active inside the user's innermost frame, outermost first."""
+    causes: tuple[str, ...] = ()
+    """The types of the exceptions that led to this one."""
+    similar: tuple[str, ...] = ()
+    """Names that exist and look like the one that does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,4 +203,7 @@ def _failure(row: dict[str, Any]) -> Failure:
         row["message"],
         tuple(Frame(**frame) for frame in row["frames"]),
         tuple(Frame(**frame) for frame in row["origin"]),
+        tuple(Given(one["function"], tuple(map(tuple, one["arguments"]))) for one in row["given"]),
+        tuple(row["causes"]),
+        tuple(row["similar"]),
     )

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, say
-from jaxaudit.frontends.jaxpr.exceptions.values import failed
+from jaxaudit.frontends.jaxpr.exceptions.model import Row, say
 
 _NO_AXIS = say(
     "axis-conflict",
@@ -13,22 +10,6 @@ _NO_AXIS = say(
     "an axis below {2}, or a negative one that counts from the end",
     "correct the axis; under `vmap` an array has one axis less than outside",
 )
-_KEY = "a key made by `jax.random.key`, `split` or `fold_in`, as the first argument"
-_FROM_SPLIT = "pass a key; `split` gives an array of keys, of which one is `keys[i]`"
-
-
-def _unpacked(facts: Facts, match: re.Match[str]) -> Explanation:
-    """Too many values: an array, or keys, taken apart along the first axis."""
-    if "split" in facts.line:
-        return Explanation(
-            "too-few-subkeys",
-            f"more subkeys are split off than the {match[1]} names that they are bound to",
-            current="unpacking stops with an exception",
-            expected=f"{match[1]} subkeys",
-            suggestion=f"`jax.random.split(key, {match[1]})`, or bind all of them to one name",
-        )
-    return failed(facts, match)
-
 
 ROWS = (
     Row(
@@ -96,15 +77,6 @@ ROWS = (
             "a condition of shape {1} chooses between arrays of shape {2}",
             "a condition of the same shape, or a single truth value",
             "use `jnp.where`, which broadcasts, with `[:, None]` where an axis is missing",
-        ),
-    ),
-    Row(
-        r"Argument to (\w+) must have shape \[\.\.\., n, n\], got (\([^)]*\))",
-        say(
-            "axis-conflict",
-            "`{1}` is given an array of shape {2}, which is not square",
-            "square matrices in the last two axes",
-            "use `jnp.linalg.lstsq` or `pinv` for a matrix that is not square",
         ),
     ),
     Row(
@@ -201,25 +173,4 @@ ROWS = (
         ),
         ("TypeError",),
     ),
-    Row(
-        r"invalid PRNG key data: expected key_data\.shape to end with \(2,\); got shape=(\([^)]*\))",
-        say("not-a-key", "a random function is given an array of shape {1} as its key", _KEY, _FROM_SPLIT),
-        ("TypeError",),
-    ),
-    Row(
-        r"invalid PRNG key data: .*Got (\S+)",
-        say("not-a-key", "a random function is given `{1}` as its key", _KEY, _FROM_SPLIT),
-        ("TypeError",),
-    ),
-    Row(
-        r"unexpected PRNG key type <class '([^']+)'>",
-        say(
-            "not-a-key",
-            "a random function is given a `{1}` as its key",
-            _KEY,
-            "check the order of the arguments: `jax.random.normal(key, shape)`",
-        ),
-        ("TypeError",),
-    ),
-    Row(r"too many values to unpack \(expected (\d+)", _unpacked, ("ValueError",)),
 )

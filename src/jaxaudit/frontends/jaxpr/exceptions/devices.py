@@ -63,18 +63,27 @@ def _no_axis(facts: Facts, match: re.Match[str]) -> Explanation:
 def _spec_rank(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "spec-does-not-fit",
-        "a PartitionSpec has more entries than the array has axes, or sizes that do not divide",
-        current=_spec_told(facts.message),
-        expected="one entry at most for each axis of the array",
-        suggestion="shorten the spec to the rank of the array",
+        _spec_told(facts.message) or "a PartitionSpec has more entries than the array has axes, or sizes do not divide",
+        current="the call stops with an exception",
+        expected="one entry at most for each axis of the array, and sizes that the devices divide",
+        suggestion="shorten the spec to the rank of the array, or name another axis; `P()` for a single number",
     )
+
+
+_LONG = re.compile(
+    r"(in_specs|out_specs)\S* is P(\(.*?\)) which has length (\d+), but .*?(?:parameter '(\w+)'.*?|)has shape "
+    r"(\S+), which has rank (\d+)",
+    re.DOTALL,
+)
+_UNEVEN = re.compile(r"parameter '(\w+)'.*?array axis (\d+) \(of size (\d+)\)", re.DOTALL)
 
 
 def _spec_told(message: str) -> str:
-    told = re.search(
-        r"where (\S+) is bound to .*?parameter '(\w+)'.*?array axis (\d+) \(of size (\d+)\)", message, re.DOTALL
-    )
-    return f"axis {told[3]} of `{told[2]}` has size {told[4]}" if told else first_line(message, 200)
+    long, uneven = _LONG.search(message), _UNEVEN.search(message)
+    if long:
+        what = f"`{long[4]}`" if long[4] else "the output"
+        return f"`{long[1]}` P{long[2]} has {long[3]} entries, but {what} is {long[5]} with {long[6]} axes"
+    return f"a spec splits axis {uneven[2]} of `{uneven[1]}`, of size {uneven[3]}, unevenly" if uneven else ""
 
 
 def _replication(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -83,7 +92,8 @@ def _replication(facts: Facts, match: re.Match[str]) -> Explanation:
         "`out_specs` says the output is the same on every device, but each device computes its own",
         current="tracing stops with an exception: nothing in the body makes the shards agree",
         expected="the shards are reduced, or the output is declared sharded",
-        suggestion="reduce with `lax.pmean` or `lax.psum` over the mesh axis, or name the axis in `out_specs`",
+        suggestion="reduce with `lax.pmean` or `lax.psum` over the mesh axis, or name the axis in `out_specs`; where "
+        "the body does make them equal (`all_gather`), say so with `check_vma=False`",
     )
 
 
@@ -182,7 +192,85 @@ ROWS = (
             "the call stops with an exception: the buffer can be given away only once",
         ),
     ),
-    Row(r"(?:Array|Buffer) has been deleted(?: with shape=)?(.*)", _deleted, ("RuntimeError",)),
+    Row(r"(?:Array|Buffer) has been deleted(?: with shape=)?(.*)", _deleted, ("RuntimeError", "ValueError")),
+    Row(
+        r"shard_map (\w+) argument must refer to an axis marked as manual \(frozenset\(\{(.*?)\}\)\), but:\s*\w+\S* "
+        r"refers to '(\w+)'",
+        say(
+            "spec-does-not-fit",
+            "`{1}` names the axis `{3}`, but the mesh has {2}",
+            "specs use the names of the mesh",
+            "use a name of the mesh, or add the axis to the mesh",
+            "the call stops with an exception",
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"Mesh requires the ndim of its first argument .* devices\.ndim == (\d+) and len\(axis_names\) == (\d+)",
+        say(
+            "spec-does-not-fit",
+            "a mesh of {2} names is made of an array of devices with {1} axes",
+            "one name for each axis of the array of devices",
+            "`jax.make_mesh((2, 4), ('data', 'model'))`, or reshape the devices",
+            "making the mesh stops with an exception",
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"P(\(.*?\)) has duplicate entries for `(\w+)`",
+        say(
+            "spec-does-not-fit",
+            "the spec P{1} splits two axes over the same mesh axis `{2}`",
+            "each mesh axis once at most",
+            "use another mesh axis, or None, for one of them",
+            "making the sharding stops with an exception",
+        ),
+    ),
+    Row(
+        r"spec=P(\(.*?\)),.*is only valid for values of rank at least (\d+), but was applied to a value of rank (\d+)",
+        say(
+            "spec-does-not-fit",
+            "the spec P{1} has entries for {2} axes, but the array has {3}",
+            "one entry at most for each axis of the array",
+            "shorten the spec",
+            "the call stops with an exception",
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"requires a non-empty mesh in context",
+        say(
+            "spec-does-not-fit",
+            "a bare PartitionSpec is used where no mesh is set",
+            "a mesh around the call, or a sharding that holds one",
+            "`with jax.set_mesh(mesh):` around it, or `NamedSharding(mesh, P(...))`",
+            "the call stops with an exception",
+        ),
+        ("RuntimeError",),
+    ),
+    Row(
+        r"pjit (in_shardings|out_shardings) .*?(?:length (\d+) for an args tuple of length (\d+)"
+        r"|of length (\d+), but the full pytree .* of length (\d+))",
+        say(
+            "spec-does-not-fit",
+            "`{1}` has {2}{4} entries for {3}{5} values",
+            "one sharding for all, or one for each",
+            "give `{1}` as many entries as there are values",
+            "the call stops with an exception",
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"pmap requires at least one argument with a mapped axis",
+        say(
+            "device-axis-missing",
+            "nothing that `pmap` is given has a device axis",
+            "an argument whose leading axis has one element a device",
+            "stack or reshape to `(n_devices, ...)`",
+            "the call stops with an exception",
+        ),
+        ("ValueError",),
+    ),
     Row(
         r"Number of devices (\d+) must (?:be >=|equal) the product of mesh_shape (\([^)]*\))",
         say(

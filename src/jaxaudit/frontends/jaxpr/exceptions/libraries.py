@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from jaxaudit.frontends.jaxpr.exceptions.callbacks import told_place
 from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
-from jaxaudit.spans import Span
 
 _RULE = "module-state-mishandled"
 _CALL = "the call stops with an exception"
@@ -29,15 +29,18 @@ def _runtime(facts: Facts, match: re.Match[str]) -> Explanation:
         current="the program stops while it runs, where `eqx.error_if` or a check of a library found this",
         expected="the condition of the check never holds",
         suggestion="`EQX_ON_ERROR=breakpoint` stops there with the values at hand",
-        span=_told(facts),
+        span=told_place(facts),
     )
 
 
-def _told(facts: Facts) -> Span | None:
-    """Give the innermost line of the user's that the message itself names."""
-    named = [(facts.shown(path), int(line)) for path, line in re.findall(r'File "(.+?)", line (\d+)', facts.message)]
-    own = [(path, line) for path, line in named if path in facts.files]
-    return Span(own[-1][0], own[-1][1], 0, own[-1][1], 0) if own else None
+def _given_key(facts: Facts, match: re.Match[str]) -> Explanation:
+    return Explanation(
+        _RULE,
+        f"`{facts.call or 'init'}` is given something that is no key for its random numbers",
+        current=_CALL,
+        expected="`module.init(key, x)`: the key first, then the inputs",
+        suggestion="pass `jax.random.key(0)` as the first argument",
+    )
 
 
 ROWS = (
@@ -127,6 +130,191 @@ ROWS = (
             _CALL,
         ),
         ("ValueError",),
+    ),
+    Row(r"RNGs should be of shape \(2,\) or PRNGKey", _given_key, ("InvalidRngError",)),
+    Row(
+        r'Could not create (\w+) "(\w+)" in Module (\w+): Name in use',
+        say(
+            _RULE,
+            "`{3}` makes a second {1} with the name `{2}`",
+            "a name of its own for every parameter and submodule",
+            "rename one of them, or make it once and use it twice",
+            _CALL,
+        ),
+        ("NameInUseError",),
+    ),
+    Row(
+        r'Parameter "(\w+)" must be passed to the constructor or at call time',
+        say(
+            _RULE,
+            "the layer is not told `{1}`: whether it trains or is only used",
+            "`{1}=` where the layer is made or called",
+            "`{1}=not train`, with `train` an argument of the model",
+            _CALL,
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"Can't compute input and output sizes of a (\d+)-dimensional weights tensor",
+        say(
+            _RULE,
+            "an initializer that counts inputs and outputs is given a parameter with {1} axes",
+            "a matrix; for vectors such as biases an initializer like `zeros` or `normal`",
+            "use `nn.initializers.zeros` or `normal()`, or give the parameter two axes",
+            _CALL,
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"Cannot mutate (\w+) from a different trace level",
+        say(
+            _RULE,
+            "a `{1}` of a module is changed inside a function that JAX transforms, but the module comes from outside",
+            "the module is an argument of the transformed function",
+            "use `nnx.jit` or `nnx.grad` and pass the module in, or `nnx.split` and `nnx.merge` with its state",
+            _CALL,
+        ),
+        ("TraceContextError",),
+    ),
+    Row(
+        r"Found data on value of type '<class '([^']+)'>' assigned to static attribute '(\w+)'",
+        say(
+            _RULE,
+            "`{2}` is a plain {1} that holds parameters or modules",
+            "containers that nnx knows",
+            "`nnx.List(...)` or `nnx.Dict(...)`; `nnx.data(...)` for other containers",
+            _CALL,
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"Missing required argument `wrt`",
+        say(
+            "wrong-number-of-arguments",
+            "`nnx.Optimizer` is not told which variables it updates",
+            "`wrt=nnx.Param`",
+            "`nnx.Optimizer(model, optimizer, wrt=nnx.Param)`",
+            _CALL,
+        ),
+        ("TypeError",),
+    ),
+    Row(
+        r"transformation that requires the current value of parameters, but you are not passing `params`",
+        say(
+            "wrong-number-of-arguments",
+            "`update` is called without the parameters, which this optimizer needs (for weight decay, for example)",
+            "`optimizer.update(grads, opt_state, params)`",
+            "pass the parameters as the third argument",
+            _CALL,
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"Some parameters have no corresponding transformation.*?labels: (\[.*?\])\s*Transforms keys: (\[.*?\])",
+        say(
+            "path-filter-misses",
+            "parameters are labelled {1}, but there are transformations for {2}",
+            "a transformation for each label",
+            "correct the labels, or add `optax.set_to_zero()` for what stays fixed",
+            _CALL,
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"Input to `(\w+)` needs to have rank (\d+),.*but input has shape (\(.*?\))",
+        say(
+            "axis-conflict",
+            "`{1}` is given an array of shape {3}, and takes arrays with {2} axes: one example, without a batch",
+            "an array with {2} axes",
+            "map the batch: `jax.vmap(layer)(x)`",
+            _CALL,
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"should be called with a scalar index",
+        say(
+            "axis-conflict",
+            "an embedding of equinox is given many indices at once, and takes one",
+            "one whole number, of shape ()",
+            "map it: `jax.vmap(embedding)(indices)`",
+            _CALL,
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"Dropout requires a key when running in non-deterministic mode",
+        say(
+            _RULE,
+            "dropout is called without a key",
+            "`dropout(x, key=key)`, or `inference=True`",
+            "pass a key for every call, or switch to inference with `eqx.nn.inference_mode(model)`",
+            _CALL,
+        ),
+    ),
+    Row(
+        r"Precisely one of `replace` and `replace_fn` must be specified",
+        say(
+            "wrong-number-of-arguments",
+            "`eqx.tree_at` is not told what to put in",
+            "`replace=` or `replace_fn=`",
+            "`eqx.tree_at(where, tree, new_value)`",
+            _CALL,
+        ),
+    ),
+    Row(
+        r"uses `hk\.\{get,set\}_state` then use `hk\.transform_with_state`",
+        say(
+            _RULE,
+            "a function with state (a BatchNorm, a moving average) is transformed by `hk.transform`",
+            "`hk.transform_with_state`",
+            "use it, and pass the state on: `out, state = f.apply(params, state, key, x)`",
+            _CALL,
+        ),
+    ),
+    Row(
+        r"params argument does not appear valid.*is of type <class '(\w+)'>",
+        say(
+            _RULE,
+            "`apply` of haiku is given a {1} as the parameters",
+            "the mapping that `init` gave",
+            "with state: `params, state = f.init(...)`, then `f.apply(params, state, key, x)`",
+            _CALL,
+        ),
+        ("TypeError",),
+    ),
+    Row(
+        r"Unable to retrieve parameter '(\w+)' for module '(\S+)'",
+        say(
+            _RULE,
+            "`apply` needs the parameter `{1}` of `{2}`, which is not among those that it is given",
+            "the parameters that `init` gave, for the same modules with the same names",
+            "pass them whole, and make modules in the same order in `init` and `apply`",
+            _CALL,
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"\[Chex\] Assertion (\w+) failed: +(?:Error in \w+ compatibility check: +)?(.*)",
+        say(
+            "axis-conflict",
+            "`chex.{1}` fails: {2}",
+            "what the assertion states",
+            "correct the arrays, or the assertion",
+            "the assertion stops the program",
+        ),
+        ("AssertionError",),
+    ),
+    Row(
+        r"FrozenDict is immutable",
+        say(
+            "in-place-update",
+            "an entry of a FrozenDict is assigned",
+            "a new dict with the entry replaced",
+            "`params = params.copy({{'key': value}})`, or `flax.core.unfreeze` it first",
+            "the assignment is an exception",
+        ),
+        ("ValueError", "TypeError"),
     ),
     Row(
         r"",

@@ -13,6 +13,7 @@ from jaxaudit.spans import Span, span_of
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _CREATED = re.compile(r"created on line (\S+?):(\d+)(?::\d+)? \((\S+)\)")
 _STACK = re.compile(r"^(\S+?):(\d+)(?::\d+)? \((\S+)\)", re.MULTILINE)
+_TRACED = re.compile(r"tracing the function (?:\S+) at (\S+?):(\d+) for (\w+)")
 _CACHES = ("lru_cache", "cache", "cached_property", "memoize")
 
 
@@ -28,7 +29,8 @@ class Leak:
 
 def leak_of(facts: Facts) -> Leak:
     """Find the side effect that let a tracer escape: a cache, or something outside that was written to."""
-    stack = list(dict.fromkeys([*_CREATED.findall(facts.message), *_STACK.findall(facts.message)]))
+    found = [pattern.findall(facts.message) for pattern in (_CREATED, _STACK, _TRACED)]
+    stack = list(dict.fromkeys([one for some in found for one in some]))
     frames = [(facts.shown(path), int(line)) for path, line, _ in stack]
     used = ((facts.span, "the value is used here, after its trace has ended"),) if facts.span else ()
     for path, line in frames:
@@ -67,7 +69,7 @@ def _kept(facts: Facts) -> Iterator[tuple[str, ast.stmt, str]]:
     """Give the stores, in any function of the user's, into what the failing line reads."""
     read = set(re.findall(r"[A-Za-z_]\w*", facts.line))
     for path in sorted(facts.files):
-        for function in ast.walk(_tree(facts, path)):
+        for function in ast.walk(facts.tree(path)):
             if isinstance(function, FunctionNode):
                 for node, target in _stores(function):
                     if re.split(r"\W", target)[0] in read:
@@ -75,18 +77,68 @@ def _kept(facts: Facts) -> Iterator[tuple[str, ast.stmt, str]]:
 
 
 def rule_of_derivative(facts: Facts, method: str, position: int) -> Span | None:
-    """Find the rule that was given to `f.defvjp(fwd, bwd)`: its last return, else its definition."""
+    """Find the rule that was given to `f.defvjp(fwd, bwd)` or decorated by `@f.defjvp`: its last return."""
     names = {
         name for frame in facts.origin for name in _called_names(facts.texts(facts.shown(frame.path)).line(frame.line))
     }
-    for path in sorted(facts.files):
-        tree = _tree(facts, path)
-        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _last_name(node.func) == method]
-        for call in calls:
-            owner = _last_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
-            if len(calls) == 1 or owner in names:
-                return _definition(tree, path, call.args[position]) if position < len(call.args) else None
+    rules = [one for one in _rules(facts) if one[1:3] == (method, position)]
+    for owner, _, _, path, rule in rules:
+        if len(rules) == 1 or owner in names:
+            return _definition(facts.tree(path), path, rule)
     return None
+
+
+def rule_named(facts: Facts, name: str) -> tuple[str, int, Span] | None:
+    """Find a function that is a derivative rule: by which method, in which position, and where it is defined."""
+    for _, method, position, path, rule in _rules(facts):
+        node = rule if isinstance(rule, FunctionNode) else _function(facts.tree(path), _last_name(rule))
+        if node is not None and node.name == name:
+            return method, position, Span(path, node.lineno, node.col_offset, node.lineno, node.col_offset)
+    return None
+
+
+def has_rule(facts: Facts, line: str) -> bool:
+    """Tell whether a line calls or names a function that has a derivative rule of the user's."""
+    words = set(re.findall(r"\w+", line))
+    return any(owner in words for owner, *_ in _rules(facts))
+
+
+def definition_of(facts: Facts, name: str) -> Span | None:
+    """Find where a function of the user's is defined, when its name is defined once."""
+    found = [
+        Span(path, node.lineno, node.col_offset, node.lineno, node.col_offset)
+        for path in sorted(facts.files)
+        for node in ast.walk(facts.tree(path))
+        if isinstance(node, FunctionNode) and node.name == name
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def returned(facts: Facts, path: str, line: int) -> Span | None:
+    """Find the one `return` of the function that is defined on a line, else the function."""
+    for node in ast.walk(facts.tree(path)) if path in facts.files else ():
+        if isinstance(node, FunctionNode) and _first(node) <= line <= node.lineno:
+            returns = [one for one in ast.walk(node) if isinstance(one, ast.Return)]
+            return span_of(returns[0] if len(returns) == 1 else node, path)
+    return None
+
+
+def _rules(facts: Facts) -> Iterator[tuple[str, str, int, str, ast.expr | FunctionNode]]:
+    """Give every derivative rule: owner, method, position, file, and the function or the expression that names it."""
+    for path in sorted(facts.files):
+        for node in ast.walk(facts.tree(path)):
+            if isinstance(node, ast.Call) and _last_name(node.func) in ("defvjp", "defjvp"):
+                owner = _last_name(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+                for position, rule in enumerate(node.args):
+                    yield owner, _last_name(node.func), position, path, rule
+            elif isinstance(node, FunctionNode):
+                for method in node.decorator_list:
+                    if isinstance(method, ast.Attribute) and method.attr in ("defvjp", "defjvp"):
+                        yield _last_name(method.value), method.attr, 0, path, node
+
+
+def _function(tree: ast.Module, name: str) -> FunctionNode | None:
+    return next((one for one in ast.walk(tree) if isinstance(one, FunctionNode) and one.name == name), None)
 
 
 def spec_call(facts: Facts, spec: str) -> Span | None:
@@ -97,19 +149,18 @@ def spec_call(facts: Facts, spec: str) -> Span | None:
         return None
     found: list[Span] = []
     for path in sorted(facts.files):
-        for node in ast.walk(_tree(facts, path)):
+        for node in ast.walk(facts.tree(path)):
             if isinstance(node, ast.Call) and _last_name(node.func) in ("P", "PartitionSpec", "PS"):
                 if _constants(node) == (wanted if isinstance(wanted, tuple) else (wanted,)):
                     found.append(span_of(node, path))
     return found[0] if len(found) == 1 else None
 
 
-def _definition(tree: ast.Module, path: str, rule: ast.expr) -> Span | None:
-    name = _last_name(rule)
-    for node in ast.walk(tree):
-        if isinstance(node, FunctionNode) and node.name == name:
-            returns = [one for one in ast.walk(node) if isinstance(one, ast.Return)]
-            return span_of(returns[-1] if returns else node, path)
+def _definition(tree: ast.Module, path: str, rule: ast.expr | FunctionNode) -> Span | None:
+    node = rule if isinstance(rule, FunctionNode) else _function(tree, _last_name(rule))
+    if node is not None:
+        returns = [one for one in ast.walk(node) if isinstance(one, ast.Return)]
+        return span_of(returns[-1] if returns else node, path)
     return span_of(rule, path) if isinstance(rule, ast.Lambda) else None
 
 
@@ -147,23 +198,21 @@ def _stores(function: FunctionNode | None) -> Iterator[tuple[ast.stmt, str]]:
                     yield node, ast.unparse(call.value)
 
 
+def _first(function: FunctionNode) -> int:
+    """Give the first line of a function, its decorators included."""
+    return min([function.lineno, *(one.lineno for one in function.decorator_list)])
+
+
 def _around(facts: Facts, path: str, line: int) -> FunctionNode | None:
     """Give the innermost function around a line of the user's."""
     if path not in facts.files:
         return None
     inside = [
         node
-        for node in ast.walk(_tree(facts, path))
-        if isinstance(node, FunctionNode) and node.lineno <= line <= (node.end_lineno or node.lineno)
+        for node in ast.walk(facts.tree(path))
+        if isinstance(node, FunctionNode) and _first(node) <= line <= (node.end_lineno or node.lineno)
     ]
     return max(inside, key=lambda node: node.lineno, default=None)
-
-
-def _tree(facts: Facts, path: str) -> ast.Module:
-    try:
-        return ast.parse(facts.texts(path).text)
-    except (SyntaxError, ValueError, RecursionError):
-        return ast.Module([], [])
 
 
 def _called_names(line: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
-from jaxaudit.frontends.jaxpr.exceptions.values import failed, kind_of
+from jaxaudit.frontends.jaxpr.exceptions.values import kind_of
 
 _LEAF = re.compile(
     r"input carry(?: component)? (\S+) has type (\S+) but the corresponding output carry component has type "
@@ -51,6 +51,13 @@ def _called(name: str) -> str:
 
 
 def _cure(name: str, before: str, after: str, what: str) -> str:
+    varies = re.search(r"\{V:([\w,]+)\}", after)
+    if varies and "{V" not in before:
+        axes = ", ".join(f"'{axis}'" for axis in varies[1].split(","))
+        return (
+            f"inside `shard_map` the body makes `{name}` differ between the devices of {axes}: start it so, with "
+            f"`jax.lax.pcast({name}, ({axes},), to='varying')` (`jax.lax.pvary` in older versions)"
+        )
     if _dims(before) == _dims(after):
         return f"start `{name}` with the dtype it ends with ({after}), or cast it in the body with `.astype`"
     start, end = _dims(before), _dims(after)
@@ -70,8 +77,9 @@ def _dims(text: str) -> tuple[int, ...]:
 
 
 _PARTS = re.compile(
-    r"input carry(?: component)? (\S+) is a (<class '([^']+)'>|pytree leaf)(?: with (\d+) child\w*)? but the "
-    r"corresponding component of the carry output is a (<class '([^']+)'>|pytree leaf)(?: with (\d+) child\w*)?"
+    r"input carry(?: component)? (\S+) is a (<class '(?P<was>[^']+)'>|pytree leaf|(?P<was_>\w+))(?: (?:with|of length) "
+    r"(?P<had>\d+)(?: child\w*)?)? but the corresponding component of the carry output is a "
+    r"(<class '(?P<now>[^']+)'>|pytree leaf|(?P<now_>\w+))(?: (?:with|of length) (?P<has>\d+)(?: child\w*)?)?"
 )
 _KEYS = re.compile(r"symmetric difference of key sets: \{([^}]*)\}")
 
@@ -80,7 +88,8 @@ def _structure(facts: Facts, loop: str) -> Explanation:
     found, keys = _PARTS.search(facts.message), _KEYS.search(facts.message)
     told = first_line(facts.message)
     if found:
-        before, after = (_part(found[kind], found[count]) for kind, count in ((3, 4), (6, 7)))
+        before = _part(found["was"] or found["was_"], found["had"])
+        after = _part(found["now"] or found["now_"], found["has"])
         told = f"`{_called(found[1])}` goes in as {before} and comes out as {after}"
     if keys:
         told += f"; the keys {keys[1]} are not in both"
@@ -98,16 +107,29 @@ def _part(kind: str | None, count: str | None) -> str:
     return f"{words} of {count}" if count else words
 
 
+_SIDE = (
+    r"(?P<a1>true_fun|false_fun|branch ?\d+) output (?:component )?(?P<a2>\S*) ?is a (?:<class '(?P<a3>[^']+)'>|"
+    r"pytree leaf|(?P<a4>\w+))(?: of length (?P<a5>\d+)| with (?P<a6>\d+) child\w*| with pytree metadata "
+    r"(?P<a7>\([^)]*\)))?"
+)
+
+
+def _side(found: re.Match[str], letter: str) -> str:
+    """Name what one branch gives, with the keys of a dict."""
+    part = _part(found[f"{letter}3"] or found[f"{letter}4"], found[f"{letter}5"] or found[f"{letter}6"])
+    keys, where = found[f"{letter}7"], found[f"{letter}2"]
+    return part + (f" with the keys {keys}" if keys else "") + (f" at `{where}`" if where else "")
+
+
 def _branch_trees(facts: Facts, match: re.Match[str]) -> Explanation:
     found = re.search(
-        r"(\w+) output (?:is|\S+ is) a (<class '([^']+)'>|pytree leaf).*? but (\w+) output (?:is|\S+ is) a "
-        r"(<class '([^']+)'>|pytree leaf)",
+        rf"{_SIDE} but {_SIDE.replace('<a', '<b')}",
         facts.message,
     )
     told = "their outputs have different structures"
     if found:
-        one, other = (_part(found[kind], None) for kind in (3, 6))
-        told = f"`{found[1]}` gives {one}, `{found[4]}` {other}"
+        one, other = (_side(found, letter) for letter in "ab")
+        told = f"`{found['a1'].strip()}` gives {one}, `{found['b1'].strip()}` {other}"
     return Explanation(
         "branch-type-mismatch",
         f"the branches of `{match[1]}` do not give the same: {told}",
@@ -117,34 +139,15 @@ def _branch_trees(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
-def _arguments(facts: Facts, match: re.Match[str]) -> Explanation:
-    """A body or branch that takes another number of arguments than JAX gives it."""
-    taker = re.search(r"\b(scan|cond|switch|while_loop|fori_loop|vmap|grad|value_and_grad|map)\(", facts.line)
-    if taker is None or facts.inner:
-        return failed(facts, match)
-    return Explanation(
-        "wrong-number-of-arguments",
-        f"`{taker[1]}` calls a function with other arguments than it takes: {first_line(facts.message, 90)}",
-        current="the call stops with an exception",
-        expected=_GIVES.get(taker[1], "the function takes what it is called with"),
-        suggestion="correct the parameters of the function, or what is given",
-    )
-
-
-_GIVES = {
-    "scan": "the body takes (carry, x)",
-    "fori_loop": "the body takes (i, carry)",
-    "while_loop": "condition and body take the carry",
-    "cond": "every branch takes the operands that follow the functions",
-    "switch": "every branch takes the operands that follow the list",
-}
+def _plain(types: str) -> str:
+    return re.sub(r"ShapedArray\(([^)]*)\)", r"\1", first_line(types)).rstrip(".")
 
 
 def _pair(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "carry-type-changes",
         "the body of `scan` does not give a pair of carry and output",
-        current=f"tracing stops with an exception: it gives {first_line(match[1])}",
+        current=f"tracing stops with an exception: it gives {_plain(match[1])}",
         expected="`return carry, output`, with None where there is no output",
         suggestion="return `(carry, None)`",
     )
@@ -185,7 +188,7 @@ def _length(facts: Facts, match: re.Match[str]) -> Explanation:
 def _scalar(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "carry-xs-confusion",
-        f"`scan` is to run over a value without an axis ({first_line(match[1], 60)})",
+        f"`{_loop(facts, 'scan')}` is to run over a value without an axis ({_plain(match[1])})",
         current="the call stops with an exception: a scalar has no elements to read in turn",
         expected="xs holds arrays whose first axis is scanned",
         suggestion="put it into the carry or the closure; give `xs=None, length=n` when nothing is scanned",
@@ -203,6 +206,7 @@ def _reverse(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 _ONE = "one truth value, of shape ()"
+_FUNCTIONS = "functions, which JAX traces itself"
 
 ROWS = (
     Row(
@@ -239,6 +243,72 @@ ROWS = (
         ),
         ("TypeError",),
     ),
+    Row(
+        r"cond_fun must return a boolean scalar, but got pytree PyTreeDef\((.*)\)",
+        say(
+            "condition-not-scalar",
+            "the condition of `while_loop` gives a container {1}, not one truth value",
+            _ONE,
+            "return the comparison alone; the body gives the carry",
+            "tracing stops with an exception: a loop either goes on or ends",
+        ),
+        ("TypeError",),
+    ),
+    Row(
+        r"lower and upper arguments to fori_loop must have equal types, got (\w+) and (\w+)",
+        say(
+            "invalid-input-type",
+            "the bounds of `fori_loop` are {1} and {2}",
+            "two whole numbers",
+            "convert with `int(...)`, or divide with `//`",
+            "the call stops with an exception",
+        ),
+        ("TypeError",),
+    ),
+    Row(
+        r"true_fun and false_fun arguments should be callable|Expected a callable value, got (.*)",
+        say(
+            "invalid-input-type",
+            "`{call}` is given a value where a function is needed",
+            _FUNCTIONS,
+            "wrap it: `lambda: value`; a function is passed without calling it",
+            "the call stops with an exception",
+        ),
+        ("TypeError",),
+    ),
+    Row(
+        r"Pred must be a scalar, got (.*?) of type <class '([^']+)'>",
+        say(
+            "condition-not-scalar",
+            "the condition of `cond` is `{1}`, a {2}",
+            _ONE,
+            "compare it before: `mode == 'train'`; what Python knows needs a Python `if` only",
+            "the call stops with an exception",
+        ),
+        ("TypeError",),
+    ),
+    Row(
+        r"Branch index must be scalar, got .* of shape (\([^)]*\))",
+        say(
+            "condition-not-scalar",
+            "the index of `switch` has shape {1}, but there is one decision",
+            "one whole number, of shape ()",
+            "`jax.vmap` over the index, or `jnp.select` to choose for each element",
+            "the call stops with an exception",
+        ),
+        ("TypeError",),
+    ),
+    Row(
+        r"Empty branch sequence",
+        say(
+            "branch-type-mismatch",
+            "`switch` is given no branches",
+            "one function or more",
+            "find out why the list is empty",
+            "the call stops with an exception",
+        ),
+        ("ValueError",),
+    ),
     Row(r"(cond|switch) branch outputs must have the same pytree structure", _branch_trees, ("TypeError",)),
     Row(
         r"scan got no values to scan over and `length` not provided",
@@ -251,7 +321,6 @@ ROWS = (
         ),
         ("ValueError",),
     ),
-    Row(r"(?:takes (?:from )?\d+.* positional arguments? but \d+ w|missing \d+ required positional arg)", _arguments),
     Row(r"(\w+) body function carry input and carry output must have", _carry, ("TypeError",)),
     Row(r"(body_fun) output and input must have", _carry, ("TypeError",)),
     Row(r"scan body output must be a pair, got (.*)", _pair, ("TypeError",)),

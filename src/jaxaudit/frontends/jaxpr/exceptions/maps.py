@@ -1,18 +1,22 @@
-"""Exceptions of `vmap` and of gradients: which axis, which argument, which output."""
+"""Exceptions of `vmap`: which axis, which argument, which output."""
 
 from __future__ import annotations
 
 import re
 
-from jaxaudit.frontends.jaxpr.exceptions.locate import rule_of_derivative
 from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
-from jaxaudit.spans import Span
+from jaxaudit.frontends.jaxpr.exceptions.values import tree_difference
 
 _AXIS = re.compile(r"had size (\d+): (?:for example, )?axis (-?\d+) of (?:argument )?(\S+) of type")
 
 
 def _in_axes(facts: Facts, match: re.Match[str]) -> Explanation:
     got = first_line(match[1], 100).rstrip(".")
+    counts = re.fullmatch(r"len\(in_axes\)=(\d+), len\(args\)=(\d+)", got)
+    if counts:
+        got = f"a tuple of {counts[1]} for {counts[2]} arguments"
+    elif "in_axes" in facts.line and re.search(r"in_axes=(['\"])", facts.line):
+        got = f"the text '{got}'"
     single = got.startswith(("{", "["))
     return Explanation(
         "in-axes-structure-mismatch",
@@ -26,11 +30,16 @@ def _in_axes(facts: Facts, match: re.Match[str]) -> Explanation:
 def _prefix(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "in-axes-structure-mismatch",
-        "`in_axes` does not follow the structure of the arguments",
-        current=first_line(facts.message),
+        f"`in_axes` does not follow the structure of the arguments{_at(facts.message)}",
+        current="the call stops with an exception: axes are given to leaves by their place in the tree",
         expected="`in_axes` is a prefix of the argument tree: an axis for a leaf or for a whole container",
         suggestion="give each argument one entry; inside it, the same keys as in the argument",
     )
+
+
+def _at(message: str) -> str:
+    where = re.search(r"at key path\s+vmap in_axes(\S+)", message)
+    return (f", at `in_axes{where[1]}`" if where else "") + tree_difference(message)
 
 
 def _nothing_mapped(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -55,7 +64,9 @@ def _rank(facts: Facts, match: re.Match[str]) -> Explanation:
 
 def _sizes(facts: Facts, match: re.Match[str]) -> Explanation:
     axes = _AXIS.findall(facts.message)
-    told = ", ".join(f"axis {axis} of `{name}` has size {size}" for size, axis, name in axes[:3])
+    named = re.search(r"the `axis_size` argument was (\d+)", facts.message)
+    sizes = [f"axis {axis} of `{name}` has size {size}" for size, axis, name in axes[:3]]
+    told = ", ".join([f"`axis_size` is {named[1]}", *sizes] if named else sizes)
     return Explanation(
         "wrong-axis-mapped",
         f"`vmap` maps axes of different sizes: {told or first_line(match[1])}",
@@ -75,96 +86,6 @@ def _out_axes(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
-def _scalar(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "non-scalar-grad",
-        f"a gradient is taken of a function that gives an array of shape {match[1]}, not one number",
-        current="the call stops with an exception: only a scalar has a gradient",
-        expected="the function ends in one number",
-        suggestion="reduce it, for example with `.mean()` or `.sum()`; for all derivatives use `jax.jacrev`",
-    )
-
-
-def _tuple(facts: Facts, match: re.Match[str]) -> Explanation:
-    if match[1].startswith("None"):
-        return Explanation(
-            "non-scalar-grad",
-            "a gradient is taken of a function that gives None",
-            current="the call stops with an exception: only a scalar has a gradient",
-            expected="the function gives the loss",
-            suggestion="add the missing `return`",
-        )
-    return Explanation(
-        "aux-mishandled",
-        "a gradient is taken of a function that gives several values, without `has_aux=True`",
-        current="the call stops with an exception: the function gives no single number",
-        expected="the loss alone, or `has_aux=True` with (loss, everything else)",
-        suggestion="add `has_aux=True`, and take the result apart as `(loss, aux), grads`",
-    )
-
-
-def _no_pair(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "aux-mishandled",
-        "`has_aux=True` is given, but the function does not give a pair of loss and aux",
-        current="the call stops with an exception",
-        expected="the function gives (loss, aux): a tuple of exactly two",
-        suggestion="return `(loss, aux)`, with all further values in one container, or leave `has_aux` out",
-    )
-
-
-def _integers(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "wrong-argnums",
-        f"a gradient is taken with respect to an argument of dtype {match[1]}",
-        current="the call stops with an exception: only real and complex numbers can change a little",
-        expected="`argnums` points at the parameters",
-        suggestion="correct `argnums` (it counts from 0), or convert the argument to float",
-    )
-
-
-def _bwd_type(facts: Facts, match: re.Match[str]) -> Explanation:
-    rule = rule_of_derivative(facts, "defvjp", 1)
-    return Explanation(
-        "wrong-custom-derivative",
-        f"the backward rule gives a gradient of type {match[2]} for an argument of type {match[3].rstrip(',')}",
-        current=f"the gradient at output[{match[1]}] of the rule stops with an exception",
-        expected="each gradient has the type of its argument: what was broadcast forward is summed backward",
-        suggestion="sum the gradient over the axes along which the argument was broadcast",
-        span=rule,
-        steps=_raised(facts) if rule else (),
-    )
-
-
-def _bwd_structure(facts: Facts, match: re.Match[str]) -> Explanation:
-    rule = rule_of_derivative(facts, "defvjp", 1)
-    return Explanation(
-        "wrong-custom-derivative",
-        "the backward rule does not give one gradient for each argument of the function",
-        current="the gradient stops with an exception",
-        expected="a tuple with one gradient an argument, None for those without",
-        suggestion="return a tuple; with one argument `return (grad,)`",
-        span=rule,
-        steps=_raised(facts) if rule else (),
-    )
-
-
-def _raised(facts: Facts) -> tuple[tuple[Span, str], ...]:
-    return ((facts.span, "the gradient is taken here"),) if facts.span else ()
-
-
-def _jvp(facts: Facts, match: re.Match[str]) -> Explanation:
-    rule = rule_of_derivative(facts, "defjvp", 0)
-    return Explanation(
-        "wrong-custom-derivative",
-        "the derivative rule does not give a tangent of the type of its output",
-        current=first_line(facts.message),
-        expected="the primal output and a tangent of the same shape and dtype",
-        suggestion="give back `(primal, tangent)` with equal types",
-        span=rule,
-    )
-
-
 ROWS = (
     Row(r"vmap in_axes must be an int, None, or a tuple.*?but got (.*)", _in_axes),
     Row(r"vmap in_axes specification must be a tree prefix", _prefix, ("ValueError",)),
@@ -172,89 +93,6 @@ ROWS = (
     Row(r"map its argument along axis (-?\d+), which implies.*?its shape is (\([^)]*\))", _rank, ("ValueError",)),
     Row(r"vmap got inconsistent sizes for array axes to be mapped:(.*)", _sizes, ("ValueError",)),
     Row(r"at vmap out_axes.*None but output was batched|vmap has mapped output .* but out_axes is None", _out_axes),
-    Row(r"Gradient only defined for scalar-output functions\. Output had shape: (\([^)]*\))", _scalar, ("TypeError",)),
-    Row(r"Gradient only defined for scalar-output functions\. Output was (.*)", _tuple, ("TypeError",)),
-    Row(r"expected function with aux output to return a two-element tuple", _no_pair, ("TypeError",)),
-    Row(r"requires real-(?: or complex-)?valued inputs .*?but got (\w+)", _integers, ("TypeError",)),
-    Row(
-        r"requires real-valued outputs .*?but got (\w+)",
-        say(
-            "non-scalar-grad",
-            "a gradient is taken of a function that gives a number of dtype {1}",
-            "the function ends in one real number",
-            "leave out the conversion (`astype`, a comparison) in the loss; of complex numbers take the real part",
-            "the call stops with an exception: whole numbers do not change a little",
-        ),
-        ("TypeError",),
-    ),
-    Row(
-        r"differentiating with respect to argnums=(\S+) requires at least (\d+) positional arguments .* got only (\d+)",
-        say(
-            "wrong-argnums",
-            "`argnums={1}` names an argument that is not given: there are {3}, and they count from 0",
-            "`argnums` names a positional argument of the call",
-            "correct `argnums`, or pass the argument by position and not by keyword",
-            "the call stops with an exception",
-        ),
-        ("TypeError",),
-    ),
-    Row(
-        r"argument to VJP function: got (\S+), but expected (\S+)",
-        say(
-            "axis-conflict",
-            "a function of `jax.vjp` is given a cotangent of type {1}, but the output has type {2}",
-            "a cotangent of the type of the output",
-            "use `jnp.ones_like(output)`, or what flows back into the output",
-        ),
-    ),
-    Row(
-        r"argument to a VJP function returned by `jax\.vjp` must match",
-        say(
-            "tree-structure-mismatch",
-            "a function of `jax.vjp` is given cotangents of another structure than the output",
-            "one cotangent for each output, in the same containers",
-            "pack the cotangents as the function packs its outputs",
-        ),
-    ),
-    Row(
-        r"jvp called with different primal and tangent shapes;\s*Got primal shape (\([^)]*\)) and tangent shape as "
-        r"(\([^)]*\))",
-        say(
-            "axis-conflict",
-            "`jvp` is given a tangent of shape {2} for an argument of shape {1}",
-            "each tangent has the shape of its argument",
-            "use `jnp.ones_like` of the argument, or a direction of its shape",
-        ),
-    ),
-    Row(
-        r"primal and tangent arguments to jax\.jvp do not match.*Got primal dtype (\w+).*but got tangent dtype (\w+)",
-        say(
-            "invalid-input-type",
-            "`jvp` is given a tangent of dtype {2} for an argument of dtype {1}",
-            "each tangent has the dtype of its argument",
-            "convert it with `.astype`",
-        ),
-    ),
-    Row(
-        r"No VJP defined for custom_vjp function (\S+) using defvjp|No JVP defined for custom_jvp function (\S+)",
-        say(
-            "wrong-custom-derivative",
-            "`{1}{2}` has no derivative rule yet",
-            "rules are given before the first call",
-            "call `defvjp(forward, backward)` or `defjvp(rule)` after the definition",
-            "the call stops with an exception",
-        ),
-    ),
-    Row(
-        r"Custom VJP fwd rule (\S+) for function (\S+) must produce a pair",
-        say(
-            "wrong-custom-derivative",
-            "the forward rule of `{2}` does not give a pair of output and residuals",
-            "`return output, residuals`, with None where nothing is saved",
-            "return both",
-            "the gradient stops with an exception",
-        ),
-    ),
     Row(
         r"vmap out_axes specification must be a tree prefix",
         say(
@@ -267,11 +105,25 @@ ROWS = (
         ("ValueError",),
     ),
     Row(
-        r"Custom VJP bwd rule .* at output\[?(.*?)\]? the bwd rule produced .* of type (\S+) corr.* type (\S+)",
-        _bwd_type,
+        r"vmap in_axes must be an int, None, or \(nested\) container with those types as leaves, but got (.*)",
+        say(
+            "in-axes-structure-mismatch",
+            "`in_axes` holds something other than whole numbers and None: {1}",
+            "a whole number or None for each argument or leaf",
+            "give the axis as a Python int",
+            "the call stops with an exception",
+        ),
     ),
-    Row(r"Custom VJP bwd rule .*must produce", _bwd_structure),
-    Row(r"Custom JVP rule .*must produce", _jvp),
+    Row(
+        r"vmap wrapped function must be passed at least one argument containing an array",
+        say(
+            "in-axes-structure-mismatch",
+            "a mapped function is called without an array",
+            "an argument with an axis to map over",
+            "pass the array by position, or give `axis_size=`",
+            "the call stops with an exception",
+        ),
+    ),
 )
 
 OUT_AXES_ROWS = (

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from jaxaudit.frontends.jaxpr.protocol import Failure, Frame
-from jaxaudit.spans import SourceText, Span
+from jaxaudit.spans import SourceText, Span, span_of
 
 Texts = Callable[[str], SourceText]
 """Gives the text of a file by the path that reports show."""
@@ -72,12 +73,105 @@ class Facts:
         """The user's line that was running."""
         return self.texts(self.span.path).line(self.span.line) if self.span else ""
 
+    @cached_property
+    def call(self) -> str:
+        """The user's own call or operator that was running, as they wrote it; empty where no expression was."""
+        return written(self.expression) if self.expression is not None else ""
+
+    @cached_property
+    def expression(self) -> ast.expr | None:
+        """The expression that was running."""
+        span = self.span
+        if span is None:
+            return None
+        nodes = (node for node in ast.walk(self.tree(span.path)) if isinstance(node, ast.expr))
+        return next((node for node in nodes if node.lineno == span.line and span_of(node, span.path) == span), None)
+
+    def tree(self, path: str) -> ast.Module:
+        """Give the syntax tree of a file of the user's; an empty one where it has none."""
+        try:
+            return ast.parse(self.texts(path).text)
+        except (SyntaxError, ValueError, RecursionError):
+            return ast.Module([], [])
+
+    @cached_property
+    def given(self) -> dict[str, str]:
+        """What the user's call was given: types of arrays and small values by parameter, where that is known."""
+        name = self.call.rpartition(".")[2]
+        calls = [one for one in self.failure.given if any(_TYPE.search(text) for _, text in one.arguments)]
+        named = [one for one in calls if one.function.strip("_") == name] or calls[:1]
+        shown: dict[str, str] = {}
+        for key, text in named[0].arguments if named else ():
+            # A value that comes twice under two names is shown once; two arrays of one type are two.
+            if text not in _DEFAULTS and text[:2] != "a " and (_TYPE.search(text) or text not in shown.values()):
+                shown[key] = text
+        return shown
+
+    @property
+    def told(self) -> str:
+        """The same in words: "`x` is float32[3], `y` is float32[4]"."""
+        shown = list(self.given.items())[:5]
+        parts = {**_PARTS, "argument 1": "the other operand"} if "self" in self.given else {}
+        return ", ".join(f"{parts.get(name, f'`{name}`')} is {text}" for name, text in shown)
+
+    @property
+    def of_library(self) -> bool:
+        """Whether the user's call names a function of a library: `jnp.outer`, not a function that they made."""
+        root = self.call.partition(".")[0]
+        tree = self.tree(self.span.path) if self.span else ast.Module([], [])
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        bound = {(one.asname or one.name).partition(".")[0] for node in imports for one in node.names}
+        return "." in self.call and root in bound
+
     def place(self, frame: Frame) -> Span:
         """Give the span of a frame."""
         return Span(self.shown(frame.path), frame.line, frame.column, frame.end_line, frame.end_column)
 
     def _own(self, frame: Frame) -> bool:
         return frame.user and self.shown(frame.path) in self.files
+
+
+_TYPE = re.compile(r"\b[a-z]+\d*(?:<\w+>)?\[[\d,]*\]")
+_DEFAULTS = ("False", "True", "'constant'", "'C'", "'auto'")
+_PARTS = {"self": "the array", "other": "the other operand"}
+_OPERATORS: dict[type[ast.operator | ast.cmpop | ast.unaryop], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Invert: "~",
+    ast.USub: "-",
+}
+
+
+def written(node: ast.expr) -> str:
+    """Name what an expression does in the words of its author: `jnp.clip`, `.reshape`, `jax.vmap`, `+`."""
+    match node:
+        case ast.Call(func=ast.Call() as inner):
+            return written(inner)
+        case ast.Call(func=ast.Attribute(value=value, attr=name)):
+            dotted = re.fullmatch(r"[\w.]+", ast.unparse(value))
+            return f"{dotted[0]}.{name}" if dotted else f".{name}"
+        case ast.Call(func=ast.Name(id=name)):
+            return name
+        case ast.BinOp(op=operator) | ast.UnaryOp(op=operator) | ast.Compare(ops=[operator]):
+            return _OPERATORS.get(type(operator), "")
+    return ""
 
 
 Explain = Callable[[Facts, "re.Match[str]"], Explanation]
@@ -102,12 +196,19 @@ class Row:
 
 
 def say(rule: str, message: str, expected: str, suggestion: str, current: str = "") -> Explain:
-    """Make the explanation of a row whose texts only need what the pattern matched: `{1}` is its first group."""
+    """Make the explanation of a row whose texts only need what the pattern matched: `{1}` is its first group.
+
+    `{call}` is the user's own call or operator; where it is not known, the first group.
+    """
 
     def explain(facts: Facts, match: re.Match[str]) -> Explanation:
         found = ["", *((group or "").strip().rstrip(".") for group in match.groups())]
-        told = Explanation(rule, message.format(*found), (current or _STOPS).format(*found))
-        return replace(told, expected=expected.format(*found), suggestion=suggestion.format(*found))
+        call = facts.call or found[min(1, len(found) - 1)]
+
+        def filled(text: str) -> str:
+            return text.format(*found, call=call)
+
+        return Explanation(rule, filled(message), filled(current or _STOPS), filled(expected), filled(suggestion))
 
     return explain
 

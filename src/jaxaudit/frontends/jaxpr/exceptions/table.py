@@ -3,33 +3,61 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from jaxaudit.frontends.jaxpr.exceptions import arrays, devices, libraries, loops, maps, traced, values
+from jaxaudit.frontends.jaxpr.exceptions import (
+    arrays,
+    callbacks,
+    calls,
+    derivatives,
+    devices,
+    functions,
+    keys,
+    libraries,
+    loops,
+    maps,
+    traced,
+    values,
+)
 from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row
-from jaxaudit.frontends.jaxpr.exceptions.values import failed
+from jaxaudit.frontends.jaxpr.exceptions.refused import failed
 
 ROWS: tuple[Row, ...] = (
     *libraries.ROWS,
+    *callbacks.ROWS,
     *traced.ROWS,
     *loops.ROWS,
     *maps.ROWS,
+    *derivatives.ROWS,
     *devices.ROWS,
     *values.ROWS,
     *arrays.ROWS,
+    *keys.ROWS,
+    *functions.ROWS,
+    *calls.ROWS,
 )
 
 _TREE_FUNCTIONS = ("tree_map", "tree_leaves", "tree_flatten", "tree_unflatten", "_prefix_error")
 
 
+_SHOW_GIVEN = ("axis-conflict", "invalid-input-type", "not-a-key", "script-failed", "dynamic-shape")
+"""Rules whose exceptions are about single calls, where it helps to see what these were given."""
+
+
 def explain(facts: Facts) -> Explanation:
     """Say what an exception means; one that no row knows is told as it is."""
+    told = _explained(facts)
+    if told.rule in _SHOW_GIVEN and facts.told and told.expected:
+        return replace(told, current=f"{told.current}; {facts.told}")
+    return told
+
+
+def _explained(facts: Facts) -> Explanation:
     for row in (*_special(facts), *ROWS):
         match = row.matches(facts.failure)
         if match is not None:
             return row.explain(facts, match)
-    match = re.match("", "")
-    assert match is not None
-    return failed(facts, match)
+    return failed(facts, None)
 
 
 def _special(facts: Facts) -> tuple[Row, ...]:
@@ -43,5 +71,6 @@ def _special(facts: Facts) -> tuple[Row, ...]:
         *(devices.PMAP_ROWS if "pmap" in inner else ()),
         *(values.TREE_TESTS if inside_trees else ()),
         *(devices.COLLECTIVE_ROWS if collective else ()),
+        *(callbacks.PRINT_ROWS if "debug.print(" in facts.line else ()),
         *(maps.OUT_AXES_ROWS if "out_axes" in facts.line and not facts.inner else ()),
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from jaxaudit.frontends.jaxpr.exceptions.locate import leak_of
-from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row
+from jaxaudit.frontends.jaxpr.exceptions.locate import leak_of, returned
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
+from jaxaudit.frontends.jaxpr.exceptions.refused import array_or, failed
 from jaxaudit.spans import Span
 
 _DEPENDS = re.compile(r"depends on the values? of the arguments? ([\w\[\]'\", .]+?)\.?(?:\n|$)", re.DOTALL)
@@ -38,10 +39,28 @@ def _construct(facts: Facts) -> str:
     words = re.match(r"\s*(if|elif|while|assert)\b", facts.line)
     if words:
         return f"`{words[1]}`"
-    return next((f"`{word}`" for word in ("bool", "not", "and", "or", "if") if f"{word}" in facts.line), "a test")
+    if facts.call in ("max", "min", "sorted", "any", "all", "filter", "bool"):
+        return f"`{facts.call}`"
+    found = re.search(r"\b(bool|not|and|or|if)\b", facts.line)
+    return f"`{found[1]}`" if found else "a test"
+
+
+def _needs_number(facts: Facts) -> Explanation:
+    """A function of a library looks at a traced argument: a count, an axis, a size."""
+    cure = "take it from `.shape` or from Python, or make it static (`static_argnums`)"
+    return Explanation(
+        "dynamic-shape",
+        f"`{facts.call}` needs a number that is known while tracing, and gets a traced value",
+        current=f"tracing stops with an exception: {_why(facts)}",
+        expected="sizes, counts and axes are Python integers while tracing",
+        suggestion=f"{cure}; where the length of the result depends on data, give `size=` or use a mask",
+        steps=_steps(facts),
+    )
 
 
 def _branch(facts: Facts, match: re.Match[str]) -> Explanation:
+    if facts.of_library:
+        return _needs_number(facts)
     depends = _DEPENDS.search(facts.message)
     flag = depends[1] if depends and re.fullmatch(r"\w+", depends[1]) else ""
     static = f"; if `{flag}` is an option and no data, name it in static_argnames" if flag else ""
@@ -56,8 +75,9 @@ def _branch(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 def _numpy(facts: Facts, match: re.Match[str]) -> Explanation:
-    method = re.search(r"\.(item|tolist)\(", facts.line)
-    what = f"`.{method[1]}()`" if method else "NumPy, or Python code that needs numbers,"
+    asked = re.search(r"The (\w+)\(\) method was called on|The '(\w+)' method is not available", facts.message)
+    method = asked or re.search(r"\.(item|tolist)\(", facts.line)
+    what = f"`.{method[1] or method[2]}()`" if method else "NumPy, or Python code that needs numbers,"
     return Explanation(
         "numpy-on-traced",
         f"{what} is given a traced array" if not method else f"{what} is called on a traced array",
@@ -133,6 +153,14 @@ def _mask(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 def _shape(facts: Facts, match: re.Match[str]) -> Explanation:
+    if "Tracer" not in facts.message and "racing" not in facts.message:
+        return Explanation(
+            "invalid-input-type",
+            f"`{facts.call}` is given the shape {first_line(match[1], 60).rstrip('.')}, not all of it whole numbers",
+            current="the operation stops with an exception",
+            expected="a tuple of whole numbers",
+            suggestion="convert with `int(...)`, or divide with `//`",
+        )
     return Explanation(
         "dynamic-shape",
         "an array is made with a shape that is a traced value",
@@ -159,12 +187,16 @@ def _leak(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "tracer-leak",
         leak.message,
-        current=f"a traced value of type {match[1]} outlives the trace, and its later use is an exception",
+        current=f"a traced value{_of(match[1])} outlives the trace, and its later use is an exception",
         expected="a transformed function hands values out by returning them only",
         suggestion=leak.suggestion,
         span=leak.span,
         steps=leak.steps,
     )
+
+
+def _of(kind: str) -> str:
+    return f" of type {kind}" if kind else ""
 
 
 def _argument(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -177,6 +209,15 @@ def _argument(facts: Facts, match: re.Match[str]) -> Explanation:
             current="the call stops with an exception: JAX can take apart tuples, lists, dicts and registered classes",
             expected=f"`{name}` is a pytree",
             suggestion=f"register it: a NamedTuple, `register_dataclass`, or `register_pytree_node({name}, ...)`",
+        )
+    kind = _short(kind)
+    if facts.of_library:
+        return Explanation(
+            "invalid-input-type",
+            f"`{facts.call}` is given a {kind} as `{path}`, and takes arrays",
+            current="the call stops with an exception",
+            expected="arrays, numbers or containers of these",
+            suggestion="convert it to an array first, or check the order of the arguments",
         )
     static = path.partition(".")[0].partition("[")[0]
     inside = f" (inside `{static}`)" if static != path else ""
@@ -209,15 +250,21 @@ def _type(facts: Facts, match: re.Match[str]) -> Explanation:
             expected="a tuple, list or dict of arrays, stacked along their first axis",
             suggestion="give the arrays themselves: `(xs, ys)` instead of `zip(xs, ys)`",
         )
+    where = f"to `{facts.call}`" if facts.call else "to JAX"
     if match[1].startswith("__main__."):
         return _argument(facts, re.match(r"(.*?)()$", match[1]) or match)
     return Explanation(
         "invalid-input-type",
-        f"a value of type `{match[1]}` is given where JAX needs arrays",
+        f"a value of type `{_short(match[1])}` is given {where}, which needs arrays",
         current="the call stops with an exception",
         expected="arrays, numbers or containers of these",
         suggestion="convert it with `jnp.asarray`, or keep it out of the transformed function's arguments",
     )
+
+
+def _short(kind: str) -> str:
+    """Name a type for people; JAX's own wrappers around functions are functions."""
+    return "function" if kind.rpartition(".")[2] in ("custom_jvp", "custom_vjp", "PjitFunction") else kind
 
 
 def _format(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -227,6 +274,51 @@ def _format(facts: Facts, match: re.Match[str]) -> Explanation:
         current="tracing stops with an exception; without the format it would print a tracer, once",
         expected="numbers are printed when the compiled program runs",
         suggestion='use `jax.debug.print("{x:.4f}", x=x)`, or print the result outside',
+    )
+
+
+def _hashed(facts: Facts, match: re.Match[str]) -> Explanation:
+    traced = match[1].endswith("Tracer")
+    return Explanation(
+        "numpy-on-traced" if traced else "script-failed",
+        f"{'a traced' if traced else 'an'} array is used as a key of a dict, in a set or in a cache",
+        current="the program stops here with an exception: arrays cannot be hashed",
+        expected="keys are Python values: numbers, text, tuples of these",
+        suggestion="use a Python number as the key, or an array that is indexed by the value",
+    )
+
+
+def _stored(facts: Facts, match: re.Match[str]) -> Explanation:
+    if not any("Concretization" in name or "Tracer" in name for name in facts.failure.causes):
+        return failed(facts, match)
+    return Explanation(
+        "numpy-on-traced",
+        "a traced value is stored in an array of NumPy",
+        current="tracing stops with an exception: NumPy's arrays hold numbers, which are not known yet",
+        expected="arrays of JAX inside transformed functions",
+        suggestion="make it with `jnp.zeros` and write `x = x.at[index].set(value)`, or `jnp.stack` the values",
+    )
+
+
+def _returned(facts: Facts, match: re.Match[str]) -> Explanation:
+    """A transformed function gives what is no array; its `return` is to blame."""
+    name, path, line, kind, where = match["name"], match["path"], match["line"], match["kind"], match["where"]
+    short = kind.rpartition(".")[2]
+    at = f" at `{where}`" if where else ""
+    if short in _ITERATORS:
+        cure = "collect the values: `return jnp.stack(list_of_values)`"
+    elif short == "coroutine":
+        cure = "make it a plain function: JAX does not run coroutines"
+    else:
+        cure = "return arrays only; keep what Python knows outside, or return it from a function around this one"
+    return Explanation(
+        "iterator-in-traced-code" if short in _ITERATORS else "invalid-input-type",
+        f"`{name}` gives {array_or(kind)}{at}, which is no array",
+        current="the call stops with an exception: a transformed function hands out arrays",
+        expected="arrays, numbers or containers of these",
+        suggestion=cure,
+        span=returned(facts, facts.shown(path), int(line)),
+        steps=((facts.span, f"`{name}` is called here"),) if facts.span else (),
     )
 
 
@@ -256,23 +348,104 @@ def _static(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 ROWS = (
+    Row(r"unhashable type: '(?:\w+\.)*(ArrayImpl|\w*Tracer)'", _hashed, ("TypeError",)),
+    Row(r"setting an array element with a sequence\.$", _stored, ("ValueError",)),
+    Row(r"format: a (?:real )?number is required, not \w*Tracer", _format, ("TypeError",)),
+    Row(
+        r"function (?P<name>\S+) at (?P<path>\S+?):(?P<line>\d+) traced for \w+ returned a value of type <\w+ "
+        r"'(?P<kind>[^']+)'>(?: at output component (?P<where>\S+))?, which is not a valid JAX type",
+        _returned,
+        ("TypeError",),
+    ),
+    Row(
+        r"Output from batched function (.*?) with type <class '([^']+)'> is not a valid JAX type",
+        say(
+            "invalid-input-type",
+            "a mapped function gives {1}, a {2}, which is no array",
+            "arrays, numbers or containers of these",
+            "return arrays only",
+            "the call stops with an exception",
+        ),
+        ("TypeError",),
+    ),
+    Row(
+        r"invalid argnames \{(.*?)\} in (\w+)\. Function does not take these args",
+        say(
+            "static-argument-misuse",
+            "`{2}` names {1}, which is no parameter of the function",
+            "names of parameters",
+            "correct the name",
+            "making the function stops with an exception",
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"(static_argnums|donate_argnums)=(\(.*?\)), but only accepts (\d+) positional arguments",
+        say(
+            "static-argument-misuse",
+            "`{1}={2}` names an argument that the function does not have: it takes {3}, which count from 0",
+            "positions of parameters",
+            "correct the position, or use the name: `static_argnames`",
+            "making the function stops with an exception",
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"the `static_argnums` argument to `jax\.checkpoint` .* but got (\(.*?\)), while `len\(args\)` = (\d+)",
+        say(
+            "static-argument-misuse",
+            "`static_argnums={1}` of `checkpoint` names an argument that is not given: there are {2}, counted from 0",
+            "positions of arguments of the call",
+            "correct the position",
+            "the call stops with an exception",
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"static_argnames and donate_argnames cannot intersect\. Argument names \{(.*?)\}",
+        say(
+            "static-argument-misuse",
+            "{1} is declared both static and donated",
+            "static arguments are Python values, donated ones arrays",
+            "take it out of one of the two",
+            "making the function stops with an exception",
+        ),
+        ("ValueError",),
+    ),
+    Row(r"The '(\w+)' method is not available on traced array", _numpy, ("AttributeError",)),
+    Row(r"^()Leaked trace", _leak),
     Row("", _branch, ("TracerBoolConversionError",)),
     Row("", _numpy, ("TracerArrayConversionError",)),
     Row("", _index, ("TracerIntegerConversionError",)),
     Row(r"got (bool\[[\d,]*\])", _mask, ("NonConcreteBooleanIndexError",)),
     Row(r"The problem arose with the `(\w+)` function", _to_python, ("ConcretizationTypeError",)),
-    Row(r"argument of (jnp\.\w+|jax\.numpy\.\w+) must be statically specified", _size, ("ConcretizationTypeError",)),
+    Row(r"argument of (j(?:np|ax\.numpy)\.\w+) must be (?:statically )?specified", _size, ("ConcretizationTypeError",)),
     Row(r"It arose in the (jnp\.\w+) argument", _shape, ("ConcretizationTypeError",)),
     Row(r"The `(\w+)` argument to `(\w+)` expects a concrete", _fixed, ("ConcretizationTypeError",)),
     Row(r"arose in (?:jax\.\w+\.|jnp\.)?(\w+) argument `(\w+)`", _counted, ("ConcretizationTypeError",)),
     Row(r"arose for the first argument of (jnp\.\w+)", _size, ("ConcretizationTypeError",)),
+    Row(
+        r"'\w+' argument of jnp\.\w+|When jit-compiling jnp\.\w+|The \w+ argument must be known statically|"
+        r"because of argument '\w+' of jnp\.\w+",
+        lambda facts, match: _needs_number(facts),
+        ("ConcretizationTypeError",),
+    ),
     Row(r"Slice entries must be static integers|slice indices must have static start", _fixed, ("IndexError",)),
     Row(r"call to primitive (\w+), the value of parameter (\w+) was not hashable: .*Tracer", _counted, ("TypeError",)),
     Row(r"", _numpy, ("ConcretizationTypeError",)),
-    Row(r"Shapes must be 1D sequences of concrete values", _shape, ("TypeError",)),
+    Row(r"Shapes must be 1D sequences of concrete values of integer type, got ([^\n]*)", _shape, ("TypeError",)),
     Row(r"with type (\S+) wrapped", _leak, ("UnexpectedTracerError",)),
-    Row(r"value is of type <class '([^']+)'> and was passed to the function at path (\S+)", _argument, ("TypeError",)),
+    Row(
+        r"value is of type <(?:class|enum) '([^']+)'> and was passed to the function at path (\S+)",
+        _argument,
+        ("TypeError",),
+    ),
     Row(r"of type '?<class '([^']+)'>'? is not a valid JAX type", _type, ("TypeError",)),
+    Row(
+        r"Error interpreting argument to \w+ as a JAX value\. The problematic value is of type <class '([^']+)'>",
+        _type,
+        ("TypeError",),
+    ),
     Row(r"requires ndarray or scalar arguments, got <class '([^']+)'>", _type, ("TypeError",)),
     Row(r"unsupported format string passed to \w*Tracer\.__format__", _format, ("TypeError",)),
     Row(r"do not support in-place item assignment|object does not support item assignment", _in_place, ("TypeError",)),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, say
 
 
 def _tree(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "tree-structure-mismatch",
-        f"the trees that are walked together have different structures{_tree_difference(facts.message)}",
+        f"the trees that are walked together have different structures{tree_difference(facts.message)}",
         current="the call stops with an exception: leaves are paired by their place in the tree",
         expected="the same containers with the same keys in every tree",
         suggestion="give trees of one structure: for example `variables['params']` for both, or neither",
@@ -20,17 +20,22 @@ def _tree(facts: Facts, match: re.Match[str]) -> Explanation:
 def _leaves(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "tree-structure-mismatch",
-        f"a tree of {match[1]} leaves is put together from {match[2]}",
+        f"a tree of {match[1]} leaves is put together from {match[2] or 'more'}",
         current="the call stops with an exception",
         expected="as many leaves as the structure has",
         suggestion="flatten and unflatten with the structure of the same tree; None is no leaf",
     )
 
 
-def _tree_difference(message: str) -> str:
+def tree_difference(message: str) -> str:
+    """Say in what the trees of a message differ, to be put behind a sentence."""
     keys = re.search(r"symmetric difference on key sets is\s+(.*)", message)
     if keys:
-        return ": the keys " + ", ".join(f"`{key}`" for key in keys[1].split()[:6]) + " are not in all of them"
+        return (
+            ": the keys "
+            + ", ".join(f"`{key.strip(_QUOTES)}`" for key in keys[1].split()[:6])
+            + " are not in all of them"
+        )
     fields = re.search(r"with metadata\s+(\([^)]*\))\s.*?with metadata\s+(\([^)]*\))", message, re.DOTALL)
     if fields:
         return f": one has the keys {fields[1]}, another {fields[2]}"
@@ -41,6 +46,10 @@ def _tree_difference(message: str) -> str:
     if len(kinds) >= 2 and kinds[0] != kinds[1]:
         return f": {kind_of(kinds[0])} where another has {kind_of(kinds[1])}"
     return ""
+
+
+_QUOTES = "[]'\""
+"""What newer versions of JAX put around the keys of trees."""
 
 
 def kind_of(name: str) -> str:
@@ -60,7 +69,8 @@ def _aux_array(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 def _broadcast(facts: Facts, match: re.Match[str]) -> Explanation:
-    name = f"`{match[1]}`" if match[1] else next((f"`{one}`" for one in facts.inner if one.isidentifier()), "this line")
+    inner = match[1] or next((one for one in facts.inner if one.isidentifier()), "")
+    name = f"`{facts.call or inner}`" if facts.call or inner else "this line"
     return Explanation(
         "axis-conflict",
         f"{name} joins arrays of shapes {match[2].rstrip('.')}, which do not fit",
@@ -73,11 +83,16 @@ def _broadcast(facts: Facts, match: re.Match[str]) -> Explanation:
 def _contract(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "axis-conflict",
-        f"a product sums over axes of different sizes: {match[1]} and {match[2]}",
+        f"a product sums over axes of different sizes: {_sizes(match[1])} and {_sizes(match[2])}",
         current="the operation stops with an exception",
         expected="the last axis of the left operand is the contracted axis of the right one",
         suggestion="transpose one operand, or correct the layer's input size",
     )
+
+
+def _sizes(text: str) -> str:
+    """Write (3,) as 3."""
+    return re.sub(r"^\((\d+),\)$", r"\1", text)
 
 
 def _reshape(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -120,18 +135,6 @@ def _einsum(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
-def _unpack(facts: Facts, match: re.Match[str]) -> Explanation:
-    if "split" not in facts.line:
-        return failed(facts, match)
-    return Explanation(
-        "too-few-subkeys",
-        f"{match[1]} names are bound to {match[2]} subkeys",
-        current="unpacking stops with an exception: `split(key)` gives two keys unless told how many",
-        expected=f"{match[1]} subkeys",
-        suggestion=f"`jax.random.split(key, {match[1]})`",
-    )
-
-
 def _nan(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "unsafe-domain",
@@ -143,24 +146,14 @@ def _nan(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 def _overflow(facts: Facts, match: re.Match[str]) -> Explanation:
+    named = re.search(r"out of bounds for (\w+)", facts.message)
+    kind = named[1] if named else "int32"
     return Explanation(
         "integer-overflow",
-        f"the Python integer {match[1] or match[2]} does not fit into int32",
-        current="the operation stops with an exception: without x64, JAX's integers have 32 bits",
-        expected="integers below 2**31, or 64-bit integers switched on",
+        f"the Python integer {match[1] or match[2]} does not fit into {kind}",
+        current="the operation stops with an exception: without x64, JAX's integers have 32 bits or fewer",
+        expected=f"a number that {kind} can hold, or a wider dtype",
         suggestion="use a float, a smaller number, or `jax.config.update('jax_enable_x64', True)` at the start",
-    )
-
-
-def failed(facts: Facts, match: re.Match[str]) -> Explanation:
-    """Explain an exception that no row knows: only what it is and where."""
-    name = facts.failure.type.rpartition(".")[2]
-    inside = re.search(r"callback: Traceback .*\n(\S[^\n]*)\s*$", facts.message, re.DOTALL)
-    told = first_line(inside[1] if inside else facts.message)
-    return Explanation(
-        "script-failed",
-        f"the program stops here with {name}" + (f": {told}" if told else ""),
-        current="what would have run after this line was not observed",
     )
 
 
@@ -170,7 +163,37 @@ TREE_TESTS = (Row(r"The truth value of an array with more than one element is am
 ROWS = (
     Row(r"pytree structure error|(?:Dict key|Tuple arity|List arity|Custom node type|Node type) mismatch", _tree),
     Row(r"Expected (?:dict|list|tuple|None|\w+), got ", _tree, ("ValueError",)),
-    Row(r"Too (?:few|many) leaves for PyTreeDef; expected (\d+), got (\d+)", _leaves, ("ValueError",)),
+    Row(r"Too (?:few|many) leaves for PyTreeDef; expected (\d+)(?:, got (\d+))?", _leaves, ("ValueError",)),
+    Row(
+        r"Mismatch\s+PyTreeDef\((.*)\)\s+!=\s+PyTreeDef\((.*)\)",
+        say(
+            "tree-transpose-wrong",
+            "a tree of structure {1} is transposed as if it were {2}",
+            "the outer structure filled with trees of the inner one",
+            "give `outer` as it is outside, and `inner` as each of its leaves is",
+        ),
+        ("TypeError",),
+    ),
+    Row(
+        r"Duplicate custom PyTreeDef type registration for <class '(?:\w+\.)*(\w+)'>",
+        say(
+            "unregistered-class",
+            "`{1}` is registered as a pytree a second time",
+            "one registration for each class",
+            "drop the second one: a decorator, a base class or an earlier run of the cell has done it",
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"type object '(\w+)' has no attribute '(tree_flatten|tree_unflatten)'",
+        say(
+            "unregistered-class",
+            "`{1}` is registered as a pytree, but has no `{2}`",
+            "`tree_flatten(self)` and the classmethod `tree_unflatten(cls, aux, children)`",
+            "add `{2}`, or use `register_dataclass`",
+        ),
+        ("AttributeError",),
+    ),
     Row(r"(\w+) got incompatible shapes for broadcasting: (.*)", _broadcast),
     Row(r"()Incompatible shapes for broadcasting: (?:shapes=)?\[?(.*?)\]?$", _broadcast),
     Row(r"dot_general requires contracting dimensions to have the same shape, got (\(.*?\)) and (\(.*?\))", _contract),
@@ -180,7 +203,6 @@ ROWS = (
     Row(r"All input arrays must have the same (shape)(.*)", _join, ("ValueError",)),
     Row(r"cannot select an axis to squeeze out.*got shape=(\(.*?\)) and dimensions=(\(.*?\))", _squeeze),
     Row(r"Size of label '(\w)' for operand (\d+) \((\d+)\) does not match previous terms \((\d+)\)", _einsum),
-    Row(r"not enough values to unpack \(expected (\d+), got (\d+)\)", _unpack, ("ValueError",)),
     Row(r"invalid value \((\w+)\) encountered in (\S+)", _nan, ("FloatingPointError",)),
     Row(
         r"Got <class 'int'> with value (-?\d+)|Python int(?:eger)? (-?\d+) (?:too large|out of bounds)",
