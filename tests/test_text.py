@@ -145,6 +145,12 @@ def test_nothing_found():
     )
 
 
+def test_what_a_large_program_leaves_out_is_said():
+    report = Report(1, Tool("jaxaudit", "0"), coverage=Coverage(1, 1, unfollowed=1_200))
+    said = "decided 1 of 1 obligation (100%). 1,200 calls were not followed: the program is too large to follow them"
+    assert said in shown(report, width=200)
+
+
 def test_suppressed_findings_are_counted():
     report = Report(1, Tool("jaxaudit", "0"), coverage=Coverage(1, 1, suppressed=2))
     assert shown(report, width=120).endswith("decided 1 of 1 obligation (100%); 2 findings suppressed.\n")

@@ -46,6 +46,8 @@ class Reach:
     functions: int = 0
     entered: int = 0
     skipped: tuple[Skip, ...] = ()
+    unfollowed: int = 0
+    """Calls of known functions that were not followed because the program is too large to follow them all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,7 @@ def coverage_of(
             *(SkippedFunction(one.path, one.line, one.function, one.reason) for one in reach.skipped),
             *(notes.skipped if notes else ()),
         ),
+        unfollowed=reach.unfollowed,
         traced=len(notes.program.roots) if notes else 0,
     )
 

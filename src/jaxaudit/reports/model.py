@@ -296,6 +296,8 @@ class Coverage:
     functions: int = 0
     entered: int = 0
     skipped: tuple[SkippedFunction, ...] = ()
+    unfollowed: int = 0
+    """Calls of known functions that were not followed because the program is too large to follow them all."""
     traced: int = 0
     """Functions whose exact programs were read from JAX."""
 

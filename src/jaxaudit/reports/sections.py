@@ -80,7 +80,15 @@ def coverage_line(report: Report, *, verbose: bool = False) -> str:
     parts = [", ".join([read, entered, *traced]), _decided(seen, verbose=verbose)]
     if seen.suppressed:
         parts.append(f"{_count(seen.suppressed, 'finding', 'findings')} suppressed")
-    return "; ".join(parts) + "."
+    return "; ".join(parts) + "." + _left_out(seen)
+
+
+def _left_out(seen: Coverage) -> str:
+    if not seen.unfollowed:
+        return ""
+    many = seen.unfollowed > 1
+    calls = f"{_count(seen.unfollowed, 'call', 'calls')} {'were' if many else 'was'} not followed"
+    return f" {calls}: the program is too large to follow {'them all' if many else 'every call'}."
 
 
 def _decided(seen: Coverage, *, verbose: bool) -> str:

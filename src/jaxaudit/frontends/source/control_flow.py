@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source import transforms, tree_calls
 from jaxaudit.frontends.source.arguments import Arguments, known_items
-from jaxaudit.frontends.source.regions import aligned, flattened, leaves_in_order, lifted, with_leaves
+from jaxaudit.frontends.source.regions import Parametrised, aligned, flattened, leaves_in_order, lifted, with_leaves
 from jaxaudit.frontends.source.staging import kind_of_argument
 from jaxaudit.frontends.source.structure import argument, materialise, merge
 from jaxaudit.frontends.source.trees import trees_of
@@ -55,7 +55,7 @@ def run_scan(
     with it.builder.nested("function", transforms.name_of(function), span, params) as region:
         inner = transforms.call_inside(it, function, call(carry.values[0], items.values[0]), span)
         next_carry, ys = _pair(it, inner, span)
-        out = _carried(it, carry.values[0], next_carry, span)
+        out = _carried(it, carry, next_carry, span)
         handed = Border(trees_of(it, (next_carry,)))
         per_step = leaves_in_order(it, ys, copy=True)
     it.builder.close(region, (*out, *per_step))
@@ -77,9 +77,13 @@ def _pair(it: Interpreter, value: Abstract, span: Span) -> tuple[Abstract, Abstr
     return Leaf(op.results[0]), Leaf(op.results[1])
 
 
-def _carried(it: Interpreter, head: Abstract, end: Abstract, span: Span) -> tuple[Value, ...]:
+def _carried(it: Interpreter, carry: Parametrised, end: Abstract, span: Span) -> tuple[Value, ...]:
     """Give the values of the next turn, one for each leaf of the carry."""
-    return tuple(aligned(it, head, end, span))
+    found = aligned(it, carry.values[0], end, span)
+    if len(found) == len(carry.params):
+        return tuple(found)
+    # An object of which only parts are known shows more of them once the body has read it.
+    return tuple(it.unknown("the parts of the carry are not all known", span).value for _ in carry.params)
 
 
 def _loop_attrs(
@@ -101,7 +105,7 @@ def fori(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     index = it.builder.value(span, "i")
     with it.builder.nested("function", transforms.name_of(function), span, (index, *carry.params)) as region:
         inner = transforms.call_inside(it, function, Arguments((Leaf(index), carry.values[0])), span)
-        out = _carried(it, carry.values[0], inner, span)
+        out = _carried(it, carry, inner, span)
         handed = Border(trees_of(it, (inner,)))
     it.builder.close(region, out)
     trips = _trips(lower, upper)
@@ -139,7 +143,7 @@ def while_(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     it.builder.close(test_region, (answer,))
     with it.builder.nested("function", transforms.name_of(body), span, carry.params) as region:
         inner = transforms.call_inside(it, body, Arguments(carry.values), span)
-        out = _carried(it, carry.values[0], inner, span)
+        out = _carried(it, carry, inner, span)
         handed = Border(trees_of(it, (inner,)))
     it.builder.close(region, out)
     attrs = {**_loop_attrs(it, body, len(carry.params), {}, span), "entered": tested.entered, "held": carry.held}

@@ -14,6 +14,7 @@ from jaxaudit.frontends.source.annotations import annotated_value
 from jaxaudit.frontends.source.arguments import Arguments, bind
 from jaxaudit.frontends.source.axis_names import declare_axes, declare_result
 from jaxaudit.frontends.source.branches import join, merge_left
+from jaxaudit.frontends.source.budget import MAX_DEPTH
 from jaxaudit.frontends.source.frames import Frame, declarations, rebound_captures
 from jaxaudit.frontends.source.regions import Parametrised, is_closed, leaves_in_order, parametrise, with_leaves
 from jaxaudit.frontends.source.signatures import closed, signature
@@ -117,7 +118,9 @@ def unfollowable(it: Interpreter, function: FunctionValue) -> str:
         return f"`{function.name}` is abstract"
     if function.node in it.active:
         return "recursive calls are not followed"
-    return it.exhausted()
+    if len(it.active) >= MAX_DEPTH:
+        return f"calls are followed {MAX_DEPTH} deep"
+    return it.budget.refusal(function.node, it.builder.emitted)
 
 
 def _inlined_call(
@@ -238,6 +241,8 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
         frame.captured = rebound_captures(node)
     frame.opened = it.builder.newest
     outer, it.frame = it.frame, frame
+    begun, inner = it.builder.emitted, it.budget.inner
+    it.budget.inner = 0
     it.active.append(node)
     try:
         bound = _named(bind(it, node.args, function.defaults, given, node))
@@ -250,6 +255,7 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
     finally:
         it.active.pop()
         it.frame = outer
+        it.budget.spend(node, it.builder.emitted - begun, inner)
 
 
 def _named(bound: Mapping[str, Abstract]) -> Mapping[str, Abstract]:

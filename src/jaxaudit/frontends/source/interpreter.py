@@ -24,6 +24,7 @@ from jaxaudit.frontends.source import (
     statements,
 )
 from jaxaudit.frontends.source.arguments import Arguments
+from jaxaudit.frontends.source.budget import Budget
 from jaxaudit.frontends.source.derivatives import Rules
 from jaxaudit.frontends.source.frames import Frame
 from jaxaudit.frontends.source.heap import Heap
@@ -46,13 +47,6 @@ from jaxaudit.spans import Span
 
 Reads = tuple[dict[tuple[Value, str], Leaf], dict[str, Abstract]]
 """Attributes and module-level variables that were read already."""
-
-MAX_DEPTH = 12
-"""How deep calls are followed."""
-MAX_OPS = 8_000
-"""How many ops one root may take before further calls are left unfollowed."""
-FEW_OPS = 400
-"""The same, once the whole program has become very large for the text it was read from."""
 
 _COMPILED = frozenset(("jit", "pmap", "shard_map"))
 """Transformations that keep what they traced and run it again and again."""
@@ -94,9 +88,7 @@ class Interpreter:
         """The function that is interpreted though nobody calls it: its arguments are made up."""
         self.compiled: list[Entered] = []
         """The marks of the compiled functions that are open: what is older than the last was captured by it."""
-        self.limit = MAX_OPS
-        self.plenty = 50_000 + 8 * sum(module.text.count("\n") for module in project.modules.values())
-        """How many ops the whole program may take before calls are followed less far: cost stays linear in the text."""
+        self.budget = Budget(sum(module.text.count("\n") for module in project.modules.values()))
         self.roots: list[Root] = []
         self.declared: dict[Value, Declared] = {}
         self.set_up: set[int] = set()
@@ -202,7 +194,7 @@ class Interpreter:
         self.loaded = {}
         self.compiled = []
         self.uncalled = None
-        self.limit = self.builder.emitted + (MAX_OPS if self.builder.emitted < self.plenty else FEW_OPS)
+        self.budget.begin_root(self.builder.emitted)
 
     def reads(self) -> Reads:
         """Give what was read so far, so that it can be taken back when the path is left."""
@@ -215,14 +207,6 @@ class Interpreter:
     def main_or_name(self, module: Module) -> Abstract:
         """Give the value of `__name__`: a file with a main block is audited as if it were run."""
         return Const("__main__" if module.audited and "__main__" in module.text else module.name)
-
-    def exhausted(self) -> str:
-        """Say why no further call can be followed now; empty when one can."""
-        if len(self.active) >= MAX_DEPTH:
-            return f"calls are followed {MAX_DEPTH} deep"
-        if self.builder.emitted > self.limit:
-            return "this program is too large to follow every call"
-        return ""
 
 
 _EXPRESSIONS: dict[type[ast.AST], Callable[..., Abstract]] = {

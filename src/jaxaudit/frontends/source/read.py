@@ -115,7 +115,7 @@ class _Reader:
         ]
         lines = sum(file.text.count("\n") + 1 for file in files)
         functions = sum(len(found.functions) for found in self.outlines.values())
-        return Reach(len(files), lines, functions, functions - len(skipped), tuple(skipped))
+        return Reach(len(files), lines, functions, functions - len(skipped), tuple(skipped), self.it.budget.unfollowed)
 
 
 def _name(node: FunctionNode) -> str:
