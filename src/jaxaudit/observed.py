@@ -10,7 +10,7 @@ from jaxaudit.frontends.jaxpr.exceptions.table import explain
 from jaxaudit.frontends.jaxpr.protocol import Failure, Reply, Retrace
 from jaxaudit.probed import probe_obligations
 from jaxaudit.reports.identity import Sources
-from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
+from jaxaudit.rules.base import Obligation, Raises, Severity, Step, Verdict
 from jaxaudit.spans import Span
 
 MANY_TRACES = 6
@@ -45,6 +45,7 @@ def failure_obligation(failure: Failure, files: Sequence[str], sources: Sources,
         Verdict.VIOLATED,
         message=told.message,
         current=told.current,
+        raises=Raises.TRACING,
         expected=told.expected,
         steps=tuple(Step(place, text) for place, text in steps if place != span),
         suggestion=told.suggestion,

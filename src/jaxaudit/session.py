@@ -34,7 +34,7 @@ from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.model import Report
 from jaxaudit.reports.notes import Notes
 from jaxaudit.reports.view import Inferred
-from jaxaudit.rules.base import Obligation, Rule, Verdict
+from jaxaudit.rules.base import Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.registry import all_rules
 from jaxaudit.rules.test_code import lenient
 from jaxaudit.spans import SourceText
@@ -177,23 +177,17 @@ def _obligations(
 
 def _accepted(one: Obligation) -> Obligation:
     """Believe JAX: a program that it traced holds nothing that it would refuse."""
-    if one.verdict is not Verdict.VIOLATED or not one.current.startswith("JAX raises"):
+    if one.verdict is not Verdict.VIOLATED or one.raises is not Raises.TRACING:
         return one
     return Obligation(one.rule, one.span, Verdict.PROVED, "JAX traced this with exact shapes", front_end=one.front_end)
-
-
-_RAISED = frozenset(
-    """branch-type-mismatch carry-type-changes in-axes-structure-mismatch initial-carry-mismatch non-scalar-grad
-    scan-length-mismatch tree-structure-mismatch unbound-axis-name""".split()
-)
-"""Rules whose violation JAX always refuses."""
 
 
 def _gone_through(obligations: Sequence[Obligation], traced: Program) -> Iterator[Obligation]:
     """Decide what the source leaves open and JAX refuses, by the lines that JAX went through."""
     lines: set[tuple[object, ...]] | None = None
+    refused = {rule.name for rule in all_rules() if rule.always_raises}
     for one in obligations:
-        if one.verdict is Verdict.UNKNOWN and one.rule in _RAISED:
+        if one.verdict is Verdict.UNKNOWN and (one.rule in refused or one.raises is Raises.TRACING):
             lines = {op.span[:2] for op in traced.walk()} if lines is None else lines
             if one.span[:2] in lines:
                 yield Obligation(one.rule, one.span, Verdict.PROVED, "JAX went through this line and refused nothing")

@@ -35,6 +35,17 @@ class Severity(Enum):
     WARNING = "warning"
 
 
+class Raises(Enum):
+    """Whether a violation is an exception, and when: that decides what tests and traces that went through say of it."""
+
+    NOTHING = "nothing"
+    """The program goes on, with other numbers than were meant."""
+    TRACING = "tracing"
+    """Python or JAX raises when this line runs or is traced; a program that was traced does not hold it."""
+    LATER = "later"
+    """Something else raises: taking a gradient, a second call, a use outside."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One step of the way from a cause to a finding."""
@@ -70,6 +81,8 @@ class Obligation:
     steps: tuple[Step, ...] = ()
     suggestion: str = ""
     edits: tuple[Edit, ...] = ()
+    raises: Raises = Raises.NOTHING
+    """What happens when it is violated; where it is unknown, what would."""
     front_end: str = ""
     """Which front end saw it; the session fills it in."""
 
@@ -96,6 +109,10 @@ class Rule(ABC):
     """One sentence for lists."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Names of the domains whose facts it reads."""
+    may_raise: ClassVar[bool] = False
+    """Whether some of its violations are exceptions; each obligation says so in `raises`."""
+    always_raises: ClassVar[bool] = False
+    """Whether all of them are refused by JAX itself, so that a line which JAX went through has none."""
     valid: ClassVar[tuple[Example, ...]] = ()
     invalid: ClassVar[tuple[Example, ...]] = ()
 

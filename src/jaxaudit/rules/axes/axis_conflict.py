@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.index import flow_of
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 
 _DEEDS = {
     "array.map": "cannot be broadcast together",
@@ -54,6 +54,7 @@ class AxisConflict(Rule):
     name = "axis-conflict"
     family = "axes"
     summary = "Arrays meet whose sizes cannot go together, which raises an error."
+    may_raise = True
     needs = ("shapes",)
 
     valid = (
@@ -139,6 +140,7 @@ def _conflict(op: Op, context: Context) -> Obligation:
         Verdict.VIOLATED,
         message=message,
         current="JAX raises an error as soon as this line is traced",
+        raises=Raises.TRACING,
         expected="the sizes that meet are equal, or one of them is 1",
         suggestion="check which axis is which: a transpose, an index `[:, None]` or another size may be missing",
     )

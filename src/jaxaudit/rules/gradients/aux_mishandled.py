@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.gradients.optimisers import APPLIES, applied, behind, made_as, own_results
 from jaxaudit.rules.gradients.updates import updates_in
 from jaxaudit.spans import Span
@@ -64,6 +64,7 @@ class AuxMishandled(Rule):
     name = "aux-mishandled"
     family = "gradients"
     summary = "`has_aux` does not fit what the function returns, or its results are taken in the wrong order."
+    may_raise = True
     needs = ()
 
     valid = (
@@ -185,6 +186,7 @@ def _refused(span: Span, message: str, why: str, suggestion: str, op: Op) -> Obl
         Verdict.VIOLATED,
         message=message,
         current=f"JAX raises TypeError: {why}",
+        raises=Raises.TRACING,
         expected="the result of the function and `has_aux` agree",
         steps=(Step(op.regions[0].span, "the function is here"),),
         suggestion=suggestion,

@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 
 
 class NonScalarGrad(Rule):
@@ -48,6 +48,8 @@ class NonScalarGrad(Rule):
     name = "non-scalar-grad"
     family = "gradients"
     summary = "`grad` is taken of a function that gives an array instead of one number."
+    may_raise = True
+    always_raises = True
     needs = ("shapes",)
 
     valid = (
@@ -125,6 +127,7 @@ def _judge(op: Op, loss: Value, context: Context | None) -> Obligation:
         Verdict.VIOLATED,
         message=f"the gradient is taken of `{name}`, which gives an array of shape {shape_text(dims)}",
         current="JAX raises TypeError: gradients are defined for functions that give one number",
+        raises=Raises.TRACING,
         expected="the function gives one number, such as the mean over the batch",
         steps=(Step(loss.span, f"this has shape {shape_text(dims)}"),),
         suggestion="reduce the result with `jnp.mean(...)`, or use `jax.jacrev` if every entry's gradient is meant",

@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.trees import Border
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.gradients.optimisers import applied, behind, origins, own_results
 from jaxaudit.rules.gradients.updates import updates_in
 
@@ -66,6 +66,7 @@ class WrongArgnums(Rule):
     name = "wrong-argnums"
     family = "gradients"
     summary = "`argnums` names data, a key or nothing at all instead of the parameters."
+    may_raise = True
     needs = ("shapes",)
 
     valid = (
@@ -212,6 +213,7 @@ def _refused(op: Op, message: str, why: str) -> Obligation:
         Verdict.VIOLATED,
         message=message,
         current=f"JAX raises an exception: {why}",
+        raises=Raises.TRACING,
         expected="`argnums` names the parameters",
         suggestion="pass the position of the parameters as `argnums`, or put them first",
     )

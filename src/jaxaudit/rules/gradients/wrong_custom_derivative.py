@@ -11,7 +11,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.compare import compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
 from jaxaudit.spans import Span
 
 _COMPUTES = frozenset(("array.map", "array.reduce", "array.dot", "array.normalise", "array.select", "array.scan"))
@@ -85,6 +85,7 @@ class WrongCustomDerivative(Rule):
     name = "wrong-custom-derivative"
     family = "gradients"
     summary = "The rule of `custom_vjp` or `custom_jvp` is not the derivative of its function."
+    may_raise = True
     needs = ("shapes",)
 
     valid = (
@@ -293,6 +294,7 @@ def _shape(op: Op, place: Span, name: str, shapes: tuple[str, str], made: Span) 
         Verdict.VIOLATED,
         message=f"the gradient for `{name}` has shape {found}, but `{name}` has shape {wanted}",
         current="taking a gradient raises ValueError: the backward rule gives another type than the argument has",
+        raises=Raises.LATER,
         expected="each gradient has the shape of its argument: broadcast axes are summed",
         steps=(*((Step(made, "the gradient is computed here"),) if made[:2] != place[:2] else ()), called),
         suggestion="sum over the axes along which the argument was broadcast: `jnp.sum(..., axis=0)`",
@@ -319,6 +321,7 @@ def _count(op: Op, where: Span, wanted: int, found: int) -> Obligation:
         Verdict.VIOLATED,
         message=f"{gives}, but `{op.text('function')}` has {wanted} arguments",
         current="taking a gradient raises TypeError",
+        raises=Raises.LATER,
         expected="a tuple with one gradient for each differentiated argument; `None` where there is none",
         steps=(Step(op.span, "the function is called here"),),
     )

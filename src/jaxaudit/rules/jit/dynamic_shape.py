@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, Visit
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit.words import because, is_argument, named, steps_of, tracing, transform
 
 _SIZES = {
@@ -58,6 +58,7 @@ class DynamicShape(Rule):
     name = "dynamic-shape"
     family = "jit"
     summary = "A shape in traced code depends on traced values."
+    may_raise = True
     needs = ("tracing",)
 
     valid = (
@@ -215,6 +216,7 @@ def _violation(op: Op, fact: Trace, message: str, suggestion: str) -> Obligation
         Verdict.VIOLATED,
         message=message,
         current=f"{because(fact)}: the shape would depend on values that do not exist yet, which raises an error",
+        raises=Raises.TRACING,
         expected="every shape in traced code is known while tracing",
         steps=steps_of(fact),
         suggestion=suggestion,

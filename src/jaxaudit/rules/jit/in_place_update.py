@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Visit
 from jaxaudit.ir import Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit.words import is_argument, named, tracing
 
 _CONTAINERS = ("list", "dict", "set", "sequence")
@@ -46,6 +46,7 @@ class InPlaceUpdate(Rule):
     name = "in-place-update"
     family = "jit"
     summary = "An item of a JAX array is assigned to, which raises an error."
+    may_raise = True
     needs = ("tracing",)
 
     valid = (
@@ -120,6 +121,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
             Verdict.VIOLATED,
             message=f"{name} is a JAX array, which cannot be assigned to",
             current=f"assigning to an item of {name} raises `TypeError`",
+            raises=Raises.TRACING,
             expected="a new array that differs in that item",
             suggestion=_suggestion(name, augmented=bool(op.attrs.get("augmented"))),
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Visit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit.words import tracing, transform
 
 _PLAIN = frozenset(("jax.jit", "jax.pmap", "haiku.jit", "haiku.pmap"))
@@ -52,6 +52,7 @@ class InvalidInputType(Rule):
     name = "invalid-input-type"
     family = "jit"
     summary = "Text or a function is given to a compiled function that would have to declare it static."
+    may_raise = True
     needs = ("tracing",)
 
     valid = (
@@ -142,6 +143,7 @@ def _violation(op: Op, shown: str, name: str, wrong: str) -> Obligation:
         Verdict.VIOLATED,
         message=f"{shown} is {wrong}, which {transform(op)} does not take unless it is declared static",
         current=f"the call raises `TypeError`: {wrong} cannot be traced",
+        raises=Raises.TRACING,
         expected="arguments that are no arrays are declared static",
         suggestion=f"declare it static: `jax.jit(..., {static})`" if name else f"declare it static with {static}",
     )

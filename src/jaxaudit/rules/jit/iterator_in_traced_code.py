@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Visit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit.words import tracing, transform
 
 _ITERATORS = frozenset("zip enumerate generator range map filter".split())
@@ -45,6 +45,7 @@ class IteratorInTracedCode(Rule):
     name = "iterator-in-traced-code"
     family = "jit"
     summary = "A Python iterator is given to a transformation, which takes arrays."
+    may_raise = True
     needs = ("tracing",)
 
     valid = (
@@ -145,6 +146,7 @@ def _violation(op: Op, kind: str) -> Obligation:
         Verdict.VIOLATED,
         message=f"{_taker(op)} is given {article} `{kind}`, but it takes arrays and containers of arrays",
         current="a Python iterator is no pytree, so the call raises `TypeError`",
+        raises=Raises.TRACING,
         expected="a tuple or a stacked array",
         suggestion={
             "zip": "give a tuple of the arrays: `(xs, ys)`",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, Visit
 from jaxaudit.ir import Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit.words import because, held, is_argument, named, steps_of, tracing, transform, undecided
 
 _HARMLESS = frozenset(
@@ -66,6 +66,7 @@ class NumpyOnTraced(Rule):
     name = "numpy-on-traced"
     family = "jit"
     summary = "NumPy or Python needs the values of an array that JAX traces."
+    may_raise = True
     needs = ("tracing",)
 
     valid = (
@@ -168,6 +169,7 @@ def _verdict(visit: Visit, value: Value, fact: Trace, function: str) -> Iterator
             Verdict.VIOLATED,
             message=f"{_subject(function)} needs the value of {name}, but {transform(fact.by)} traces it",
             current=f"{because(fact)}: {name} has no values yet, and Python cannot compute with it",
+            raises=Raises.TRACING,
             expected="traced arrays are computed with `jax.numpy`",
             steps=steps_of(fact),
             suggestion=_suggestion(function),

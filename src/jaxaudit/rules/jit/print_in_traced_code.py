@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.tracing import Kind, Visit
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
 from jaxaudit.rules.jit.words import because, held, named, steps_of, tracing, transform, undecided
 from jaxaudit.spans import Span
 
@@ -55,6 +55,7 @@ class PrintInTracedCode(Rule):
     name = "print-in-traced-code"
     family = "jit"
     summary = "Python prints or formats a value that JAX traces."
+    may_raise = True
     needs = ("tracing",)
 
     valid = (
@@ -155,6 +156,7 @@ def _judge(visit: Visit, flow: Flow, *, shown: bool) -> Iterator[Obligation]:
                 severity=Severity.ERROR if raises or lost else Severity.WARNING,
                 message=_message(name, spec, transform(fact.by), raises=raises),
                 current=f"{because(fact)}: {name} has no value yet",
+                raises=Raises.TRACING if raises else Raises.NOTHING,
                 expected="the value is shown when the compiled code runs",
                 steps=steps_of(fact),
                 suggestion='use `jax.debug.print("{}", value)`',

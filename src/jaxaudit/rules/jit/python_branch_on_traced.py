@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, Visit
 from jaxaudit.ir import Argument, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit.words import because, held, named, steps_of, tracing, transform, undecided
 
 _REPAIR = {
@@ -65,6 +65,7 @@ class PythonBranchOnTraced(Rule):
     name = "python-branch-on-traced"
     family = "jit"
     summary = "Python asks for the truth of a value that JAX traces."
+    may_raise = True
     needs = ("tracing",)
 
     valid = (
@@ -189,6 +190,7 @@ def _verdict(visit: Visit, asked: Argument, construct: str) -> Obligation:
         Verdict.VIOLATED,
         message=f"`{construct}` needs the value of {name}, but {transform(fact.by)} traces it",
         current=f"{because(fact)}: {name} has no value yet, and asking for it raises an error",
+        raises=Raises.TRACING,
         expected="only what is known while tracing decides what Python does",
         steps=steps_of(fact),
         suggestion=_suggestion(fact, construct),

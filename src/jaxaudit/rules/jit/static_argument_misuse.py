@@ -9,7 +9,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.tracing import Kind, Trace, Visit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit.words import named, tracing
 
 _UNHASHABLE = frozenset(("list", "dict", "set"))
@@ -53,6 +53,7 @@ class StaticArgumentMisuse(Rule):
     name = "static-argument-misuse"
     family = "jit"
     summary = "A static argument is unhashable, or its number or name fits no parameter."
+    may_raise = True
     needs = ("shapes", "tracing")
 
     valid = (
@@ -181,6 +182,7 @@ def _violation(op: Op, message: str, suggestion: str) -> Obligation:
         Verdict.VIOLATED,
         message=message,
         current="the call raises `ValueError`",
+        raises=Raises.TRACING,
         expected="static arguments are hashable and fit the parameters",
         suggestion=suggestion,
     )

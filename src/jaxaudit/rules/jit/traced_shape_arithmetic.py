@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Visit
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit.words import named, steps_of, tracing, transform
 
 
@@ -49,6 +49,7 @@ class TracedShapeArithmetic(Rule):
     name = "traced-shape-arithmetic"
     family = "jit"
     summary = "Shape arithmetic is done with `jnp` under `jit`, where its results are traced."
+    may_raise = True
     needs = ("tracing",)
 
     valid = (
@@ -105,6 +106,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
         Verdict.VIOLATED,
         message=f"`{function}` needs {named(asked, 'a number')} now, but `jnp` under {transform(fact.by)} traces it",
         current="only shapes and constants went into it, yet JAX stages the computation, so it has no value here",
+        raises=Raises.TRACING,
         expected="shape arithmetic gives Python numbers",
         steps=steps_of(fact),
         suggestion="use `math` or `numpy` for shape arithmetic",

@@ -9,7 +9,7 @@ from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
 from jaxaudit.ir import Program
 from jaxaudit.ir.builder import values_in
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit.stores import Store, outer_stores
 from jaxaudit.rules.jit.words import because, steps_of, tracing, transform
 from jaxaudit.spans import Span
@@ -61,6 +61,7 @@ class TracerLeak(Rule):
     name = "tracer-leak"
     family = "jit"
     summary = "A traced value is stored outside of the traced code, where it means nothing."
+    may_raise = True
     needs = ("tracing",)
 
     valid = (
@@ -172,6 +173,7 @@ def _leak(span: Span, fact: Trace, message: str, suggestion: str) -> Obligation:
         Verdict.VIOLATED,
         message=message,
         current=f"{because(fact)}; outside of it the value raises `UnexpectedTracerError`",
+        raises=Raises.LATER,
         expected="values leave traced code as results",
         steps=steps_of(fact),
         suggestion=suggestion,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Argument, Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
 from jaxaudit.rules.numerics.makers import Makers
 
 _NEVER = frozenset("subtract divide power floor_divide remainder matmul".split())
@@ -61,6 +61,7 @@ class ArithmeticOnList(Rule):
     name = "arithmetic-on-list"
     family = "numerics"
     summary = "A list or tuple is used in arithmetic: it is repeated or raises, where an array would be computed with."
+    may_raise = True
 
     valid = (
         Example(
@@ -154,6 +155,7 @@ def _raises(op: Op, other: str, suggestion: str) -> Obligation:
         Verdict.VIOLATED,
         message=f"`{sign}` between a Python list or tuple and {other} raises `TypeError`",
         current="Python's lists and tuples have no arithmetic, and JAX does not take them for arrays",
+        raises=Raises.TRACING,
         expected="the arithmetic of arrays",
         suggestion=suggestion,
     )

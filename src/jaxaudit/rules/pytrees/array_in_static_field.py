@@ -9,7 +9,7 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.pytrees.words import unknown
 from jaxaudit.spans import Span
 
@@ -50,6 +50,7 @@ class ArrayInStaticField(Rule):
     name = "array-in-static-field"
     family = "pytrees"
     summary = "A field that is structure, not data, holds an array."
+    may_raise = True
 
     valid = (
         Example(
@@ -94,6 +95,7 @@ def _judge(note: Op, flow: Flow) -> Obligation:
         Verdict.VIOLATED,
         message=f"`{field}` of `{name}` is structure to JAX, but holds an array",
         current="arrays cannot be compared as structure is: a second call of `jit`, or `tree.map` over two, raises",
+        raises=Raises.LATER,
         expected=f"`{field}` is a leaf, like the other arrays of `{name}`",
         steps=(Step(note.span, f"a `{name}` is made here with an array in `{field}`"),),
         suggestion=f"make `{field}` a child (data field) of the pytree",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
 from jaxaudit.rules.pytrees.words import border_of, nodes
 
 
@@ -51,6 +51,7 @@ class AttributeOnNamedtuple(Rule):
     name = "attribute-on-namedtuple"
     family = "pytrees"
     summary = "An attribute set on a named tuple is lost whenever the tuple is rebuilt."
+    may_raise = True
 
     valid = (
         Example(
@@ -97,6 +98,7 @@ def _judge(op: Op, rebuilt: set[str]) -> Obligation:
         current="setting an attribute of a named tuple raises"
         if raises
         else f"`_replace` and every transformation rebuild `{cls}` from its fields, without `{name}`",
+        raises=Raises.TRACING if raises else Raises.NOTHING,
         expected=f"`{name}` is a field of `{cls}`",
         suggestion=f"make `{name}` a field, and give it to the constructor or to `_replace`",
     )

@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
 from jaxaudit.rules.pytrees.words import border_of, crossing, nodes, proved
 
 _HOLDS_FUNCTION = frozenset(("equinox.nn.MLP", "equinox.nn.Lambda"))
@@ -51,6 +51,7 @@ class ModuleStateMishandled(Rule):
     name = "module-state-mishandled"
     family = "pytrees"
     summary = "A module crosses a plain transformation, or its updated state is dropped."
+    may_raise = True
 
     valid = (
         Example(
@@ -151,6 +152,7 @@ def _crossing(op: Op, name: str, node: Tree) -> Obligation:
         Verdict.VIOLATED,
         message=f"{name} has a function among its leaves, which `{plain}` cannot take",
         current=f"{held} is a function and a leaf of `{node.name}`; `{plain}` raises TypeError",
+        raises=Raises.TRACING,
         expected="only arrays cross, and the rest is static",
         steps=(Step(op.span, f"the module crosses into `{plain}` here"),),
         suggestion=f"use `equinox.filter_{plain.rpartition('.')[2]}`, or declare the field static"

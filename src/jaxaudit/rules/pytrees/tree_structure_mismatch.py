@@ -13,7 +13,7 @@ from jaxaudit.analyses.lineage.skeletons import one_structure, skeleton
 from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.pytrees.leaf_lists import joins_single, listed_from, mixed_leaves
 from jaxaudit.rules.pytrees.meetings import alike, described, one_tree
 from jaxaudit.rules.pytrees.optimised import APPLIES, BLENDS, optimised_trees, other_module, started_with
@@ -56,6 +56,7 @@ class TreeStructureMismatch(Rule):
     name = "tree-structure-mismatch"
     family = "pytrees"
     summary = "Trees with different structures are mapped or rebuilt together."
+    may_raise = True
 
     valid = (
         Example("import jax\n\ndef f(x):\n    return jax.tree.map(lambda a, b: a + b, {'a': x}, {'a': 1})\n", "alike"),
@@ -140,18 +141,22 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
     if (reason := alike(flow, first, other, context)) and (not op.attrs.get("is_leaf") or first.kind == "value"):
         return proved(TreeStructureMismatch.name, op.span, reason)
     if op.attrs.get("is_leaf"):
-        return unknown(TreeStructureMismatch.name, op.span, "`is_leaf` changes what counts as a leaf")
+        return _open(op, "`is_leaf` changes what counts as a leaf")
     if first.kind in CONTAINERS and other.value is not None and is_array(flow, other.value, context):
         return _differ(op, f"the first tree is {describe(first)} and another is one array", ())
     if first.value is None or other.value is None:
-        return unknown(TreeStructureMismatch.name, op.span, "the structures of the trees are not known")
+        return _open(op, "the structures of the trees are not known")
     for whole, part in ((first.value, other.value), (other.value, first.value)):
         keys = part_of(flow, part, whole, context)
         if keys:
             made = origin(flow, part, context).op
             steps = () if made is None else (Step(made.span, f"this tree is the entry {keys} of the other"),)
             return _differ(op, f"one tree is the entry `{keys}` of the other, so they differ in structure", steps)
-    return unknown(TreeStructureMismatch.name, op.span, "the structures of the trees are not known")
+    return _open(op, "the structures of the trees are not known")
+
+
+def _open(op: Op, reason: str) -> Obligation:
+    return Obligation(TreeStructureMismatch.name, op.span, Verdict.UNKNOWN, reason, raises=Raises.TRACING)
 
 
 def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
@@ -218,9 +223,8 @@ def _differ(op: Op, message: str, steps: tuple[Step, ...]) -> Obligation:
         op.span,
         Verdict.VIOLATED,
         message=message,
-        current="the leaves land in the wrong places"
-        if rebuilds
-        else "mapping over them together raises, or does nothing",
+        current="the leaves land in the wrong places" if rebuilds else "mapping over them together raises",
+        raises=Raises.NOTHING if rebuilds else Raises.TRACING,
         expected="leaves in the order of the structure" if rebuilds else "all trees have the structure of the first",
         steps=steps,
         suggestion="group the leaves across trees with `zip(*leaves)`, or use `jax.tree.map(lambda *xs: ..., *trees)`"

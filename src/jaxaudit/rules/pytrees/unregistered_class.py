@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Tree
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.pytrees.words import border_of, crossing, nodes, proved, unknown
 
 
@@ -53,6 +53,7 @@ class UnregisteredClass(Rule):
     name = "unregistered-class"
     family = "pytrees"
     summary = "An instance of a class that is no pytree crosses into a transformation."
+    may_raise = True
 
     valid = (
         Example(
@@ -122,6 +123,7 @@ def _verdict(op: Op, name: str, node: Tree) -> Obligation:
         Verdict.VIOLATED,
         message=f"`{node.name}` is no pytree, so it cannot cross into `{what}`",
         current=f"{name} holds an instance of `{node.name}`, which JAX takes for a leaf; that raises TypeError",
+        raises=Raises.TRACING,
         expected=f"`{node.name}` is registered as a pytree, or the argument is static",
         steps=(Step(node.where, f"`{node.name}` is not registered here or anywhere else"),),
         suggestion=f"register `{node.name}` (`jax.tree_util.register_dataclass`), or make it a NamedTuple",

@@ -9,7 +9,7 @@ from jaxaudit.analyses.explain import name_of
 from jaxaudit.analyses.keys import KeyFacts
 from jaxaudit.analyses.keys.terms import Split, length
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Edit, Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Edit, Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.random.words import short
 from jaxaudit.spans import Span
 
@@ -47,6 +47,7 @@ class TooFewSubkeys(Rule):
     name = "too-few-subkeys"
     family = "random"
     summary = "A split gives another number of subkeys than is unpacked or indexed."
+    may_raise = True
     needs = ("keys",)
 
     valid = (
@@ -110,6 +111,7 @@ def _unpacked(op: Op, split: Split, keys: KeyFacts) -> Obligation:
         Verdict.VIOLATED,
         message=short(f"`split` gives {given} subkeys but {at_least}{names} are unpacked"),
         current=f"{given} subkeys are unpacked into {at_least}{names} names, which raises ValueError",
+        raises=Raises.TRACING,
         expected=f"`split` is asked for {names} subkeys",
         steps=(Step(split.tag[-1].span, f"this gives {given} subkeys"),),
         suggestion=f"ask for {names}: `jax.random.split({_plain(keys, split)}, {names})`",

@@ -9,7 +9,7 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.compare import Match, compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.scan.structures import other_branch
 
 
@@ -45,6 +45,8 @@ class BranchTypeMismatch(Rule):
     name = "branch-type-mismatch"
     family = "scan"
     summary = "The branches of a `cond` or `switch` give different shapes or dtypes."
+    may_raise = True
+    always_raises = True
     needs = ("shapes",)
 
     valid = (
@@ -156,6 +158,7 @@ def _mismatch(op: Op, name: str, match: Match, steps: tuple[Step, ...]) -> Oblig
         Verdict.VIOLATED,
         message=f"{what} is {match.first} in one branch and {match.second} in another",
         current="JAX refuses this: all branches must give the same types",
+        raises=Raises.TRACING,
         expected=f"every branch gives {match.first}",
         steps=steps,
         suggestion="bring both results to one shape and dtype, with `reshape`, `broadcast_to` or `astype`",

@@ -11,7 +11,7 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.compare import Match, compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program, Region, Value
-from jaxaudit.rules.base import Obligation, Step, Verdict
+from jaxaudit.rules.base import Obligation, Raises, Step, Verdict
 
 LOOPS = ("scan", "fori", "while")
 
@@ -89,6 +89,7 @@ def finding(rule: str, leaf: Carried, message: str, expected: str, suggestion: s
         Verdict.VIOLATED,
         message=message,
         current=f"JAX refuses this loop: the carry must keep its type, and {leaf.name} does not",
+        raises=Raises.TRACING,
         expected=expected,
         steps=(
             Step(leaf.start.span, f"{leaf.name} goes in as {leaf.match.first}"),

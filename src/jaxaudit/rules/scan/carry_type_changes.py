@@ -52,6 +52,8 @@ class CarryTypeChanges(Rule):
     name = "carry-type-changes"
     family = "scan"
     summary = "A loop's carry leaves the body with another shape or dtype than it came in with."
+    may_raise = True
+    always_raises = True
     needs = ("shapes",)
 
     valid = (

@@ -50,6 +50,8 @@ class InitialCarryMismatch(Rule):
     name = "initial-carry-mismatch"
     family = "scan"
     summary = "A loop starts with a carry of another shape or dtype than its body makes."
+    may_raise = True
+    always_raises = True
     needs = ("shapes",)
 
     valid = (

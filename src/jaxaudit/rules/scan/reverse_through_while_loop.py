@@ -9,7 +9,7 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.tangents import smooth_in
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -71,6 +71,7 @@ class ReverseThroughWhileLoop(Rule):
     name = "reverse-through-while-loop"
     family = "scan"
     summary = "A gradient is taken through a `while_loop`, which JAX cannot do."
+    may_raise = True
     needs = ("shapes",)
 
     valid = (
@@ -162,6 +163,7 @@ def _finding(loop: Op, grad: Op) -> Obligation:
         Verdict.VIOLATED,
         message="a gradient is taken through this `while_loop`",
         current="JAX raises an error when the gradient is computed: the length of the loop is not known beforehand",
+        raises=Raises.TRACING,
         expected="loops with a gradient have a fixed number of turns",
         steps=(Step(grad.span, f"`{_spelling(grad)}` differentiates a function that depends on the loop"),),
         suggestion="use `scan`, or `fori_loop` with constant bounds; or stop the gradient before the loop",

@@ -12,7 +12,7 @@ from jaxaudit.analyses.shapes.facts import shown
 from jaxaudit.analyses.shapes.regions import carry_count, stated_length
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 
 
 class ScanLengthMismatch(Rule):
@@ -47,6 +47,8 @@ class ScanLengthMismatch(Rule):
     name = "scan-length-mismatch"
     family = "scan"
     summary = "The inputs of a scan, or its `length`, differ in how many steps there are."
+    may_raise = True
+    always_raises = True
     needs = ("shapes",)
 
     valid = (
@@ -136,6 +138,7 @@ def _mismatch(op: Op, first: tuple[str, Dim], second: tuple[str, Dim]) -> Obliga
         Verdict.VIOLATED,
         message=what.replace("`length` has", "`length` is"),
         current="JAX refuses this scan: its inputs differ in their leading size",
+        raises=Raises.TRACING,
         expected="every input has one slice for each step",
         suggestion="bring the axis of time to the front, or cut the inputs to one length",
     )

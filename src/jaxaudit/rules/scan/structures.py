@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.trees import CONTAINERS, Border, Tree
-from jaxaudit.rules.base import Obligation, Step, Verdict
+from jaxaudit.rules.base import Obligation, Raises, Step, Verdict
 from jaxaudit.rules.pytrees.words import describe, difference
 
 
@@ -30,6 +30,7 @@ def other_structure(rule: str, op: Op, flow: Flow) -> Iterator[Obligation]:
             Verdict.VIOLATED,
             message=f"the carry changes its structure: {found}",
             current=f"`{op.name}` is started with one structure, and the body hands on another: this raises",
+            raises=Raises.TRACING,
             expected="the body hands on what it was given, part by part",
             steps=(Step(op.regions[-1].span, "this body hands on another structure"),),
             suggestion="return the carry first, with all its parts in their order",
@@ -49,6 +50,7 @@ def other_branch(rule: str, op: Op, shapes: Shapes) -> Obligation | None:
                 Verdict.VIOLATED,
                 message=f"the branches give different structures: {found}",
                 current="JAX raises an exception: all branches must give the same structure",
+                raises=Raises.TRACING,
                 expected="every branch gives the same containers, part by part",
                 suggestion="return the same structure from every branch",
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Argument, Op, Program, Region
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -69,6 +69,8 @@ class UnboundAxisName(Rule):
     name = "unbound-axis-name"
     family = "sharding"
     summary = "A collective names an axis that nothing around it binds."
+    may_raise = True
+    always_raises = True
     needs = ()
 
     valid = (
@@ -156,6 +158,7 @@ def _judge(op: Op, name: str, around: _Around) -> Obligation:
         Verdict.VIOLATED,
         message=f"`{function}` names the axis `{name}`, which nothing around it binds",
         current=f"the axes that are bound here: {bound}; JAX raises a NameError when it traces this",
+        raises=Raises.TRACING,
         expected="a collective names an axis of the `vmap`, `pmap` or `shard_map` it runs under",
         steps=() if binder is None else (Step(binder.span, f"`{binder.name}` binds {bound} here"),),
         suggestion=f'use the bound name, or bind this one: `axis_name="{name}"`',

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Border, Tree
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.pytrees.words import border_of, is_called, proved, unknown
 from jaxaudit.spans import Span
 
@@ -47,6 +47,8 @@ class InAxesStructureMismatch(Rule):
     name = "in-axes-structure-mismatch"
     family = "vmap"
     summary = "`in_axes` has another structure than the arguments."
+    may_raise = True
+    always_raises = True
 
     valid = (
         Example("import jax\n\ndef f(d, x):\n    return jax.vmap(lambda d, x: x, in_axes=(None, 0))(d, x)\n", "fits"),
@@ -126,6 +128,7 @@ def _mismatch(op: Op, span: Span, trouble: str) -> Obligation:
         Verdict.VIOLATED,
         message=trouble,
         current=f"{trouble}; this raises",
+        raises=Raises.TRACING,
         expected="one entry for each positional argument, each a number, None, or a tree like the argument",
         steps=(Step(op.span, "the mapped function is called here"),),
         suggestion="write a tuple with one entry for each positional argument: `in_axes=(..., ...)`",
