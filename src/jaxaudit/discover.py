@@ -74,13 +74,18 @@ def decode_file(shown: str, data: bytes, *, audited: bool = True) -> SourceFile 
 Loader = Callable[[str], SourceFile | None]
 
 
-def loader(known: Iterable[SourceFile]) -> Loader:
-    """Give the function that fetches a project file outside the audited set: None when there is no such file."""
+def loader(known: Iterable[SourceFile], asked: dict[str, str | None] | None = None) -> Loader:
+    """Give the function that fetches a project file outside the audited set: None when there is no such file.
+
+    What it fetches is written down in `asked`.
+    """
     cache: dict[str, SourceFile | None] = {file.path: file for file in known}
 
     def load(path: str) -> SourceFile | None:
         if path not in cache:
-            cache[path] = _load(path)
+            cache[path] = found = _load(path)
+            if asked is not None:
+                asked[path] = found.text if found else None
         return cache[path]
 
     return load

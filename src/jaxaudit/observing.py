@@ -22,9 +22,10 @@ from jaxaudit.frontends.jaxpr.worker import TracerError, ask
 from jaxaudit.ir import Program
 from jaxaudit.ir.serial import decode_program
 from jaxaudit.observed import observed_obligations
+from jaxaudit.outcome import Outcome
 from jaxaudit.reports.model import SkippedFunction, Target, Traces
 from jaxaudit.reports.notes import Notes, RootNote
-from jaxaudit.session import Outcome, Seen, audit
+from jaxaudit.session import Seen, audit
 
 
 @dataclass(frozen=True, slots=True)

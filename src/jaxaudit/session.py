@@ -23,21 +23,20 @@ from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.solve import solve
 from jaxaudit.config import Config, UsageError, nearest
-from jaxaudit.discover import Loader, decode_file, exclusion, find_files, loader, matches, read_file, shown_name
+from jaxaudit.discover import decode_file, exclusion, find_files, loader, matches, read_file, shown_name
 from jaxaudit.frontends.base import Problem, Reach, Reading, SourceFile
 from jaxaudit.frontends.source.read import read_source
 from jaxaudit.ir import Program
 from jaxaudit.ir.collector import collector_paused
+from jaxaudit.outcome import Outcome, sources_of
 from jaxaudit.pages import BUILTIN, OBSERVED
 from jaxaudit.reports.build import build_report
 from jaxaudit.reports.identity import Sources
-from jaxaudit.reports.model import Report
 from jaxaudit.reports.notes import Notes
 from jaxaudit.reports.view import Inferred
 from jaxaudit.rules.base import Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.registry import all_rules
 from jaxaudit.rules.test_code import lenient
-from jaxaudit.spans import SourceText
 from jaxaudit.suppress import apply_suppressions
 
 Result = TypeVar("Result")
@@ -51,18 +50,6 @@ class Seen:
     notes: Notes
     conclude: Callable[[Sequence[str], Sources], Iterable[Obligation]] = lambda files, sources: ()
     """Gives what the run itself shows: exceptions, functions that are compiled again and again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What an audit gives back."""
-
-    report: Report
-    program: Program
-    """What was traced, where something was; else what was read."""
-    sources: Sources
-    faults: tuple[str, ...] = ()
-    """Errors inside jaxaudit itself, one line each."""
 
 
 def audit_paths(paths: Sequence[str], config: Config, *, force_exclude: bool = False, sections: bool = True) -> Outcome:
@@ -89,8 +76,9 @@ def audit(
     """
     check_names(config)
     files = [one for one in results if isinstance(one, SourceFile)]
-    load = loader(files)
-    sources = _sources(load)
+    asked: dict[str, str | None] = {}
+    load = loader(files, asked)
+    sources = sources_of(load)
     runs = _runs(config)
     wanted = [rule for rule in all_rules() if config.runs(rule.name, rule.family)]
     faults: list[str] = []
@@ -122,7 +110,7 @@ def audit(
         sections=sections,
     )
     report = apply_suppressions(report, files, known_families(), runs, sources)
-    return Outcome(report, seen.program if seen else reading.program, sources, tuple(faults))
+    return Outcome(report, seen.program if seen else reading.program, sources, tuple(faults), asked)
 
 
 def known_families() -> dict[str, str]:
@@ -226,15 +214,6 @@ def _runs(config: Config) -> Callable[[str, str], bool]:
         return wanted and names.isdisjoint(ignored(path))
 
     return runs
-
-
-def _sources(load: Loader) -> Sources:
-    @cache
-    def text(path: str) -> SourceText:
-        file = load(path)
-        return SourceText(path, file.text if file else "")
-
-    return text
 
 
 _NOTHING_READ = Reading(Program((), "source"), (), Reach())

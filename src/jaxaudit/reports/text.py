@@ -38,9 +38,13 @@ def print_report(
         lines = all_sections(report, lambda findings: _findings(findings, sources, look), look)
     else:
         lines = short(report, sources, look)
-    for line in lines:
-        for part in fitted(line, look.width, console):
-            console.print(part, soft_wrap=True, crop=False, no_wrap=True, overflow="ignore")
+    parts = (part for line in lines for part in fitted(line, look.width, console))
+    if console.color_system is None and not console.record:
+        # Only the plain text would be left of it, and rich takes its time to find that out.
+        console.file.writelines(f"{part.plain.expandtabs()}\n" for part in parts)
+        return
+    for part in parts:
+        console.print(part, soft_wrap=True, crop=False, no_wrap=True, overflow="ignore")
 
 
 def fitted(line: Text, width: int, console: Console) -> Iterable[Text]:

@@ -19,7 +19,7 @@ from jaxaudit.surfaces.progress_bar import progress_shown
 from jaxaudit.version import VERSION
 
 if TYPE_CHECKING:
-    from jaxaudit.session import Outcome
+    from jaxaudit.outcome import Outcome
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -37,6 +37,7 @@ cli.add_command(trace)
 @report_options
 @click.option("--stdin-filename", metavar="NAME", help="Audit standard input (PATHS is -) as the content of this file.")
 @click.option("--force-exclude", is_flag=True, help="Apply `exclude` even to files that are named.")
+@click.option("--no-cache", is_flag=True, help="Audit again, even if nothing has changed since the last time.")
 @click.pass_context
 @refusing
 def check(
@@ -46,14 +47,19 @@ def check(
     paths: tuple[str, ...],
     stdin_filename: str | None,
     force_exclude: bool,
+    no_cache: bool,
     **given: Any,
 ) -> None:
     """Audit Python files (PATHS: files or directories; the current one by default) without running them."""
     options = take_report_options(given)
     check_format(options)
     config = options.config(_config(paths, stdin_filename))
+    how = {"force_exclude": force_exclude, "sections": options.shows_sections}
     with progress_shown(quiet=options.quiet):
-        outcome = _audit(paths, stdin_filename, config, force_exclude=force_exclude, sections=options.shows_sections)
+        if "-" in paths:
+            outcome = _from_input(stdin_filename or "stdin.py", config, **how)
+        else:
+            outcome = _from_disk(paths or (".",), config, fresh=no_cache or options.show_ir, **how)
     finish(context, outcome, options, strict=config.strict)
 
 
@@ -109,16 +115,16 @@ def _config(paths: tuple[str, ...], stdin_filename: str | None) -> Config:
     return find_config(common_directory([stdin_filename or "."] if stdin else paths))
 
 
-def _audit(
-    paths: tuple[str, ...], stdin_filename: str | None, config: Config, *, force_exclude: bool, sections: bool
-) -> Outcome:
-    from jaxaudit.session import audit_paths, audit_text
+def _from_input(name: str, config: Config, *, force_exclude: bool, sections: bool) -> Outcome:
+    from jaxaudit.session import audit_text
 
-    if "-" in paths:
-        name = stdin_filename or "stdin.py"
-        return audit_text(name, sys.stdin.buffer.read(), config, force_exclude=force_exclude, sections=sections)
-    paths = paths or (".",)
-    outcome = audit_paths(paths, config, force_exclude=force_exclude, sections=sections)
+    return audit_text(name, sys.stdin.buffer.read(), config, force_exclude=force_exclude, sections=sections)
+
+
+def _from_disk(paths: tuple[str, ...], config: Config, *, fresh: bool, force_exclude: bool, sections: bool) -> Outcome:
+    from jaxaudit.cache import audit_paths
+
+    outcome = audit_paths(paths, config, force_exclude=force_exclude, sections=sections, fresh=fresh)
     if not outcome.report.targets:
         click.echo(f"jaxaudit: no Python files to audit in {', '.join(paths)}", err=True)
     return outcome

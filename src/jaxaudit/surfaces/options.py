@@ -15,8 +15,8 @@ import click
 from jaxaudit.config import Config, UsageError, nearest
 
 if TYPE_CHECKING:
+    from jaxaudit.outcome import Outcome
     from jaxaudit.reports.model import Report
-    from jaxaudit.session import Outcome
 
 FORMATS = ("text", "json", "markdown", "html")
 LATER_FORMATS = ("sarif", "github")
