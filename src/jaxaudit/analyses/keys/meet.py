@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.ops import VOCABULARY
@@ -19,6 +19,8 @@ _RANKS = frozenset(
 )
 _KEEPS = frozenset(("py.append", "py.set_item", "py.store_attr", "py.store_global", "py.store_nonlocal", "py.return"))
 _MAX_OPS = 400
+_MAX_STEPS = 8
+_PYTHON_LOOPS = ("py.loop", "py.while")
 
 
 class Users:
@@ -104,6 +106,52 @@ class Users:
         judges = [op, *(user for user in ops if user.name not in ("py.print", "py.format"))]
         return any(value.id > begun and value not in seen for user in judges for value in user.operands)
 
+    def only_choice(self, op: Op) -> tuple[Op, Value] | None:
+        """Give the `where` or `select` that all of a result goes to, and the value that arrives there."""
+        if len(op.results) != 1:
+            return None
+        value = op.result
+        for _ in range(_MAX_STEPS):
+            readers = self._of[value]
+            if value in self._left or len(readers) != 1:
+                return None
+            reader = readers[0]
+            if reader.name == "array.select":
+                return reader, value
+            if reader.regions or not reader.name.startswith("array.") or len(reader.results) != 1:
+                return None
+            value = reader.result
+        return None
+
+    def only_shows(self, op: Op, is_end: Callable[[Op], bool]) -> bool:
+        """Tell whether whatever is computed from an op ends in ops of a kind, to which it is not the only way in."""
+        pending, seen, inside = list(op.results), set(op.results), set[Value]()
+        ended = False
+        for value in pending:
+            if (value in self._left and value not in inside) or len(seen) > _MAX_OPS:
+                return False
+            for reader in self._of[value]:
+                if reader.name == "py.return" and value in inside:
+                    continue
+                if is_end(reader):
+                    ended = True
+                    continue
+                made = _made_from(reader, value)
+                if not made or (VOCABULARY[reader.name].effect and reader.name != "py.call_unknown"):
+                    return False
+                inside.update(left for region in reader.regions for left in region.results)
+                pending.extend(one for one in made if one not in seen)
+                seen.update(made)
+        return ended
+
+    def is_overwritten(self, op: Op) -> bool:
+        """Tell whether nobody reads a result before a loop puts another one in its place, if it is carried at all."""
+        users = [user for value in op.results for user in self._of[value]]
+        if not self._left.isdisjoint(op.results) or any(user.name not in _PYTHON_LOOPS for user in users):
+            return False
+        carried = [param for user in users for param in _carried(user, op.results)]
+        return not any(self._of[param] or param in self._left for param in carried)
+
     def is_read(self, op: Op) -> bool:
         """Tell whether anything is done with the results of an op."""
         return not op.results or any(self._of[value] or value in self._left for value in op.results)
@@ -137,6 +185,13 @@ def _made_from(op: Op, value: Value) -> tuple[Value, ...]:
         if operand is value
     ]
     return (*op.results, *inside)
+
+
+def _carried(loop: Op, values: tuple[Value, ...]) -> Iterator[Value]:
+    """Give the parameters of a loop's regions that start as one of some values; others, such as a count, come first."""
+    for region in loop.regions:
+        pairs = zip(reversed(region.params), reversed(loop.operands), strict=False)
+        yield from (param for param, operand in pairs if operand in values)
 
 
 def _joins(op: Op, first: set[Value], second: set[Value]) -> bool:

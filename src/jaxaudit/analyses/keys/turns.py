@@ -10,7 +10,7 @@ from jaxaudit.analyses.conditions import Condition, conditions
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.keys.holders import carried, is_condition
 from jaxaudit.analyses.keys.rename import Rename
-from jaxaudit.analyses.keys.terms import Seed, Term, Terms, Tick, root
+from jaxaudit.analyses.keys.terms import Atom, Fold, Seed, Term, Terms, Tick, root, rows_behind
 from jaxaudit.analyses.keys.uses import How, Scope, Use
 from jaxaudit.analyses.keys.vary import Variation, Vary
 from jaxaudit.analyses.paths import Places
@@ -83,10 +83,20 @@ class Turns:
             return Verdict(use, Turn.HANDED_ON if other else Turn.FRESH, other)
         if varies is Vary.UNKNOWN or not use.consumes:
             return Verdict(use, Turn.UNKNOWN)
+        if self._folded(scope, use, general):
+            return Verdict(use, Turn.FRESH)
         guard = self._guard(scope, use, general)
         if guard is not None:
             return Verdict(use, guard)
         return Verdict(use, Turn.SEEDED if self._seeded_inside(scope, use.term) else Turn.SAME)
+
+    def _folded(self, scope: Scope, use: Use, general: Variation) -> bool:
+        """Tell whether a key is split alike in every turn, and something that changes is folded into all its parts."""
+        if use.origin.how is not How.SPLIT:
+            return False
+        parts = [one for one in scope.uses if one is not use and _is_part(one.term, use)]
+        folded = any(one.how is How.FOLD or isinstance(one.term, Fold) for one in parts)
+        return folded and all(one.how is How.FOLD or general.of(one.term) is Vary.VARIES for one in parts)
 
     def _guard(self, scope: Scope, use: Use, general: Variation) -> Turn | None:
         """Say what an `if` around the use makes of it: `if i == 0` holds in one turn, `if state is None` maybe too."""
@@ -151,3 +161,10 @@ class Turns:
             if region is scope.region:
                 return False
         return False
+
+
+def _is_part(term: Term, use: Use) -> bool:
+    """Tell whether a key is one of those that a split gives, or a mapped split."""
+    start = root(term)
+    mapped = isinstance(start, Atom) and start.value in use.site.results
+    return mapped or use.origin.site in rows_behind((term,))

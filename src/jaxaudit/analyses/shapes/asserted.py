@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 
-from jaxaudit.analyses.shapes.ranks import regions_of
+from jaxaudit.analyses.shapes.ranks import always, regions_of
 from jaxaudit.ir import REST, Argument, Declared, Op, Program, Size, Value
 
 Names = tuple[str, ...]
@@ -20,7 +20,7 @@ def asserted_axes(program: Program) -> dict[Value, Declared]:
     letters = _letters(program)
     for region in regions_of(program):
         own = set(region.params)
-        for op in region.ops:
+        for op in always(region):
             own.update(op.results)
             if op.name != "py.call_library" or not op.text("function").startswith("chex.assert_"):
                 continue

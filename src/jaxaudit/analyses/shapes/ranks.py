@@ -31,7 +31,7 @@ def written_ranks(program: Program) -> dict[Value, int]:
     found: dict[Value, set[int]] = {}
     for region in regions_of(program):
         own = set(region.params)
-        for op in region.ops:
+        for op in always(region):
             own.update(op.results)
             for value, rank in _written(op):
                 if value in own:
@@ -81,9 +81,23 @@ def regions_of(program: Program) -> list[Region]:
     return found
 
 
+def always(region: Region) -> Iterator[Op]:
+    """Give the ops of a region that every way through it meets: those before the first way that leaves it early."""
+    for op in region.ops:
+        yield op
+        if _may_leave(op):
+            return
+
+
+def _may_leave(op: Op) -> bool:
+    if op.name not in ("py.branch", "py.loop", "py.while"):
+        return False
+    return any(inner.name == "py.return" or _may_leave(inner) for region in op.regions for inner in region.ops)
+
+
 def _collect(region: Region, shapes: dict[Value, Value], found: dict[Value, set[int]]) -> None:
     params = set(region.params)
-    for op in region.ops:
+    for op in always(region):
         if op.name == "py.unpack" and op.operands and op.attrs.get("star") is None:
             base = shapes.get(op.operands[0])
             if base in params:

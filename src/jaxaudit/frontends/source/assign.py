@@ -10,7 +10,19 @@ from jaxaudit.frontends.source.arguments import known_items
 from jaxaudit.frontends.source.expressions import apply_binary, look_up
 from jaxaudit.frontends.source.shape_notes import note_assignment
 from jaxaudit.frontends.source.structure import argument, materialise, rebuild
-from jaxaudit.frontends.source.values import Abstract, Const, Leaf, ListBox, Ref, Sequence, named, sized
+from jaxaudit.frontends.source.values import (
+    Abstract,
+    Box,
+    Const,
+    DictBox,
+    Leaf,
+    ListBox,
+    OpaqueBox,
+    Ref,
+    Sequence,
+    named,
+    sized,
+)
 from jaxaudit.ir import Exit
 from jaxaudit.spans import Span
 
@@ -166,7 +178,27 @@ def delete(it: Interpreter, node: ast.Delete) -> Exit:
     for target in node.targets:
         if isinstance(target, ast.Name):
             it.frame.env.pop(target.id, None)
+        elif isinstance(target, ast.Subscript):
+            _delete_item(it, target)
     return Exit.FALL
+
+
+def _delete_item(it: Interpreter, target: ast.Subscript) -> None:
+    base, index = it.evaluate(target.value), it.evaluate(target.slice)
+    if isinstance(base, Ref):
+        it.heap[base] = _without(it, it.heap[base], index, it.span(target))
+    elif isinstance(target.value, ast.Name) and target.value.id in it.frame.env and isinstance(base, Leaf):
+        name = target.value.id
+        it.frame.env[name] = it.unknown("an item of it was deleted", it.span(target), name)
+
+
+def _without(it: Interpreter, box: Box, index: Abstract, span: Span) -> Box:
+    if isinstance(box, DictBox) and isinstance(index, Const) and index.value in box.entries:
+        return DictBox({key: value for key, value in box.entries.items() if key != index.value}, box.rest)
+    if not isinstance(box, ListBox | DictBox):
+        return box
+    left = it.unknown("an item of it was deleted", span)
+    return OpaqueBox(left.value, "dict" if isinstance(box, DictBox) else box.kind)
 
 
 HANDLERS = {

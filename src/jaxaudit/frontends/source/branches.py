@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.frames import Env
@@ -25,6 +25,8 @@ class Arm:
 
     label: str
     run: Callable[[], Exit]
+    narrowed: Mapping[str, Abstract] = field(default_factory=dict)
+    """What the condition says of variables on this way: after `if x is None`, `x` is None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,12 @@ class _Outcome:
     changes: Mapping[int, Box]
     exit: Exit
     reads: Reads
+    narrowed: Mapping[str, Abstract]
+
+    def bound(self, name: str, before: Env) -> Abstract | None:
+        """Give what a variable is at the end, as if the condition had said nothing of it."""
+        value = self.env.get(name)
+        return before.get(name) if value is not None and value is self.narrowed.get(name) else value
 
 
 def run_arms(it: Interpreter, arms: Sequence[Arm], span: Span, construct: str, condition: Value | None = None) -> Exit:
@@ -85,12 +93,12 @@ def weakest(exits: Iterable[Exit]) -> Exit:
 
 
 def _run(it: Interpreter, arm: Arm, before: Env, reads: Reads, span: Span) -> _Outcome:
-    it.frame.env = dict(before)
+    it.frame.env = {**before, **arm.narrowed}
     it.restore(reads)
     it.heap.begin()
     with it.builder.nested("branch", arm.label, span) as region:
         leaving = arm.run()
-    return _Outcome(region, it.frame.env, it.heap.undo(), leaving, it.reads())
+    return _Outcome(region, it.frame.env, it.heap.undo(), leaving, it.reads(), arm.narrowed)
 
 
 class _Merger:
@@ -110,12 +118,13 @@ class _Merger:
 
     def environment(self, before: Env) -> Env:
         env: Env = {}
-        first = self.falling[0].env
         names = dict.fromkeys(name for outcome in self.falling for name in outcome.env)
         for name in names:
-            values = [outcome.env.get(name) for outcome in self.falling]
+            values = [outcome.bound(name, before) for outcome in self.falling]
+            if any(value is not values[0] for value in values):
+                values = [outcome.env.get(name) for outcome in self.falling]
             if values[0] is not None and all(value is values[0] for value in values) and name in before:
-                env[name] = first[name]
+                env[name] = values[0]
                 continue
             env[name] = self.merged([self._bound(value, at) for at, value in enumerate(values)], name)
         return env

@@ -12,8 +12,9 @@ from jaxaudit.frontends.source import attributes, operators, precedence, subscri
 from jaxaudit.frontends.source.arguments import known_items
 from jaxaudit.frontends.source.branches import Arm, join, run_arms
 from jaxaudit.frontends.source.folding import fold_binary, fold_compare, fold_unary, truth
+from jaxaudit.frontends.source.narrowing import narrowed
 from jaxaudit.frontends.source.structure import argument, materialise
-from jaxaudit.frontends.source.values import NONE, Abstract, Const, Leaf, Library, Ref, Slice, named
+from jaxaudit.frontends.source.values import NONE, Abstract, Const, Leaf, Library, OpaqueBox, Ref, Slice, named
 from jaxaudit.ir import Exit, Size, Value
 from jaxaudit.spans import Span
 
@@ -135,7 +136,10 @@ def apply_binary(
     attrs = {"function": function, "operator": True}
     if not given and any(isinstance(one, tuple) for one in arguments.values()):
         attrs["own"] = True
-    return Leaf(it.emit(op, span, arguments, attrs).result)
+    made = it.emit(op, span, arguments, attrs).result
+    if function == "multiply" and any(operators.is_filler(it, side) for side in (left, right)):
+        return it.heap.new(OpaqueBox(made))
+    return Leaf(made)
 
 
 def _note_sizes(it: Interpreter, operator: ast.operator, left: Abstract, right: Abstract, span: Span) -> None:
@@ -243,7 +247,8 @@ def conditional(it: Interpreter, node: ast.IfExp) -> Abstract:
             it.frame.env[" value"] = it.evaluate(expression)
             return Exit.FALL
 
-        return Arm("then" if expression is node.body else "else", run)
+        then = expression is node.body
+        return Arm("then" if then else "else", run, narrowed(it, node.test, holds=then))
 
     # The blank in the name keeps this temporary apart from every variable of the program.
     run_arms(it, [side(node.body), side(node.orelse)], span, "conditional expression", asked)

@@ -89,7 +89,9 @@ def emit_row(
 
 
 def _is_iterator(value: Abstract) -> bool:
-    return isinstance(value, Zip | Sequence) or (isinstance(value, Leaf) and value.cls in _ITERATORS)
+    if isinstance(value, Zip):
+        return not value.listed
+    return isinstance(value, Sequence) or (isinstance(value, Leaf) and value.cls in _ITERATORS)
 
 
 def _on_leaves(it: Interpreter, row: Row, name: str, given: Arguments, span: Span) -> Abstract:

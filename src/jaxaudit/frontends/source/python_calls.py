@@ -22,6 +22,7 @@ from jaxaudit.frontends.source.values import (
     Library,
     ListBox,
     ObjectBox,
+    OpaqueBox,
     PartialValue,
     Range,
     Record,
@@ -101,7 +102,7 @@ def _list(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         return Sequence(value.item)
     if isinstance(value, Range):
         return value
-    return Leaf(value.value) if isinstance(value, Leaf) else None
+    return it.heap.new(OpaqueBox(value.value)) if isinstance(value, Leaf) else None
 
 
 def _dict(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:

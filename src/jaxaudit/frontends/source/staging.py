@@ -215,6 +215,8 @@ def kind_of_argument(it: Interpreter, value: Abstract) -> str:
             return cls.removeprefix("builtins.") if cls in ("builtins.map", "builtins.filter") else cls
         case Zip(listed=False, counted=counted):
             return "enumerate" if counted else "zip"
+        case Zip():
+            return "list"
         case Range():
             return "range"
         case Sequence(lazy=lazy, kind=kind):

@@ -11,6 +11,7 @@ from jaxaudit.frontends.source.assign import assign
 from jaxaudit.frontends.source.branches import Arm, run_arms
 from jaxaudit.frontends.source.folding import truth
 from jaxaudit.frontends.source.frames import assigned_names
+from jaxaudit.frontends.source.narrowing import narrowed
 from jaxaudit.frontends.source.structure import leaves, materialise
 from jaxaudit.frontends.source.values import (
     NONE,
@@ -58,7 +59,10 @@ def if_(it: Interpreter, node: ast.If) -> Exit:
     span = it.span(node.test)
     asked = materialise(it, condition, span)
     it.emit("py.test", span, {"value": asked}, {"construct": "if"}, results=0)
-    arms = [Arm("then", _block(it, node.body)), Arm("else", _block(it, node.orelse))]
+    arms = [
+        Arm("then", _block(it, node.body), narrowed(it, node.test, holds=True)),
+        Arm("else", _block(it, node.orelse), narrowed(it, node.test, holds=False)),
+    ]
     return run_arms(it, arms, it.span(node), "if", asked)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jaxaudit.analyses.lineage.index import Flow, flow_of
 from jaxaudit.analyses.regroup import Dims, displaced, kept
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
@@ -38,7 +39,18 @@ def reshapes(program: Program, shapes: Shapes) -> Iterator[Reshape]:
             old, new = context.of(_base(op)).dims, context.of(op.result).dims
             if old is not None and new is not None and kept(old, new):
                 found = displaced(old, new)
+                if found is not None and _shifts(flow_of(program), op):
+                    continue
                 yield Reshape(op, old, new, "" if found is None else axis_of(found[1]))
+
+
+def _shifts(flow: Flow, op: Op) -> bool:
+    """Tell whether a reshape takes back one before a slice: rows that are one longer and one shorter shift each row."""
+    cut = flow.maker(_base(op))
+    if cut is None or cut.name not in ("py.item", "array.gather", "array.move") or not cut.operands:
+        return False
+    before = flow.maker(cut.operands[0])
+    return before is not None and before.name == "array.reshape"
 
 
 def _base(op: Op) -> Value:

@@ -112,6 +112,9 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
     rule, op = InPlaceUpdate.name, visit.op
     if op.text("kind") in _CONTAINERS or "base" not in op.arguments:
         return
+    if isinstance(op.arguments.get("index"), str):
+        # No array has an item of that name: what is assigned to is a dict, whatever it is taken for.
+        return
     base = op.arguments["base"]
     fact, name = visit.of(base), named(base, "this array")
     if fact.jax_array or (is_argument(base, fact) and _by_traced(visit)):

@@ -22,7 +22,7 @@ def keeps_aligned(program: Program, around: Op, use: Use) -> bool:
     name = callee_of(draw)
     if draw.name != "key.draw" or name not in _WHOLE or not _over_items(program, around, use):
         return False
-    return isinstance(draw.arguments.get(_DATA.get(name, "")), Value) or _picks(program, draw)
+    return isinstance(draw.arguments.get(_DATA.get(name, "")), Value) or picks(program, draw)
 
 
 def _over_items(program: Program, around: Op, use: Use) -> bool:
@@ -37,7 +37,7 @@ def _over_items(program: Program, around: Op, use: Use) -> bool:
     return not changing.isdisjoint(use.spot.operands)
 
 
-def _picks(program: Program, draw: Op) -> bool:
+def picks(program: Program, draw: Op) -> bool:
     """Tell whether what is drawn is an index into something, directly or after a little arithmetic."""
     flow = flow_of(program)
     values = list(draw.results)

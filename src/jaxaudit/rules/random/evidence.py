@@ -18,6 +18,7 @@ from jaxaudit.analyses.keys.terms import Each, Number, Seed, Term, root
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.random.alignment import keeps_aligned
 from jaxaudit.rules.random.comments import states_purpose
+from jaxaudit.rules.random.harmless import fixed_inside, reason_of_pair, renewed_inside
 from jaxaudit.rules.test_code import in_test
 from jaxaudit.spans import Span
 
@@ -54,6 +55,8 @@ class Evidence:
             return f"nothing is drawn from the keys that `{callee_of(first)}` splits off"
         if self._other_rows(conflict):
             return "both splits give the same keys, but so far nobody uses the same one twice"
+        if harmless := reason_of_pair(self.program, self.keys, conflict):
+            return harmless
         if self._dry_run(conflict):
             return "its seed is fixed, and what is computed with it is dropped in the end"
         if _aligned(conflict.first.origin.spot) and _aligned(conflict.second.origin.spot):
@@ -97,6 +100,8 @@ class Evidence:
 
     def of_loop(self, use: Use, loop: Op | None = None) -> str:
         """Say why using one key in every turn of a loop looks deliberate, or give an empty text."""
+        if loop is not None and fixed_inside(self.keys, loop, use):
+            return f"`{callee_of(use.spot)}` holds its key fixed and is given one piece of data after the other"
         if loop is not None and keeps_aligned(self.program, loop, use):
             return "picking the same places in every item keeps them aligned"
         if use.inner is not None and _EVALUATES.search(callee_of(use.spot)):
@@ -115,6 +120,10 @@ class Evidence:
             return f"permuting every element of `{op.name}` with one key keeps them aligned"
         if keeps_aligned(self.program, op, use):
             return "picking the same places in every leaf keeps them aligned"
+        if renewed_inside(self.keys, op):
+            return "the mapped function puts a new key in its place each time, it seems"
+        if op.name == "pmap" and use.inner is not None and use.value not in op.operands:
+            return "the mapped function holds its key fixed, which is often meant for devices"
         if _mapped_inside(use):
             return "each of its keys serves another element of a function mapped inside, so alternatives share them"
         if _judges_parameters(op):

@@ -1,0 +1,97 @@
+"""Uses of one key that share no number that counts, as the flow of data shows: a warning at most.
+
+Two draws of which a condition keeps one, a draw whose result only shows a network the shape of its input, one crop for
+several arrays, and a function whose key is fixed inside before it is applied to one piece of data after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.explain import callee_of
+from jaxaudit.analyses.keys import How, KeyFacts, Use
+from jaxaudit.analyses.keys.conflicts import Conflict
+from jaxaudit.analyses.keys.meet import Users
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.random.alignment import picks
+
+_PLACES = frozenset({"randint", "permutation", "shuffle"})
+
+
+def reason_of_pair(program: Program, keys: KeyFacts, conflict: Conflict) -> str:
+    """Say why two uses of one key do no harm, or give an empty text."""
+    first, second = conflict.first.spot, conflict.second.spot
+    if _excluded(keys.users, first, second):
+        return "a condition keeps only one of the two results"
+    if any(keys.users.only_shows(one, _is_init) for one in (first, second)):
+        return "what is drawn only shows `init` the shape of its input"
+    if _same_places(program, first, second):
+        return f"`{callee_of(first)}` picks the same places in two arrays, it seems"
+    if _split_for_nobody(keys, conflict):
+        return "nobody uses the keys that it was split into before"
+    return ""
+
+
+def fixed_inside(keys: KeyFacts, loop: Op, use: Use) -> bool:
+    """Tell whether a loop applies a function to one piece of data after the other, whose key is fixed inside it."""
+    call = use.spot
+    if loop.name != "py.loop" or use.inner is None or use.value in call.operands:
+        return False
+    carried = set(loop.regions[-1].params)
+    makers = [keys.places.maker.get(value) for value in call.operands]
+    pieces = [op for op in makers if op is not None and op.name == "py.element"]
+    return bool(pieces) and carried.isdisjoint(call.operands)
+
+
+def renewed_inside(keys: KeyFacts, op: Op) -> bool:
+    """Tell whether a mapped function puts a new key into an object that outlives it, for the next element to find."""
+    stores = (inner for region in op.regions for inner in _walk(region.ops) if inner.name == "py.store_attr")
+    return any(_is_new_key(keys, value) for store in stores for value in store.operands)
+
+
+def _is_new_key(keys: KeyFacts, value: Value) -> bool:
+    for _ in range(4):
+        op = keys.places.maker.get(value)
+        if op is None or not op.operands:
+            return False
+        if op.name in ("key.split", "key.fold_in"):
+            return True
+        value = op.operands[0]
+    return False
+
+
+def _walk(ops: list[Op] | tuple[Op, ...]) -> Iterator[Op]:
+    for op in ops:
+        yield op
+        for region in op.regions:
+            yield from _walk(region.ops)
+
+
+def _excluded(users: Users, first: Op, second: Op) -> bool:
+    """Tell whether both results go to one choice between them, and nowhere else."""
+    ends = [users.only_choice(op) for op in (first, second)]
+    if first is second or ends[0] is None or ends[1] is None:
+        return False
+    (choice, one), (other_choice, other) = ends[0], ends[1]
+    asked = choice.argument("condition", "pred", "which", "condlist")
+    return choice is other_choice and one is not other and asked is not one and asked is not other
+
+
+def _is_init(op: Op) -> bool:
+    return op.name == "key.draw" and callee_of(op) == "init"
+
+
+def _same_places(program: Program, first: Op, second: Op) -> bool:
+    """Tell whether one function is called for two arrays, and all that it draws are places in them."""
+    if first is second or callee_of(first) != callee_of(second) or not first.regions:
+        return False
+    draws = [op for region in first.regions for op in _walk(region.ops) if op.name == "key.draw"]
+    same = first.operands == second.operands
+    return bool(draws) and not same and all(callee_of(op) in _PLACES and picks(program, op) for op in draws)
+
+
+def _split_for_nobody(keys: KeyFacts, conflict: Conflict) -> bool:
+    """Tell whether two splits give the same keys, of which nobody uses those of the first."""
+    first, second = conflict.first.origin, conflict.second.origin
+    splits = first.how is How.SPLIT and second.how is How.SPLIT and first.site is not second.site
+    return splits and first.site not in keys.fruitful and keys.users.is_overwritten(first.site)
