@@ -198,6 +198,55 @@ PROGRAMS = {
             params = Net().init(rng, data)  #!
             return Net().apply(params, data)
         """,
+    "an attribute of an attribute is renewed": """
+        class Runner:
+            def __init__(self, agent):
+                self.agent = agent
+
+            def start(self, envs):
+                out = []
+                for env in envs:
+                    self.agent.rng, key = jax.random.split(self.agent.rng)
+                    out.append(env.reset() + jax.random.randint(key, (), 0, 3))
+                return out
+
+            def repeat(self, envs, key):
+                out = []
+                for env in envs:
+                    self.agent.rng, _ = jax.random.split(self.agent.rng)
+                    out.append(env.reset() + jax.random.randint(key, (), 0, 3))  #!
+                return out
+        """,
+    "a network and its average on one mask": """
+        class Net(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                return nn.Dropout(0.1, deterministic=False)(nn.Dense(3)(x))
+
+        def loss(params, average, key, x):
+            one = Net().apply(params, x, rngs={"dropout": key})
+            other = Net().apply(average, x, rngs={"dropout": key})
+            return ((one - other) ** 2).mean()
+        """,
+    "all trees of a list": """
+        def stacked(trees):
+            return jax.tree.map(lambda *xs: jnp.stack(xs), *trees)
+
+        def wrong(trees):
+            return jax.tree.map(lambda *xs: jnp.stack(xs), trees)  #!
+
+        print(stacked([{"a": jnp.ones(3)}]), wrong([{"a": jnp.ones(3)}]))
+        """,
+    "a loop without a turn": """
+        def children(parents):
+            count = np.zeros((len(parents),), int)
+            order = [-1]
+            for b in range(1, len(parents)):
+                order.append(count[parents[b]])
+            return order
+
+        print(children(jnp.array([-1])))
+        """,
 }
 
 

@@ -21,6 +21,8 @@ class Arguments:
     keywords: Mapping[str, Abstract] = field(default_factory=dict)
     star: Abstract | None = None
     stars: Abstract | None = None
+    spread: bool = False
+    """Whether some of them were written as `*x`."""
 
     def all(self) -> list[Abstract]:
         """Give every argument, in order."""
@@ -62,7 +64,8 @@ def evaluate_arguments(it: Interpreter, node: ast.Call) -> Arguments:
             keywords.update((str(key), item) for key, item in box.entries.items())
         else:
             stars = value
-    return Arguments(tuple(positional), keywords, star, stars)
+    spread = any(isinstance(item, ast.Starred) for item in node.args)
+    return Arguments(tuple(positional), keywords, star, stars, spread)
 
 
 def known_items(it: Interpreter, value: Abstract) -> tuple[Abstract, ...] | None:

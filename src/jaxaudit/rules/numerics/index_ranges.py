@@ -38,11 +38,20 @@ def judged(rule: str, op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation
             reason = f"{_name(one.index)} is {range_text(known)}, within an axis of size {one.size}"
             yield Obligation(rule, op.span, Verdict.PROVED, reason)
         elif known.low >= one.size and (known.constant is None or "dimension_numbers" in op.arguments):
-            yield _beyond(rule, op, one, known, None)
+            if not _may_be_empty(one.index, flow):
+                yield _beyond(rule, op, one, known, None)
         elif one.size <= known.high < float("inf"):
             counted = counted_by(one.index, flow)
             if counted is not None and not _is_masked(op, flow):
                 yield _beyond(rule, op, one, known, counted)
+
+
+def _may_be_empty(index: Value, flow: Flow) -> bool:
+    """Tell whether an index counts a loop of Python, which has no turn where the axis is too short for it."""
+    maker = flow.maker(index)
+    if maker is not None and maker.name == "array.map" and maker.operands:
+        maker = flow.maker(maker.operands[0])
+    return maker is not None and maker.name == "py.element"
 
 
 def _here(op: Op, index: Value, ranges: Ranges, flow: Flow) -> Range:

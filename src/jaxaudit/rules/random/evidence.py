@@ -102,6 +102,8 @@ class Evidence:
         """Say why using one key in every turn of a loop looks deliberate, or give an empty text."""
         if loop is not None and fixed_inside(self.keys, loop, use):
             return f"`{callee_of(use.spot)}` holds its key fixed and is given one piece of data after the other"
+        if loop is not None and loop.name in ("py.loop", "py.while") and renewed_inside(self.keys, loop, use):
+            return "every turn puts a new key into an object, which may be the one that is used"
         if loop is not None and keeps_aligned(self.program, loop, use):
             return "picking the same places in every item keeps them aligned"
         if use.inner is not None and _EVALUATES.search(callee_of(use.spot)):
@@ -120,7 +122,7 @@ class Evidence:
             return f"permuting every element of `{op.name}` with one key keeps them aligned"
         if keeps_aligned(self.program, op, use):
             return "picking the same places in every leaf keeps them aligned"
-        if renewed_inside(self.keys, op):
+        if op.name == "tree.map" and renewed_inside(self.keys, op, use):
             return "the mapped function puts a new key in its place each time, it seems"
         if op.name == "pmap" and use.inner is not None and use.value not in op.operands:
             return "the mapped function holds its key fixed, which is often meant for devices"
@@ -176,6 +178,8 @@ def _unmapped(op: Op) -> Iterator[str]:
 
 
 def _makes_samples(op: Op) -> bool:
+    if op.name == "key.draw" and callee_of(op) == "apply":
+        return False
     return op.name == "key.draw" or _SAMPLES.search(callee_of(op)) is not None
 
 

@@ -12,6 +12,7 @@ from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.conflicts import Conflict
 from jaxaudit.analyses.keys.meet import Users
+from jaxaudit.analyses.keys.terms import rows_behind
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.random.alignment import picks
 
@@ -43,21 +44,20 @@ def fixed_inside(keys: KeyFacts, loop: Op, use: Use) -> bool:
     return bool(pieces) and carried.isdisjoint(call.operands)
 
 
-def renewed_inside(keys: KeyFacts, op: Op) -> bool:
-    """Tell whether a mapped function puts a new key into an object that outlives it, for the next element to find."""
+def renewed_inside(keys: KeyFacts, op: Op, use: Use) -> bool:
+    """Tell whether a body puts a key of the same split into an object that outlives it, for the next turn to find."""
+    behind = {use.origin.site, *rows_behind((use.term, use.origin.term))}
     stores = (inner for region in op.regions for inner in _walk(region.ops) if inner.name == "py.store_attr")
-    return any(_is_new_key(keys, value) for store in stores for value in store.operands)
+    return any(_split_behind(keys, value) in behind for store in stores for value in store.operands)
 
 
-def _is_new_key(keys: KeyFacts, value: Value) -> bool:
+def _split_behind(keys: KeyFacts, value: Value) -> Op | None:
     for _ in range(4):
         op = keys.places.maker.get(value)
-        if op is None or not op.operands:
-            return False
-        if op.name in ("key.split", "key.fold_in"):
-            return True
+        if op is None or not op.operands or op.name in ("key.split", "key.fold_in"):
+            return op
         value = op.operands[0]
-    return False
+    return None
 
 
 def _walk(ops: list[Op] | tuple[Op, ...]) -> Iterator[Op]:
