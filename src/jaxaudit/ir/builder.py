@@ -61,8 +61,8 @@ class Builder:
         `results` is how many values it makes, or the values themselves where they had to exist before the op.
         """
         if operands is None:
-            operands = tuple(values_in(arguments)) if arguments else ()
-        made = results if isinstance(results, tuple) else tuple(self.value(span) for _ in range(results))
+            operands = tuple(_values_of(arguments)) if arguments else ()
+        made = results if isinstance(results, tuple) else tuple([self.value(span) for _ in range(results)])
         op = Op(name, operands, made, span, arguments, attrs, regions)
         self._open[-1].ops.append(op)
         self.emitted += 1
@@ -93,13 +93,27 @@ class Builder:
         region.exit = exit
 
 
+_ATOMS = (str, int, float, type(None))
+
+
+def _values_of(arguments: Mapping[str, Argument]) -> list[Value]:
+    found: list[Value] = []
+    for argument in arguments.values():
+        if isinstance(argument, Value):
+            found.append(argument)
+        elif not isinstance(argument, _ATOMS):
+            found += values_in(argument)
+    return found
+
+
 def values_in(argument: Argument) -> Iterator[Value]:
     """Give the values inside an argument, in order."""
     if isinstance(argument, Value):
         yield argument
     elif isinstance(argument, tuple):
         for item in argument:
-            yield from values_in(item)
-    elif isinstance(argument, Mapping):
+            if not isinstance(item, _ATOMS):
+                yield from values_in(item)
+    elif not isinstance(argument, _ATOMS) and isinstance(argument, Mapping):
         for item in argument.values():
             yield from values_in(item)

@@ -1,38 +1,54 @@
 """Programs as plain JSON, so that one process can trace and another can judge; nothing here runs what it reads.
 
 Values, regions, places and types are tables referred to by number, so nesting never deepens the document, a region that
-several ops share stays one region, and identity survives the journey. Constants keep their Python type (`1`, `1.0`,
-`True`, tuples, symbols); an attribute of any other type travels as its text.
+several ops share stays one region, and identity survives the journey. What ops have in common is in tables too: the
+attributes that several of them share, and their form (name and constants), since many ops differ in their values
+alone. Constants keep their Python type (`1`, `1.0`, `True`, tuples, symbols); an attribute of any other type travels as
+its text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jaxaudit.ir.collector import collector_paused
-from jaxaudit.ir.types import ArrayType, Declared, Exit, Op, Program, Region, Root, Symbol, Value
+from jaxaudit.ir.types import Argument, ArrayType, Declared, Exit, Op, Program, Region, Root, Symbol, Value
 from jaxaudit.spans import Span
 
 _PLAIN = frozenset({type(None), bool, int, float, str})
 
+_EXITS = {one.value: one for one in Exit}
+
 Show = Callable[[str], str]
 """Turns a path of the sender into the path that reports show."""
+
+Key = tuple[object, ...]
+"""Equal for ops of one form."""
 
 
 @collector_paused()
 def encode_program(program: Program) -> dict[str, Any]:
     """Turn a program into JSON data."""
-    encoder = _Encoder(program.types, program.declared)
+    encoder = _Encoder()
     roots = [[root.name, root.path, encoder.region(root.region)] for root in program.roots]
+    values = encoder.table_of_values(program.types)
+    paths = {path: number for number, path in enumerate(dict.fromkeys(span.path for span in encoder.spans))}
     return {
         "front_end": program.front_end,
         "comments": {path: {str(n): text for n, text in lines.items()} for path, lines in program.comments.items()},
-        "values": encoder.values,
+        "values": values,
+        "declared": [
+            [encoder.value(value), list(axes.names), axes.scope]
+            for value, axes in program.declared.items()
+            if value in encoder.numbers
+        ],
+        "forms": encoder.forms,
+        "attrs": encoder.attrs,
         "regions": encoder.regions,
-        "spans": [[encoder.paths[span.path], *span[1:]] for span in encoder.spans],
+        "spans": [[paths[span.path], *span[1:]] for span in encoder.spans],
         "types": [[list(kind.shape), kind.dtype, kind.weak] for kind in encoder.kinds],
-        "paths": list(encoder.paths),
+        "paths": list(paths),
         "roots": roots,
     }
 
@@ -46,20 +62,20 @@ def decode_program(data: Mapping[str, Any], show: Show = str) -> Program:
         data["front_end"],
         {show(path): {int(n): text for n, text in lines.items()} for path, lines in data["comments"].items()},
         decoder.types,
-        decoder.declared,
+        {decoder.values[number]: Declared(tuple(names), scope) for number, names, scope in data["declared"]},
     )
 
 
 class _Encoder:
-    def __init__(self, types: Mapping[Value, ArrayType], declared: Mapping[Value, Declared]) -> None:
-        self.types = types
-        self.declared = declared
-        self.values: list[list[Any]] = []
+    def __init__(self) -> None:
+        self.numbers: dict[Value, int] = {}
+        self.forms: list[list[Any]] = []
+        self.attrs: list[dict[str, Any]] = []
         self.regions: list[Any] = []
-        self.paths: dict[str, int] = {}
         self.spans: dict[Span, int] = {}
         self.kinds: dict[ArrayType, int] = {}
-        self._value_numbers: dict[Value, int] = {}
+        self._form_numbers: dict[Key, int] = {}
+        self._attrs_numbers: dict[int, int] = {}
         self._region_numbers: dict[int, int] = {}
 
     def region(self, region: Region) -> int:
@@ -68,51 +84,71 @@ class _Encoder:
             return known
         number = self._region_numbers[id(region)] = len(self.regions)
         self.regions.append(None)
-        self.regions[number] = {
-            "kind": region.kind,
-            "label": region.label,
-            "span": self.span(region.span),
-            "params": self.numbers(region.params),
-            "ops": [self.op(op) for op in region.ops],
-            "results": self.numbers(region.results),
-            "exit": region.exit.value,
-            "shared": region.shared,
-        }
+        self.regions[number] = [
+            region.kind,
+            region.label,
+            self.span(region.span),
+            self.many(region.params),
+            [self.op(op) for op in region.ops],
+            self.many(region.results),
+            region.exit.value,
+            region.shared,
+        ]
         return number
 
     def op(self, op: Op) -> list[Any]:
-        data = self.data
+        row = [
+            self.form(op),
+            self.attributes(op.attrs),
+            self.many(op.operands),
+            self.many(op.results),
+            self.spans.setdefault(op.span, len(self.spans)),
+        ]
+        return [*row, [self.region(region) for region in op.regions]] if op.regions else row
+
+    def form(self, op: Op) -> int:
+        """Give the number of what an op has in common with others; values among its arguments are left open."""
+        key = _form_of(op)
+        known = None if key is None else self._form_numbers.get(key)
+        if known is None:
+            known = len(self.forms)
+            self.forms.append([op.name, self.arguments(op, left_open=key is not None)])
+            if key is not None:
+                self._form_numbers[key] = known
+        return known
+
+    def arguments(self, op: Op, *, left_open: bool) -> list[list[Any]]:
         return [
-            op.name,
-            self.numbers(op.operands),
-            self.numbers(op.results),
-            self.span(op.span),
-            {key: data(value) for key, value in op.arguments.items()},
-            {key: data(value) for key, value in op.attrs.items()},
-            [self.region(region) for region in op.regions],
+            [name] if left_open and isinstance(argument, Value) else [name, self.data(argument)]
+            for name, argument in op.arguments.items()
         ]
 
-    def numbers(self, values: tuple[Value, ...]) -> list[int]:
-        return [self.value(value) for value in values]
+    def attributes(self, attrs: Mapping[str, object]) -> int:
+        known = self._attrs_numbers.get(id(attrs))
+        if known is None:
+            known = self._attrs_numbers[id(attrs)] = len(self.attrs)
+            self.attrs.append({name: self.data(attr) for name, attr in attrs.items()})
+        return known
 
     def value(self, value: Value) -> int:
-        known = self._value_numbers.get(value)
-        if known is not None:
-            return known
-        number = self._value_numbers[value] = len(self.values)
-        kind = self.types.get(value)
-        exact = None if kind is None else self.kinds.setdefault(kind, len(self.kinds))
-        axes = self.declared.get(value)
-        named = [list(axes.names), axes.scope] if axes else None
-        self.values.append([value.id, self.span(value.span), value.name, exact, named])
-        return number
+        return self.numbers.setdefault(value, len(self.numbers))
+
+    def many(self, values: tuple[Value, ...]) -> list[int]:
+        numbers = self.numbers
+        return [numbers.setdefault(value, len(numbers)) for value in values]
 
     def span(self, span: Span) -> int:
-        known = self.spans.get(span)
-        if known is None:
-            known = self.spans[span] = len(self.spans)
-            self.paths.setdefault(span.path, len(self.paths))
-        return known
+        return self.spans.setdefault(span, len(self.spans))
+
+    def table_of_values(self, types: Mapping[Value, ArrayType]) -> list[list[Any]]:
+        """Give everything about the values that were met, one column after the other."""
+        kinds, told = self.kinds, list(map(types.get, self.numbers))
+        return [
+            [value.id for value in self.numbers],
+            [self.span(value.span) for value in self.numbers],
+            [value.name for value in self.numbers],
+            [None if kind is None else kinds.setdefault(kind, len(kinds)) for kind in told],
+        ]
 
     def data(self, item: object) -> Any:
         if isinstance(item, Value):
@@ -138,50 +174,77 @@ class _Encoder:
         return str(item)
 
 
+def _form_of(op: Op) -> Key | None:
+    """Give what decides the form of an op; None where its operands are not its arguments in order, or are nested.
+
+    Constants stand beside their types, since `1`, `1.0` and `True` are equal.
+    """
+    parts: list[object] = [op.name]
+    operands = iter(op.operands)
+    for name, argument in op.arguments.items():
+        kind = type(argument)
+        if kind is Value:
+            if next(operands, None) is not argument:
+                return None
+            parts += (name, kind)
+        elif kind in _PLAIN or (kind is tuple and _is_of_numbers(argument)):
+            # Zero and minus zero are equal, too.
+            parts += (name, kind, repr(argument) if kind is float else argument)
+        else:
+            return None
+    return None if op.arguments and next(operands, None) is not None else tuple(parts)
+
+
+def _is_of_numbers(item: object) -> bool:
+    return type(item) is int or (type(item) is tuple and all(map(_is_of_numbers, item)))
+
+
 class _Decoder:
     def __init__(self, data: Mapping[str, Any], show: Show) -> None:
         paths = [show(path) for path in data["paths"]]
         self.spans = [Span(paths[row[0]], *row[1:]) for row in data["spans"]]
-        self.kinds = [_array_type(row) for row in data["types"]]
-        self.types: dict[Value, ArrayType] = {}
-        self.declared: dict[Value, Declared] = {}
-        self.values = [self.value(row) for row in data["values"]]
+        ids, spans, names, kinds = data["values"]
+        self.values = list(map(Value, ids, map(self.spans.__getitem__, spans), names))
+        told = [_array_type(row) for row in data["types"]]
+        self.types = {value: told[kind] for value, kind in zip(self.values, kinds, strict=True) if kind is not None}
+        self._forms = [self.form(*row) for row in data["forms"]]
+        self._attrs = [{key: self.data(attr) for key, attr in row.items()} for row in data["attrs"]]
         self._rows = data["regions"]
         self._regions: dict[int, Region] = {}
-
-    def value(self, row: list[Any]) -> Value:
-        number, span, name, exact, named = row
-        value = Value(number, self.spans[span], name)
-        if exact is not None:
-            self.types[value] = self.kinds[exact]
-        if named is not None:
-            self.declared[value] = Declared(tuple(named[0]), named[1])
-        return value
 
     def region(self, number: int) -> Region:
         known = self._regions.get(number)
         if known is not None:
             return known
-        row = self._rows[number]
-        region = Region(row["kind"], row["label"], self.spans[row["span"]], self.many(row["params"]))
-        self._regions[number] = region
-        region.ops.extend(self.op(op) for op in row["ops"])
-        region.results = self.many(row["results"])
-        region.exit = Exit(row["exit"])
-        region.shared = row["shared"]
+        kind, label, span, params, ops, results, way_out, shared = self._rows[number]
+        region = self._regions[number] = Region(kind, label, self.spans[span], self.many(params))
+        region.ops.extend([self.op(*row) for row in ops])
+        region.results = self.many(results)
+        region.exit = _EXITS[way_out]
+        region.shared = shared
         return region
 
-    def op(self, row: list[Any]) -> Op:
-        name, operands, results, span, arguments, attrs, regions = row
-        return Op(
-            name,
-            self.many(operands),
-            self.many(results),
-            self.spans[span],
-            {key: self.data(value) for key, value in arguments.items()},
-            {key: self.data(value) for key, value in attrs.items()},
-            tuple([self.region(region) for region in regions]),
-        )
+    def op(
+        self,
+        form: int,
+        attrs: int,
+        operands: list[int],
+        results: list[int],
+        span: int,
+        regions: Sequence[int] = (),
+    ) -> Op:
+        name, arguments, left_open = self._forms[form]
+        given = self.many(operands)
+        if left_open:
+            arguments = arguments.copy()
+            arguments.update(zip(left_open, given, strict=True))
+        inner = tuple([self.region(number) for number in regions])
+        return Op(name, given, self.many(results), self.spans[span], arguments, self._attrs[attrs], inner)
+
+    def form(self, name: str, arguments: list[list[Any]]) -> tuple[str, dict[str, Argument], list[str]]:
+        """Give the name of an op, its arguments, and which of them are its operands."""
+        given = {row[0]: self.data(row[1]) if len(row) > 1 else None for row in arguments}
+        return name, given, [row[0] for row in arguments if len(row) == 1]
 
     def many(self, numbers: list[int]) -> tuple[Value, ...]:
         values = self.values

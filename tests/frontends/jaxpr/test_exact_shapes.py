@@ -51,7 +51,16 @@ def test_what_is_looked_at_on_demand_is_what_would_be_solved(function: Any) -> N
     for op in program.walk():
         asked, met = told.contexts(op), solved.contexts(op)
         assert {one.fit for one in asked} == {one.fit for one in met}, op
-        assert not met or dict(asked[0].facts).items() <= dict(met[0].facts).items(), op
+        assert set(told.fits(op)) == set(solved.fits(op)), op
+        assert all(asked[0].of(value) == fact for one in met for value, fact in one.facts.items()), op
+
+
+def test_where_sizes_meet_is_told_by_the_types_of_nearly_all_ops() -> None:
+    program = traced(gradients)
+    told = ShapesDomain(program).at_once(program)
+    assert told is not None
+    assert any(told.fits(op) for op in program.walk())
+    assert not told.seen
 
 
 def test_a_program_without_keys_is_told_at_once_and_one_with_keys_is_solved() -> None:

@@ -129,9 +129,13 @@ Frame = tuple[CodeType, int]
 """A frame of a traceback: the code and the offset of the instruction that was running."""
 
 
-def frames_of(equation: Any) -> tuple[Sequence[CodeType], Sequence[int]]:
-    """Give the code and the offsets of the Python frames that made an equation, innermost first."""
-    traceback = equation.source_info.traceback
+def traceback_of(equation: Any) -> Any:
+    """Give where an equation was made; None where JAX does not know."""
+    return equation.source_info.traceback
+
+
+def frames_of(traceback: Any) -> tuple[Sequence[CodeType], Sequence[int]]:
+    """Give the code and the offsets of the Python frames of a traceback, innermost first."""
     if traceback is None:
         return (), ()
     codes, offsets = traceback.raw_frames()

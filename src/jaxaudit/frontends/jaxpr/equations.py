@@ -20,7 +20,7 @@ from jaxaudit.frontends.jaxpr.rows import lower_row
 from jaxaudit.frontends.jaxpr.runs import RANDOM, ROW, Run, runs
 from jaxaudit.frontends.jaxpr.segments import Segment, arrange
 from jaxaudit.frontends.jaxpr.sites import Site
-from jaxaudit.frontends.jaxpr.writer import Writer
+from jaxaudit.frontends.jaxpr.writer import UNNAMED, KnownAs, Writer
 from jaxaudit.ir import Argument, Value
 from jaxaudit.spans import Span
 
@@ -262,28 +262,20 @@ class Body:
         """Lower an equation by the row of its primitive."""
         row = ROWS[equation.primitive.name]
         plain = self.plain(equation)
-        attrs: dict[str, object] = {"function": row.known_as(plain)} if row.function else {}
-        api = site.origin.api
-        if api and api != attrs.get("function"):
-            attrs["api"] = api
-        if self.context.within:
-            attrs["within"] = self.context.within
-        if row.op in ("array.gather", "array.scatter") and _says_mode(site):
-            attrs["mode"] = True
         if row.op == "py.item":
-            attrs = {}
-        made = self.writer.emit(row.op, site, row.build(plain), attrs, equation.outvars, names)
+            known_as = UNNAMED
+        else:
+            function = row.known_as(plain) if row.function else ""
+            says_mode = row.op in ("array.gather", "array.scatter") and _says_mode(site)
+            known_as = KnownAs(function, site.origin.api, self.context.within, says_mode)
+        attrs = self.writer.attrs_of(site, known_as)
+        made = self.writer.add(row.op, site, row.build(plain), attrs, equation.outvars, names)
         self.bind(equation.outvars, made)
 
     def plain(self, equation: Any) -> Equation:
         """Give an equation with its operands resolved."""
-        return Equation(
-            equation.primitive.name,
-            equation.params,
-            tuple(self.read(atom) for atom in equation.invars),
-            tuple(compat.type_of(atom) for atom in equation.invars),
-            tuple(compat.type_of(out) for out in equation.outvars),
-        )
+        inputs = tuple([self.read(atom) for atom in equation.invars])
+        return Equation(equation.primitive.name, equation.params, inputs, equation.invars, equation.outvars)
 
     def _unknown(self, equation: Any, site: Site) -> None:
         name = equation.primitive.name

@@ -73,11 +73,20 @@ class Origins:
 
     def __init__(self) -> None:
         self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[Sequence[CodeType], Origin]] = {}
+        self._met: dict[Any, Origin] = {}
         self._joined: dict[tuple[int, int], Origin] = {}
 
     def of(self, equation: Any) -> Origin:
         """Give the origin of an equation."""
-        codes, offsets = compat.frames_of(equation)
+        # Two tracebacks of the same frames are mostly equal to JAX, which compares them faster than we do.
+        traceback = compat.traceback_of(equation)
+        found = self._met.get(traceback)
+        if found is None:
+            found = self._met[traceback] = self._of(traceback)
+        return found
+
+    def _of(self, traceback: Any) -> Origin:
+        codes, offsets = compat.frames_of(traceback)
         # Hashing code objects is slow; their identities do as long as they are kept alive beside them.
         key = (tuple(map(id, codes)), tuple(offsets))
         known = self._known.get(key)
@@ -104,6 +113,8 @@ def _read(codes: Sequence[CodeType], offsets: Sequence[int]) -> Origin:
             break
         path = code.co_filename
         layer = layer_of(path)
+        if layer == JAX and not inside_jax:
+            continue
         if layer == USER:
             users.append(Place((code, offset), span_at(code, offset)))
         if layer == LIBRARY and not users:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from jaxaudit.frontends.jaxpr import compat
 from jaxaudit.frontends.jaxpr.files import shown
@@ -15,6 +15,28 @@ from jaxaudit.frontends.jaxpr.sites import Site, Surroundings
 from jaxaudit.ir import Argument, ArrayType, Op, Region, Value
 from jaxaudit.ir.builder import Builder
 from jaxaudit.spans import Span
+
+
+class KnownAs(NamedTuple):
+    """What an equation is to the user."""
+
+    function: str = ""
+    api: str = ""
+    """The function of JAX that code outside JAX called."""
+    within: str = ""
+    """The function of JAX whose inside it belongs to."""
+    mode: bool = False
+    """Whether the call says what shall happen to indices beyond the end."""
+
+    def attrs(self) -> dict[str, object]:
+        """Give it as attributes of an op."""
+        told = {"function": self.function, "api": self.api, "within": self.within, "mode": self.mode}
+        if self.api == self.function:
+            del told["api"]
+        return {name: one for name, one in told.items() if one}
+
+
+UNNAMED = KnownAs()
 
 
 @dataclass(slots=True)
@@ -29,6 +51,7 @@ class Writer:
     paths: set[str] = field(default_factory=set)
     undifferentiated: dict[tuple[str, int], str] = field(default_factory=dict)
     """The functions with derivative rules that a call does not differentiate: their names by their places."""
+    _attrs: dict[tuple[object, ...], tuple[Site, Mapping[str, object]]] = field(default_factory=dict)
     surroundings: Surroundings = field(init=False)
     sharing: Sharing = field(init=False)
 
@@ -53,12 +76,32 @@ class Writer:
         names: Sequence[str] = (),
     ) -> tuple[Value, ...]:
         """Append an op whose results have the types of some variables."""
-        self.paths.add(site.span.path)
-        made = tuple(
-            self.value(site.span, compat.type_of(out), names[i] if i < len(names) else "") for i, out in enumerate(outs)
-        )
-        self.builder.emit(name, site.span, arguments, {**attrs, **marks_of(site)}, results=made)
-        return made
+        return self.add(name, site, arguments, {**attrs, **marks_of(site)}, outs, names)
+
+    def add(
+        self,
+        name: str,
+        site: Site,
+        arguments: Mapping[str, Argument],
+        attrs: Mapping[str, object],
+        outs: Sequence[Any],
+        names: Sequence[str] = (),
+    ) -> tuple[Value, ...]:
+        """Append an op whose attributes say already under what it was made."""
+        span = site.span
+        self.paths.add(span.path)
+        made = [self.value(span, compat.type_of(out)) for out in outs]
+        for value, known_as in zip(made, names, strict=False):
+            value.name = known_as
+        return self.builder.emit(name, span, arguments, attrs, results=tuple(made)).results
+
+    def attrs_of(self, site: Site, known_as: KnownAs) -> Mapping[str, object]:
+        """Give the attributes of an op by what it is known as and where it was made; equal ones are one object."""
+        key = (id(site.around), site.origin.library, known_as)
+        known = self._attrs.get(key)
+        if known is None:
+            known = self._attrs[key] = (site, {**known_as.attrs(), **marks_of(site)})
+        return known[1]
 
     def hold(
         self,

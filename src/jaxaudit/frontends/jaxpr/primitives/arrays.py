@@ -80,7 +80,7 @@ def _filled(equation: Equation) -> Arguments:
 
 
 def _convert(equation: Equation) -> Arguments:
-    out = equation.out_types[0]
+    out = equation.out_type
     return {"a": equation.inputs[0], "dtype": out.dtype if out is not None else None}
 
 

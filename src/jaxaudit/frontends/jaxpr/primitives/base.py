@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from jaxaudit.frontends.jaxpr import compat
 from jaxaudit.ir import Argument, ArrayType
 
 
-@dataclass(frozen=True, slots=True)
-class Equation:
+class Equation(NamedTuple):
     """An equation whose operands are values or constants of the program."""
 
     name: str
     params: Mapping[str, Any]
     inputs: tuple[Argument, ...]
-    in_types: tuple[ArrayType | None, ...]
-    out_types: tuple[ArrayType | None, ...]
+    invars: Sequence[Any]
+    outvars: Sequence[Any]
 
     def shape(self, position: int = 0) -> tuple[int, ...]:
         """Give the shape of an operand."""
-        found = self.in_types[position] if position < len(self.in_types) else None
+        found = compat.type_of(self.invars[position]) if position < len(self.invars) else None
         return found.shape if found is not None else ()
+
+    @property
+    def in_types(self) -> Iterator[ArrayType | None]:
+        """The types of the operands."""
+        return map(compat.type_of, self.invars)
+
+    @property
+    def out_type(self) -> ArrayType | None:
+        """The type of the first result."""
+        return compat.type_of(self.outvars[0]) if self.outvars else None
 
     @property
     def out_shape(self) -> tuple[int, ...]:
         """The shape of the first result."""
-        found = self.out_types[0] if self.out_types else None
+        found = self.out_type
         return found.shape if found is not None else ()
 
 
@@ -57,8 +67,10 @@ def named(*names: str) -> Build:
 
     def build(equation: Equation) -> Mapping[str, Argument]:
         given = equation.inputs
-        more = {f"operand{i}": value for i, value in enumerate(given[len(names) :], start=len(names))}
-        return {**dict(zip(names, given, strict=False)), **more}
+        made = dict(zip(names, given, strict=False))
+        for i in range(len(names), len(given)):
+            made[f"operand{i}"] = given[i]
+        return made
 
     return build
 
