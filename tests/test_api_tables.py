@@ -28,7 +28,8 @@ STREAMS = ("flax.nnx.Rngs.", "flax.nnx.RngStream.")
 # Canonical names under which nothing can be found: classes of results, and names that live one module deeper.
 INVENTED = (
     "jax.nn.Initializer jax.nn.ConstantInitializer flax.linen.Applied flax.linen.Initialised "
-    "flax.training.train_state.TrainState.apply_fn haiku.Transformed haiku.MultiTransformed optax.InjectedFactory jax.flatten_util.Unravel "
+    "flax.training.train_state.TrainState.apply_fn haiku.Transformed haiku.MultiTransformed optax.InjectedFactory "
+    "jax.flatten_util.Unravel "
     "optax.Schedule optax.GradientTransformation blackjax.AdaptationAlgorithm blackjax.Kernel "
     "blackjax.SamplingAlgorithm blackjax.VIAlgorithm blackjax.normal_random_walk rlax.DiscreteDistribution "
     "rlax.ContinuousDistribution jax.config gymnax.wrappers.GymnaxToVectorGymWrapper haiku.TransformedWithoutRng "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import applied, calls, control_flow, holders, likeness, python_calls, transforms
+from jaxaudit.frontends.source import applied, calls, control_flow, holders, likeness, parted, python_calls, transforms
 from jaxaudit.frontends.source.api.lookup import ROWS, canonical, lookup
 from jaxaudit.frontends.source.api.rows import Row
 from jaxaudit.frontends.source.api.unmodelled import UNMODELLED
@@ -48,7 +48,7 @@ def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
     row = lookup(name)
     if row is not None:
         made = likeness.alike(it, name, row, given, emit_row(it, row, name, given, span), span)
-        return holders.holding(made, name, given)
+        return parted.parted(it, name, given, holders.holding(made, name, given), span)
     package, last = name.partition(".")[0], name.rpartition(".")[2]
     cls = name if last[:1].isupper() else ""
     if package == "builtins" or (cls and package in _COVERED):

@@ -53,9 +53,9 @@ def alike(it: Interpreter, name: str, row: Row, given: Arguments, made: Abstract
     if tree is None or not _is_apart(it, tree):
         return made
     if whole is not None:
-        return _leaf_by_leaf(it, tree, made.value, span)
+        return leaf_by_leaf(it, tree, made.value, span)
     updates, state = it.emit("py.unpack", span, {"base": made.value}, {"count": 2, "star": None}, results=2).results
-    return TupleValue((_leaf_by_leaf(it, tree, updates, span), Leaf(state)))
+    return TupleValue((leaf_by_leaf(it, tree, updates, span), Leaf(state)))
 
 
 def _is_apart(it: Interpreter, tree: Abstract) -> bool:
@@ -67,7 +67,9 @@ def _is_apart(it: Interpreter, tree: Abstract) -> bool:
     return isinstance(box, ListBox) or (isinstance(box, ObjectBox) and box.value is None)
 
 
-def _leaf_by_leaf(it: Interpreter, tree: Abstract, whole: Value, span: Span) -> Abstract:
+def leaf_by_leaf(it: Interpreter, tree: Abstract, whole: Value, span: Span) -> Abstract:
+    """Give a tree of the same structure whose leaves lie in one value."""
+
     def leaf(like: Leaf) -> Leaf:
         made = it.emit("tree.leaf", span, {"like": like.value, "tree": whole}).result
         made.name = like.value.name

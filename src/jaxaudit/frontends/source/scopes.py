@@ -16,6 +16,7 @@ from jaxaudit.frontends.source.syntax import children, walk
 Place = tuple[int, int]
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _REFLECTION = frozenset("locals vars eval exec globals".split())
 _EXPECTS = ("raises", "Raises", "warns", "Warns", "suppress")
 
@@ -182,12 +183,51 @@ def _note_path(scope: Scope, node: ast.Attribute | ast.Subscript) -> None:
 
 
 def _capture(scope: Scope, node: ast.AST) -> None:
+    scope.shared.update(_free(node))
     for inner in walk(node):
-        if isinstance(inner, ast.Name):
-            scope.shared.add(inner.id)
-        elif isinstance(inner, ast.Attribute | ast.Subscript) and not isinstance(inner.ctx, ast.Load):
+        if isinstance(inner, ast.Attribute | ast.Subscript) and not isinstance(inner.ctx, ast.Load):
             # What an inner function writes, it may write at any time.
             scope.shared.update(path_of(inner)[-1:])
+
+
+@lru_cache(maxsize=16_384)
+def _free(node: ast.AST) -> frozenset[str]:
+    """Give the names that an inner function or class takes from around it."""
+    used: set[str] = set()
+    bound: set[str] = set()
+    given: set[str] = set()
+    pending = list(children(node))
+    while pending:
+        current = pending.pop()
+        if isinstance(current, _INNER):
+            used |= _free(current)
+            bound |= set() if isinstance(current, ast.Lambda) else {current.name}
+            continue
+        if isinstance(current, ast.Name):
+            (used if isinstance(current.ctx, ast.Load) else bound).add(current.id)
+        elif isinstance(current, ast.comprehension):
+            # Its variables are its own: they hide nothing outside of it.
+            pending += (current.iter, *current.ifs)
+            continue
+        elif isinstance(current, ast.arg):
+            bound.add(current.arg)
+        elif isinstance(current, ast.Global | ast.Nonlocal):
+            given.update(current.names)
+        pending += children(current)
+    if isinstance(node, ast.ClassDef):
+        return frozenset(used | bound)
+    return frozenset((used - bound) | given | _read_at_once(node))
+
+
+def _read_at_once(node: ast.AST) -> set[str]:
+    """Give the names that a definition reads where it stands: in defaults, decorators and annotations."""
+    inside: list[ast.AST] = []
+    if isinstance(node, ast.Lambda):
+        inside = [node.body]
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        inside = list(node.body)
+    outside = [part for part in children(node) if not any(part is one for one in inside)]
+    return {one.id for part in outside for one in walk(part) if isinstance(one, ast.Name)}
 
 
 def _start(node: ast.expr | ast.stmt) -> Place:

@@ -133,6 +133,9 @@ def is_sure(loss: Loss, flow: Flow) -> bool:
     loop = flow.places.holder.get(id(region))
     if loop is None or loop.name not in LOOPS:
         return False
+    if any(inner.name == "grad" for body in loss.made.regions for inner in body.walk()):
+        # Each turn trains the same old parameters.
+        return True
     turns = carried(loop, region)
     kept = any(param in loss.leaves and region.results[at : at + 1] == (param,) for param, _, at in turns)
     after = flow.reached(loss.made.results)

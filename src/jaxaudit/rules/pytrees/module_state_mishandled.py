@@ -9,6 +9,7 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
+from jaxaudit.rules.pytrees.states import grave, handed_on, new_state, static_part, touches_leaves
 from jaxaudit.rules.pytrees.words import border_of, crossing, nodes, proved
 
 _HOLDS_FUNCTION = frozenset(("equinox.nn.MLP", "equinox.nn.Lambda"))
@@ -127,7 +128,15 @@ def f(scale, x):
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
     border = border_of(op)
-    if border is not None:
+    if op.text("function").endswith(".apply") and (fresh := new_state(op, flow)) is not None:
+        yield from _kept(op, fresh, flow)
+    elif op.name == "grad" and static_part(op, flow):
+        yield _static(op)
+    elif border is not None and op.text("function").endswith(".init"):
+        if touches_leaves(op, flow) and border.trees:
+            found = (node for node in nodes(border.trees[0]) if _is_module(node) and _function(node))
+            yield from (_unfiltered(op, node) for node in found)
+    elif border is not None:
         for name, tree in crossing(op, border):
             yield from (_crossing(op, name, node) for node in nodes(tree) if _is_module(node))
     elif op.name == "py.unread" and not op.text("name").startswith("_"):
@@ -140,12 +149,17 @@ def _is_module(node: Tree) -> bool:
     return node.name.startswith("equinox.nn.") or (node.kind == "object" and node.registered == "yes")
 
 
-def _crossing(op: Op, name: str, node: Tree) -> Obligation:
+def _function(node: Tree) -> str:
+    """Name the function among the leaves of a module; empty where none is known."""
     field = next((key for key, child in zip(node.keys, node.children, strict=False) if child.kind == "callable"), "")
-    if node.name not in _HOLDS_FUNCTION and not field:
+    return f"its field `{field}`" if field else "its activation" if node.name in _HOLDS_FUNCTION else ""
+
+
+def _crossing(op: Op, name: str, node: Tree) -> Obligation:
+    held = _function(node)
+    if not held:
         return proved(ModuleStateMishandled.name, op.span, f"no function is known among the leaves of {name}")
     plain = op.text("spelling") or op.name
-    held = f"its field `{field}`" if field else "its activation"
     return Obligation(
         ModuleStateMishandled.name,
         op.span,
@@ -159,6 +173,52 @@ def _crossing(op: Op, name: str, node: Tree) -> Obligation:
         if op.text("spelling")
         else "carry `equinox.partition(model, equinox.is_array)[0]`, and combine inside the loop",
     )
+
+
+def _static(op: Op) -> Obligation:
+    return Obligation(
+        ModuleStateMishandled.name,
+        op.span,
+        Verdict.VIOLATED,
+        message="the gradient is taken of the part without arrays",
+        current="`equinox.partition` gives the arrays first and the rest second: here the rest is differentiated",
+        expected="the part with the arrays is differentiated, and combined with the rest inside",
+        suggestion="exchange the two names that `equinox.partition` is unpacked into",
+    )
+
+
+def _unfiltered(op: Op, node: Tree) -> Obligation:
+    return Obligation(
+        ModuleStateMishandled.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"the optimizer is started with a `{node.name}` that has a function among its leaves",
+        current=f"{_function(node)} is a function, and an optimizer makes an array like each leaf: this raises",
+        expected="the optimizer sees arrays alone",
+        suggestion="start it with `equinox.filter(model, equinox.is_inexact_array)`",
+    )
+
+
+def _kept(op: Op, state: Value, flow: Flow) -> Iterator[Obligation]:
+    """Judge a run in training: its new state must go somewhere."""
+    region = flow.places.region_of[op]
+    if not any(holder is not None and holder.name == "grad" for _, holder in flow.places.up(region)):
+        return
+    lost = grave(flow, state)
+    if lost is None:
+        yield proved(ModuleStateMishandled.name, op.span, "the new state of the module is handed on")
+    elif lost.name == "grad":
+        yield Obligation(
+            ModuleStateMishandled.name,
+            lost.span,
+            Verdict.VIOLATED,
+            severity=Severity.ERROR if handed_on(flow, op, lost) else Severity.WARNING,
+            message="the updated state of the module comes out of this gradient, and nobody reads it",
+            current="training computes new averages, and the next step starts from the old ones",
+            expected="the updated state goes into the next step",
+            steps=(Step(op.span, "the state is updated here"),),
+            suggestion="keep the new state that the loss gives beside its value, and hand it on",
+        )
 
 
 def _updated_state(note: Op, flow: Flow) -> Op | None:
