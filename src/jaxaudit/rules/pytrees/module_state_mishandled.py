@@ -184,6 +184,7 @@ def _static(op: Op) -> Obligation:
         current="`equinox.partition` gives the arrays first and the rest second: here the rest is differentiated",
         expected="the part with the arrays is differentiated, and combined with the rest inside",
         suggestion="exchange the two names that `equinox.partition` is unpacked into",
+        raises=Raises.TRACING,
     )
 
 
@@ -196,6 +197,7 @@ def _unfiltered(op: Op, node: Tree) -> Obligation:
         current=f"{_function(node)} is a function, and an optimizer makes an array like each leaf: this raises",
         expected="the optimizer sees arrays alone",
         suggestion="start it with `equinox.filter(model, equinox.is_inexact_array)`",
+        raises=Raises.TRACING,
     )
 
 
@@ -208,15 +210,16 @@ def _kept(op: Op, state: Value, flow: Flow) -> Iterator[Obligation]:
     if lost is None:
         yield proved(ModuleStateMishandled.name, op.span, "the new state of the module is handed on")
     elif lost.name == "grad":
+        instead = handed_on(flow, op, lost)
         yield Obligation(
             ModuleStateMishandled.name,
-            lost.span,
+            (instead or lost).span,
             Verdict.VIOLATED,
-            severity=Severity.ERROR if handed_on(flow, op, lost) else Severity.WARNING,
-            message="the updated state of the module comes out of this gradient, and nobody reads it",
+            severity=Severity.WARNING if instead is None else Severity.ERROR,
+            message="the updated state of the module comes out of the gradient, and nobody reads it",
             current="training computes new averages, and the next step starts from the old ones",
             expected="the updated state goes into the next step",
-            steps=(Step(op.span, "the state is updated here"),),
+            steps=(Step(op.span, "the state is updated here"), Step(lost.span, "and comes out here")),
             suggestion="keep the new state that the loss gives beside its value, and hand it on",
         )
 

@@ -65,19 +65,18 @@ def grave(flow: Flow, value: Value) -> Op | None:
     return None
 
 
-def handed_on(flow: Flow, op: Op, lost: Op) -> bool:
-    """Tell whether the state that a run was given is handed on, beside the call in which the new one is lost."""
+def handed_on(flow: Flow, op: Op, lost: Op) -> Op | None:
+    """Give what hands the old state of a run on, beside the call in which the new one is lost."""
     region = flow.places.region_of[lost]
     old = [origin(flow, value, {}, in_turn=True).value for value in _old_state(op)]
     inner = dict(zip(lost.regions[0].params, lost.operands, strict=False))
     values = {inner.get(value, value) for value in (*old, *_old_state(op))}
-    for value in values:
-        if region in flow.leaving.get(value, ()):
-            return True
-        readers = (one for one in flow.readers.get(value, ()) if flow.places.region_of.get(one) is region)
-        if any(one.name == "py.return" or one.text("function").startswith(_TRAIN_STATE) for one in readers):
-            return True
-    return False
+    readers = [one for value in values for one in flow.readers.get(value, ())]
+    beside = [one for one in readers if flow.places.region_of.get(one) is region]
+    kept = next((one for one in beside if one.text("function").startswith(_TRAIN_STATE)), None)
+    if kept is not None or any(one.name == "py.return" for one in beside):
+        return kept or lost
+    return lost if any(region in flow.leaving.get(value, ()) for value in values) else None
 
 
 def _old_state(op: Op) -> list[Value]:
