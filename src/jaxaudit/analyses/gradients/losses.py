@@ -123,6 +123,7 @@ def _library_loss(graph: Graph, node: Node) -> Iterator[Term]:
     if op is None or short(op) not in ("huber_loss", "l2_loss", "log_cosh", "squared_error"):
         return
     left, right = argument(graph, node, "predictions"), argument(graph, node, "targets")
+    left = argument(graph, node, "x") if left is None else left
     if not isinstance(left, Node):
         return
     parts = list(addends(graph, left))

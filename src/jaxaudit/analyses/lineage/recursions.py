@@ -13,7 +13,7 @@ from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Product, Sums
-from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir import Argument, Op, Program, Region, Value
 
 _FAR = 60
 """How many values a walk back along the data takes before it is given up."""
@@ -38,6 +38,12 @@ class Recursion:
     sums: Sums
     turn: frozenset[Value]
     """What the body sees of each step: elements, and other carries."""
+
+    @property
+    def hands_on(self) -> bool:
+        """Whether the carry holds the next value for one turn."""
+        region = self.scan.regions[0]
+        return any(param in self.successor.factors for param, _, _ in carried(self.scan, region))
 
     def differs(self, value: Value) -> bool:
         """Tell whether a value of the body depends on the step."""
@@ -81,6 +87,60 @@ def _in_scan(op: Op, sums: Sums) -> Iterator[Recursion]:
             if backwards is not None:
                 yield Recursion(op, update, successor, value, param, kept[0], backwards, sums, turn)
             break
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A scan over temporal differences whose next value stays what it was at the start."""
+
+    later: Value
+    value: Value
+    update: Op
+    place: Op
+    """What hands the carry on: the end of the body."""
+
+    @property
+    def words(self) -> tuple[tuple[Value, str], tuple[Value, str]]:
+        """The two values, each with what to say where it has no name."""
+        return (self.later, "the next value"), (self.value, "its own value")
+
+
+def standing(program: Program, flow: Flow) -> Iterator[Standing]:
+    """Find every recursion over temporal differences in which a carry that never changes is the next value."""
+    for op in program.named("scan"):
+        for context in contexts(flow, op):
+            found = _stands(op, Sums(flow, context))
+            if found is not None:
+                yield found
+                break
+
+
+def _stands(op: Op, sums: Sums) -> Standing | None:
+    region = op.regions[0]
+    slots = carried(op, region)
+    fixed = {param for param, _, at in slots if _unchanged(sums, region.results, param, at)}
+    end = next((one for one in reversed(region.ops) if one.name == "py.return"), None)
+    for param, _, at in slots:
+        update = sums.maker(region.results[at]) if at < len(region.results) else None
+        parts = sums.products(region.results[at]) if update is not None and param not in fixed else ()
+        if update is None or end is None or sum(param in one.factors for one in parts) != 1:
+            continue
+        rest = [one for one in parts if param not in one.factors]
+        taken = [one.factors[0] for one in rest if one.coefficient == -1.0 and len(one.factors) == 1 and not one.masks]
+        added = [one for one in rest if fixed.intersection(one.factors) and one.coefficient > 0]
+        if len(taken) == len(added) == 1 and len(rest) == 3 and taken[0] in region.params[len(slots) :]:
+            later = [one for one in added[0].factors if one in fixed]
+            if len(later) == 1 and all(one in later or _is_mask(one, region, sums) for one in added[0].factors):
+                return Standing(later[0], taken[0], update, end)
+    return None
+
+
+def _is_mask(value: Value, region: Region, sums: Sums) -> bool:
+    """Tell `1 - done`, and what comes from outside of the scan."""
+    op = sums.flow.maker(value)
+    if op is None:
+        return value not in region.params
+    return op.text("function").rpartition(".")[2] == "subtract" and sums.number(op.arguments.get("x")) == 1
 
 
 def _unchanged(sums: Sums, results: tuple[Value, ...], param: Value, at: int) -> bool:

@@ -13,6 +13,7 @@ from jaxaudit.frontends.source import subscripts
 from jaxaudit.frontends.source.scopes import path_of, scope_of, unread_parameters
 from jaxaudit.frontends.source.structure import leaves
 from jaxaudit.frontends.source.syntax import walk
+from jaxaudit.frontends.source.usage import chooses_parameters
 from jaxaudit.frontends.source.values import (
     NONE,
     Abstract,
@@ -164,6 +165,8 @@ def note_parameters(it: Interpreter, function: FunctionValue, bound: Mapping[str
             "method": function.owner is not None,
             "nested": function.frame.kind == "function",
             "stub": _is_stub(node),
+            "optional": param.arg in function.defaults,
+            "chosen": not isinstance(node, ast.Lambda) and chooses_parameters(function.module.tree, node),
         }
         it.emit("py.unread", span_of(param, function.module.path), attrs=attrs, results=0)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow.for_nothing import Unread, Wasted, unread_by_scans, unread_variables
@@ -51,7 +52,9 @@ class IgnoredArgument(Rule):
 
     A parameter may be there to fit an interface, so this is a warning, except for the argument of a gradient, and for
     an array that is computed to be scanned and for nothing else. It is an error, too, where a parameter is read only
-    for the sake of a variable that nobody reads.
+    for the sake of a variable that nobody reads, and where a plain function is given data that it never reads: for an
+    optional parameter, or computed for it alone. A function that is handed on, decorated, or like another one may have
+    to fit an interface, and is left alone.
     """
 
     name = "ignored-argument"
@@ -89,6 +92,12 @@ class IgnoredArgument(Rule):
             "        reward, keep = step\n        total = reward + 0.99 * total\n        return total, total\n\n"
             "    return jax.lax.scan(body, 0.0, (rewards, alive), reverse=True)[1]\n",
             "computed for a scan",
+        ),
+        Example(
+            "import jax.numpy as jnp\n\ndef returns(rewards, dones, last):  #!\n    total = last\n"
+            "    for i in reversed(range(4)):\n        total = rewards[i] + 0.99 * total\n    return total\n\n"
+            "def f(rewards, ends):\n    return returns(rewards, jnp.cumsum(ends), jnp.zeros(3))\n",
+            "a helper that was given data",
         ),
         Example(
             "import jax\nimport jax.numpy as jnp\n\ndef explore(w, x, key, scale):\n    action = jnp.tanh(x @ w)\n"
@@ -145,10 +154,62 @@ def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
             holder = flow.holder(op)
             if holder is not None and holder.name in _OURS and is_called(holder) and _counts(op):
                 yield _ignored(op, holder)
+            elif _counts(op) and (call := _given_for_nothing(op, flow)) is not None:
+                yield _idle_parameter(op, call, sure=_is_sure(op, call, flow))
         elif op.name in _OURS and op.regions:
             region = op.regions[0]
             if not any(_is_note(inner) for inner in region.ops):
                 yield proved(IgnoredArgument.name, region.span, f"`{region.label}` reads all its parameters")
+
+
+def _given_for_nothing(note: Op, flow: Flow) -> Op | None:
+    """Give the call that hands an array or number to a parameter that nothing but the function's calls prescribes."""
+    values, region = note.attrs.get("values"), flow.places.region_of[note]
+    value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
+    if not note.attrs.get("chosen") or not isinstance(value, Value) or value not in region.params:
+        return None
+    holder, at = flow.places.holder.get(id(region)), region.params.index(value)
+    calls = flow.callers.get(id(region), ()) if holder is None else (holder,)
+    # What the calls give must be data, and no key: those are handed around by custom.
+    plain = [call for call in calls if call.name == "py.call" and at < len(call.operands)]
+    given = [_is_data(flow, call.operands[at]) for call in plain]
+    return plain[0] if plain and len(plain) == len(calls) and all(given) else None
+
+
+def _is_data(flow: Flow, value: Value) -> bool:
+    """Tell whether a value is surely an array or a number: computed, drawn, or one of some numbers."""
+    op = origin(flow, value, {}).op
+    if op is None:
+        return False
+    if op.name == "py.element":
+        items = op.arguments.get("iterable")
+        return isinstance(items, tuple) and all(isinstance(one, int | float) for one in items)
+    return op.name == "key.draw" or (op.name.startswith("array.") and op.name not in ("array.shape", "array.numpy"))
+
+
+def _is_sure(note: Op, call: Op, flow: Flow) -> bool:
+    """Tell whether someone wants an unread parameter: it is given though it need not be, or computed for it alone."""
+    region, values = flow.places.region_of[note], note.attrs.get("values")
+    given = call.operands[region.params.index(values[0])] if isinstance(values, tuple) else None
+    if is_test(note.span) or given is None:
+        return False
+    alone = flow.readers.get(given) == [call] and given not in flow.leaving and flow.maker(given) is not None
+    return alone or bool(note.attrs.get("optional"))
+
+
+def _idle_parameter(note: Op, call: Op, *, sure: bool) -> Obligation:
+    name, function = note.text("name"), note.text("function")
+    return Obligation(
+        IgnoredArgument.name,
+        note.span,
+        Verdict.VIOLATED,
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        message=f"`{function}` is given data for `{name}` and never reads it",
+        current=f"what `{function}` gives does not depend on `{name}`, whatever it is",
+        expected=f"`{function}` uses `{name}`, or does not take it",
+        steps=(Step(call.span, f"`{name}` is given here"),),
+        suggestion=f"use `{name}`, or remove it here and from the calls",
+    )
 
 
 def _is_note(op: Op) -> bool:

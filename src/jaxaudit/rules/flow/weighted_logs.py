@@ -23,6 +23,39 @@ def weighted_logs(program: Program, meanings: Meanings) -> Iterator[Obligation]:
             if found is not None and found.axis == total.argument("axis") and _is_log(term, meanings):
                 yield _clash(product, found)
                 break
+            if _is_own_softmax(weight, term, meanings) and _is_negated(total, meanings):
+                yield _raw(product, term)
+                break
+
+
+def _is_own_softmax(weight: Value, term: Value, meanings: Meanings) -> bool:
+    """Tell whether a weight is the softmax of the very scores that it weighs."""
+    made = meanings.flow.maker(weight)
+    if made is not None and tail(made) == "exp" and made.operands:
+        made = meanings.flow.maker(made.operands[0])
+    return made is not None and tail(made) in ("softmax", "log_softmax") and made.operands[:1] == (term,)
+
+
+def _is_negated(total: Op, meanings: Meanings) -> bool:
+    """Tell `-sum(p * x)` and `-mean(sum(p * x))`: an entropy; added to a logarithm of a sum it would be one as well."""
+    readers = [op for value in total.results for op in meanings.flow.readers.get(value, ())]
+    inner = [
+        op for one in readers if one.name == "array.reduce" for op in meanings.flow.readers.get(one.results[0], ())
+    ]
+    return any(tail(op) in ("negative", "neg") for op in (*readers, *inner))
+
+
+def _raw(product: Op, term: Value) -> Obligation:
+    name = f"`{term.name}`" if term.name else "the scores"
+    return Obligation(
+        RULE,
+        product.span,
+        Verdict.VIOLATED,
+        message=f"{name} are weighted by their own probabilities, where log-probabilities are meant",
+        current=f"{name} are not normalised, so the sum is no entropy: a constant added to them changes it",
+        expected="each log-probability is weighted by its probability",
+        suggestion=f"weigh `jax.nn.log_softmax(...)` of {name}",
+    )
 
 
 def _distribution(value: Value, meanings: Meanings) -> Meaning | None:

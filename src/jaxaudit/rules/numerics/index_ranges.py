@@ -41,8 +41,8 @@ def judged(rule: str, op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation
             if not _may_be_empty(one.index, flow):
                 yield _beyond(rule, op, one, known, None)
         elif one.size <= known.high < float("inf"):
-            counted = counted_by(one.index, flow)
-            if counted is not None and not _is_masked(op, flow):
+            counted = counted_by(one.index, flow) or _placed_by(one.index, ranges, flow)
+            if counted is not None and not _is_masked(op, flow, far=known.high > one.size):
                 yield _beyond(rule, op, one, known, counted)
 
 
@@ -141,12 +141,20 @@ def plain_index(index: Value, flow: Flow) -> Value:
         inner: Argument = None
         if maker.name in _COPIES and len(maker.operands) == 1:
             inner = maker.operands[0]
+        elif maker.name == "py.item" and _is_whole(maker.arguments.get("index")):
+            inner = maker.arguments.get("base")
         elif maker.name == "array.select" and (maker.text("api") or _counts_from_end(maker, flow)):
             inner = maker.arguments.get("y")
         if not isinstance(inner, Value):
             break
         index = inner
     return index
+
+
+def _is_whole(index: Argument) -> bool:
+    """Tell `x[:, None]`, which leaves nothing out."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(part is None or (isinstance(part, Mapping) and not any(part.values())) for part in parts)
 
 
 def _counts_from_end(select: Op, flow: Flow) -> bool:
@@ -156,7 +164,7 @@ def _counts_from_end(select: Op, flow: Flow) -> bool:
     return test is not None and short(test) == "less" and kept in test.operands and test.arguments.get("y") == 0
 
 
-def counted_by(index: Value, flow: Flow) -> Op | None:
+def counted_by(index: Value, flow: Flow, depth: int = 1) -> Op | None:
     """Give the op that counts an index up, so that both ends of its range are surely reached; None for others."""
     for _ in range(_MOST_STEPS):
         index = plain_index(index, flow)
@@ -174,10 +182,23 @@ def counted_by(index: Value, flow: Flow) -> Op | None:
         if maker.name != "array.map" or short(maker) not in ("add", "subtract", "sub", "multiply", "mul"):
             return None
         varying = [one for one in maker.arguments.values() if isinstance(one, Value)]
+        if len(varying) == 2 and short(maker) == "add" and depth > 0:
+            # Each of two counters runs through all its values, whatever the other one is.
+            found = [counted_by(one, flow, depth - 1) for one in varying]
+            return found[0] if None not in found and found[0] is not found[1] else None
         if len(varying) != 1:
             return None
         index = varying[0]
     return None
+
+
+def _placed_by(index: Value, ranges: Ranges, flow: Flow) -> Op | None:
+    """Give the op that looks up among edges where any number whatever belongs: also after the last."""
+    maker = flow.maker(plain_index(index, flow))
+    if maker is None or short(maker) not in ("digitize", "searchsorted"):
+        return None
+    given = maker.arguments.get("x" if short(maker) == "digitize" else "v")
+    return maker if isinstance(given, Value) and ranges.of(given).high == float("inf") else None
 
 
 def _counts_all(element: Op, flow: Flow) -> bool:
@@ -206,13 +227,15 @@ def _scanned(scan: Op, at: int, flow: Flow) -> Op | None:
     return maker if maker is not None and maker.name == "array.create" and short(maker) in ("arange", "iota") else None
 
 
-def _is_masked(op: Op, flow: Flow) -> bool:
-    """Tell whether something afterwards may leave out what was read beyond the end."""
+def _is_masked(op: Op, flow: Flow, *, far: bool) -> bool:
+    """Tell whether something afterwards may leave out what was read beyond the end, by more than one place or not."""
     if not op.results or op.name == "array.scatter":
         return False
     pending = [op.results[0]]
     for value in pending:
         for reader in flow.readers.get(value, ()):
+            if far and reader.name == "py.item" and _drops_one(reader.arguments.get("index")):
+                continue
             if reader.name in ("array.select", "array.scatter", "py.item", "array.gather"):
                 return True
             if reader.name == "array.map" and short(reader) in ("multiply", "mul", "logical_and", "bitwise_and"):
@@ -220,6 +243,13 @@ def _is_masked(op: Op, flow: Flow) -> bool:
             if reader.name in _PASSES and len(pending) < _MOST_STEPS:
                 pending.extend(reader.results)
     return False
+
+
+def _drops_one(index: Argument) -> bool:
+    """Tell `x[:, 1:]` and `x[:, :-1]`, which leave out one place at most along each axis."""
+    parts = index if isinstance(index, tuple) else (index,)
+    ends = [part.get(end) for part in parts if isinstance(part, Mapping) for end in ("start", "stop", "step")]
+    return all(isinstance(part, Mapping) for part in parts) and all(one in (None, 1, -1) for one in ends)
 
 
 def _name(value: Value) -> str:

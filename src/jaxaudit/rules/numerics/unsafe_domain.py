@@ -201,7 +201,8 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
         return
     if zero.assumed and not _is_direct(use, ranges, flow):
         return
-    sure = zero.ordinary
+    # Who divides by a number of things may know that there are some.
+    sure = zero.ordinary and not (known.counts and use.function == "division")
     fate, mixer = fate_of(use.op.results[0], flow, fixed=zero.fixed)
     if fate is Fate.CURED or (fate is Fate.OPEN and use.domain is LOG):
         return

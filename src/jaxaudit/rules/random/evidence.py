@@ -108,6 +108,8 @@ class Evidence:
             return "picking the same places in every item keeps them aligned"
         if use.inner is not None and _EVALUATES.search(callee_of(use.spot)):
             return f"`{callee_of(use.spot)}` sounds like a comparison on the same numbers"
+        if loop is not None and _tries_settings(loop, use.spot):
+            return "each turn tries another of some settings that are written here, on common random numbers, it seems"
         if not self.keys.users.is_read(use.spot):
             return "nothing is done with the result"
         if not _makes_samples(use.spot) and self.keys.users.is_tabulated(use.spot):
@@ -169,6 +171,15 @@ class Evidence:
         last = min(span.end_line, span.line + 3)
         texts = [comments[line] for line in range(span.line - 2, last + 1) if line in comments]
         return any(map(states_purpose, texts))
+
+
+def _tries_settings(loop: Op, call: Op) -> bool:
+    """Tell whether a loop goes over constants that are written out, and a call in it is given the one of the turn."""
+    for op in loop.regions[0].ops if loop.name == "py.loop" else ():
+        items = op.arguments.get("iterable") if op.name == "py.element" else None
+        if isinstance(items, tuple) and not any(isinstance(one, Value) for one in items):
+            return any(made in call.operands for made in op.results)
+    return False
 
 
 def _unmapped(op: Op) -> Iterator[str]:

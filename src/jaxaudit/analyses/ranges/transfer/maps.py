@@ -119,6 +119,7 @@ BINARY: Mapping[str, Binary] = {
     "nextafter": _next,
     "heaviside": lambda x, y: Range(min(0.0, y.low), max(1.0, y.high), False, y.finite, x.nan or y.nan),
     "xlogy": _xlogy,
+    "digitize": lambda x, y: Range(0.0, integer=True),
     "xlog1py": lambda x, y: _xlogy(x, arithmetic.add(y, exactly(1.0))),
 }
 """Every elementwise function of two arguments whose range is known."""
@@ -126,7 +127,7 @@ BINARY: Mapping[str, Binary] = {
 UNMODELLED = (
     frozenset(
         """
-        beta betainc betaln bitwise_left_shift boxcox boxcox1p comb complex digitize divmod expn gammainc gammaincc gcd
+        beta betainc betaln bitwise_left_shift boxcox boxcox1p comb complex divmod expn gammainc gammaincc gcd
         hyp1f1 hyp2f1 igamma igamma_grad_a igammac interp kl_div lcm ldexp left_shift logaddexp2 mulhi multigammaln
         owens_t poch polygamma polyval random_gamma_grad rel_entr shift_left sph_harm_y zeta
         cdf entropy isf logcdf logpdf logpmf logsf pdf pmf ppf sf
@@ -252,6 +253,13 @@ def _added(look: Look, x: Argument, y: Argument) -> Range | None:
     return None
 
 
+def _placed(look: Look, x: Argument, y: Argument) -> Range | None:
+    """Between the edges of `n` bins there are places from 0, before the first, to `n`, after the last."""
+    sizes = look.sizes(y)
+    known = sizes is not None and len(sizes) == 1 and sizes[0] is not None
+    return Range(0.0, float(sizes[0]), integer=True) if known and sizes is not None and sizes[0] is not None else None
+
+
 def _larger(look: Look, x: Argument, y: Argument) -> Range | None:
     first, second = look.of(x), look.of(y)
     for one, more in ((first, second), (second, first)):
@@ -316,6 +324,7 @@ def _counted_axis(look: Look, positions: Argument) -> int | None:
 
 
 _RELATED: Mapping[str, Callable[[Look, Argument, Argument], Range | None]] = {
+    "digitize": _placed,
     **dict.fromkeys(("subtract", "sub"), _subtracted),
     **dict.fromkeys(("multiply", "mul"), _multiplied),
     **dict.fromkeys(("divide", "true_divide", "div"), _divided),

@@ -154,6 +154,11 @@ def _counted(look: Look) -> Range:
     return Range(0.0, max(_count(look).high, 0.0), integer=True, counts=True, zero=zero)
 
 
+def _tallied(look: Look) -> Range:
+    zero = Zero("nothing may fall into a bin", ordinary=True)
+    return _counted(look)._replace(zero=zero)
+
+
 def _within(look: Look) -> Range:
     x = look.first()
     return Range(x.low, x.high, False, x.finite, x.nan)
@@ -210,7 +215,7 @@ REDUCE: Mapping[str, Known] = {
     "logsumexp": _log_sum_exp,
     **_each("all any alltrue sometrue allclose array_equal array_equiv reduce_and reduce_or", _truth),
     "count_nonzero": _counted,
-    "bincount": lambda look: _counted(look) if look.raw("weights") is None else by_dtype(look),
+    "bincount": lambda look: _tallied(look) if look.raw("weights") is None else by_dtype(look),
     "ptp": _reach,
     "segment_sum": _segments("sum"),
     "segment_max": _segments("max"),

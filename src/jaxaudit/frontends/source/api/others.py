@@ -39,6 +39,7 @@ _RLAX = merge(
         "gaussian_diagonal: sigma\nsquashed_gaussian: sigma_min sigma_max",
         result="rlax.ContinuousDistribution",
     ),
+    rows("rlax", "py.call_library", "huber_loss: x delta\nl2_loss: predictions targets", loss=True),
     rows(
         "rlax",
         "py.call_library",
@@ -48,8 +49,6 @@ _RLAX = merge(
         discounted_returns: r_t discount_t v_t stop_target_gradients
         dpg_loss: a_t dqda_t dqda_clipping
         entropy_loss: logits_t w_t
-        huber_loss: x delta
-        l2_loss: predictions targets
         lambda_returns: r_t discount_t v_t lambda_ stop_target_gradients
         n_step_bootstrapped_returns: r_t discount_t v_t n lambda_t stop_target_gradients
         one_hot: indices num_classes dtype

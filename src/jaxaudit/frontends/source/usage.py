@@ -1,0 +1,51 @@
+"""How a module uses its own functions: whether one may have any signature it likes, or must fit in with others."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from functools import lru_cache
+
+from jaxaudit.frontends.source.syntax import walk
+
+_SAYS_SO = re.compile(
+    r"unused|not used|ignored|compat|deprecat|reserved|placeholder|interface|signature", re.IGNORECASE
+)
+_SAME = 2
+"""From so many parameters on, two functions with the same ones are taken for two of a kind."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def chooses_parameters(tree: ast.Module, node: Function) -> bool:
+    """Tell whether nothing but a function's own calls prescribes its parameters.
+
+    A function that is handed on, decorated, or written beside another one with the same parameters may have to fit an
+    interface, and so may one whose text says that something is unused.
+    """
+    handed, alike = _handed_on(tree), _signatures(tree)
+    if node.decorator_list or node.name in handed or alike[_names(node)] > 1:
+        return False
+    return not _SAYS_SO.search(ast.get_docstring(node, clean=False) or "")
+
+
+@lru_cache(maxsize=256)
+def _handed_on(tree: ast.Module) -> frozenset[str]:
+    """Give the names that a module uses otherwise than to call them."""
+    called = {node.func for node in walk(tree) if isinstance(node, ast.Call)}
+    loads = (node for node in walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    said = (node.value for node in walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return frozenset((*(node.id for node in loads if node not in called), *said))
+
+
+@lru_cache(maxsize=256)
+def _signatures(tree: ast.Module) -> Counter[tuple[str, ...]]:
+    """Count the functions of a module by their parameters, leaving out those that have too few to tell."""
+    found = (_names(node) for node in walk(tree) if isinstance(node, Function))
+    return Counter(names for names in found if len(names) >= _SAME)
+
+
+def _names(node: Function) -> tuple[str, ...]:
+    params = node.args
+    return tuple(param.arg for param in (*params.posonlyargs, *params.args, *params.kwonlyargs))

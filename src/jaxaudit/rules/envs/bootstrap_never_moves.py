@@ -1,0 +1,88 @@
+"""The rule `bootstrap-never-moves`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.analyses.lineage.recursions import Standing, recursions, standing
+from jaxaudit.ir import Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+
+_CARRIED = """import jax
+
+def advantages(rewards, dones, values, last_value):
+    def step(carry, x):
+        total, later = carry
+        reward, done, value = x
+        delta = reward + 0.99 * later * (1 - done) - value
+        total = delta + 0.95 * (1 - done) * total
+        return (total, {handed}), total{mark}
+    start = (last_value * 0, last_value)
+    return jax.lax.scan(step, start, (rewards, dones, values), reverse=True)[1]
+"""
+
+
+class BootstrapNeverMoves(Rule):
+    """Every step of a trajectory is bootstrapped with the value of the last one.
+
+    ## What it does
+
+    Finds scans that add up temporal differences `reward + discount * next value - value` with the next value in the
+    carry. Each turn must put its own value there for the turn that follows. If the carry goes on unchanged, all steps
+    share one next value.
+
+    ## Why is this bad?
+
+    All advantages but the last are taken against the value of a state that is far away. Nothing is raised, and the
+    policy merely learns badly.
+
+    ## Example
+
+    ```python
+    delta = reward + gamma * next_value * (1 - done) - value
+    return (gae, next_value), gae
+    ```
+
+    ## Use instead
+
+    ```python
+    delta = reward + gamma * next_value * (1 - done) - value
+    return (gae, value), gae
+    ```
+
+    ## When it cannot tell
+
+    Where the next value comes from elsewhere, or the sum has another form, there is nothing to judge.
+    """
+
+    name = "bootstrap-never-moves"
+    family = "envs"
+    summary = "The next value in the carry of an advantage scan is never renewed."
+
+    valid = (Example(_CARRIED.format(handed="value", mark=""), "each turn hands on its value"),)
+    invalid = (Example(_CARRIED.format(handed="later", mark="  #!"), "the first one goes on for ever"),)
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every scan that adds up temporal differences with a next value in its carry."""
+        flow = flow_of(program)
+        for one in recursions(program, flow):
+            if one.hands_on:
+                reason = "each turn hands its own value on as the next one of the turn that follows"
+                yield Obligation(self.name, one.scan.span, Verdict.PROVED, reason)
+        yield from (_told(one) for one in standing(program, flow))
+
+
+def _told(one: Standing) -> Obligation:
+    later, value = (f"`{each.name}`" if each.name else other for each, other in one.words)
+    return Obligation(
+        BootstrapNeverMoves.name,
+        one.place.span,
+        Verdict.VIOLATED,
+        message=f"{later} goes into the next turn unchanged, so every step is bootstrapped with the same value",
+        current=f"{later} stands for the value of the step that follows, and stays what it was at the start",
+        expected=f"each turn hands on {value}, which is the next value of the turn that follows",
+        steps=(Step(one.update.span, f"{later} is discounted and {value} taken away here"),),
+        suggestion=f"hand on {value} in the place of {later}",
+    )

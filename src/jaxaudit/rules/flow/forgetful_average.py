@@ -1,0 +1,172 @@
+"""The rule `forgetful-average`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.keys.holders import carried
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.origins import contexts
+from jaxaudit.analyses.lineage.products import Sums
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.ops import LOOPS
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.flow.words import is_test, proved
+
+_LITTLE = 0.05
+"""At most so much of itself keeps an average that is as good as a copy."""
+_CLOSE = 1e-6
+_CALLS = 6
+
+_TARGET = """import jax
+
+def blend(online, target, rate):
+    return jax.tree.map(lambda o, t: rate * o + (1.0 - rate) * t, online, target)
+
+def update(params, slow):
+    slow = blend({order}, 0.005){mark}
+    return params, slow
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """A weighted mean of two values, the one with the small weight first."""
+
+    op: Op
+    weight: float
+    small: Value
+    large: Value
+    result: Value
+
+
+class ForgetfulAverage(Rule):
+    """A moving average keeps next to nothing of itself in each step.
+
+    ## What it does
+
+    Finds weighted means of two values whose weights are known and add up to one, where the result takes the place of
+    one of the two: it is bound to the same variable, or a loop carries it on. The value that is replaced must be the
+    one with the large weight.
+
+    ## Why is this bad?
+
+    A target network or a running mean moves slowly because most of it stays. With the weights the other way round it
+    is a copy of what it should follow at a distance, and nothing is raised.
+
+    ## Example
+
+    ```python
+    target = jax.tree.map(lambda t, o: 0.005 * t + 0.995 * o, target, online)
+    ```
+
+    ## Use instead
+
+    ```python
+    target = jax.tree.map(lambda t, o: 0.995 * t + 0.005 * o, target, online)
+    ```
+
+    ## When it cannot tell
+
+    Weights that are not constants, and weights above 0.05, are left alone.
+    """
+
+    name = "forgetful-average"
+    family = "flow"
+    summary = "A moving average keeps next to nothing of itself: its weights are the wrong way round."
+
+    valid = (
+        Example(_TARGET.format(order="params, slow", mark=""), "most of it stays"),
+        Example("def mix(x, y):\n    z = 0.01 * x + 0.99 * y\n    return z, x\n", "nothing is replaced"),
+    )
+    invalid = (
+        Example(_TARGET.format(order="slow, params", mark="  #!"), "arguments of a helper"),
+        Example("def track(mean, x):\n    mean = 0.01 * mean + 0.99 * x  #!\n    return mean\n", "a running mean"),
+        Example(
+            "import optax\n\ndef update(params, slow):\n"
+            "    slow = optax.incremental_update(slow, params, 0.01)  #!\n    return params, slow\n",
+            "arguments of a library's function",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every weighted mean that takes the place of one of its parts."""
+        flow = flow_of(program)
+        for op in program.named("array.map", "tree.map", "py.call_library"):
+            yield from (_judged(one, flow) for one in _blends(op, flow) if _replaced(one.small, one, flow) is not None)
+            yield from (_kept(one) for one in _blends(op, flow) if _replaced(one.large, one, flow) is not None)
+
+
+def _blends(op: Op, flow: Flow) -> Iterator[Blend]:
+    if op.text("function") == "optax.incremental_update":
+        new, old, rate = (op.arguments.get(name) for name in ("new_tensors", "old_tensors", "step_size"))
+        if isinstance(new, Value) and isinstance(old, Value) and isinstance(rate, float) and 0 < rate <= _LITTLE:
+            yield Blend(op, rate, new, old, op.results[0])
+    elif op.name == "tree.map" and op.regions and len(op.regions[0].params) == len(op.operands):
+        given = dict(zip(op.regions[0].params, op.operands, strict=True))
+        for value in op.regions[0].results[:1]:
+            for one in _weighted(flow.maker(value), flow):
+                if one.small in given and one.large in given:
+                    yield from (Blend(op, one.weight, given[one.small], given[one.large], made) for made in op.results)
+    elif op.name == "array.map":
+        yield from _weighted(op, flow)
+
+
+def _weighted(op: Op | None, flow: Flow) -> Iterator[Blend]:
+    """Take a sum apart, where it is one of two values with weights that add up to one."""
+    if op is None or op.name != "array.map" or op.text("function").rpartition(".")[2] != "add":
+        return
+    for context in contexts(flow, op):
+        parts = sorted(Sums(flow, context).products(op.results[0]), key=lambda part: part.coefficient)
+        plain = len(parts) == 2 and all(len(part.factors) == 1 and not part.masks for part in parts)
+        if plain and 0 < parts[0].coefficient <= _LITTLE and abs(sum(one.coefficient for one in parts) - 1) < _CLOSE:
+            yield Blend(op, parts[0].coefficient, parts[0].factors[0], parts[1].factors[0], op.results[0])
+            return
+
+
+def _replaced(value: Value, blend: Blend, flow: Flow) -> Op | None:
+    """Give the op that puts a blend in the place of a value, in the functions that call it or the loops around it."""
+    result, op = blend.result, blend.op
+    for _ in range(_CALLS):
+        if value.name and value.name == result.name and value is not result:
+            return op
+        region = flow.places.owner.get(value)
+        if region is None or result not in region.results:
+            return None
+        holder = flow.places.holder.get(id(region))
+        callers = flow.callers.get(id(region), ()) if holder is None else (holder,)
+        if len(callers) != 1:
+            return None
+        (op,) = callers
+        at, position = region.params.index(value), region.results.index(result)
+        if op.name in LOOPS:
+            turns = carried(op, region)
+            return op if any(param is value and left == position for param, _, left in turns) else None
+        if len(op.operands) != len(region.params) or len(op.results) != len(region.results):
+            return None
+        value, result = op.operands[at], op.results[position]
+    return None
+
+
+def _judged(blend: Blend, flow: Flow) -> Obligation:
+    put = _replaced(blend.small, blend, flow) or blend.op
+    place = put if put.name not in LOOPS else blend.op
+    share = f"{blend.weight:g}"
+    return Obligation(
+        ForgetfulAverage.name,
+        place.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if is_test(place.span) else Severity.ERROR,
+        message=f"a moving average keeps {share} of itself in each step: it is a copy of what it should follow",
+        current=f"the value that is replaced has the weight {share}, and the new one the rest",
+        expected="the value that is replaced has the large weight, the new one the small weight",
+        steps=(Step(blend.op.span, "the two are blended here"),),
+        suggestion="exchange the two values, or the two weights",
+    )
+
+
+def _kept(blend: Blend) -> Obligation:
+    share = f"{1 - blend.weight:g}"
+    return proved(ForgetfulAverage.name, blend.op.span, f"what is replaced keeps {share} of itself")
