@@ -6,6 +6,7 @@ click is imported up front, so that `--version` and `--help` answer at once.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,8 @@ def check(
             outcome = _from_input(stdin_filename or "stdin.py", config, **how)
         else:
             outcome = _from_disk(paths or (".",), config, fresh=no_cache or options.show_ir, **how)
+    # This process has nothing more to do with what was built but to end: Python need not look through it for garbage.
+    gc.freeze()
     finish(context, outcome, options, strict=config.strict)
 
 

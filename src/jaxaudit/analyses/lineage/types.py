@@ -7,9 +7,11 @@ keeps its type, since JAX demands it. So a carry can be sound though nothing is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.ir import Argument, Exit, Op, Value
+from jaxaudit.ir import Argument, Exit, Op, Region, Value
 
 _DEPTH = 12
 _FIRST = frozenset("roll flip fliplr flipud sort stop_gradient cumsum cumprod cummax cummin permutation".split())
@@ -25,16 +27,58 @@ _BODIES = frozenset(("py.call", "jit", "checkpoint"))
 _PARTS = frozenset(("optax.GradientTransformation.update", "optax.GradientTransformationExtraArgs.update"))
 
 
-def keeps_type(flow: Flow, end: Value, start: Value, depth: int = _DEPTH) -> bool:
+def keeps_type(flow: Flow, end: Value, start: Value) -> bool:
     """Tell whether a value surely has the type of another one that it was made from."""
-    if end is start:
-        return True
-    op = flow.maker(end)
-    if op is None or depth == 0:
-        return False
-    return any(keeps_type(flow, value, start, depth - 1) for value in _alike(op, end, flow)) or (
-        bool(op.regions) and _through(flow, op, end, start, depth - 1)
-    )
+    return start in _Search(flow, _found(flow)).like(end, _DEPTH)
+
+
+_Found = dict[tuple[Value, int], frozenset[Value]]
+
+
+@lru_cache(maxsize=2)
+def _found(flow: Flow) -> _Found:
+    """Keep what was found for each value and depth: bodies inside bodies are asked for again and again."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    flow: Flow
+    found: _Found
+
+    def like(self, end: Value, depth: int) -> frozenset[Value]:
+        """Give the values that one surely has the type of, itself included, some steps back."""
+        known = self.found.get((end, depth))
+        if known is None:
+            known = self.found[end, depth] = self._like(end, depth)
+        return known
+
+    def _like(self, end: Value, depth: int) -> frozenset[Value]:
+        own = frozenset((end,))
+        op = self.flow.maker(end)
+        if op is None or depth == 0:
+            return own
+        before = [self.like(value, depth - 1) for value in _alike(op, end, self.flow)]
+        return own.union(*before, self._through(op, end, depth - 1) if op.regions else ())
+
+    def _through(self, op: Op, end: Value, depth: int) -> frozenset[Value]:
+        """Follow a result into the function or the branches that give it."""
+        at = op.results.index(end)
+        if op.name in ("py.branch", "cond"):
+            ways = [region for region in op.regions if region.exit is Exit.FALL]
+            outside = op.operands[1:] if op.name == "cond" else ()
+            if not ways or any(at >= len(way.results) for way in ways):
+                return frozenset()
+            return frozenset.intersection(*(self._from_inside(way, at, outside, depth) for way in ways))
+        region = op.regions[0]
+        if op.name not in _BODIES or at >= len(region.results):
+            return frozenset()
+        return self._from_inside(region, at, op.operands, depth)
+
+    def _from_inside(self, region: Region, at: int, outside: tuple[Value, ...], depth: int) -> frozenset[Value]:
+        inside = self.like(region.results[at], depth)
+        pairs = zip(region.params, outside, strict=False)
+        return inside.union(*(self.like(given, depth) for param, given in pairs if param in inside))
 
 
 def _alike(op: Op, end: Value, flow: Flow) -> list[Value]:
@@ -77,28 +121,3 @@ def _carried(op: Op, end: Value) -> list[Value]:
     first = 2 if op.name == "fori" else 0
     count = op.attrs.get("carry") if op.name == "scan" else len(op.operands) - first
     return [op.operands[first + at]] if isinstance(count, int) and at < count and first + at < len(op.operands) else []
-
-
-def _through(flow: Flow, op: Op, end: Value, start: Value, depth: int) -> bool:
-    """Follow a result into the function or the branches that give it."""
-    at = op.results.index(end)
-    if op.name in ("py.branch", "cond"):
-        ways = [region for region in op.regions if region.exit is Exit.FALL]
-        outside = op.operands[1:] if op.name == "cond" else ()
-        return bool(ways) and all(
-            at < len(way.results) and _from_inside(flow, way.results[at], way.params, outside, start, depth)
-            for way in ways
-        )
-    region = op.regions[0]
-    if op.name not in _BODIES or at >= len(region.results):
-        return False
-    return _from_inside(flow, region.results[at], region.params, op.operands, start, depth)
-
-
-def _from_inside(
-    flow: Flow, end: Value, params: tuple[Value, ...], outside: tuple[Value, ...], start: Value, depth: int
-) -> bool:
-    if keeps_type(flow, end, start, depth):
-        return True
-    pairs = zip(params, outside, strict=False)
-    return any(keeps_type(flow, end, param, depth) and keeps_type(flow, given, start, depth) for param, given in pairs)
