@@ -48,23 +48,37 @@ _INTERNAL = frozenset(
 )
 """Functions inside JAX that users do not call; the op's own name says more."""
 
+_SIGNS = (
+    ("add", "+"),
+    ("sub", "-"),
+    ("mul", "*"),
+    ("truediv", "/"),
+    ("floordiv", "//"),
+    ("mod", "%"),
+    ("pow", "**"),
+    ("matmul", "@"),
+    ("and", "&"),
+    ("or", "|"),
+    ("xor", "^"),
+    ("lshift", "<<"),
+    ("rshift", ">>"),
+)
 _OPERATORS = {
-    **{f"operator_{name}": sign for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"))},
-    **{f"operator_r{name}": sign for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"))},
-    "operator_pow": "**",
-    "operator_matmul": "@",
-    "operator_neg": "-",
-    "operator_floordiv": "//",
-    "getitem": "[...]",
-    "operator_gt": ">",
-    "operator_lt": "<",
-    "operator_ge": ">=",
-    "operator_le": "<=",
+    **{f"operator_{side}{name}": sign for name, sign in _SIGNS for side in ("", "r")},
+    **{f"operator_{name}": sign for name, sign in (("gt", ">"), ("lt", "<"), ("ge", ">="), ("le", "<="))},
     "operator_eq": "==",
+    "operator_ne": "!=",
+    "operator_neg": "-",
+    "operator_pos": "+",
+    "operator_invert": "~",
+    "operator_abs": "abs",
+    "operator_round": "round",
+    "getitem": "[...]",
     "rewriting_take": "[...]",
     "deferring_binary_op": "",
     "prop": "T",
 }
+"""How users write what JAX's arrays call `_operator_add`; its mirror image is written the same."""
 
 
 def _last(name: str) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.ops import VOCABULARY
 
-_EQUAL = frozenset(("==", "!=", "equal", "not_equal", "allclose", "isclose", "array_equal")) | frozenset(
+_UNEQUAL = frozenset(("!=", "not_equal"))
+_EQUAL = frozenset(("==", "equal", "allclose", "isclose", "array_equal")) | frozenset(
     ("assert_allclose", "assert_array_equal", "assert_array_almost_equal", "assert_equal", "assert_trees_all_close")
 )
 _DIFFER = frozenset(
@@ -58,6 +59,10 @@ class Users:
     def are_equated(self, first: Op, second: Op) -> bool:
         """Tell whether results of two ops are checked to be equal or close."""
         return self._meet(first, second, _EQUAL)
+
+    def are_told_apart(self, first: Op, second: Op) -> bool:
+        """Tell whether results of two ops are checked for differences."""
+        return self._meet(first, second, _UNEQUAL)
 
     def are_compared(self, first: Op, second: Op) -> bool:
         """Tell whether results of two ops are subtracted, divided or ordered."""

@@ -67,6 +67,8 @@ class Evidence:
             return "both uses are inside one call of a library"
         if first is not second and self.keys.users.are_equated(first, second):
             return "both results are checked to be equal"
+        if first is not second and self.keys.users.are_told_apart(first, second):
+            return "both results are checked for differences"
         if first is not second and _same_callee(first, second) and self.keys.users.share_owner(first, second):
             return f"`{callee_of(first)}` treats two parts of one record alike, it seems"
         if _same_callee(first, second) and self._paired(first, second):
