@@ -150,6 +150,40 @@ def test_the_backward_rule_of_a_custom_vjp_is_followed():
         assert violations(found) == {(line, "key-reused")}, main
 
 
+@pytest.mark.parametrize("redraws", [False, True])
+def test_forward_and_backward_rules_are_linked_across_a_scan(redraws):
+    @jax.custom_vjp
+    def noisy(x, key):
+        return x + jax.random.normal(key, x.shape)
+
+    def forward(x, key):
+        return x + jax.random.normal(key, x.shape), key
+
+    def backward(key, g):
+        return g * (jax.random.normal if redraws else jax.random.uniform)(key, g.shape), None
+
+    noisy.defvjp(forward, backward)
+    expected = set() if redraws else {(line_of(backward) + 1, "key-reused")}
+
+    def carried(x, key):
+        def body(carry, _):
+            x, key = carry
+            key, subkey = jax.random.split(key)
+            return (noisy(x, subkey), key), None
+
+        return jax.lax.scan(body, (x, key), None, length=3)[0][0].sum()
+
+    def folded(x, key):
+        def body(carry, i):
+            return noisy(carry, jax.random.fold_in(key, i)), None
+
+        return jax.lax.scan(body, x, jnp.arange(3))[0].sum()
+
+    for main in (carried, folded):
+        found = trace(lambda x, key, main=main: jax.grad(main)(x, key), jnp.ones(4), jax.random.key(0))
+        assert violations(found) == expected, main
+
+
 def test_a_backward_rule_may_draw_again_what_was_drawn():
     @functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
     def drop(x, key, rate):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.keys.facts import KeyFacts
-from jaxaudit.analyses.keys.holders import bindings, carried, outside_of
+from jaxaudit.analyses.keys.holders import bindings, carried, outside_of, stacked
 from jaxaudit.analyses.keys.rename import Rename
-from jaxaudit.analyses.keys.terms import Atom, Term, Terms
+from jaxaudit.analyses.keys.terms import Atom, Each, Term, Terms
 from jaxaudit.analyses.keys.transfer import TransferTable
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Exit, Op, Program, Region, Value
@@ -97,4 +97,10 @@ class KeysDomain:
             same = position < len(region.results) and read(region.results[position]) is read(param)
             if same and position < len(left):
                 left[position] = read(start)
+        outside = outside_of(self.terms, op, region, read)
+        for inside, result in stacked(op, region):
+            # Rows that are collected as they came are the array that they came from.
+            whole = outside.get(inside)
+            if isinstance(whole, Each):
+                left[op.results.index(result)] = whole.base
         return left

@@ -39,6 +39,17 @@ def carried(op: Op, region: Region) -> list[tuple[Value, Value, int]]:
     return [(param, start, i) for i, (param, start) in enumerate(zip(params, operands, strict=False))]
 
 
+def stacked(op: Op, region: Region) -> list[tuple[Value, Value]]:
+    """List what a scan or map collects: the value that each turn gives, and the array of all of them outside."""
+    if (op.name not in MAPPED and op.name != "scan") or len(region.results) != len(op.results):
+        return []
+    first = len(carried(op, region)) if op.name == "scan" else 0
+    axes = op.attrs.get("mapped_out", op.attrs.get("out_axes"))
+    shared = {i for i, axis in enumerate(axes) if axis is None} if isinstance(axes, tuple) else set()
+    pairs = enumerate(zip(region.results, op.results, strict=True))
+    return [pair for position, pair in pairs if position >= first and position not in shared]
+
+
 def is_condition(op: Op, region: Region) -> bool:
     """Tell whether a region only decides whether a loop goes on."""
     return op.name == "while" and len(op.regions) > 1 and region is op.regions[0]

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from jaxaudit.analyses.domain import Read
-from jaxaudit.analyses.keys.holders import outside_of
+from jaxaudit.analyses.keys.holders import outside_of, stacked
 from jaxaudit.analyses.keys.overlap import way
 from jaxaudit.analyses.keys.rename import Rename
-from jaxaudit.analyses.keys.terms import AnyOf, Choice, Number, Term, Terms, alternatives
+from jaxaudit.analyses.keys.terms import AnyOf, Choice, Each, Number, Part, Row, Term, Terms, View, alternatives
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.builder import values_in
@@ -128,8 +128,12 @@ class Collector:
 
     def _exported(self, op: Op, region: Region, uses: tuple[Use, ...], rename: Rename) -> Iterator[Use]:
         returned = {way(self.read(value))[0] for value in region.results} if op.name in BODIES else set()
+        collected = {self.read(inside): self.read(result) for inside, result in stacked(op, region)}
         for use in _strongest(uses):
             start = way(use.term)[0]
+            rows = self._rows(use.term, collected)
+            if rows is not None:
+                yield from self._export(op, use, rows)
             escapes = self._escapes(start, region)
             if escapes:
                 yield from self._export(op, use, use.term)
@@ -137,6 +141,25 @@ class Collector:
                 seen = rename(use.term)
                 if seen is not use.term or not escapes:
                     yield from self._export(op, use, seen)
+
+    def _rows(self, term: Term, collected: Mapping[Term, Term]) -> Term | None:
+        """Give a key of one turn as what it is outside: a row of the array in which all turns are collected."""
+        if term in collected:
+            return self.terms.make(Each, collected[term])
+        if isinstance(term, Row | Part | View | Each) and (base := self._rows(term.base, collected)) is not None:
+            return self._on(term, base)
+        return None
+
+    def _on(self, term: Row | Part | View | Each, base: Term) -> Term:
+        """Take the same rows of another array of keys."""
+        match term:
+            case Row(_, index):
+                return self.terms.make(Row, base, index)
+            case Part(_, start, stop):
+                return self.terms.make(Part, base, start, stop)
+            case View(_, tag):
+                return self.terms.make(View, base, tag)
+        return self.terms.make(Each, base)
 
     def _escapes(self, start: Term, region: Region) -> bool:
         """Tell whether a key is met outside a region though it is none of its results."""

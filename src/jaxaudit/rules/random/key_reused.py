@@ -68,6 +68,20 @@ class KeyReused(Rule):
             """
 import jax
 
+def f(key):
+    def body(key, _):
+        key, used, kept = jax.random.split(key, 3)
+        return key, (jax.random.normal(used), kept)
+
+    key, (noise, keys) = jax.lax.scan(body, key, None, length=4)
+    return noise, jax.vmap(jax.random.uniform)(keys)
+""",
+            "keys that a scan collects unused",
+        ),
+        Example(
+            """
+import jax
+
 def sample(key):
     noise_key, keep_key = jax.random.split(key)
     noise = jax.random.normal(noise_key, (3,))
@@ -110,6 +124,20 @@ def pair(key):
         ),
     )
     invalid = (
+        Example(
+            """
+import jax
+
+def f(key):
+    def body(key, _):
+        key, subkey = jax.random.split(key)
+        return key, (jax.random.normal(subkey), subkey)
+
+    key, (noise, subkeys) = jax.lax.scan(body, key, None, length=4)
+    return noise, jax.vmap(jax.random.uniform)(subkeys)  #!
+""",
+            "keys that a scan uses and collects",
+        ),
         Example(
             """
 import jax
