@@ -28,7 +28,8 @@ def reason_of_pair(program: Program, keys: KeyFacts, conflict: Conflict) -> str:
         return "what is drawn only shows `init` the shape of its input"
     if _same_places(program, first, second):
         return f"`{callee_of(first)}` picks the same places in two arrays, it seems"
-    if _split_for_nobody(keys, conflict):
+    # A trace does not show what Python reads of the first split.
+    if program.front_end != "jaxpr" and _split_for_nobody(keys, conflict):
         return "nobody uses the keys that it was split into before"
     return ""
 
