@@ -274,7 +274,8 @@ class Body:
 
     def plain(self, equation: Any) -> Equation:
         """Give an equation with its operands resolved."""
-        inputs = tuple([self.read(atom) for atom in equation.invars])
+        env, literal = self.env, compat.Literal
+        inputs = tuple([constant(atom) if isinstance(atom, literal) else env[atom] for atom in equation.invars])
         return Equation(equation.primitive.name, equation.params, inputs, equation.invars, equation.outvars)
 
     def _unknown(self, equation: Any, site: Site) -> None:

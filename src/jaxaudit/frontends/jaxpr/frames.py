@@ -17,25 +17,32 @@ from jaxaudit.spans import Span
 
 _API = tuple(f"{compat.JAX_FOLDER}/_src/{part}" for part in ("numpy/", "nn/", "scipy/", "lax/", "image/", "ops/"))
 _RANDOM = (f"{compat.JAX_FOLDER}/_src/random", f"{compat.JAX_FOLDER}/_src/prng")
+_RANDOM_FILE, _API_FILE = "random", "api"
 
 
 _GENERIC = frozenset(("op", "meth", "call", "__call__", "deferring_binary_op", "fn", "wrapper", "_scatter_update"))
 """Functions of JAX that only pass on to the one that has a name."""
 
 
+_spans: dict[tuple[int, int], tuple[CodeType, Span]] = {}
+"""The places that were asked for. Hashing code is slow, and equal code may stand in two files; identities tell it apart
+as long as it is kept alive."""
+
+
 def span_at(code: CodeType, offset: int) -> Span:
     """Give the place of one instruction."""
-    # Equal code is equal to Python whatever file it stands in.
-    return _span_at(code, offset, code.co_filename)
+    known = _spans.get((id(code), offset))
+    if known is None:
+        known = _spans[id(code), offset] = (code, _span_at(code, offset))
+    return known[1]
 
 
-@cache
-def _span_at(code: CodeType, offset: int, filename: str) -> Span:
+def _span_at(code: CodeType, offset: int) -> Span:
     line, end_line, column, end_column = next(
         islice(code.co_positions(), offset // 2, None), (code.co_firstlineno, None, 0, 0)
     )
     line = line or code.co_firstlineno
-    return Span(shown(filename), line, column or 0, end_line or line, end_column or 0)
+    return Span(shown(code.co_filename), line, column or 0, end_line or line, end_column or 0)
 
 
 _PASSING = frozenset(("run_interceptors", "wrapped_module_method", "bound_method"))
@@ -123,12 +130,20 @@ def _read(codes: Sequence[CodeType], offsets: Sequence[int]) -> Origin:
             inside_jax = False
             if not origin.caller and (layer == USER or not is_transparent(path)):
                 origin.caller = layer
-        elif inside_jax and path.startswith(_RANDOM):
-            origin.random = (code, offset)
-        elif inside_jax and path.startswith(_API) and code.co_name not in _GENERIC:
-            origin.api = code.co_name.strip("_")
+        elif inside_jax:
+            part = _part_of_jax(path)
+            if part == _RANDOM_FILE:
+                origin.random = (code, offset)
+            elif part == _API_FILE and code.co_name not in _GENERIC:
+                origin.api = code.co_name.strip("_")
     origin.users = tuple(users)
     return origin
+
+
+@cache
+def _part_of_jax(path: str) -> str:
+    """Say which of the parts of JAX that users call a file belongs to."""
+    return _RANDOM_FILE if path.startswith(_RANDOM) else _API_FILE if path.startswith(_API) else ""
 
 
 def _public(code: CodeType) -> str:

@@ -36,7 +36,7 @@ _OPS = {
 def lower_random(body: Body, run: Run) -> bool:
     """Lower a call of `jax.random`; False when it has no key after all and is nothing special."""
     equations = body.equations[run.start : run.stop]
-    inputs = list(outside_inputs(equations))
+    inputs = outside_inputs(equations)
     key = _key(equations, inputs)
     op = _OPS.get(run.function, "key.draw")
     if key is None and op != "key.seed":

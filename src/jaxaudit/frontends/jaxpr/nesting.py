@@ -22,19 +22,16 @@ from jaxaudit.frontends.jaxpr.sites import Around, Key, Site
 from jaxaudit.spans import Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Call:
     """One call of a function of the user's; the equations that it made have the same object."""
 
     code: CodeType
     at: compat.Frame
     """The frame that makes the call."""
+    span: Span
+    """The place of the call."""
     under: tuple[str, ...] = ()
-
-    @property
-    def span(self) -> Span:
-        """The place of the call."""
-        return span_at(*self.at)
 
     @property
     def name(self) -> str:
@@ -68,7 +65,7 @@ class _Spot:
         if self.last is not None and _starts_over(
             (call.code, offset), run, self.last, self.run, backward=self.backward
         ):
-            call = self.call = Call(call.code, call.at, call.under)
+            call = self.call = Call(call.code, call.at, call.span, call.under)
         self.last, self.run = offset, run
         return call
 
@@ -151,7 +148,7 @@ class Nesting:
         place = (id(callee), id(frame[0]), frame[1], around.turned)
         spot = self.spots.get(place)
         if spot is None:
-            call = Call(callee, frame, ("transpose",) if around.backward else ())
+            call = Call(callee, frame, span_at(*frame), ("transpose",) if around.backward else ())
             spot = self.spots[place] = _Spot(call, around.turned)
         return spot
 

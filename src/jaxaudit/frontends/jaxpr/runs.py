@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxaudit.frontends.jaxpr import compat
@@ -103,13 +103,16 @@ def _row(equations: Sequence[Any], start: int, last_use: Mapping[Any, int]) -> R
     return None
 
 
-def outside_inputs(equations: Sequence[Any]) -> Iterator[Any]:
+def outside_inputs(equations: Sequence[Any]) -> list[Any]:
     """Give the operands of a run that come from outside it, each once."""
     # A variable is made before it is read, so one look at each is enough.
     known: set[int] = set()
+    found: list[Any] = []
     for equation in equations:
         for atom in equation.invars:
             if id(atom) not in known:
                 known.add(id(atom))
-                yield atom
-        known.update(map(id, equation.outvars))
+                found.append(atom)
+        for out in equation.outvars:
+            known.add(id(out))
+    return found

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jaxaudit.frontends.jaxpr.equations import Body
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Passage:
     """The equations of one call that become an op with a region."""
 

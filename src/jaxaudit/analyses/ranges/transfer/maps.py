@@ -209,18 +209,21 @@ def _relation(look: Look, argument: Argument, other: Argument, *kinds: str) -> R
 
 
 def _subtracted(look: Look, x: Argument, y: Argument) -> Range | None:
-    plain = arithmetic.subtract(look.of(x), look.of(y))
     if isinstance(x, Value) and x is y:
+        plain = arithmetic.subtract(look.of(x), look.of(y))
         return exactly(0.0)._replace(nan=plain.nan, integer=plain.integer)
-    highest = _relation(look, y, x, "max", "above")
-    if highest is not None:
-        zero = Zero("the largest element minus the maximum is 0", ordinary=True) if highest.kind == "max" else None
-        peak = highest.axes or EVERYWHERE if highest.kind == "max" else None
-        return plain._replace(high=0.0, zero=zero, peak=peak)
-    if _relation(look, y, x, "min") is not None:
+    related = _relation(look, y, x, "max", "above", "min")
+    pairs = pairwise(look, x, y) if related is None else None
+    if related is None and pairs is None:
+        return None
+    plain = arithmetic.subtract(look.of(x), look.of(y))
+    if related is None:
+        return plain._replace(zero=pairs)
+    if related.kind == "min":
         return plain._replace(low=0.0)
-    pairs = pairwise(look, x, y)
-    return None if pairs is None else plain._replace(zero=pairs)
+    zero = Zero("the largest element minus the maximum is 0", ordinary=True) if related.kind == "max" else None
+    peak = related.axes or EVERYWHERE if related.kind == "max" else None
+    return plain._replace(high=0.0, zero=zero, peak=peak)
 
 
 def _multiplied(look: Look, x: Argument, y: Argument) -> Range | None:
@@ -229,12 +232,12 @@ def _multiplied(look: Look, x: Argument, y: Argument) -> Range | None:
 
 def _divided(look: Look, x: Argument, y: Argument) -> Range | None:
     first, second = look.of(x), look.of(y)
-    plain = arithmetic.divide(first, second)
-    if _relation(look, y, x, "length") is not None:
-        return plain._replace(low=-1.0, high=1.0, unit=True, finite=not second.has_zero)
-    part = _relation(look, y, x, "sum", "above", "max")
-    if part is None or first.low < 0:
+    part = _relation(look, y, x, "length", "sum", "above", "max")
+    if part is None or (part.kind != "length" and first.low < 0):
         return None
+    plain = arithmetic.divide(first, second)
+    if part.kind == "length":
+        return plain._replace(low=-1.0, high=1.0, unit=True, finite=not second.has_zero)
     # What is finite divided by what is at least as large is at most one; nothing divided by nothing is NaN.
     axis = next(iter(part.axes)) if part.kind == "sum" and part.axes is not None and len(part.axes) == 1 else None
     return plain._replace(low=max(plain.low, 0.0), high=1.0, finite=True, sums_to_one=axis, zero=first.zero)
