@@ -11,6 +11,8 @@ from jaxaudit.ir import ArrayType, Op, Value
 
 Types = Mapping[Value, ArrayType]
 
+_OPERANDS = (Value, int, float)
+
 
 def sizes_meet(op: Op, types: Types) -> bool | None:
     """Tell whether sizes meet in an op that JAX traced; None where that takes a closer look."""
@@ -24,11 +26,24 @@ def sizes_meet(op: Op, types: Types) -> bool | None:
 
 def _operands_meet(op: Op, types: Types) -> bool | None:
     """Tell whether the operands of an elementwise op have sizes that meet; a number goes with everything."""
+    if sum([value in types and bool(types[value].shape) for value in op.operands]) < 2:
+        return False
     given = [value for name, value in op.arguments.items() if name not in NOT_OPERANDS and value is not None]
     usual = bool(given) and op.function not in OWN_SHAPE and not op.attrs.get("operator") and is_usual(op)
-    if not usual or op.has("*", "**") or not all(isinstance(one, Value | int | float) for one in given):
+    if not usual or op.has("*", "**") or not all(isinstance(one, _OPERANDS) for one in given):
         return None
-    return sum(1 for one in given if isinstance(one, Value) and types[one].shape) > 1
+    return sum([isinstance(one, Value) and bool(types[one].shape) for one in given]) > 1
+
+
+def _cases_meet(op: Op, types: Types) -> bool | None:
+    return _operands_meet(op, types) if op.function == "where" and op.has("x", "y") else None
+
+
+def _joined_meet(op: Op, types: Types) -> bool | None:
+    arrays = op.argument("arrays")
+    if op.function != "concatenate" or not isinstance(arrays, tuple):
+        return None
+    return len(arrays) > 1 if all(isinstance(one, Value) and bool(types[one].shape) for one in arrays) else None
 
 
 def _product_meets(op: Op, types: Types) -> bool | None:
@@ -64,7 +79,9 @@ _MAPS = frozenset({"vmap", "pmap"})
 _MEET: Mapping[str, Callable[[Op, Types], bool | None]] = {
     "array.map": _operands_meet,
     "array.dot": _product_meets,
+    "array.join": _joined_meet,
     "array.reshape": _is_reshaped,
+    "array.select": _cases_meet,
     "array.expand": _is_expanded,
     **dict.fromkeys(
         """array.convert array.create array.move array.order array.permute array.reduce array.squeeze grad.stop
