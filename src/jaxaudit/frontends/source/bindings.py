@@ -29,6 +29,7 @@ from jaxaudit.frontends.source.values import (
     Transformed,
 )
 from jaxaudit.ir import Value
+from jaxaudit.ir.names import is_stem
 from jaxaudit.spans import Span, span_of
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Argume
         return
     params = [param.arg for param in (*function.node.args.posonlyargs, *function.node.args.args)][bound:]
     written = tuple(_name_of(one) for one in node.args)
-    if len(written) > len(params) or sum(name in params for name in written) < 2:
+    if len(written) > len(params) or sum(any(is_stem(name, param) for param in params) for name in written) < 2:
         return
     attrs = {
         "function": function.name,

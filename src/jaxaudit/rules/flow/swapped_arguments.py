@@ -9,6 +9,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Program
+from jaxaudit.ir.names import is_stem
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.flow.exchanged import derivative, exchanged
 from jaxaudit.rules.flow.words import is_test, proved
@@ -142,7 +143,7 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
         Verdict.VIOLATED,
         severity=Severity.WARNING if doubtful else Severity.ERROR,
         message=f"`{first}` and `{second}` are swapped in the call of `{op.text('function')}`",
-        current=f"`{first}` goes to the parameter `{second}`, and `{second}` to `{first}`",
+        current=f"`{first}` goes where `{second}` belongs, and `{second}` where `{first}` does",
         expected="each goes to the parameter of its own name",
         suggestion=f"exchange the two arguments, or give them by keyword: `{first}=...`",
     )
@@ -158,6 +159,9 @@ def _crossed(op: Op) -> tuple[str, str] | None:
     if not isinstance(written, tuple) or not isinstance(params, tuple):
         return None
     for i, name in enumerate(written):
-        if name and name in params and (j := params.index(name)) > i and j < len(written) and written[j] == params[i]:
-            return name, written[j]
+        for j in range(i + 1, len(written)):
+            other = written[j]
+            crosses = is_stem(name, params[j]) and is_stem(other, params[i])
+            if crosses and not is_stem(name, params[i]) and not is_stem(other, params[j]):
+                return name, other
     return None

@@ -13,6 +13,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.numerics.consumers import Fate, fate_of
 from jaxaudit.rules.numerics.domains import GROWTH, LOG, UNIT, Use, short, values_wanted
+from jaxaudit.rules.numerics.infinite_factors import infinite_factors
 
 _SATURATES = frozenset({"softmax", "sigmoid", "logistic", "expit"})
 _BY_HAND = frozenset({"", "log", "sqrt", "rsqrt", "power", "divide", "true_divide", "reciprocal", "arccos", "arcsin"})
@@ -126,6 +127,17 @@ class UnsafeDomain(Rule):
             import jax
             import jax.numpy as jnp
 
+            def attend(scores, valid):
+                bias = (valid > 0) * -jnp.inf  #!
+                return jax.nn.softmax(scores + bias)
+            """,
+            "nothing times infinity",
+        ),
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
             def gumbel(key, x, target):
                 u = jax.random.uniform(key, x.shape)
                 noise = -jnp.log(-jnp.log(u))  #?
@@ -148,6 +160,7 @@ class UnsafeDomain(Rule):
             for use in values_wanted(op)
             for one in _judge(use, ranges, flow)
         )
+        yield from infinite_factors(self.name, program, ranges, flow)
 
 
 def _is_by_hand(op: Op) -> bool:

@@ -1,0 +1,104 @@
+"""The rule `method-of-other-library`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.kinds import is_array
+from jaxaudit.analyses.lineage.origins import contexts
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.flow.words import is_test
+
+_NUMPY = frozenset(
+    """
+    append concatenate dump dumps exp expand_dims extend fill getfield insert itemset log newbyteorder pad put resize
+    setfield setflags sqrt stack tile tofile tostring where
+    """.split()
+)
+"""Methods of NumPy arrays and lists, and functions of NumPy that people take for methods."""
+_TORCH = frozenset(
+    """
+    add_ backward bmm bool chunk clamp contiguous cpu cuda detach dim double expand expand_as float gather half
+    index_select int long masked_fill matmul mm mul_ norm numel numpy permute relu requires_grad_ scatter_ sigmoid
+    softmax tanh type type_as unbind unsqueeze view_as zero_
+    """.split()
+)
+"""Methods of tensors of PyTorch."""
+
+
+class MethodOfOtherLibrary(Rule):
+    """An array of JAX is asked for a method that it does not have.
+
+    ## What it does
+
+    Finds calls of methods that NumPy arrays, lists or the tensors of PyTorch have and arrays of JAX lack, on values
+    that functions of JAX have made.
+
+    ## Why is this bad?
+
+    The call raises `AttributeError`: arrays of JAX cannot be changed in place, and what PyTorch has as methods are
+    functions here.
+
+    ## Example
+
+    ```python
+    jnp.repeat(x, 2).tile((2, 1))
+    ```
+
+    ## Use instead
+
+    ```python
+    jnp.tile(jnp.repeat(x, 2), (2, 1))
+    ```
+
+    ## When it cannot tell
+
+    When it is not known that the value is an array of JAX, nothing is said.
+    """
+
+    name = "method-of-other-library"
+    family = "jit"
+    summary = "A method is called that arrays of JAX do not have."
+
+    valid = (
+        Example("import jax.numpy as jnp\n\ndef f(x):\n    return jnp.exp(x).reshape(-1).sum()\n", "methods of JAX"),
+        Example("def f(x):\n    return x.unsqueeze(0)\n", "not known to be an array of JAX"),
+    )
+    invalid = (
+        Example("import jax.numpy as jnp\n\ndef f(x):\n    return jnp.exp(x).tile((2, 1))  #!\n", "a function"),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\ndef f(x):\n    y = jax.nn.relu(x + 1)\n"
+            "    return y.unsqueeze(0)  #!\n",
+            "a method of PyTorch",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every call of a method that is known to belong elsewhere."""
+        flow = flow_of(program)
+        for op in program.named("py.call_unknown"):
+            method = op.text("callee").removeprefix(".")
+            if op.text("callee").startswith(".") and method in _NUMPY | _TORCH and _on_array(op, flow):
+                yield _missing(op, method)
+
+
+def _on_array(op: Op, flow: Flow) -> bool:
+    found = [is_array(flow, op.operands[0], context) for context in contexts(flow, op)] if op.operands else []
+    return bool(found) and all(found) and not op.attrs.get("guarded")
+
+
+def _missing(op: Op, method: str) -> Obligation:
+    owner = "NumPy" if method in _NUMPY else "PyTorch"
+    return Obligation(
+        MethodOfOtherLibrary.name,
+        op.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if is_test(op.span) else Severity.ERROR,
+        message=f"arrays of JAX have no method `{method}`",
+        current=f"this raises `AttributeError`; the method is one of {owner}",
+        expected="a function of `jax.numpy`, or a method that arrays of JAX have",
+        suggestion="call the function of `jax.numpy` that does it; to change an array use `x.at[...]`",
+    )

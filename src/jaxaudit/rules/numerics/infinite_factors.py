@@ -1,0 +1,51 @@
+"""Masks that are multiplied with infinity: zero times infinity is no zero but NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isinf
+
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.ranges import Ranges
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Obligation, Verdict
+from jaxaudit.rules.numerics.domains import short
+
+
+def infinite_factors(rule: str, program: Program, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
+    """Give every product of a mask and infinity."""
+    for op in program.named("array.map"):
+        if short(op) not in ("multiply", "mul") or op.is_derived:
+            continue
+        values = [one for one in op.arguments.values() if isinstance(one, Value)]
+        infinite = any(isinstance(one, float) and isinf(one) for one in op.arguments.values())
+        if infinite and len(values) == 1 and _has_zeros(values[0], ranges, flow):
+            if not any(_cures(reader) for reader in flow.readers.get(op.results[0], ())):
+                yield _told(rule, op, values[0])
+
+
+def _cures(reader: Op) -> bool:
+    """Tell whether an op may replace NaN by something else."""
+    return reader.name == "array.select" or short(reader) in ("nan_to_num", "isnan", "isfinite", "nansum", "nanmax")
+
+
+def _has_zeros(value: Value, ranges: Ranges, flow: Flow) -> bool:
+    """Tell whether a value is a mask, or what a mask leaves over: `1 - mask`."""
+    known = ranges.of(value)
+    op = flow.maker(value)
+    if op is not None and short(op) in ("subtract", "sub") and op.arguments.get("x") in (1, 1.0):
+        known = ranges.of(op.arguments.get("y"))
+    return known.is_mask and known.constant is None
+
+
+def _told(rule: str, op: Op, mask: Value) -> Obligation:
+    name = f"`{mask.name}`" if mask.name else "a mask"
+    return Obligation(
+        rule,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"{name} times infinity is NaN wherever it is 0",
+        current="0 times infinity is NaN, not 0",
+        expected="infinity where the mask says so, and 0 elsewhere",
+        suggestion="`jnp.where(mask, jnp.inf, 0.0)`",
+    )
