@@ -16,6 +16,9 @@ _MEETS = ("array.map", "array.select")
 _KEEPS_COLUMN = ("array.map", "array.convert", "array.normalise", "grad.stop")
 _MOST_STEPS = 40
 
+Side = tuple[Value, ShapeFact]
+"""An operand and its shape as it was written."""
+
 
 def columns_met(rule: str, program: Program, shapes: Shapes) -> Iterator[Obligation]:
     """Give every place where a column that a layer made is combined with a row as long as it."""
@@ -23,19 +26,43 @@ def columns_met(rule: str, program: Program, shapes: Shapes) -> Iterator[Obligat
     met = (op for op in program.named(*_MEETS) if len(op.operands) > 1 and not op.is_derived)
     pairs = [pair for op in met for pair in _pairs(op, shapes, stretched)]
     flow = flow_of(program) if pairs else None
-    for op, value, column, row in pairs:
+    for op, (value, column), (other, row) in pairs:
         origin = None if flow is None else _origin(flow, value, shapes)
+        squeezed = None if flow is None or origin is not None else _squeezed(flow, other, value, shapes)
         if origin is not None:
             yield _finding(rule, op, origin, column, row)
+        elif squeezed is not None:
+            yield _lost(rule, op, squeezed, column, row)
 
 
-def _pairs(op: Op, shapes: Shapes, stretched: Mapping[Value, Op]) -> Iterator[tuple[Op, Value, ShapeFact, ShapeFact]]:
+def _pairs(op: Op, shapes: Shapes, stretched: Mapping[Value, Op]) -> Iterator[tuple[Op, Side, Side]]:
     for context in shapes.contexts(op):
         given = [_as_written(op, value, context, shapes, stretched) for value in op.operands]
-        for value, column in given:
-            for _, row in given:
-                if _is_column_of(column, row):
-                    yield op, value, column, row
+        for column in given:
+            for row in given:
+                if _is_column_of(column[1], row[1]):
+                    yield op, column, row
+
+
+def _squeezed(flow: Flow, row: Value, column: Value, shapes: Shapes) -> Op | None:
+    """Give the bare `squeeze` that took the last axis of a row away, where the column is data that still has it."""
+    made, data = flow.maker(row), flow.maker(column)
+    if made is None or made.name != "array.squeeze" or made.argument("axis") is not None or not made.operands:
+        return None
+    before = shapes.of(made.operands[0]).dims
+    # A column that was drawn or came from outside has its axis by nature; one that was expanded has it on purpose.
+    plain = data is None or data.name in ("key.draw", "array.create", "py.element", "py.item", "scan")
+    kept = (
+        before is not None
+        and before[-1:] == (ONE,)
+        and not (data is not None and data.name == "py.item" and _adds(data))
+    )
+    return made if plain and kept else None
+
+
+def _adds(item: Op) -> bool:
+    index = item.arguments.get("index")
+    return None in (index if isinstance(index, tuple) else (index,))
 
 
 def _as_written(
@@ -118,4 +145,18 @@ def _finding(rule: str, op: Op, origin: Op, column: ShapeFact, row: ShapeFact) -
         expected=f"both have shape {shape_text(row.dims)}",
         steps=(Step(origin.span, f"this gives {shape_text(column.dims)}, with an axis of size 1 at the end"),),
         suggestion="drop the last axis with `[..., 0]` or `squeeze(axis=-1)`",
+    )
+
+
+def _lost(rule: str, op: Op, squeezed: Op, column: ShapeFact, row: ShapeFact) -> Obligation:
+    made = shape_text((*(row.dims or ()), *(row.dims or ())[-1:]))
+    return Obligation(
+        rule,
+        squeezed.span,
+        Verdict.VIOLATED,
+        message=f"`squeeze` leaves {shape_text(row.dims)}, which is silently broadcast with {shape_text(column.dims)} to {made}",
+        current="the axis of size 1 is gone on one side alone, so every entry meets every other one",
+        expected=f"both have shape {shape_text(column.dims)}",
+        steps=(Step(op.span, "the two meet here"),),
+        suggestion="leave the axis, or name the one that shall go: `squeeze(axis=...)`",
     )

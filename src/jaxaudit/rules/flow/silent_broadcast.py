@@ -95,6 +95,19 @@ class SilentBroadcast(Rule):
             "a column against a row",
         ),
         Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def score(w, obs, actions):
+                mean = jnp.squeeze(obs @ w)  #!
+                return jnp.sum((actions - mean) ** 2)
+
+            score(jnp.ones((3, 1)), jnp.ones((8, 3)), jax.random.normal(jax.random.key(0), (8, 1)))
+            """,
+            "an action of one dimension is squeezed",
+        ),
+        Example(
             "import jax.numpy as jnp\n\ndef f(x):\n    top = jnp.max(x, axis=1)\n    return jnp.exp(x - top)  #!\n",
             "its own maximum",
         ),

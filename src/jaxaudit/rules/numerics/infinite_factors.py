@@ -33,8 +33,9 @@ def _has_zeros(value: Value, ranges: Ranges, flow: Flow) -> bool:
     """Tell whether a value is a mask, or what a mask leaves over: `1 - mask`."""
     known = ranges.of(value)
     op = flow.maker(value)
-    if op is not None and short(op) in ("subtract", "sub") and op.arguments.get("x") in (1, 1.0):
-        known = ranges.of(op.arguments.get("y"))
+    rest = op.arguments.get("y") if op is not None and short(op) in ("subtract", "sub") else None
+    if op is not None and isinstance(rest, Value) and op.arguments.get("x") in (1, 1.0):
+        known = ranges.of(rest)
     return known.is_mask and known.constant is None
 
 
