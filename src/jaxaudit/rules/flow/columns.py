@@ -60,9 +60,10 @@ def _squeezed(flow: Flow, row: Value, column: Value, shapes: Shapes) -> Op | Non
     return made if plain and kept else None
 
 
-def _adds(item: Op) -> bool:
-    index = item.arguments.get("index")
-    return None in (index if isinstance(index, tuple) else (index,))
+def _adds(op: Op) -> bool:
+    """Tell `x[:, None]`."""
+    index = op.arguments.get("index")
+    return op.name == "py.item" and None in (index if isinstance(index, tuple) else (index,))
 
 
 def _as_written(
@@ -154,7 +155,7 @@ def _lost(rule: str, op: Op, squeezed: Op, column: ShapeFact, row: ShapeFact) ->
         rule,
         squeezed.span,
         Verdict.VIOLATED,
-        message=f"`squeeze` leaves {shape_text(row.dims)}, which is silently broadcast with {shape_text(column.dims)} to {made}",
+        message=f"`squeeze` leaves {shape_text(row.dims)}, which meets {shape_text(column.dims)} and makes {made}",
         current="the axis of size 1 is gone on one side alone, so every entry meets every other one",
         expected=f"both have shape {shape_text(column.dims)}",
         steps=(Step(op.span, "the two meet here"),),

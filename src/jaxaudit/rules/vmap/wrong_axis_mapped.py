@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from jaxaudit.analyses.axes import Cause, Conflict
 from jaxaudit.analyses.axes.leftovers import Misplaced, misplaced_axes
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.vmap.steps_mapped import steps_mapped
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -83,6 +85,25 @@ class WrongAxisMapped(Rule):
         ),
     )
     invalid = (
+        Example(
+            """
+            import jax
+            import jax.numpy as jnp
+
+            def returns(rewards):
+                def back(total, reward):
+                    total = reward + 0.9 * total
+                    return total, total
+                return jax.lax.scan(back, 0.0, rewards, reverse=True)[1]
+
+            def collect(x):
+                _, rewards = jax.lax.scan(lambda x, _: (x * 0.9, x), x, None, length=32)
+                return jax.vmap(returns)(rewards)  #!
+
+            collect(jnp.ones(8))
+            """,
+            "each step by itself",
+        ),
         Example(_PROGRAM.format(axis=1, mark="  #!"), "another axis"),
         Example(
             "import jax\nimport jax.numpy as jnp\n\nBATCH, TIME = 12, 12\n"
@@ -106,6 +127,7 @@ class WrongAxisMapped(Rule):
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
         found.extend(map(_left_over, misplaced_axes(program, shapes)))
+        found.extend(steps_mapped(self.name, program, flow_of(program), shapes))
         yield from [*agreements(self.name, axes, "mapped"), *found]
 
 
