@@ -140,5 +140,5 @@ def test_the_text_of_the_equinox_example():
     text = out.getvalue()
     assert "vmap  Classifier" in text
     assert "point            f32[batch=32,2] → f32[2]  mapped over axis 0" in text.replace("->", "→")
-    assert "logits: f32[batch=32,3]" in text
+    assert "logits: f32[batch=32,CLASSES=3]" in text
     assert "model.layers     6 arrays" in text

@@ -77,21 +77,12 @@ class Judge:
             if not related(dim.labels, other.dim.labels) or _meets_again(meeting, astray, place):
                 continue
             fitting = (astray.value, place)
-            outer = self._nested(dim.labels, astray.dim.labels)
+            outer = nested(self.places, dim.labels, astray.dim.labels)
             if outer is not None and meeting.how in ("elementwise", "contracted"):
                 return Conflict(meeting, Cause.NESTED, *names, outer, astray, fitting)
             placed = meeting.how == "elementwise" and len(astray.dims) == len(other.dims) and _swapped(astray, other)
             cause = Cause.PLACED if placed and any(_makers("vmap", dim.labels)) else Cause.MISPLACED
             return Conflict(meeting, cause, *names, meeting.op, astray, fitting)
-        return None
-
-    def _nested(self, first: Labels, second: Labels) -> Op | None:
-        """Give the outer one of two vmaps that made two axes, where the one stands in the other."""
-        for outer in _makers("vmap", first):
-            for inner in _makers("vmap", second):
-                region = self.places.region_of.get(inner)
-                if region is not None and self.places.holder.get(id(region)) is outer:
-                    return outer
         return None
 
     def _left_behind(self, meeting: Meeting, astray: Side, other: Side, names: tuple[Label, Label]) -> Conflict | None:
@@ -151,6 +142,16 @@ class Judge:
             if holder.name in ("vmap", "scan"):
                 yield holder
             region = self.places.region_of.get(holder)
+
+
+def nested(places: Places, first: Labels, second: Labels) -> Op | None:
+    """Give the outer one of two vmaps that made two axes, where the one stands in the other."""
+    for outer in _makers("vmap", first):
+        for inner in _makers("vmap", second):
+            region = places.region_of.get(inner)
+            if region is not None and places.holder.get(id(region)) is outer:
+                return outer
+    return None
 
 
 def _swapped(astray: Side, other: Side) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.axes import Cause, Conflict, Meeting
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import agreements, axes_facts, violated
+from jaxaudit.rules.axes.words import agreements, axes_facts, both, broadcasts, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.flow.silent_broadcast import is_broadcast
 
@@ -88,7 +88,14 @@ class UnrelatedAxesJoined(Rule):
         axes = axes_facts(facts)
         joined = [one for one in axes.conflicts if one.meeting.how in ("elementwise", "contracted")]
         found = [_judged(one) for one in joined if not is_broadcast(one)]
-        yield from [*agreements(self.name, axes, "elementwise", "contracted"), *found]
+        yield from [*agreements(self.name, axes, _agreed), *found]
+
+
+def _agreed(meeting: Meeting) -> str:
+    if meeting.how == "contracted":
+        return f"one axis is summed over, {both(meeting)}"
+    alike = meeting.how == "elementwise" and not broadcasts(meeting)
+    return f"one axis meets itself, {both(meeting)}" if alike else ""
 
 
 def _judged(conflict: Conflict) -> Obligation:

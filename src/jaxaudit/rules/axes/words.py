@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from jaxaudit.analyses.axes import Axes, Conflict, Meeting, Side
 from jaxaudit.analyses.dims import Dim
@@ -71,16 +71,32 @@ def _told(label: Label) -> str:
     return f"`{label.name}` (from {label.where})" if label.where else f"`{label.name}`"
 
 
-def agreements(rule: str, axes: Axes, *hows: str) -> Iterator[Obligation]:
-    """Give the meetings of these kinds in which both axes go by one name."""
+def agreements(rule: str, axes: Axes, reason: Callable[[Meeting], str]) -> Iterator[Obligation]:
+    """Give the meetings of one thing with itself for which a rule has a reason; others are not its business."""
     for op, meeting in axes.agreed.items():
-        if meeting.how in hows:
-            yield Obligation(rule, op.span, Verdict.PROVED, agreement(meeting))
+        if told := reason(meeting):
+            yield Obligation(rule, op.span, Verdict.PROVED, told)
 
 
-def agreement(meeting: Meeting) -> str:
-    """Say that the axes that meet are one thing."""
-    return f"the axes that meet here are {_axis(meeting.left)} and {_axis(meeting.right)}"
+def both(meeting: Meeting) -> str:
+    """Name the two axes that meet; one name serves for both."""
+    left, right = meeting.left, meeting.right
+    if axis_of(left.dim) == axis_of(right.dim):
+        named = left.value.name or right.value.name
+        return f"{_axis(left)} and of {name_of(right.value)}" if named else f"`{axis_of(left.dim)}` of both operands"
+    return f"{_axis(left)} and {_axis(right)}"
+
+
+def broadcasts(meeting: Meeting) -> bool:
+    """Tell whether an operand with fewer axes is lined up with the last ones of another; losses line up the first."""
+    left, right = meeting.left, meeting.right
+    behind = len(left.dims) - left.place == len(right.dims) - right.place
+    return meeting.how == "elementwise" and behind and len(left.dims) != len(right.dims)
+
+
+def is_stacked(dim: Dim) -> bool:
+    """Tell whether a `vmap` made an axis."""
+    return any(label.kind == "vmap" for label in dim.labels)
 
 
 def _axis(side: Side) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.axes import Cause, Conflict, Meeting
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
+from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, broadcasts, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule
 from jaxaudit.rules.flow.columns import columns_met
 from jaxaudit.rules.flow.own_reductions import met_themselves
@@ -121,7 +121,17 @@ class SilentBroadcast(Rule):
         assert isinstance(shapes, Shapes)
         columns = columns_met(self.name, program, shapes)
         selves = met_themselves(self.name, program, flow_of(program), shapes)
-        yield from [*agreements(self.name, axes, "elementwise"), *found, *columns, *selves]
+        yield from [*agreements(self.name, axes, _agreed), *found, *columns, *selves]
+
+
+def _agreed(meeting: Meeting) -> str:
+    low, high = sorted((meeting.left, meeting.right), key=lambda side: len(side.dims))
+    if not broadcasts(meeting):
+        return ""
+    named = f"{name_of(high.value)} {shape_of(high.dims)}"
+    return (
+        f"{name_of(low.value)}, one for each `{axis_of(low.dim)}`, is broadcast along `{axis_of(high.dim)}` of {named}"
+    )
 
 
 def is_broadcast(conflict: Conflict) -> bool:

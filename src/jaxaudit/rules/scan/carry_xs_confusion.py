@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.axes import Cause, Conflict, Meeting
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
+from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, both, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity
 
 _PROGRAM = """import jax
@@ -87,7 +87,11 @@ class CarryXsConfusion(Rule):
         axes = axes_facts(facts)
         scanned = [one for one in axes.conflicts if one.meeting.how == "scanned"]
         found = [_finding(one) for one in scanned]
-        yield from [*agreements(self.name, axes, "scanned"), *found]
+        yield from [*agreements(self.name, axes, _agreed), *found]
+
+
+def _agreed(meeting: Meeting) -> str:
+    return f"one axis is stepped through, {both(meeting)}" if meeting.how == "scanned" else ""
 
 
 def _finding(conflict: Conflict) -> Obligation:

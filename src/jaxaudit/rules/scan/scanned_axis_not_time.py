@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.axes import Cause, Conflict, Meeting
 from jaxaudit.analyses.axes.budgets import RepeatedLength, repeated_lengths
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.shapes import Shapes
@@ -100,7 +100,11 @@ class ScannedAxisNotTime(Rule):
         assert isinstance(shapes, Shapes)
         found = [_finding(one) for one in axes.caused(Cause.SCANNED)]
         found.extend(map(_repeated, repeated_lengths(program, shapes)))
-        yield from [*agreements(self.name, axes, "scanned"), *found]
+        yield from [*agreements(self.name, axes, _agreed), *found]
+
+
+def _agreed(meeting: Meeting) -> str:
+    return f"each step takes one of `{axis_of(meeting.left.dim)}`" if meeting.how == "scanned" else ""
 
 
 def _finding(conflict: Conflict) -> Obligation:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.axes import Cause, Conflict, Meeting
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
+from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, is_stacked, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity
 
 _PROGRAM = """import jax
@@ -80,12 +80,19 @@ class BroadcastArgumentMapped(Rule):
         found = [_finding(one) for one in axes.caused(Cause.STACKED)]
         chance = [one for one in axes.caused(Cause.TOGETHER) if one.meeting.how == "mapped"]
         found.extend(_finding(one, Severity.WARNING) for one in chance)
-        yield from [*agreements(self.name, axes, "mapped"), *found]
+        yield from [*agreements(self.name, axes, _agreed), *found]
+
+
+def _agreed(meeting: Meeting) -> str:
+    members, other = sorted((meeting.left, meeting.right), key=lambda side: not is_stacked(side.dim))
+    if meeting.how != "mapped" or not is_stacked(members.dim):
+        return ""
+    return f"{name_of(other.value)} has one entry for each `{axis_of(members.dim)}` of {name_of(members.value)}"
 
 
 def _finding(conflict: Conflict, severity: Severity = Severity.ERROR) -> Obligation:
     sides = (conflict.meeting.left, conflict.meeting.right)
-    members, shared = sorted(sides, key=lambda side: not any(label.kind == "vmap" for label in side.dim.labels))
+    members, shared = sorted(sides, key=lambda side: not is_stacked(side.dim))
     return violated(
         BroadcastArgumentMapped.name,
         conflict,

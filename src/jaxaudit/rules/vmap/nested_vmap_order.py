@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import permutations
 
-from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting, nested
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, violated
+from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule
 
 _PROGRAM = """import jax.numpy as jnp
@@ -68,7 +70,16 @@ class NestedVmapOrder(Rule):
         """List every use of the axes of nested maps that have names."""
         axes = axes_facts(facts)
         found = [_finding(one) for one in axes.caused(Cause.NESTED)]
-        yield from [*agreements(self.name, axes, "contracted"), *found]
+        yield from [*agreements(self.name, axes, partial(_agreed, axes)), *found]
+
+
+def _agreed(axes: Axes, meeting: Meeting) -> str:
+    """Two axes that nested `vmap`s made are used in the order in which they stand."""
+    for side in (meeting.left, meeting.right):
+        for first, second in permutations(side.dims, 2):
+            if meeting.how in ("contracted", "elementwise") and nested(axes.places, first.labels, second.labels):
+                return f"nested `vmap`s give {name_of(side.value)} the axes {shape_of(side.dims)}, and so it is used"
+    return ""
 
 
 def _finding(conflict: Conflict) -> Obligation:

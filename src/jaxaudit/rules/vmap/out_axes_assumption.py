@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.axes import Cause, Conflict, Meeting
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
+from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, is_stacked, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule
 
 _PROGRAM = """import jax
@@ -76,7 +76,19 @@ class OutAxesAssumption(Rule):
         """List every use of the results of maps over named axes."""
         axes = axes_facts(facts)
         found = [_finding(one) for one in axes.caused(Cause.PLACED)]
-        yield from [*agreements(self.name, axes, "elementwise"), *found]
+        yield from [*agreements(self.name, axes, _agreed), *found]
+
+
+def _agreed(meeting: Meeting) -> str:
+    """An axis that `vmap` made, in an array whose axes could stand in another order, is used where it stands."""
+    sides = (meeting.left, meeting.right)
+    if meeting.how != "elementwise" or {len(side.dims) for side in sides} != {len(meeting.left.dims)}:
+        return ""
+    for side in sides:
+        for place, dim in enumerate(side.dims):
+            if len(side.dims) > 1 and is_stacked(dim):
+                return f"`vmap` puts `{axis_of(dim)}` at axis {place} of {name_of(side.value)}, and there it is used"
+    return ""
 
 
 def _finding(conflict: Conflict) -> Obligation:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.axes import Cause, Conflict, Meeting
 from jaxaudit.analyses.axes.leftovers import Misplaced, misplaced_axes
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
+from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, both, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.vmap.steps_mapped import steps_mapped
 
@@ -128,7 +128,11 @@ class WrongAxisMapped(Rule):
         assert isinstance(shapes, Shapes)
         found.extend(map(_left_over, misplaced_axes(program, shapes)))
         found.extend(steps_mapped(self.name, program, flow_of(program), shapes))
-        yield from [*agreements(self.name, axes, "mapped"), *found]
+        yield from [*agreements(self.name, axes, _agreed), *found]
+
+
+def _agreed(meeting: Meeting) -> str:
+    return f"one axis is mapped, {both(meeting)}" if meeting.how == "mapped" else ""
 
 
 def _left_over(one: Misplaced) -> Obligation:
