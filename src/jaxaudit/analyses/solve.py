@@ -104,18 +104,23 @@ class _Solver(Generic[Fact]):
         return self.domain.unknown(value) if fact is None else fact
 
     def write(self, values: Sequence[Value], facts: Sequence[Fact | None]) -> None:
+        current, recorded = self.current, self.recorded
         for value, fact in zip(values, facts, strict=False):
             if fact is None:
-                self.current.pop(value, None)
+                current.pop(value, None)
                 continue
-            self.current[value] = fact
-            old = self.recorded.get(value)
-            self.recorded[value] = fact if old is None or old is fact else self.domain.join(old, fact)
+            current[value] = fact
+            old = recorded.get(value)
+            if old is None:
+                recorded[value] = fact
+            elif old is not fact:
+                recorded[value] = self.domain.join(old, fact)
 
     def run(self, region: Region, params: Sequence[Fact]) -> bool:
         """Solve a region; False when control surely leaves before its end."""
         self.write(region.params, params)
-        table = self.domain.table
+        # The innermost loop of every analysis: most ops make one value, of which little is known.
+        table, read, write = self.domain.table, self.read, self.write
         for position, op in enumerate(region.ops):
             if op.regions:
                 goes_on = self.enter(op)
@@ -124,7 +129,7 @@ class _Solver(Generic[Fact]):
                     self.drop(region.ops[position + 1 :])
                     return False
             elif (transfer := table.get(op.name)) is not None:
-                self.write(op.results, transfer(op, self.read))
+                write(op.results, transfer(op, read))
         return True
 
     def taken(self, op: Op) -> int | None:

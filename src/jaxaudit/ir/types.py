@@ -248,6 +248,7 @@ class Program:
 
     _ops: list[Op] = field(default_factory=list, init=False, repr=False)
     _named: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
+    _calling: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
 
     def walk(self) -> Iterator[Op]:
         """Give every op of every root, in order."""
@@ -257,6 +258,11 @@ class Program:
         """Give every op of some names: those of each name in order, one name after the other."""
         self._walked()
         return chain.from_iterable(self._named.get(name, ()) for name in names)
+
+    def calling(self, *functions: str) -> Iterator[Op]:
+        """Give every op that is a call of some functions: those of each function in order, one after the other."""
+        self._walked()
+        return chain.from_iterable(self._calling.get(function, ()) for function in functions)
 
     def values(self) -> Iterator[Value]:
         """Give every value: some more than once."""
@@ -273,4 +279,6 @@ class Program:
             self._ops.extend(op for root in self.roots for op in root.region.walk())
             for op in self._ops:
                 self._named.setdefault(op.name, []).append(op)
+                if function := op.text("function"):
+                    self._calling.setdefault(function, []).append(op)
         return self._ops

@@ -32,19 +32,25 @@ class RepeatedLength:
 
 def repeated_lengths(program: Program, shapes: Shapes) -> Iterator[RepeatedLength]:
     """Give the scans without inputs whose length is an axis of their carry and leaves its partner unused."""
-    products = [op for op in program.walk() if op.name == "py.sizes"]
+    products = list(program.named("py.sizes"))
     if not products:
         return
-    used = {(size.name, size.scope) for op in program.walk() if op.name not in _NOTES for size in _sizes_of(op)}
-    for op in program.walk():
-        length = op.attrs.get("length") if op.name == "scan" and len(op.operands) == carry_count(op) else None
+    used: set[tuple[str, str]] = set()
+    for op in program.named("scan"):
+        length = op.attrs.get("length") if len(op.operands) == carry_count(op) else None
         carried = _carried(op, length, shapes) if isinstance(length, Size) else None
         if not isinstance(length, Size) or carried is None:
             continue
+        used = used or _used(program)
         for product in products:
             meant = _partner(product, length)
             if meant is not None and (meant.name, meant.scope) not in used:
                 yield RepeatedLength(op, length, meant, product, carried)
+
+
+def _used(program: Program) -> set[tuple[str, str]]:
+    """Give every size that something is made with."""
+    return {(size.name, size.scope) for op in program.walk() if op.name not in _NOTES for size in _sizes_of(op)}
 
 
 def _sizes_of(op: Op) -> Iterator[Size]:

@@ -46,6 +46,10 @@ class Version:
     """True when the op is an update by its nature; False when a function of the audited code hands it back changed."""
 
 
+OPTIMIZER_STEPS = tuple(_PARTS)
+"""The `update` of optimizers, by the names of their functions."""
+
+
 def is_optimizer_step(op: Op) -> bool:
     """Tell whether an op is the `update` of an optimizer, which gives updates and a new state."""
     return op.text("function") in _PARTS

@@ -55,7 +55,7 @@ def _written(op: Op) -> Iterator[tuple[Value, int]]:
 
 def measured(program: Program) -> frozenset[Value]:
     """Give the arrays whose shape the code reads."""
-    asked = (op for op in program.walk() if op.name == "array.shape" and op.operands)
+    asked = (op for op in program.named("array.shape") if op.operands)
     return frozenset(op.operands[0] for op in asked if op.text("function").rpartition(".")[2] == "shape")
 
 

@@ -43,7 +43,7 @@ from jaxaudit.frontends.source.values import (
 )
 from jaxaudit.ir import Argument, Declared, Exit, Op, Region, Root, Value
 from jaxaudit.ir.builder import Builder
-from jaxaudit.spans import Span
+from jaxaudit.spans import Span, span_of
 
 Reads = tuple[dict[tuple[Value, str], Leaf], dict[str, Abstract]]
 """Attributes and module-level variables that were read already."""
@@ -61,6 +61,8 @@ class Interpreter:
     def __init__(self, project: Project) -> None:
         self.project = project
         self.builder = Builder()
+        self._spans: dict[ast.AST, Span] = {}
+        """The places of nodes that were met already: most are met again and again."""
         self.heap = Heap()
         self.frame: Frame
         self.entered: set[FunctionNode] = set()
@@ -97,14 +99,10 @@ class Interpreter:
 
     def span(self, node: ast.expr | ast.stmt | ast.arg | ast.excepthandler | ast.alias) -> Span:
         """Give the place of a node in the file being interpreted."""
-        line = node.lineno
-        return Span(
-            self.frame.module.path,
-            line,
-            node.col_offset,
-            node.end_lineno or line,
-            node.end_col_offset or node.col_offset,
-        )
+        known = self._spans.get(node)
+        if known is None:
+            known = self._spans[node] = span_of(node, self.frame.module.path)
+        return known
 
     def emit(
         self,

@@ -87,8 +87,10 @@ class BareSqueeze(Rule):
         """List every `squeeze` without an axis."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        bare = [op for op in program.walk() if op.name == "array.squeeze" and _is_bare(op)]
-        made = {value for op in program.walk() if bare and _is_layer(op) for value in op.results}
+        bare = [op for op in program.named("array.squeeze") if _is_bare(op)]
+        given = {value for op in bare for value in op.operands}
+        makers = (op for op in program.walk() if not given.isdisjoint(op.results)) if given else ()
+        made = {value for op in makers if _is_layer(op) for value in op.results}
         for op in bare:
             contexts = shapes.contexts(op) or (None,)
             yield from (_judge(op, context, made.issuperset(op.operands)) for context in contexts)

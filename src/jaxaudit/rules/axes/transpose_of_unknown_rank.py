@@ -76,7 +76,7 @@ class TransposeOfUnknownRank(Rule):
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
         flow = flow_of(program)
-        bare = [op for op in program.walk() if op.name == "array.permute" and _is_bare(op)]
+        bare = [op for op in program.named("array.permute") if _is_bare(op)]
         yield from (_judge(op, shapes, flow) for op in bare)
 
 

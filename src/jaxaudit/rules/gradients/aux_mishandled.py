@@ -120,7 +120,7 @@ class AuxMishandled(Rule):
             yield from _traced(program)
             return
         flow = flow_of(program)
-        yield from (one for op in program.walk() if op.name == "grad" for one in _returned(op, flow))
+        yield from (one for op in program.named("grad") for one in _returned(op, flow))
         yield from _handed_on(program, flow)
 
 

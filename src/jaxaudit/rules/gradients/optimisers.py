@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxaudit.analyses.gradients.edges import values_in
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.lineage.versions import is_optimizer_step
+from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS, is_optimizer_step
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.ops import BODIES
 
@@ -28,14 +28,12 @@ class Applied:
 
 def applied(program: Program) -> Iterator[Applied]:
     """Give every call that takes gradients, or updates made from them."""
-    for op in program.walk():
-        function = op.text("function")
-        if is_optimizer_step(op):
-            yield Applied(op, op.arguments.get("updates"), op.arguments.get("params"))
-        elif function in APPLIES:
-            yield Applied(op, op.arguments.get("updates"), op.arguments.get("params", op.arguments.get("model")))
-        elif function == TRAIN_STATE:
-            yield Applied(op, op.arguments.get("grads"), op.arguments.get("self"))
+    for op in program.calling(*OPTIMIZER_STEPS):
+        yield Applied(op, op.arguments.get("updates"), op.arguments.get("params"))
+    for op in program.calling(*APPLIES):
+        yield Applied(op, op.arguments.get("updates"), op.arguments.get("params", op.arguments.get("model")))
+    for op in program.calling(TRAIN_STATE):
+        yield Applied(op, op.arguments.get("grads"), op.arguments.get("self"))
 
 
 def origins(flow: Flow, argument: Argument, *, in_turn: bool = False) -> set[Value]:

@@ -121,7 +121,7 @@ class WrongArgnums(Rule):
         flow, shapes = flow_of(program), facts.of("shapes")
         assert isinstance(shapes, Shapes)
         crossed = _crossed(program, flow)
-        yield from (_judge(op, flow, shapes, crossed) for op in program.walk() if op.name == "grad")
+        yield from (_judge(op, flow, shapes, crossed) for op in program.named("grad"))
 
 
 def _traced(program: Program) -> Iterator[Obligation]:

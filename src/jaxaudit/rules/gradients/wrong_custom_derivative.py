@@ -145,7 +145,7 @@ class WrongCustomDerivative(Rule):
         """List what every backward rule gives for every argument of its function."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        rules = [op for op in program.walk() if op.name == "py.call" and op.attrs.get("role") == "derivative"]
+        rules = [op for op in program.named("py.call") if op.attrs.get("role") == "derivative"]
         for op in rules:
             yield from _judge(op, shapes)
 

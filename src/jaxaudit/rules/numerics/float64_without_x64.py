@@ -113,16 +113,15 @@ print(weights(3))
         if program.types:
             # JAX told every dtype, so nothing is cut that a trace could still show.
             return
-        switches = [op for op in program.walk() if switches_x64(op)]
-        found = [one for root in program.roots for one in _early(root)]
-        if not switches:
-            found += [_unswitched(op, root) for root in program.roots for op in root.region.walk() if _asks_wide(op)]
-        yield from found
+        if any(map(switches_x64, program.walk())):
+            yield from (one for root in program.roots for one in _early(root))
+        else:
+            yield from (_unswitched(op, root) for root in program.roots for op in root.region.walk() if _asks_wide(op))
 
 
 def switches_x64(op: Op) -> bool:
     """Tell whether an op turns 64-bit types on."""
-    return any(argument == _SWITCH for argument in op.arguments.values()) or op.text("function").endswith("enable_x64")
+    return _SWITCH in op.arguments.values() or op.text("function").endswith("enable_x64")
 
 
 def _early(root: Root) -> Iterator[Obligation]:

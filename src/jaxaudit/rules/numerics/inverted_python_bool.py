@@ -82,7 +82,7 @@ class InvertedPythonBool(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every inversion of something that is known to be true or false."""
-        noted = [op for op in program.walk() if op.text("function") == "invert" and op.attrs.get("operator") is True]
+        noted = [op for op in program.calling("invert") if op.attrs.get("operator") is True]
         if noted:
             makers = Makers(program)
             yield from (one for op in noted for one in _judge(op, makers))

@@ -91,7 +91,7 @@ class LengthAsRank(Rule):
         """List every op whose axes come from the length of an array."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        lengths = [op for op in program.walk() if op.name == "array.shape" and op.text("function") == "len"]
+        lengths = [op for op in program.named("array.shape") if op.text("function") == "len"]
         if lengths:
             makers = Makers(program)
             users = (op for op in program.walk() if op.name in _TAKES_AXES)

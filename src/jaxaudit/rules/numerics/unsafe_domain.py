@@ -155,9 +155,9 @@ class UnsafeDomain(Rule):
         flow = flow_of(program)
         yield from (
             one
-            for op in program.walk()
-            if _is_by_hand(op)
+            for op in program.named("array.map")
             for use in values_wanted(op)
+            if _is_by_hand(op)
             for one in _judge(use, ranges, flow)
         )
         yield from infinite_factors(self.name, program, ranges, flow)

@@ -79,7 +79,7 @@ class ArrayInStaticField(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every static field that is given a value."""
         flow = flow_of(program)
-        yield from (_judge(op, flow) for op in program.walk() if op.name == "tree.static")
+        yield from (_judge(op, flow) for op in program.named("tree.static"))
 
 
 def _judge(note: Op, flow: Flow) -> Obligation:

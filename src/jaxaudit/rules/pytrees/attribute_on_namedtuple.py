@@ -82,7 +82,7 @@ class AttributeOnNamedtuple(Rule):
                 rebuilt.add(op.text("class"))
             elif border is not None:
                 rebuilt.update(node.name for tree in border.trees for node in nodes(tree) if node.kind == "namedtuple")
-        yield from (_judge(op, rebuilt) for op in program.walk() if op.name == "py.store_attr" and "record" in op.attrs)
+        yield from (_judge(op, rebuilt) for op in program.named("py.store_attr") if "record" in op.attrs)
 
 
 def _judge(op: Op, rebuilt: set[str]) -> Obligation:

@@ -82,7 +82,7 @@ class FlattenLosesField(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every class that says how it is taken apart."""
-        yield from (_judge(op) for op in program.walk() if op.name == "tree.class")
+        yield from (_judge(op) for op in program.named("tree.class"))
 
 
 def _judge(op: Op) -> Obligation:

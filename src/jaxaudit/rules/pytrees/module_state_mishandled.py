@@ -123,7 +123,11 @@ def f(scale, x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every module that crosses a border, and every new state that nobody reads."""
         flow = flow_of(program)
-        yield from (one for op in program.walk() for one in _judge(op, flow))
+        yield from (one for op in program.walk() if _may_matter(op) for one in _judge(op, flow))
+
+
+def _may_matter(op: Op) -> bool:
+    return "border" in op.attrs or op.name in ("grad", "py.unread") or op.text("function").endswith(".apply")
 
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:

@@ -65,7 +65,7 @@ class PathFilterMisses(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every function that sees paths."""
         flow = flow_of(program)
-        mapped = (op for op in program.walk() if op.name == "tree.map" and op.attrs.get("paths"))
+        mapped = (op for op in program.named("tree.map") if op.attrs.get("paths"))
         yield from (_judge(op, flow) for op in mapped)
 
 

@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.analyses.lineage.parts import part_of
 from jaxaudit.analyses.lineage.skeletons import one_structure, skeleton
-from jaxaudit.analyses.lineage.versions import is_optimizer_step
+from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS, is_optimizer_step
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
@@ -109,14 +109,14 @@ class TreeStructureMismatch(Rule):
 
 
 def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
-    for op in program.walk():
-        if op.name == "tree.map":
-            yield from _mapped(op, flow)
-        elif is_optimizer_step(op) or op.text("function") in APPLIES:
-            yield from _optimised(op, flow)
-        elif op.text("function") == "jax.tree.unflatten":
-            yield from _rebuilt(op, flow)
-        elif op.text("function") in BLENDS and (border := border_of(op)) is not None and len(border.trees) > 1:
+    for op in program.named("tree.map"):
+        yield from _mapped(op, flow)
+    for op in program.calling(*OPTIMIZER_STEPS, *APPLIES):
+        yield from _optimised(op, flow)
+    for op in program.calling("jax.tree.unflatten"):
+        yield from _rebuilt(op, flow)
+    for op in program.calling(*BLENDS):
+        if (border := border_of(op)) is not None and len(border.trees) > 1:
             yield from _paired(op, border.trees[0], border.trees[1], flow)
 
 

@@ -71,7 +71,7 @@ class TupleLeafAsTree(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every mapped function that takes its leaf for a shape."""
-        yield from (one for op in program.walk() if op.name == "tree.map" for one in _judge(op))
+        yield from (one for op in program.named("tree.map") for one in _judge(op))
 
 
 def _judge(op: Op) -> Iterator[Obligation]:

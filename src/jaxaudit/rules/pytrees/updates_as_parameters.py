@@ -104,15 +104,15 @@ class UpdatesAsParameters(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place where what an optimizer gives is carried on, and every place where it is applied."""
         flow = flow_of(program)
-        for op in program.walk():
-            if op.name in LOOPS and op.regions:
+        for op in program.named(*LOOPS):
+            if op.regions:
                 for context in contexts(flow, op):
                     yield from _looped(flow, op, context)
-            elif op.text("function") == _REPLACES or op.name == "py.replace":
-                for context in contexts(flow, op):
-                    yield from _replaced(flow, op, context)
-            elif op.text("function") in APPLIES:
-                yield from _applied(flow, op)
+        for op in dict.fromkeys((*program.calling(_REPLACES), *program.named("py.replace"))):
+            for context in contexts(flow, op):
+                yield from _replaced(flow, op, context)
+        for op in program.calling(*APPLIES):
+            yield from _applied(flow, op)
 
 
 def _applied(flow: Flow, op: Op) -> Iterator[Obligation]:

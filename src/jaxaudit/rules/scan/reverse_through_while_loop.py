@@ -97,7 +97,7 @@ class ReverseThroughWhileLoop(Rule):
         """List every `while_loop` in a function that is differentiated backwards."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        if not any(op.name == "while" for op in program.walk()):
+        if not any(True for _ in program.named("while")):
             return
         flow = flow_of(program)
         grads = [op for op in program.walk() if op.name in ("grad", "vjp") and _spelling(op) in _REVERSE]

@@ -99,9 +99,7 @@ class ScanLengthMismatch(Rule):
         """List every scan that goes over something."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        yield from (
-            _judge(op, context) for op in program.walk() if op.name == "scan" for context in shapes.contexts(op)
-        )
+        yield from (_judge(op, context) for op in program.named("scan") for context in shapes.contexts(op))
 
 
 def _sizes(op: Op, context: Context) -> list[tuple[str, Dim]]:

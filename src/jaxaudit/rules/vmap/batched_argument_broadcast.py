@@ -103,7 +103,7 @@ class BatchedArgumentBroadcast(Rule):
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
         flow = flow_of(program)
-        maps = [op for op in program.walk() if op.name == "vmap" and op.regions]
+        maps = [op for op in program.named("vmap") if op.regions]
         yield from (one for op in maps for one in _judged(op, shapes, flow))
 
 
