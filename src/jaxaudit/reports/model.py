@@ -87,7 +87,7 @@ class Boundary:
     """The `vmap`s around it, whose axes the shapes still have."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FlowValue:
     """One value on its way: what people call it, and its exact type where it is known."""
 
@@ -107,7 +107,7 @@ class FlowValue:
     """What it is taken for: `logits`, `index`, ...; `now normalised` where a step changed the meaning alone."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FlowStep:
     """One step of the data flow; `count` equal steps of one line and function are folded into one."""
 

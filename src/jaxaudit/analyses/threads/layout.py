@@ -14,6 +14,9 @@ def elementwise(relation: Relation, seen: Seen) -> None:
         shape = seen.shape(result)
         for value in seen.arrays():
             own = seen.shape(value)
+            if own == shape:
+                relation.same.append((value, result))
+                continue
             for back in range(1, min(len(own), len(shape)) + 1):
                 if own[-back] == shape[-back]:
                     relation.link(value, len(own) - back, result, len(shape) - back)
