@@ -1,87 +1,105 @@
 """Whether a value has the type of another by the way it was made, whatever that type is.
 
 `x.at[i].set(v)` has the shape and dtype of `x`, a row of `split(key)` that of `key`, and what a loop of JAX carries
-keeps its type, since JAX demands it. So a carry can be sound though nothing is known of its type.
+keeps its type, since JAX demands it. A copy of a record has its type if every field that it replaces has. So a carry
+can be sound though nothing is known of its type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.ir import Argument, Exit, Op, Region, Value
+from jaxaudit.ir import Argument, Exit, Op, Region, Symbol, Value
 
-_DEPTH = 12
+_MOST = 240
+"""How many values are looked at before an answer is given up."""
+_BRANCHES = 4
 _FIRST = frozenset("roll flip fliplr flipud sort stop_gradient cumsum cumprod cummax cummin permutation".split())
 """Functions whose result is like their first argument."""
+_TRAIN_STATE = "flax.training.train_state.TrainState."
 _LIKE: Mapping[str, str] = {
     "optax.apply_updates": "params",
     "equinox.apply_updates": "model",
     "optax.incremental_update": "old_tensors",
-    "flax.training.train_state.TrainState.apply_gradients": "self",
+    "jax.numpy.zeros_like": "a",
+    "jax.numpy.ones_like": "a",
 }
 """Library functions that give something like one of their arguments."""
-_BODIES = frozenset(("py.call", "jit", "checkpoint"))
-_PARTS = frozenset(("optax.GradientTransformation.update", "optax.GradientTransformationExtraArgs.update"))
+_PLAIN = frozenset(("py.call", "jit", "checkpoint"))
+"""Calls that give a function its arguments and hand out its results as they are."""
+_STEPS = tuple(f"optax.{name}.update" for name in "GradientTransformation GradientTransformationExtraArgs".split())
+_COPIES = (f"{_TRAIN_STATE}apply_gradients", f"{_TRAIN_STATE}replace", ".replace", "._replace")
+
+Way = tuple[str, ...]
+Node = tuple[Value, Way]
+"""A value, and the way in it to the part that is meant."""
 
 
 def keeps_type(flow: Flow, end: Value, start: Value) -> bool:
     """Tell whether a value surely has the type of another one that it was made from."""
-    return start in _Search(flow, _found(flow)).like(end, _DEPTH)
+    return (start, ()) in _kin(flow, (end, ()), _BRANCHES)
 
 
-_Found = dict[tuple[Value, int], frozenset[Value]]
+def one_type(flow: Flow, first: Value, second: Value) -> bool:
+    """Tell whether two values surely have one type, since both have that of a third."""
+    return not _kin(flow, (first, ()), _BRANCHES).isdisjoint(_kin(flow, (second, ()), _BRANCHES))
 
 
 @lru_cache(maxsize=2)
-def _found(flow: Flow) -> _Found:
-    """Keep what was found for each value and depth: bodies inside bodies are asked for again and again."""
+def _found(flow: Flow) -> dict[tuple[Node, int], frozenset[Node]]:
+    """Keep what was found: branches inside branches are asked for again and again."""
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
-    flow: Flow
-    found: _Found
-
-    def like(self, end: Value, depth: int) -> frozenset[Value]:
-        """Give the values that one surely has the type of, itself included, some steps back."""
-        known = self.found.get((end, depth))
-        if known is None:
-            known = self.found[end, depth] = self._like(end, depth)
-        return known
-
-    def _like(self, end: Value, depth: int) -> frozenset[Value]:
-        own = frozenset((end,))
-        op = self.flow.maker(end)
-        if op is None or depth == 0:
-            return own
-        before = [self.like(value, depth - 1) for value in _alike(op, end, self.flow)]
-        return own.union(*before, self._through(op, end, depth - 1) if op.regions else ())
-
-    def _through(self, op: Op, end: Value, depth: int) -> frozenset[Value]:
-        """Follow a result into the function or the branches that give it."""
-        at = op.results.index(end)
-        if op.name in ("py.branch", "cond"):
-            ways = [region for region in op.regions if region.exit is Exit.FALL]
-            outside = op.operands[1:] if op.name == "cond" else ()
-            if not ways or any(at >= len(way.results) for way in ways):
-                return frozenset()
-            return frozenset.intersection(*(self._from_inside(way, at, outside, depth) for way in ways))
-        region = op.regions[0]
-        if op.name not in _BODIES or at >= len(region.results):
-            return frozenset()
-        return self._from_inside(region, at, op.operands, depth)
-
-    def _from_inside(self, region: Region, at: int, outside: tuple[Value, ...], depth: int) -> frozenset[Value]:
-        inside = self.like(region.results[at], depth)
-        pairs = zip(region.params, outside, strict=False)
-        return inside.union(*(self.like(given, depth) for param, given in pairs if param in inside))
+def _kin(flow: Flow, node: Node, depth: int) -> frozenset[Node]:
+    """Give everything that a value has the type of, itself included."""
+    known = _found(flow)
+    if (node, depth) not in known:
+        known[node, depth] = frozenset(_followed(flow, node, depth))
+    return known[node, depth]
 
 
-def _alike(op: Op, end: Value, flow: Flow) -> list[Value]:
+def _followed(flow: Flow, node: Node, depth: int) -> set[Node]:
+    seen = {node}
+    pending = [node]
+    calls: dict[int, Op] = {}
+    while pending and len(seen) < _MOST:
+        for one in _alike(flow, pending.pop(), calls, depth):
+            if one not in seen:
+                seen.add(one)
+                pending.append(one)
+    return seen
+
+
+def _alike(flow: Flow, node: Node, calls: dict[int, Op], depth: int) -> Iterator[Node]:
+    """Give the values that one has the type of, one step back."""
+    value, way = node
+    op = flow.maker(value)
+    if op is None:
+        outside = _outside(flow, value, calls)
+        if outside is not None:
+            yield outside, way
+        return
+    if op.name == "vmap":
+        yield from _mapped(flow, op, value, way, depth)
+    elif op.name in _PLAIN and op.regions:
+        yield from ((inside, way) for inside in _inside(flow, op, value, calls))
+    elif op.name in ("py.branch", "cond"):
+        yield from _chosen(flow, op, value, way, depth)
+    elif op.text("function") in _COPIES:
+        yield from _copied(flow, op, way, depth)
+    elif op.name == "py.attr":
+        yield from ((base, (f".{op.text('name')}", *way)) for base in _values(op.arguments.get("base")))
+    elif op.name in ("py.unpack", "py.item"):
+        yield from _part(flow, op, value, way)
+    else:
+        yield from ((one, way) for one in _operands(op, value))
+
+
+def _operands(op: Op, value: Value) -> list[Value]:
     """Give the operands that a result has the type of."""
     function = op.text("function")
     last = function.rpartition(".")[2]
@@ -89,35 +107,108 @@ def _alike(op: Op, end: Value, flow: Flow) -> list[Value]:
     if op.name == "array.scatter":
         found = [op.arguments.get("base", op.arguments.get("operand"))]
     elif op.name == "array.select" and function in ("jax.lax.select", "jax.lax.select_n"):
-        found = [value for name, value in op.arguments.items() if name not in ("pred", "which", "condition")]
-    elif op.name in ("grad.stop", "key.fold_in", "key.clone") or last in _FIRST:
-        found = list(op.operands[:1])
-    elif op.name == "tree.leaf":
-        found = [op.arguments.get("like")]
-    elif function in _LIKE:
+        found = [one for name, one in op.arguments.items() if name not in ("pred", "which", "condition")]
+    elif op.name in ("grad.stop", "key.fold_in", "key.clone", "collective", "device.place") or last in _FIRST:
+        # Gathering makes arrays of more axes, unlike sums and means over devices.
+        found = [] if op.name == "collective" and last not in ("psum", "pmean", "pmax", "pmin") else op.operands[:1]
+    elif op.name in ("tree.leaf", "key.within"):
+        found = [op.arguments.get("like", op.arguments.get("value"))]
+    elif function in _LIKE and not op.has("dtype", "shape"):
         found = [op.arguments.get(_LIKE[function])]
-    elif op.name in ("py.unpack", "py.item"):
-        found = _part(op, end, flow)
     elif op.name in ("scan", "fori", "while"):
-        found = _carried(op, end)
-    return [value for value in found if isinstance(value, Value)]
+        at = op.results.index(value)
+        starts = [start for _, start, _ in carried(op, op.regions[-1])]
+        found = starts[at : at + 1]
+    return [one for one in found if isinstance(one, Value)]
 
 
-def _part(op: Op, end: Value, flow: Flow) -> list[Value]:
-    """Give what a row of split keys, or the new state of an optimizer, is like."""
+def _part(flow: Flow, op: Op, value: Value, way: Way) -> Iterator[Node]:
+    """Give what an item is like: a row of split keys, what an optimizer gives, and else the item of what it is of."""
     base = op.arguments.get("base")
+    index = op.results.index(value) if op.name == "py.unpack" else op.arguments.get("index")
     made = flow.maker(base) if isinstance(base, Value) else None
-    if made is None:
-        return []
-    if made.name == "key.split" and (op.name == "py.unpack" or isinstance(op.arguments.get("index"), int)):
-        return [value for value in made.operands[:1] if op.attrs.get("star") is None]
-    position = op.results.index(end) if op.name == "py.unpack" else op.arguments.get("index")
-    state = made.arguments.get("state")
-    return [state] if made.text("function") in _PARTS and position == 1 and isinstance(state, Value) else []
+    if not isinstance(base, Value) or op.attrs.get("star") is not None or isinstance(index, Symbol):
+        return
+    if made is not None and made.name == "key.split" and isinstance(index, int):
+        yield from ((key, way) for key in made.operands[:1])
+    elif made is not None and made.text("function") in _STEPS and index in (0, 1):
+        yield from ((one, way) for one in _values(made.arguments.get("updates" if index == 0 else "state")))
+    elif made is not None and _is_env_step(made) and index == 1:
+        yield from ((one, way) for one in _values(made.arguments.get("state")))
+    elif isinstance(index, int | str):
+        yield base, (f"[{index!r}]", *way)
 
 
-def _carried(op: Op, end: Value) -> list[Value]:
-    at = op.results.index(end)
-    first = 2 if op.name == "fori" else 0
-    count = op.attrs.get("carry") if op.name == "scan" else len(op.operands) - first
-    return [op.operands[first + at]] if isinstance(count, int) and at < count and first + at < len(op.operands) else []
+def _is_env_step(op: Op) -> bool:
+    """Tell the step of an environment of gymnax's kind, which resets by itself: states before and after are alike."""
+    return op.name == "key.draw" and op.text("function").endswith((".step", ".step_env")) and "state" in op.arguments
+
+
+def _copied(flow: Flow, op: Op, way: Way, depth: int) -> Iterator[Node]:
+    """Follow a copy of a record: a field that it replaces is the new one, all others are those of the record."""
+    named = op.attrs.get("named")
+    given: Mapping[str, object] = named if isinstance(named, Mapping) else op.arguments
+    changed = {name: one for name, one in given.items() if name not in ("self", "grads")}
+    before = _values(op.arguments.get("self")) or list(op.operands[:1])
+    field = way[0].removeprefix(".") if way else ""
+    if not before:
+        return
+    if field in changed:
+        yield from ((one, way[1:]) for one in _values(changed[field]))
+    elif field or (depth > 0 and all(_fits(flow, one, before[0], name, depth) for name, one in changed.items())):
+        yield before[0], way
+
+
+def _fits(flow: Flow, new: object, record: Value, name: str, depth: int) -> bool:
+    """Tell whether what replaces a field has the type of the field."""
+    return isinstance(new, Value) and (record, (f".{name}",)) in _kin(flow, (new, ()), depth - 1)
+
+
+def _chosen(flow: Flow, op: Op, value: Value, way: Way, depth: int) -> Iterator[Node]:
+    """Give what the results of all branches are like."""
+    at = op.results.index(value)
+    ways = [region for region in op.regions if region.exit is Exit.FALL]
+    if not ways or depth == 0 or any(at >= len(region.results) for region in ways):
+        return
+    found = [_kin(flow, (region.results[at], way), depth - 1) for region in ways]
+    # JAX wants one type of all branches of a `cond`, so each tells it.
+    yield from frozenset().union(*found) if op.name == "cond" else found[0].intersection(*found[1:])
+
+
+def _inside(flow: Flow, op: Op, value: Value, calls: dict[int, Op]) -> Iterator[Value]:
+    """Give the value inside a function that its call gives."""
+    region, at = op.regions[0], flow.position(op.results, value)
+    if at < len(region.results) and calls.setdefault(id(region), op) is op:
+        yield region.results[at]
+
+
+def _mapped(flow: Flow, op: Op, value: Value, way: Way, depth: int) -> Iterator[Node]:
+    """Follow a result of a mapped function to what is mapped along the same axis: then both have the axis more."""
+    region, at, axes = op.regions[0], flow.position(op.results, value), op.attrs.get("in_axes")
+    if depth == 0 or at >= len(region.results) or not isinstance(axes, tuple) or "out_axes" in _options(op):
+        return
+    inside = _kin(flow, (region.results[at], way), depth - 1)
+    for param, given, axis in zip(region.params, op.operands, axes, strict=False):
+        if axis == 0 and axis is not False:
+            yield from ((given, inner) for one, inner in inside if one is param)
+
+
+def _options(op: Op) -> Mapping[str, object]:
+    options = op.attrs.get("options")
+    return options if isinstance(options, Mapping) else {}
+
+
+def _outside(flow: Flow, value: Value, calls: dict[int, Op]) -> Value | None:
+    """Give what a parameter stands for outside of the function."""
+    region: Region | None = flow.places.owner.get(value)
+    op = None if region is None else calls.get(id(region)) or flow.places.holder.get(id(region))
+    if region is None or op is None:
+        return None
+    operands = op.operands[1:] if op.name == "cond" else op.operands
+    if op.name != "cond" and op.name not in _PLAIN:
+        return None
+    return operands[flow.position(region.params, value)] if len(region.params) == len(operands) else None
+
+
+def _values(argument: object) -> list[Value]:
+    return [argument] if isinstance(argument, Value) else []

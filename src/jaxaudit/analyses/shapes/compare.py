@@ -30,5 +30,15 @@ def compare(first: ShapeFact, second: ShapeFact, *, yielding: bool) -> Match:
         return Match(Fit.OPEN)
     if first.dtype != second.dtype:
         soft = first.weak or (yielding and second.weak)
+        if first.weak and not yielding and _widens(first.dtype, second.dtype) and all(same(a, b) for a, b in pairs):
+            # JAX starts the loop again with the dtype that the body made of a Python number.
+            return Match(Fit.FITS)
         return Match(Fit.OPEN if soft else Fit.CLASHES, first.dtype, second.dtype)
     return Match(Fit.FITS if all(same(a, b) for a, b in pairs) else Fit.OPEN)
+
+
+def _widens(number: str, other: str) -> bool:
+    """Tell whether a Python number takes on another dtype: whole ones any, others those that are not whole."""
+    if number.startswith("int"):
+        return not other.startswith("bool")
+    return number.startswith("float") and other.startswith(("float", "bfloat", "complex"))

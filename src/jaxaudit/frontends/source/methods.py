@@ -77,6 +77,8 @@ def _leaf_method(it: Interpreter, receiver: Leaf, name: str, given: Arguments, s
     if receiver.cls:
         return library.call_method(it, receiver, receiver.cls, name, given, span)
     row = lookup(f"array.{name}")
+    if name in ("replace", "_replace") and given.keywords and not given.positional and given.stars is None:
+        return _copy(it, receiver, name, given, span)
     if row is None and name in _CONTAINER_METHODS:
         attributes.forget(it, receiver.value)
         operands = (receiver.value, *(leaf for value in given.all() for leaf in leaves(it, value)))
@@ -85,6 +87,14 @@ def _leaf_method(it: Interpreter, receiver: Leaf, name: str, given: Arguments, s
     if row is None:
         return _unknown(it, receiver, name, given, span)
     return library.emit_row(it, row, name, given.prepended(receiver), span)
+
+
+def _copy(it: Interpreter, receiver: Leaf, name: str, given: Arguments, span: Span) -> Leaf:
+    """Interpret a copy of a record of which nothing is known, with some fields replaced."""
+    fields = {key: Leaf(materialise(it, value, span)) for key, value in given.keywords.items()}
+    operands = (receiver.value, *(one.value for one in fields.values()))
+    attrs = {"function": f".{name}", "named": {key: one.value for key, one in fields.items()}}
+    return Leaf(it.emit("py.call_library", span, attrs=attrs, operands=tuple(dict.fromkeys(operands))).result)
 
 
 def _box_method(it: Interpreter, receiver: Ref, name: str, given: Arguments, span: Span) -> Abstract:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.types import one_type
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.compare import Match, compare
 from jaxaudit.analyses.shapes.result import Fit
@@ -125,15 +127,16 @@ class BranchTypeMismatch(Rule):
         """List every `cond` and `switch`."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
+        flow = flow_of(program)
         for op in program.named("cond"):
             other = other_branch(self.name, op, shapes)
             if other is not None:
                 yield other
             else:
-                yield from (_judge(op, context) for context in shapes.contexts(op))
+                yield from (_judge(op, context, flow) for context in shapes.contexts(op))
 
 
-def _judge(op: Op, context: Context) -> Obligation:
+def _judge(op: Op, context: Context, flow: Flow) -> Obligation:
     open_leaf = False
     for column in zip(*(region.results for region in op.regions), strict=False):
         first = context.of(column[0])
@@ -143,7 +146,7 @@ def _judge(op: Op, context: Context) -> Obligation:
             if match.fit is Fit.CLASHES or match.first != match.second:
                 steps = (Step(column[0].span, "this is one branch's result"), Step(other.span, "and this the other's"))
                 return _mismatch(op, column[0].name or other.name, match, steps)
-            open_leaf = open_leaf or match.fit is Fit.OPEN
+            open_leaf = open_leaf or (match.fit is Fit.OPEN and not one_type(flow, column[0], other))
     if open_leaf:
         reason = "the types that the branches give are not all known"
         return Obligation(BranchTypeMismatch.name, op.span, Verdict.UNKNOWN, reason)

@@ -17,6 +17,7 @@ from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.analyses.shapes.transfer.convolve import covered
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.analyses.shapes.transfer.windows import adaptive_layer, padded, pool_layer, transposed
+from jaxaudit.ir import Symbol
 
 _UNSEEN = Layer("")
 
@@ -51,8 +52,17 @@ def attended(look: Look) -> ShapeFact:
 Call = Callable[[Look, Layer, ShapeFact], ShapeFact]
 
 
-def _dtype(given: ShapeFact) -> str | None:
-    return "float32" if given.dtype == "float32" else None
+def _dtype(layer: Layer, given: ShapeFact) -> str | None:
+    """Give the dtype of what a layer makes: its weights are of 32 bits unless it says otherwise.
+
+    Those of haiku have the dtype of the input.
+    """
+    if layer.text("dtype") or layer.text("param_dtype") or layer.get("dtype") or layer.get("param_dtype"):
+        return None if layer.text("param_dtype") else named_dtype(Symbol(layer.text("dtype")))
+    if layer.name.startswith("haiku."):
+        return given.dtype
+    complex_in = given.dtype is not None and given.dtype.startswith("complex")
+    return "float32" if given.dtype == "float32" or (layer.name and not complex_in) else None
 
 
 def _width(layer: Layer, name: str) -> Dim:
@@ -66,7 +76,7 @@ def _wide(name: str) -> Call:
     def call(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
         if not given.dims:
             return NOTHING
-        return array((*given.dims[:-1], _width(layer, name)), _dtype(given))
+        return array((*given.dims[:-1], _width(layer, name)), _dtype(layer, given))
 
     return call
 
@@ -81,7 +91,8 @@ def _embedding(name: str) -> Call:
 
 
 def _same(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
-    return array(given.dims, _dtype(given))
+    kept = layer.name.endswith(".Dropout") or not layer.name.startswith("flax.")
+    return array(given.dims, given.dtype if kept else _dtype(layer, given))
 
 
 def _general(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
@@ -94,7 +105,7 @@ def _general(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
     places = {place_of(one.constant, given.rank) for one in axes if one.constant is not None}
     if len(places) != len(axes) or None in places:
         return NOTHING
-    return array((*(dim for at, dim in enumerate(given.dims) if at not in places), *new), _dtype(given))
+    return array((*(dim for at, dim in enumerate(given.dims) if at not in places), *new), _dtype(layer, given))
 
 
 def _attention(width: str) -> Call:
@@ -105,7 +116,7 @@ def _attention(width: str) -> Call:
             return NOTHING
         asked = layer.get(width)
         last = given.dims[-1] if layer.name and asked is None else _width(layer, width)
-        return array((*given.dims[:-1], last), _dtype(given))
+        return array((*given.dims[:-1], last), _dtype(layer, given))
 
     return call
 
@@ -116,7 +127,7 @@ def _haiku_attention(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
     heads, value = _width(layer, "num_heads"), layer.get("value_size") or layer.get("key_size")
     each = None if value is None else as_number(value)
     wide = _width(layer, "model_size") if layer.get("model_size") else UNKNOWN if each is None else heads * each
-    return array((*given.dims[:-1], wide), _dtype(given))
+    return array((*given.dims[:-1], wide), _dtype(layer, given))
 
 
 def _convolution(features: str, kernel: str, stride: str, *, first: bool = False, padding: str = "SAME") -> Call:
@@ -140,7 +151,7 @@ def _convolution(features: str, kernel: str, stride: str, *, first: bool = False
             else:
                 dims[at] = covered(dims[at], size, step, layer.text("padding") or padding)
         dims[channels] = _width(layer, features)
-        return array(tuple(dims), _dtype(given))
+        return array(tuple(dims), _dtype(layer, given))
 
     return call
 
@@ -180,7 +191,7 @@ def _cell(name: str, *, pair: bool = False, out_first: bool = False) -> Call:
         dims = None if not given.dims else (*given.dims[:-1], UNKNOWN if width is None else _width(layer, name))
         if width is None and carry.dims is not None:
             dims = carry.dims
-        out = array(dims, _dtype(given))
+        out = array(dims, _dtype(layer, given))
         state = sequence((out, out)) if pair else out
         return sequence((out, state)) if out_first else sequence((state, out))
 
@@ -189,7 +200,7 @@ def _cell(name: str, *, pair: bool = False, out_first: bool = False) -> Call:
 
 def _equinox_cell(pair: bool) -> Call:
     def call(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
-        out = array(None if not given.dims else (*given.dims[:-1], _width(layer, "hidden_size")), _dtype(given))
+        out = array(None if not given.dims else (*given.dims[:-1], _width(layer, "hidden_size")), _dtype(layer, given))
         return sequence((out, out)) if pair else out
 
     return call
@@ -202,7 +213,7 @@ def _with_state(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
 
 def _haiku_cell(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
     """Give `hk.LSTM`: its state is a record of two."""
-    out = array(None if not given.dims else (*given.dims[:-1], _width(layer, "hidden_size")), _dtype(given))
+    out = array(None if not given.dims else (*given.dims[:-1], _width(layer, "hidden_size")), _dtype(layer, given))
     return sequence((out, sequence((out, out))))
 
 
@@ -215,7 +226,7 @@ def _unrolled(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
         return NOTHING
     wide = _UNSEEN if held is None else held
     name = "hidden_features" if wide.get("hidden_features") else "features"
-    return array((*given.dims[:-1], _width(wide, name)), _dtype(given))
+    return array((*given.dims[:-1], _width(wide, name)), _dtype(wide, given))
 
 
 def initial_state(look: Look) -> ShapeFact:
@@ -269,7 +280,7 @@ def _flattened(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
 def _mlp(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
     sizes = layer.get("output_sizes")
     wide = None if sizes is None or not sizes.items else as_number(sizes.items[-1])
-    return array((*given.dims[:-1], UNKNOWN if wide is None else wide), _dtype(given)) if given.dims else NOTHING
+    return array((*given.dims[:-1], UNKNOWN if wide is None else wide), _dtype(layer, given)) if given.dims else NOTHING
 
 
 def carry_of(look: Look) -> ShapeFact:
