@@ -31,7 +31,7 @@ _LIKE: Mapping[str, str] = {
 _PLAIN = frozenset(("py.call", "jit", "checkpoint"))
 """Calls that give a function its arguments and hand out its results as they are."""
 _STEPS = tuple(f"optax.{name}.update" for name in "GradientTransformation GradientTransformationExtraArgs".split())
-_COPIES = (f"{_TRAIN_STATE}apply_gradients", f"{_TRAIN_STATE}replace", ".replace", "._replace")
+_COPIES = (f"{_TRAIN_STATE}apply_gradients", f"{_TRAIN_STATE}replace", ".replace", "._replace", ".apply_gradients")
 
 Way = tuple[str, ...]
 Node = tuple[Value, Way]
@@ -115,6 +115,8 @@ def _operands(op: Op, value: Value) -> list[Value]:
         found = [op.arguments.get("like", op.arguments.get("value"))]
     elif function in _LIKE and not op.has("dtype", "shape"):
         found = [op.arguments.get(_LIKE[function])]
+    elif function.startswith("brax.") and last in ("step", "pipeline_step"):
+        found = [op.argument("state", "pipeline_state")]
     elif op.name in ("scan", "fori", "while"):
         at = op.results.index(value)
         starts = [start for _, start, _ in carried(op, op.regions[-1])]

@@ -46,12 +46,21 @@ def _least(names: frozenset[str]) -> str | None:
 
 
 def promote(facts: Iterable[ShapeFact]) -> tuple[str | None, bool]:
-    """Give the dtype that operands have together, and whether it is weak; None where one of them is unknown."""
+    """Give the dtype that operands have together, and whether it is weak; None where one of them is unknown.
+
+    Whatever else an array is, together with floats of 32 bits it makes such floats: what is complex is known to be.
+    """
     names: set[str] = set()
+    open_array = False
     for fact in facts:
+        if fact.dtype is None and fact.dims is not None:
+            open_array = True
+            continue
         if fact.dtype is None or fact.dtype not in DTYPES:
             return None, False
         names.add(_WEAK.get(fact.dtype, fact.dtype) if fact.weak else fact.dtype)
+    if open_array:
+        return ("float32" if "float32" in names and not any("complex" in one for one in names) else None), False
     if not names:
         return None, False
     found = _least(frozenset(names))

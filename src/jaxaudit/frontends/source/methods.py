@@ -42,6 +42,8 @@ _CONTAINER_METHODS = frozenset(
     intersection isdigit items join keys lower lstrip partition pop popitem remove replace rpartition rsplit rstrip
     setdefault split splitlines startswith strip title union update upper values""".split()
 )
+_COPIES = frozenset(("replace", "_replace", "apply_gradients"))
+"""Methods by which records and training states of any library give a copy of themselves."""
 _DERIVATIVE_RULES = frozenset("defvjp defjvp defjvps def_vmap def_partition defbwd deffwd".split())
 
 
@@ -60,6 +62,8 @@ def call(it: Interpreter, receiver: Abstract, name: str, given: Arguments, span:
             if name == "defvjp":
                 derivatives.define(it, receiver, given)
             return NONE if name != "def_vmap" else given.positional[0] if given.positional else NONE
+        case Attribute() if name in _COPIES and given.keywords and not given.positional:
+            return _leaf_method(it, it.load_attribute(receiver, span), name, given, span)
         case Super():
             return _super_method(it, receiver, name, given, span)
         case Sequence() | TupleValue() | Const():
@@ -77,7 +81,7 @@ def _leaf_method(it: Interpreter, receiver: Leaf, name: str, given: Arguments, s
     if receiver.cls:
         return library.call_method(it, receiver, receiver.cls, name, given, span)
     row = lookup(f"array.{name}")
-    if name in ("replace", "_replace") and given.keywords and not given.positional and given.stars is None:
+    if name in _COPIES and given.keywords and not given.positional and given.stars is None:
         return _copy(it, receiver, name, given, span)
     if row is None and name in _CONTAINER_METHODS:
         attributes.forget(it, receiver.value)

@@ -165,10 +165,11 @@ def _only_looks(op: Op) -> bool:
 
 def _applies_gradients(op: Op, flow: Flow) -> bool:
     """Tell `state.apply_gradients(grads=grads)` with gradients of JAX: a train state gives back a new one."""
-    if op.name != "py.call_unknown" or op.text("callee") != ".apply_gradients":
+    if ".apply_gradients" not in (op.text("callee"), op.text("function")):
         return False
     makers = (flow.maker(value) for value in op.operands)
-    return any(made is not None and made.name == "grad" for made in makers)
+    whole = (flow.maker(made.operands[0]) if made is not None and made.name == "py.attr" else made for made in makers)
+    return any(made is not None and made.name == "grad" for made in whole)
 
 
 def _only_computes(op: Op, flow: Flow) -> bool:
