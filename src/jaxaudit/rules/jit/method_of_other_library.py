@@ -9,7 +9,7 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
 from jaxaudit.rules.flow.words import is_test
 
 _NUMPY = frozenset(
@@ -62,6 +62,7 @@ class MethodOfOtherLibrary(Rule):
     name = "method-of-other-library"
     family = "jit"
     summary = "A method is called that arrays of JAX do not have."
+    may_raise = True
 
     valid = (
         Example("import jax.numpy as jnp\n\ndef f(x):\n    return jnp.exp(x).reshape(-1).sum()\n", "methods of JAX"),
@@ -101,4 +102,5 @@ def _missing(op: Op, method: str) -> Obligation:
         current=f"this raises `AttributeError`; the method is one of {owner}",
         expected="a function of `jax.numpy`, or a method that arrays of JAX have",
         suggestion="call the function of `jax.numpy` that does it; to change an array use `x.at[...]`",
+        raises=Raises.TRACING,
     )
