@@ -251,6 +251,31 @@ PROGRAMS = {
                     return carry, x
                 return jax.lax.scan(body, self, xs)[1]
         """,
+    "the entropy of logits with the logarithm of their sum, and without": """
+        def entropy(logits):
+            probs = jax.nn.softmax(logits, axis=-1)
+            return -(probs * logits).sum(axis=-1) + jax.scipy.special.logsumexp(logits, axis=-1)
+
+        def wrong(logits):
+            probs = jax.nn.softmax(logits, axis=-1)
+            return -(probs * logits).sum(axis=-1)  #!
+
+        def main(x):
+            return entropy(x), wrong(x)
+        """,
+    "numbers in a tree that is put on every device": """
+        from flax import struct
+
+        @struct.dataclass
+        class State:
+            params: jax.Array
+            steps: jax.Array
+
+        def main(n, keys):
+            step = jax.pmap(lambda state, key: state.replace(params=state.params + jax.random.normal(key, (3,))))
+            state = jax.device_put_replicated(State(jnp.zeros(3), 0), jax.local_devices()[:n])
+            return step(jax.tree.map(jnp.asarray, state), keys)
+        """,
 }
 
 

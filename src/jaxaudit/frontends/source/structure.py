@@ -7,6 +7,7 @@ from collections.abc import Sequence as Seq
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.registration import is_data_tree, static_fields
 from jaxaudit.frontends.source.values import (
     Abstract,
     Attribute,
@@ -30,10 +31,13 @@ from jaxaudit.frontends.source.values import (
     TupleValue,
 )
 from jaxaudit.ir import Argument, Size, Symbol, Value
-from jaxaudit.spans import Span
+from jaxaudit.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpreter import Interpreter
+
+
+LeafMap = Callable[[Leaf], Abstract]
 
 
 def leaves(it: Interpreter, value: Abstract, seen: set[int] | None = None) -> Iterator[Value]:
@@ -86,46 +90,52 @@ def _box_leaves(it: Interpreter, ref: Ref, seen: set[int]) -> Iterator[Value]:
             yield value
 
 
-def rebuild(value: Abstract, leaf: Callable[[Leaf], Abstract], it: Interpreter) -> Abstract:
-    """Give the same structure with every leaf replaced; containers in the heap are copied."""
+def rebuild(value: Abstract, leaf: LeafMap, it: Interpreter, *, numbers: bool = False) -> Abstract:
+    """Give the same structure with every leaf replaced, with `numbers` also constants that JAX takes for leaves.
+
+    Containers in the heap are copied.
+    """
     match value:
         case Leaf():
             return leaf(value)
+        case Const(value=int() | float() | complex()) if numbers:
+            return leaf(Leaf(materialise(it, value, NOWHERE)))
         case TupleValue():
-            return TupleValue(tuple([rebuild(item, leaf, it) for item in value.items]))
+            return TupleValue(tuple([rebuild(item, leaf, it, numbers=numbers) for item in value.items]))
         case Record():
-            return Record(value.cls, tuple([rebuild(item, leaf, it) for item in value.items]))
+            return Record(value.cls, tuple([rebuild(item, leaf, it, numbers=numbers) for item in value.items]))
         case Sequence():
-            return replace(value, item=rebuild(value.item, leaf, it))
+            return replace(value, item=rebuild(value.item, leaf, it, numbers=numbers))
         case Ref():
-            return _rebuild_box(value, leaf, it)
+            return _rebuild_box(value, leaf, it, numbers=numbers)
         case _:
             return value
 
 
-def _rebuild_box(ref: Ref, leaf: Callable[[Leaf], Abstract], it: Interpreter) -> Abstract:
+def _rebuild_box(ref: Ref, leaf: LeafMap, it: Interpreter, *, numbers: bool) -> Abstract:
     # An object may hold itself; inside itself it stays the one it was.
     if ref.id in it.rebuilding:
         return ref
     it.rebuilding.add(ref.id)
     try:
-        return it.heap.new(_rebuilt(it.heap[ref], leaf, it))
+        return it.heap.new(_rebuilt(it.heap[ref], leaf, it, numbers=numbers))
     finally:
         it.rebuilding.discard(ref.id)
 
 
-def _rebuilt(box: Box, leaf: Callable[[Leaf], Abstract], it: Interpreter) -> Box:
+def _rebuilt(box: Box, leaf: LeafMap, it: Interpreter, *, numbers: bool) -> Box:
     def whole(value: Value) -> Value:
         return materialise(it, leaf(Leaf(value)), value.span)
 
     match box:
         case ListBox(items=items, kind=kind):
-            return ListBox(tuple([rebuild(item, leaf, it) for item in items]), kind)
+            return ListBox(tuple([rebuild(item, leaf, it, numbers=numbers) for item in items]), kind)
         case DictBox(entries=entries, rest=rest):
-            inside = {key: rebuild(item, leaf, it) for key, item in entries.items()}
+            inside = {key: rebuild(item, leaf, it, numbers=numbers) for key, item in entries.items()}
             return DictBox(inside, None if rest is None else whole(rest))
-        case ObjectBox(attrs=attrs, value=value):
-            inside = {key: rebuild(item, leaf, it) for key, item in attrs.items()}
+        case ObjectBox(cls=cls, attrs=attrs, value=value):
+            data = attrs.keys() - static_fields(cls) if numbers and is_data_tree(cls) else frozenset()
+            inside = {key: rebuild(item, leaf, it, numbers=key in data) for key, item in attrs.items()}
             return replace(box, attrs=inside, value=None if value is None else whole(value))
         case OpaqueBox(value=value, kind=kind):
             return OpaqueBox(whole(value), kind)

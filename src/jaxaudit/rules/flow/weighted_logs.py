@@ -23,7 +23,7 @@ def weighted_logs(program: Program, meanings: Meanings) -> Iterator[Obligation]:
             if found is not None and found.axis == total.argument("axis") and _is_log(term, meanings):
                 yield _clash(product, found)
                 break
-            if _is_own_softmax(weight, term, meanings) and _is_negated(total, meanings):
+            if _is_own_softmax(weight, term, meanings) and _is_negated(total, term, meanings):
                 yield _raw(product, term)
                 break
 
@@ -36,13 +36,23 @@ def _is_own_softmax(weight: Value, term: Value, meanings: Meanings) -> bool:
     return made is not None and tail(made) in ("softmax", "log_softmax") and made.operands[:1] == (term,)
 
 
-def _is_negated(total: Op, meanings: Meanings) -> bool:
-    """Tell `-sum(p * x)` and `-mean(sum(p * x))`: an entropy; added to a logarithm of a sum it would be one as well."""
-    readers = [op for value in total.results for op in meanings.flow.readers.get(value, ())]
-    inner = [
-        op for one in readers if one.name == "array.reduce" for op in meanings.flow.readers.get(one.results[0], ())
-    ]
-    return any(tail(op) in ("negative", "neg") for op in (*readers, *inner))
+def _is_negated(total: Op, term: Value, meanings: Meanings) -> bool:
+    """Tell `-sum(p * x)` and `-mean(sum(p * x))`: an entropy, unless something else of `x` is added to make it one."""
+    readers = _readers(total, meanings)
+    inner = [op for one in readers if one.name == "array.reduce" for op in _readers(one, meanings)]
+    negated = [op for op in (*readers, *inner) if tail(op) in ("negative", "neg")]
+    return bool(negated) and not any(_is_corrected(op, term, meanings) for op in negated)
+
+
+def _is_corrected(negated: Op, term: Value, meanings: Meanings) -> bool:
+    """Tell whether the logarithm of the sum, or whatever else comes of the scores, is added: `-sum(p * x) + lse(x)`."""
+    of_scores = meanings.flow.reached((term,)) - meanings.flow.reached(negated.results) - set(negated.results)
+    sums = [op for op in _readers(negated, meanings) if tail(op) in ("add", "subtract", "sub")]
+    return any(one in of_scores for op in sums for one in op.operands)
+
+
+def _readers(op: Op, meanings: Meanings) -> list[Op]:
+    return [reader for value in op.results for reader in meanings.flow.readers.get(value, ())]
 
 
 def _raw(product: Op, term: Value) -> Obligation:
