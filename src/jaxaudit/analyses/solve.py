@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from jaxaudit import progress
 from jaxaudit.analyses.axes import axes_of
 from jaxaudit.analyses.domain import Domain, Facts
 from jaxaudit.analyses.keys import KeysDomain
@@ -67,7 +68,8 @@ def _solved(program: Program, domain: Domain[Any]) -> object:
 def solve_domain(program: Program, domain: Domain[Fact]) -> Solution[Fact]:
     """Solve one domain for every root of a program."""
     solver = _Solver(domain)
-    for root in program.roots:
+    for number, root in enumerate(program.roots):
+        progress.tell(f"following {domain.name}", number, len(program.roots))
         solver.run(root.region, ())
     return Solution(domain, solver.recorded)
 

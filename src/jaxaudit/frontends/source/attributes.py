@@ -221,7 +221,7 @@ def load(it: Interpreter, value: Attribute, span: Span) -> Leaf:
     if key not in it.loaded:
         made = it.emit("py.attr", span, {"base": base}, {"name": value.name}).result
         made.name = value.name
-        it.loaded[key] = Leaf(made)
+        it.remember(key, Leaf(made))
     if it.compiled and base.id <= it.compiled[-1][0]:
         it.note_read("attr", -base.id, value.name, span, it.loaded[key])
     return it.loaded[key]
@@ -229,8 +229,9 @@ def load(it: Interpreter, value: Attribute, span: Span) -> Leaf:
 
 def forget(it: Interpreter, value: Value) -> None:
     """Drop what was read from an object that may have changed."""
-    for key in [key for key in it.loaded if key[0] is value]:
-        del it.loaded[key]
+    if value in it.read_from:
+        for key in [key for key in it.loaded if key[0] is value]:
+            del it.loaded[key]
 
 
 def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Span, *, augmented: bool = False) -> None:

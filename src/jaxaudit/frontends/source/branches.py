@@ -117,9 +117,8 @@ class _Merger:
         return tuple(column[at] for column in self.columns)
 
     def environment(self, before: Env) -> Env:
-        env: Env = {}
-        names = dict.fromkeys(name for outcome in self.falling for name in outcome.env)
-        for name in names:
+        env = dict(self.falling[0].env)
+        for name in self._changed(before):
             values = [outcome.bound(name, before) for outcome in self.falling]
             if any(value is not values[0] for value in values):
                 values = [outcome.env.get(name) for outcome in self.falling]
@@ -128,6 +127,14 @@ class _Merger:
                 continue
             env[name] = self.merged([self._bound(value, at) for at, value in enumerate(values)], name)
         return env
+
+    def _changed(self, before: Env) -> dict[str, None]:
+        """Give the names that an arm binds or deletes, in order: most of a long function's are left alone."""
+        envs = [outcome.env for outcome in self.falling]
+        bound = dict.fromkeys(name for env in envs for name, value in env.items() if before.get(name) is not value)
+        deleted = {name for env in envs for name in before.keys() - env.keys()}
+        kept = [name for name in before if name in deleted and any(name in env for env in envs)] if deleted else []
+        return {**dict.fromkeys(kept), **bound}
 
     def _bound(self, value: Abstract | None, at: int) -> Abstract:
         if value is not None:

@@ -84,6 +84,8 @@ class Interpreter:
         """Objects being copied now."""
         self.loaded: dict[tuple[Value, str], Leaf] = {}
         """Attributes already read from objects that are known as one value only."""
+        self.read_from: set[Value] = set()
+        """The objects among whose attributes some were read."""
         self.updates: dict[Value, Mapping[str, Argument]] = {}
         """What each `x.at[i]` refers to: its base and index."""
         self.uncalled: FunctionNode | None = None
@@ -193,6 +195,11 @@ class Interpreter:
         self.compiled = []
         self.uncalled = None
         self.budget.begin_root(self.builder.emitted)
+
+    def remember(self, key: tuple[Value, str], value: Leaf) -> None:
+        """Keep an attribute that was read, for whoever reads it next."""
+        self.loaded[key] = value
+        self.read_from.add(key[0])
 
     def reads(self) -> Reads:
         """Give what was read so far, so that it can be taken back when the path is left."""

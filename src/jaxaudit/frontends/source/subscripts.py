@@ -119,7 +119,7 @@ def item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Leaf:
     if key not in it.loaded:
         made = it.emit("py.item", span, arguments).result
         made.name = index.value if index.value.isidentifier() else ""
-        it.loaded[key] = Leaf(made)
+        it.remember(key, Leaf(made))
     return it.loaded[key]
 
 
