@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.members import ancestry, has_unknown_base, library_bases
 from jaxaudit.frontends.source.syntax import walk
-from jaxaudit.frontends.source.values import ClassValue
+from jaxaudit.frontends.source.values import ClassValue, FunctionValue
 from jaxaudit.spans import Span, span_of
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ _NEUTRAL = frozenset(
     typing_extensions.runtime_checkable""".split()
 )
 _REGISTERED_BASES = frozenset("equinox.Module flax.struct.PyTreeNode simple_pytree.Pytree penzai.pz.Struct".split())
+_MAKERS = ("__init_subclass__", "__new__")
+_NAMES = (ast.Attribute, ast.Name)
 _NEUTRAL_BASES = frozenset("builtins.object abc.ABC typing.Generic typing.Protocol typing_extensions.Protocol".split())
 
 
@@ -39,13 +41,13 @@ def registration(it: Interpreter, cls: ClassValue) -> str:
     if cls.kind == "namedtuple" or _REGISTERS.intersection(cls.decorators) or _mentioned(it, cls):
         return "yes"
     bases = set(library_bases(cls))
-    if bases & _REGISTERED_BASES:
+    if bases & _REGISTERED_BASES or _is_read_base(cls) or any(_registers_itself(one) for one in ancestry(cls)):
         return "yes"
     if bases - _NEUTRAL_BASES or has_unknown_base(cls):
         return f"what the bases of {cls.name} do is not known"
     for current in ancestry(cls):
         strange = set(current.decorators) - _NEUTRAL - _REGISTERS
-        hooks = {"__init_subclass__", "__new__", "__jax_array__", "__instancecheck__"} & current.namespace.keys()
+        hooks = {*_MAKERS, "__jax_array__", "__instancecheck__"} & current.namespace.keys()
         if strange or hooks or (current.node is not None and current.node.keywords):
             return f"how {current.name} is made is not known"
     return f"{cls.name} is an enum" if cls.kind == "enum" else "no"
@@ -53,7 +55,24 @@ def registration(it: Interpreter, cls: ClassValue) -> str:
 
 def is_data_tree(cls: ClassValue) -> bool:
     """Tell whether every field of a class is a leaf or a tree, except those it declares static."""
-    return bool(_DATA_TREES.intersection(cls.decorators) or _REGISTERED_BASES.intersection(library_bases(cls)))
+    registered = _REGISTERED_BASES.intersection(library_bases(cls))
+    return bool(_DATA_TREES.intersection(cls.decorators) or registered or _is_read_base(cls))
+
+
+def _is_read_base(cls: ClassValue) -> bool:
+    """Tell whether a base that registers its heirs is a library's that was read as source."""
+    return any(f"{one.frame.module.name}.{one.name}" in _REGISTERED_BASES for one in ancestry(cls))
+
+
+def _registers_itself(cls: ClassValue) -> bool:
+    """Tell whether making an heir or an instance of a class registers it."""
+    made = [cls.namespace.get(name) for name in _MAKERS]
+    return any(isinstance(one, FunctionValue) and _registers_in(one.node) for one in made)
+
+
+def _registers_in(node: ast.AST) -> bool:
+    names = [one.attr if isinstance(one, ast.Attribute) else one.id for one in walk(node) if isinstance(one, _NAMES)]
+    return any(name.startswith("register_pytree") for name in names)
 
 
 def _mentioned(it: Interpreter, cls: ClassValue) -> bool:

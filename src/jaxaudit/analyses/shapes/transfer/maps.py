@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from jaxaudit.analyses.shapes.broadcast import broadcast, shape_text
 from jaxaudit.analyses.shapes.dtypes import inexact, named_dtype, promote
-from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, Dims, ShapeFact, array
+from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, Dims, ShapeFact, array, sequence
 from jaxaudit.analyses.shapes.literals import array_like, axes_in
 from jaxaudit.analyses.shapes.mapped import place_of, with_axis, without_axis
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.numbers import arithmetic, negated
+from jaxaudit.ir import Value
+from jaxaudit.ir.trees import CONTAINERS, Border, Tree
 
 _TRUTH = frozenset(
     "equal not_equal less less_equal greater greater_equal eq ne lt le gt ge isnan isinf isfinite is_finite isclose "
@@ -168,6 +170,32 @@ def _same_object(look: Look) -> ShapeFact:
     return look.first()
 
 
+def _leaves(look: Look) -> ShapeFact:
+    """Give the leaves of a tree in JAX's order, where each is surely an array; `flatten` gives them first of two."""
+    border = look.op.attrs.get("border")
+    if not isinstance(border, Border) or look.function not in ("leaves", "flatten") or len(look.op.arguments) != 1:
+        return NOTHING
+    values = list(_in_order(border.trees[0]))
+    facts = [NOTHING if value is None else look.read(value) for value in values]
+    if not facts or any(fact.dims is None for fact in facts):
+        return NOTHING
+    listed = sequence(tuple(facts))
+    return listed if look.function == "leaves" else sequence((listed, NOTHING))
+
+
+def _in_order(tree: Tree) -> Iterator[Value | None]:
+    """Give the values at the leaves as JAX goes through them: dicts by their sorted keys; None for what is unknown."""
+    if tree.kind == "dict" and any(key.lstrip("-").isdigit() for key in tree.keys):
+        # Numbers have another order than their texts.
+        yield None
+    elif tree.kind == "dict":
+        yield from (value for key in sorted(tree.keys) for value in _in_order(tree.child(key) or tree))
+    elif tree.kind in CONTAINERS:
+        yield from (value for child in tree.children for value in _in_order(child))
+    elif tree.kind != "none":
+        yield tree.value
+
+
 def _placed(look: Look) -> ShapeFact:
     """An array stays as it is wherever it is put, but for the functions that make a copy for each device."""
     base = look.first()
@@ -188,6 +216,7 @@ TABLE: Mapping[str, Transfer] = {
     "grad.stop": single(_same_object),
     "key.within": single(_same_object),
     "tree.leaf": single(_same_object),
+    "tree.other": single(_leaves),
     "device.place": single(_placed),
     "key.clone": single(_kept),
     "key.fold_in": single(lambda look: look.fact("key")),
