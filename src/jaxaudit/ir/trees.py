@@ -19,7 +19,7 @@ class Tree:
 
     kind: str
     name: str = ""
-    """The class of an object, a named tuple or a library's object."""
+    """The class of an object, a named tuple or a library's object; of a sequence `list` or `tuple`."""
     keys: tuple[str, ...] = ()
     """The names of the children, where they have some."""
     children: tuple[Tree, ...] = ()

@@ -21,7 +21,7 @@ class RoundTrip:
     """The fields that are handed to the constructor, in order, and the attributes its parameters become."""
 
     where: ast.expr
-    """What the flatten function returns."""
+    """What the flatten function returns, or the call that puts the fields together."""
     handed: tuple[str, ...]
     params: tuple[str, ...]
     stored: tuple[str, ...]
@@ -41,19 +41,17 @@ def round_trip(node: ast.ClassDef, tree: ast.Module) -> RoundTrip | None:
         return None
     flatten, unflatten = pair
     parts = _returned(flatten)
-    order = _order(unflatten)
-    if parts is None or order is None:
-        return None
-    handed = [_fields(parts[at], flatten.args.args[0].arg) for at in order]
-    if any(fields is None for fields in handed):
+    handed = None if parts is None else _handed(parts, flatten, unflatten)
+    if parts is None or handed is None:
         return None
     params = tuple(one.arg for one in (*init.args.args[1:], *init.args.kwonlyargs))
     stores = _stores(init)
+    stored = tuple(stores.get(name, "") for name in params)
     return RoundTrip(
-        parts[0],
-        tuple(name for fields in handed if fields is not None for name in fields),
+        _blamed(parts[0], flatten, unflatten, stored),
+        handed,
         params,
-        tuple(stores.get(name, "") for name in params),
+        stored,
         frozenset(_given(tree, node.name, params)),
         frozenset(_read(tree)),
     )
@@ -86,6 +84,64 @@ def _returned(function: ast.FunctionDef) -> tuple[ast.expr, ast.expr] | None:
     }
     children, aux = (assigned.get(one.id, one) if isinstance(one, ast.Name) else one for one in last.value.elts)
     return children, aux
+
+
+def _blamed(
+    children: ast.expr, flatten: ast.FunctionDef, unflatten: ast.FunctionDef, stored: tuple[str, ...]
+) -> ast.expr:
+    """Give what to look at when fields are mixed up: the constructor's call, where flattening has them in order."""
+    fields = _fields(children, flatten.args.args[0].arg) or ()
+    last = unflatten.body[-1]
+    call = last.value if isinstance(last, ast.Return) and _order(unflatten) is None else None
+    return children if call is None or fields != stored[: len(fields)] else call
+
+
+def _handed(
+    parts: tuple[ast.expr, ast.expr], flatten: ast.FunctionDef, unflatten: ast.FunctionDef
+) -> tuple[str, ...] | None:
+    """Give the fields that go to the constructor, in the order of its parameters."""
+    receiver = flatten.args.args[0].arg if flatten.args.args else ""
+    order = _order(unflatten)
+    if order is None:
+        return _unpacked(parts, receiver, unflatten)
+    handed = [_fields(parts[at], receiver) for at in order]
+    return None if any(one is None for one in handed) else tuple(name for one in handed for name in one or ())
+
+
+def _unpacked(parts: tuple[ast.expr, ast.expr], receiver: str, function: ast.FunctionDef) -> tuple[str, ...] | None:
+    """Read `a, b = children` and `return cls(a, b)`: each name is a field, and the call hands the fields on."""
+    names = [one.arg for one in function.args.args][-2:]
+    body = [one for one in function.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+    if len(names) != 2 or not body:
+        return None
+    fields = {names[0]: _fields(parts[1], receiver) or (), names[1]: _fields(parts[0], receiver) or ()}
+    known: dict[str, str] = {}
+    for one in body[:-1]:
+        match one:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Name(id=source)) if source in fields:
+                if len(targets) != len(fields[source]):
+                    return None
+                pairs = zip(targets, fields[source], strict=True)
+                known.update((target.id, field) for target, field in pairs if isinstance(target, ast.Name))
+            case _:
+                return None
+    return _constructed(body[-1], known, fields)
+
+
+def _constructed(node: ast.stmt, known: dict[str, str], fields: dict[str, tuple[str, ...]]) -> tuple[str, ...] | None:
+    handed: list[str] = []
+    args = node.value.args if isinstance(node, ast.Return) and isinstance(node.value, ast.Call) else []
+    if not args or not isinstance(node, ast.Return) or not isinstance(node.value, ast.Call) or node.value.keywords:
+        return None
+    for one in args:
+        match one:
+            case ast.Name(id=name) if name in known:
+                handed.append(known[name])
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int() as at)) if name in fields:
+                handed.extend(fields[name][at : at + 1] if at >= 0 else ())
+            case _:
+                return None
+    return tuple(handed) if len(handed) == len(args) else None
 
 
 def _order(function: ast.FunctionDef) -> tuple[int, ...] | None:

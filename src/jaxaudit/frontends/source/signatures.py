@@ -50,8 +50,8 @@ def signature(value: Abstract, box: Callable[[Ref], bool] = _never) -> Hashable 
             return _all("tuple", items, box)
         case Record(cls=cls, items=items):
             return _all(("record", id(cls)), items, box)
-        case Sequence(item=item):
-            return _all("sequence", (item,), box)
+        case Sequence(item=item, kind=kind):
+            return _all(f"sequence {kind}", (item,), box)
         case Slice(start=start, stop=stop, step=step) | Range(start=start, stop=stop, step=step):
             return _all(type(value).__name__, (start, stop, step), box)
         case FunctionValue(node=node) if closed(value):

@@ -57,8 +57,8 @@ def tree_of(it: Interpreter, value: Abstract, depth: int = 0) -> Tree:
             return Tree("tuple", children=_inner(it, items, depth))
         case Record(cls=cls, items=items):
             return Tree("namedtuple", cls.name, cls.fields, _inner(it, items, depth), where=_place(cls))
-        case Sequence(item=item):
-            return Tree("sequence", children=_inner(it, (item,), depth))
+        case Sequence(item=item, lazy=lazy, kind=kind):
+            return Tree("sequence", "" if lazy else kind, children=_inner(it, (item,), depth))
         case Ref():
             return _box(it, value, depth)
         case FunctionValue(name=name) | Library(name=name):

@@ -94,6 +94,8 @@ def nodes(tree: Tree) -> Iterator[Tree]:
 
 def difference(first: Tree, second: Tree, path: str = "") -> str:
     """Say where the second tree cannot be mapped along the first; empty where that is not sure."""
+    if "sequence" in (first.kind, second.kind) and _form(first) and _form(second) and _form(first) != _form(second):
+        return f"{_place(path)} is a {_form(first)} in one and a {_form(second)} in the other"
     if first.kind not in (*CONTAINERS, "none"):
         return ""
     if second.kind in ("value", "other", "object", "outside", "sequence", "callable", "text"):
@@ -112,6 +114,11 @@ def difference(first: Tree, second: Tree, path: str = "") -> str:
         if found:
             return found
     return ""
+
+
+def _form(tree: Tree) -> str:
+    """Name the kind of a list or tuple, whether or not its items are known one by one."""
+    return tree.name if tree.kind == "sequence" else tree.kind if tree.kind in ("list", "tuple") else ""
 
 
 def _place(path: str) -> str:
