@@ -124,12 +124,12 @@ def _audited(
 ) -> Cost:
     import jax
 
+    from jaxaudit.concluding import seen_by
     from jaxaudit.config import Config
     from jaxaudit.discover import read_file, shown_name
     from jaxaudit.frontends.jaxpr.lower import Lowering, install_markers, traced
     from jaxaudit.frontends.jaxpr.protocol import Capture, Reply, read_reply, write
     from jaxaudit.ir.serial import encode_program
-    from jaxaudit.observing import seen_by
     from jaxaudit.session import audit
 
     before = megabytes()

@@ -14,10 +14,10 @@ pytest.importorskip("flax")
 pytest.importorskip("optax")
 pytest.importorskip("equinox")
 
+from jaxaudit.concluding import conclude
 from jaxaudit.config import Config
 from jaxaudit.frontends.jaxpr.protocol import Request
 from jaxaudit.frontends.jaxpr.targets import trace_target
-from jaxaudit.observing import conclude
 from jaxaudit.reports.model import Axis, Report
 from jaxaudit.reports.text import render_text
 from jaxaudit.session import Outcome

@@ -6,6 +6,7 @@ Code is the user's unless it lies in an installed package, in Python itself, or 
 from __future__ import annotations
 
 import ast
+import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
@@ -20,12 +21,15 @@ _OWN = Path(__file__).resolve().parents[2]
 _PYTHON = tuple(
     Path(path).resolve() for name, path in sysconfig.get_paths().items() if name in ("stdlib", "platstdlib")
 )
+_ELSEWHERE = ("<", *(f"{folder}{os.sep}" for folder in _PYTHON))
+_PACKAGES = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 
 
 @cache
 def is_user_file(name: str) -> bool:
     """Tell whether a file is the user's own code."""
-    if not name or name.startswith("<"):
+    # A program has hundreds of modules; nearly all of them are told by their names, without a look at the disk.
+    if not name or name.startswith(_ELSEWHERE) or any(folder in name for folder in _PACKAGES):
         return False
     path = Path(name).resolve()
     if {"site-packages", "dist-packages"}.intersection(path.parts) or path.is_relative_to(_OWN):

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,14 +26,24 @@ class TracerError(Exception):
     """The tracer could not do its work, told in one sentence."""
 
 
-def ask(request: Request, *, python: str = "", devices: int = 0, stdout: IO[Any] | int | None = None) -> Reply:
-    """Have a request answered by a child process; its standard output goes to `stdout`, by default to ours."""
+def ask(
+    request: Request,
+    *,
+    python: str = "",
+    devices: int = 0,
+    stdout: IO[Any] | int | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> Reply:
+    """Have a request answered by a child process; its standard output goes to `stdout`, by default to ours.
+
+    What is to be done `meanwhile` is done in this process, before it waits.
+    """
     interpreter = find_python(python, os.environ)
     with tempfile.TemporaryDirectory(prefix="jaxaudit-") as folder:
         asked, replied = Path(folder, "request.json"), Path(folder, "reply.json")
         write(asked, request)
         command = [interpreter, str(Path(__file__).with_name("child.py")), str(asked), str(replied)]
-        code = _run(command, environment(os.environ, devices), request.timeout, stdout)
+        code = _run(command, environment(os.environ, devices), request.timeout, stdout, meanwhile)
         if not replied.exists():
             raise TracerError(_no_reply(code, request))
         reply = read_reply(replied)
@@ -66,13 +76,21 @@ def environment(variables: Mapping[str, str], devices: int) -> dict[str, str]:
     return made
 
 
-def _run(command: list[str], variables: dict[str, str], timeout: float, stdout: IO[Any] | int | None) -> int:
+def _run(
+    command: list[str],
+    variables: dict[str, str],
+    timeout: float,
+    stdout: IO[Any] | int | None,
+    meanwhile: Callable[[], None],
+) -> int:
     limit = timeout + _GRACE if timeout else None
     try:
         process = subprocess.Popen(command, env=variables, stdout=stdout)
     except OSError as error:
         raise TracerError(f"cannot start {command[0]}: {error.strerror or error}") from error
     with process:
+        with contextlib.suppress(KeyboardInterrupt):
+            meanwhile()
         while True:
             try:
                 return process.wait(limit)
