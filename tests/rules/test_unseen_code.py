@@ -247,6 +247,55 @@ PROGRAMS = {
 
         print(children(jnp.array([-1])))
         """,
+    "a split folded inside a helper": """
+        def decode(key, n, x):
+            def inner(i, x):
+                keys = jax.vmap(lambda k: jax.random.split(k, n))(key)
+                keys = jax.vmap(lambda k: jax.random.fold_in(k, i))(keys)
+                return x + jax.vmap(lambda k: jax.random.normal(k))(keys)
+            def body(x, i):
+                return inner(i, x), {}
+            return jax.lax.scan(body, x, jnp.arange(10))
+        """,
+    "versions are compared as tuples": """
+        def version(text):
+            parts = tuple(int(part) for part in text.split("."))[:3]
+            while len(parts) < 3:
+                parts = parts + (0,)
+            return parts
+
+        @jax.jit
+        def cast(x):
+            if version(jax.__version__) < (0, 8, 2):
+                return x * 2
+            return x
+        """,
+    "arrays of NumPy are joined by NumPy": """
+        @jax.jit
+        def joined(parts):
+            if isinstance(parts[0], np.ndarray):
+                return np.concatenate(parts)
+            return jnp.concatenate(parts)
+
+        @jax.jit
+        def wrong(parts):
+            return np.concatenate(parts)  #!
+
+        print(joined([jnp.ones(3), jnp.ones(2)]), wrong([jnp.ones(3) * 2, jnp.ones(2)]))
+        """,
+    "what a helper says of all items": """
+        def is_pairs(value):
+            return isinstance(value, (list, tuple)) and all(isinstance(one, tuple) for one in value)
+
+        def visit(key, value):
+            if is_pairs(value):
+                for one in value:
+                    visit(f"{key}[{one[0]}]", one[1])
+            else:
+                print(key, value)
+
+        visit("a", jnp.arange(3))
+        """,
 }
 
 

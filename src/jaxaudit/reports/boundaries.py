@@ -155,7 +155,9 @@ class _Border:
         """Give the name of a carried value, by the parameter it comes in as; of a gradient, by what it is taken for."""
         op = self.op
         if op.name in ("scan", "while", "fori") and number < (_count(op) or len(op.results)):
-            return self.region.params[number + (1 if op.name == "fori" else 0)].name
+            at = number + (1 if op.name == "fori" else 0)
+            # What a body hands on may be more than what it is given, where the two do not fit.
+            return self.region.params[at].name if at < len(self.region.params) else ""
         wrt = _at(op.attrs.get("wrt"), number) if op.name == "grad" else None
         return self.region.params[wrt].name if wrt is not None else ""
 

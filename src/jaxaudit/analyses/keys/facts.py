@@ -73,7 +73,8 @@ class KeyFacts:
         return self._judged(MAPPED)
 
     def _judged(self, names: Set[str]) -> tuple[tuple[Scope, tuple[Verdict, ...]], ...]:
-        turns = Turns(self.terms, self.places, self.term)
+        homes = {use.site: scope for scope in self.scopes for use in scope.uses}
+        turns = Turns(self.terms, self.places, self.term, homes)
         scopes = [scope for scope in self.scopes if scope.op is not None and scope.op.name in names]
         return tuple((scope, tuple(turns.judge(scope))) for scope in scopes)
 

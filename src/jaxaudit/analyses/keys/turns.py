@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from jaxaudit.analyses.conditions import Condition, conditions
@@ -61,6 +61,8 @@ class Turns:
     terms: Terms
     places: Places
     read: Read[Term]
+    homes: Mapping[Op, Scope] = field(default_factory=dict)
+    """The scope of each op that uses a key."""
 
     def judge(self, scope: Scope) -> Iterator[Verdict]:
         """Give a verdict for every use in a scope that spends a key, for sure or for all we know."""
@@ -94,9 +96,15 @@ class Turns:
         """Tell whether a key is split alike in every turn, and something that changes is folded into all its parts."""
         if use.origin.how is not How.SPLIT:
             return False
-        parts = [one for one in scope.uses if one is not use and _is_part(one.term, use)]
-        folded = any(one.how is How.FOLD or isinstance(one.term, Fold) for one in parts)
-        return folded and all(one.how is How.FOLD or general.of(one.term) is Vary.VARIES for one in parts)
+        here: Use | None = use
+        while here is not None:
+            home = scope if here is use else self.homes.get(here.site, scope)
+            parts = [one for one in home.uses if one.site is not here.site and _is_part(one.term, here)]
+            if parts:
+                folded = any(one.how is How.FOLD or isinstance(one.term, Fold) for one in parts)
+                return folded and all(one.how is How.FOLD or general.of(one.term) is Vary.VARIES for one in parts)
+            here = here.inner
+        return False
 
     def _guard(self, scope: Scope, use: Use, general: Variation) -> Turn | None:
         """Say what an `if` around the use makes of it: `if i == 0` holds in one turn, `if state is None` maybe too."""

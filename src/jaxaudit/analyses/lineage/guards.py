@@ -14,8 +14,16 @@ _MOST = 24
 
 def asks_about(flow: Flow, op: Op) -> bool:
     """Tell whether an `if` around an op, or one before it that may leave, depends on something that the op reads."""
-    read = set(op.operands)
+    read = {*op.operands, *_gone_through(flow, op)}
     return any(_meets(flow, branch, read) for branch in _deciding(flow, op))
+
+
+def _gone_through(flow: Flow, op: Op) -> Iterator[Value]:
+    """Give the lists and arrays that loops take an op's operands from."""
+    for value in op.operands:
+        maker = flow.maker(value)
+        if maker is not None and maker.name == "py.element":
+            yield from maker.operands[:1]
 
 
 def _deciding(flow: Flow, op: Op) -> Iterator[Op]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from jaxaudit.ir import Op, Program, Value
 
 _CLASSES = ("Tracer", "DynamicJaxprTracer", "JVPTracer", "BatchTracer")
+_NEVER_TRACED = frozenset(("numpy.ndarray", "numpy.generic"))
+"""Classes that no tracer is an instance of."""
 _QUESTIONS = frozenset(("is_concrete", "trace_state_clean", "is_tracer", "unsafe_am_i_under_a_jit_DO_NOT_USE"))
 _PASSING = frozenset("py.operator py.join py.call_library py.container py.to_python py.element".split())
 """Ops whose result answers the question when an operand does."""
@@ -31,7 +33,8 @@ def tracer_questions(program: Program) -> set[Value]:
 
 def _asks(op: Op) -> bool:
     if op.name == "py.operator" and op.text("operator") == "isinstance":
-        return any(name.rpartition(".")[2] in _CLASSES for name in _texts(op.arguments.get("y")))
+        asked = _texts(op.arguments.get("y"))
+        return any(name.rpartition(".")[2] in _CLASSES or name in _NEVER_TRACED for name in asked)
     function = op.text("function") or op.text("callee")
     return op.name in ("py.call_library", "py.call_unknown") and function.rpartition(".")[2] in _QUESTIONS
 

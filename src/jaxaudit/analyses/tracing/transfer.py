@@ -130,6 +130,8 @@ class TransferTable:
         """Give what a Python operator makes: its operands decide whose operator it is."""
         if _joins_items(op, operands):
             return replace(self._made(operands, "items"), made=False)
+        if _compares_items(op, operands):
+            return UNKNOWN
         if any(one.kind is Kind.TRACED for one in operands):
             return self._made(operands, "" if _structural(op, operands) else "array", mask=mask)
         if all(one.kind is Kind.STATIC for one in operands):
@@ -316,6 +318,13 @@ def _joins_items(op: Op, operands: Sequence[Trace]) -> bool:
     return written and not any(one.what in ("array", "numpy", "shape", "number") for one in others)
 
 
+def _compares_items(op: Op, operands: Sequence[Trace]) -> bool:
+    """Tell whether a list or tuple is compared with what is no array for sure: arrays of JAX refuse that."""
+    compares = op.text("function") in _COMPARISONS and any(isinstance(one, tuple) for one in op.arguments.values())
+    return compares and not any(one.what in ("array", "numpy", "shape", "number") for one in operands)
+
+
+_COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
 _SEQUENCES = ("list", "tuple")
 _SIZES = ("shape", "N", "M", "num", "stop", "repeats", "reps")
 
