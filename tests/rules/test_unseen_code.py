@@ -296,6 +296,60 @@ PROGRAMS = {
 
         visit("a", jnp.arange(3))
         """,
+    "a function that supplies keys": """
+        def supply(f, rng):
+            def wrapped(*args):
+                nonlocal rng
+                rng, key = jax.random.split(rng)
+                return f(*args, key)
+            return wrapped
+
+        def evaluate(env, act, rng):
+            act = supply(act, rng)
+            seen, done = env.reset(), False
+            while not done:
+                seen, done = env.step(act(seen))
+            return seen
+
+        print(evaluate(None, lambda x, key: x + jax.random.normal(key), jax.random.PRNGKey(0)))
+        """,
+    "numbers from a seed that is written down": """
+        @jax.jit
+        def start(x):
+            return x + np.random.RandomState(1729).uniform(-1.0, 1.0, 3) + np.random.default_rng(0).normal(size=3)
+
+        @jax.jit
+        def wrong(x):
+            return x + np.random.uniform(-1.0, 1.0, 3)  #!
+        """,
+    "bits that are cleared": """
+        def fixed(chance, never=False):
+            free = never is None
+            kept = (chance > 0.5) & ~free
+            return kept, jnp.where(~free, chance, 0.0)  #!
+        """,
+    "infinities that a helper takes away": """
+        def weights(helper, values):
+            return (helper.xnp.nan_to_num(1 / (values[:, None] - values[None, :])) * values).sum()
+
+        def spread(values):
+            return (1 / (values[:, None] - values[None, :])).sum()  #!
+        """,
+    "a split whose result is dropped": """
+        def noise(rng, x):
+            y = x + jax.random.uniform(rng, (3,))
+            jax.random.split(rng, 3)  #!
+            return y
+        """,
+    "functions that are tests": """
+        def test_mutations(step, jump):
+            rng = jax.random.PRNGKey(0)
+            return jax.random.normal(rng, (3,)) + jax.random.uniform(rng, (3,))
+
+        def mutations(step, jump):
+            rng = jax.random.PRNGKey(0)
+            return jax.random.normal(rng, (3,)) + jax.random.uniform(rng, (3,))  #!
+        """,
 }
 
 

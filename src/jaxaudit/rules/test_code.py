@@ -8,7 +8,7 @@ from dataclasses import replace
 from jaxaudit.rules.base import Obligation, Raises, Severity, Verdict
 from jaxaudit.spans import Span
 
-_TEST_FILE = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+_TEST_FILE = re.compile(r"(^|/)(tests?/.*|test_[^/]*|[^/]*_test|conftest|tests?)\.py$")
 _TRIED = frozenset(("integer-overflow",))
 """Rules about numbers at the end of what a type holds, which tests use to see what happens there."""
 _HISTORIES = frozenset(("key-reused", "same-key-in-loop", "same-key-across-vmap", "too-few-subkeys"))

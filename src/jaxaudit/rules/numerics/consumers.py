@@ -75,6 +75,8 @@ def _reads(op: Op, value: Value) -> Fate:
     name = short(op)
     if op.is_derived:
         return Fate.OPEN
+    if op.name == "py.call_unknown" and (op.text("callee").rpartition(".")[2] in _CURES):
+        return Fate.CURED
     if op.name in ("array.select", "key.draw", "array.order", "array.scatter", "array.at") or name in _CURES:
         return Fate.CURED
     if op.name in ("array.reduce", "array.dot") and name in _MIXES:

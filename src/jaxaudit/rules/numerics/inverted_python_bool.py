@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage.index import Flow, flow_of
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.numerics.makers import Makers
@@ -84,8 +85,14 @@ class InvertedPythonBool(Rule):
         """List every inversion of something that is known to be true or false."""
         noted = [op for op in program.calling("invert") if op.attrs.get("operator") is True]
         if noted:
-            makers = Makers(program)
-            yield from (one for op in noted for one in _judge(op, makers))
+            makers, flow = Makers(program), flow_of(program)
+            yield from (one for op in noted if not _only_masks(op, flow) for one in _judge(op, makers))
+
+
+def _only_masks(op: Op, flow: Flow) -> bool:
+    """Tell whether the result only goes into `&` with truth values: -1 keeps all bits, and -2 clears the last one."""
+    readers = flow.readers.get(op.result, ())
+    return bool(readers) and all(one.text("function") == "bitwise_and" for one in readers)
 
 
 def _judge(op: Op, makers: Makers) -> Iterator[Obligation]:

@@ -149,9 +149,14 @@ class Evidence:
         places = [*spans, *self._defined(use.term)]
         if any(self._comment_says(span) for span in places):
             return "a comment nearby says so"
-        if any(map(in_test, spans)):
+        if any(map(in_test, spans)) or self._tried(use.spot):
             return "this is test code, where it may not matter"
         return ""
+
+    def _tried(self, op: Op) -> bool:
+        """Tell whether an op is part of a function that test runners would call."""
+        regions = (region for region, _ in self.keys.places.up(self.keys.places.region_of[op]))
+        return any(region.label.rpartition(".")[2].startswith("test_") for region in regions)
 
     def _names(self, use: Use) -> Iterator[str]:
         inner: Use | None = use

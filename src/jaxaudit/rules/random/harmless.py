@@ -16,6 +16,7 @@ from jaxaudit.analyses.keys.terms import rows_behind
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.random.alignment import picks
 
+_STORES = frozenset(("py.store_attr", "py.store_nonlocal", "py.store_global"))
 _PLACES = frozenset({"randint", "permutation", "shuffle"})
 
 
@@ -30,7 +31,7 @@ def reason_of_pair(program: Program, keys: KeyFacts, conflict: Conflict) -> str:
         return f"`{callee_of(first)}` picks the same places in two arrays, it seems"
     # A trace does not show what Python reads of the first split.
     if program.front_end != "jaxpr" and _split_for_nobody(keys, conflict):
-        return "nobody uses the keys that it was split into before"
+        return "nobody uses the keys of one of the splits"
     return ""
 
 
@@ -40,15 +41,15 @@ def fixed_inside(keys: KeyFacts, loop: Op, use: Use) -> bool:
     if loop.name != "py.loop" or use.inner is None or use.value in call.operands:
         return False
     carried = set(loop.regions[-1].params)
-    makers = [keys.places.maker.get(value) for value in call.operands]
-    pieces = [op for op in makers if op is not None and op.name == "py.element"]
-    return bool(pieces) and carried.isdisjoint(call.operands)
+    mark = loop.attrs.get("entered")
+    begun = mark[0] if isinstance(mark, tuple) else 0
+    return any(value.id > begun for value in call.operands) and carried.isdisjoint(call.operands)
 
 
 def renewed_inside(keys: KeyFacts, op: Op, use: Use) -> bool:
     """Tell whether a body puts a key of the same split into an object that outlives it, for the next turn to find."""
     behind = {use.origin.site, *rows_behind((use.term, use.origin.term))}
-    stores = (inner for region in op.regions for inner in _walk(region.ops) if inner.name == "py.store_attr")
+    stores = (inner for region in op.regions for inner in _walk(region.ops) if inner.name in _STORES)
     return any(_split_behind(keys, value) in behind for store in stores for value in store.operands)
 
 
@@ -92,7 +93,9 @@ def _same_places(program: Program, first: Op, second: Op) -> bool:
 
 
 def _split_for_nobody(keys: KeyFacts, conflict: Conflict) -> bool:
-    """Tell whether two splits give the same keys, of which nobody uses those of the first."""
+    """Tell whether two splits give the same keys, of which nobody uses those of one."""
     first, second = conflict.first.origin, conflict.second.origin
     splits = first.how is How.SPLIT and second.how is How.SPLIT and first.site is not second.site
+    if second.how is How.SPLIT and conflict.second.inner is None and not keys.users.is_read(second.site):
+        return True
     return splits and first.site not in keys.fruitful and keys.users.is_overwritten(first.site)

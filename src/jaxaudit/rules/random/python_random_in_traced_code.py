@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.explain import callee_of
-from jaxaudit.ir import Op, Program, Region
+from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.random.words import short
 
@@ -24,6 +24,7 @@ _ONCE = {
 """Transformations that run Python code once and what it computed many times."""
 
 _NOT_ENTERED = ("callback", "abstract")
+_GENERATORS = frozenset(("numpy.random.RandomState", "numpy.random.default_rng", "random.Random"))
 
 
 class PythonRandomInTracedCode(Rule):
@@ -145,12 +146,21 @@ class _Walk:
         if place in self._seen:
             return
         self._seen.add(place)
+        seeded: set[Value] = set()
         for op in region.ops:
+            if op.text("function") in _GENERATORS and isinstance(op.argument("seed"), int):
+                seeded.update(op.results)
             if op.name in ("py.random", "py.clock"):
-                yield from _judge(op, traced)
+                yield from _fixed(op) if op.arguments.get("self") in seeded else _judge(op, traced)
             if op.regions and op.name not in _NOT_ENTERED:
                 for inner in op.regions:
                     yield from self.region(inner, op if op.name in _ONCE else traced)
+
+
+def _fixed(op: Op) -> Iterator[Obligation]:
+    """A generator that is made right here from a constant gives the same numbers wherever and whenever it runs."""
+    reason = f"`{op.text('function')}` gives constants: its generator is made from a constant seed here"
+    yield Obligation(PythonRandomInTracedCode.name, op.span, Verdict.PROVED, reason)
 
 
 def _judge(op: Op, traced: Op | None) -> Iterator[Obligation]:
