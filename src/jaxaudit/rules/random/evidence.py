@@ -18,7 +18,7 @@ from jaxaudit.analyses.keys.terms import Each, Number, Seed, Term, root
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.random.alignment import keeps_aligned
 from jaxaudit.rules.random.comments import states_purpose
-from jaxaudit.rules.random.harmless import fixed_inside, reason_of_pair, renewed_inside
+from jaxaudit.rules.random.harmless import fixed_inside, is_given, reason_of_pair, renewed_inside
 from jaxaudit.rules.test_code import in_test
 from jaxaudit.spans import Span
 
@@ -128,7 +128,7 @@ class Evidence:
             return "picking the same places in every leaf keeps them aligned"
         if op.name == "tree.map" and renewed_inside(self.keys, op, use):
             return "the mapped function puts a new key in its place each time, it seems"
-        if op.name == "pmap" and use.inner is not None and use.value not in op.operands:
+        if op.name == "pmap" and use.inner is not None and not is_given(self.keys, op, use):
             return "the mapped function holds its key fixed, which is often meant for devices"
         if _mapped_inside(use):
             return "each of its keys serves another element of a function mapped inside, so alternatives share them"

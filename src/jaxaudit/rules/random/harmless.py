@@ -12,7 +12,7 @@ from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.conflicts import Conflict
 from jaxaudit.analyses.keys.meet import Users
-from jaxaudit.analyses.keys.terms import rows_behind
+from jaxaudit.analyses.keys.terms import root, rows_behind
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.random.alignment import picks
 
@@ -38,12 +38,17 @@ def reason_of_pair(program: Program, keys: KeyFacts, conflict: Conflict) -> str:
 def fixed_inside(keys: KeyFacts, loop: Op, use: Use) -> bool:
     """Tell whether a loop applies a function to one piece of data after the other, whose key is fixed inside it."""
     call = use.spot
-    if loop.name != "py.loop" or use.inner is None or use.value in call.operands:
+    if loop.name not in ("py.loop", "py.while") or use.inner is None or is_given(keys, call, use):
         return False
     carried = set(loop.regions[-1].params)
     mark = loop.attrs.get("entered")
     begun = mark[0] if isinstance(mark, tuple) else 0
     return any(value.id > begun for value in call.operands) and carried.isdisjoint(call.operands)
+
+
+def is_given(keys: KeyFacts, call: Op, use: Use) -> bool:
+    """Tell whether the key of a use, or what it is a part of, is an argument of the call."""
+    return any(root(keys.term(value)) is root(use.term) for value in call.operands)
 
 
 def renewed_inside(keys: KeyFacts, op: Op, use: Use) -> bool:
