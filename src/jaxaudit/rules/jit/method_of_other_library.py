@@ -100,7 +100,6 @@ def _missing(op: Op, method: str) -> Obligation:
         severity=Severity.WARNING if is_test(op.span) else Severity.ERROR,
         message=f"arrays of JAX have no method `{method}`",
         current=f"this raises `AttributeError`; the method is one of {owner}",
-        raises=Raises.TRACING,
         expected="a function of `jax.numpy`, or a method that arrays of JAX have",
         suggestion="call the function of `jax.numpy` that does it; to change an array use `x.at[...]`",
         raises=Raises.TRACING,
