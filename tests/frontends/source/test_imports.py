@@ -87,3 +87,9 @@ def test_star_import_honours_all() -> None:
 def test_libraries_are_never_read_from_the_folder_beside() -> None:
     beside = {"jax/__init__.py": "raise SystemExit", "jax/random.py": "raise SystemExit"}
     assert len(ops({"main.py": "import jax\njax.random.normal(jax.random.key(0))"}, "key.draw", beside)) == 1
+
+
+def test_a_file_that_cannot_be_parsed_is_told_once() -> None:
+    user = "from broken import f\nimport broken\n"
+    reading = read({"broken.py": "def f(:\n", "main.py": user, "a/one.py": user, "a/b/two.py": user})
+    assert [problem.path for problem in reading.problems] == ["broken.py"]

@@ -103,10 +103,15 @@ class Project:
                 return ast.parse(file.text, file.path)
         except SyntaxError as error:
             message = f"this file is not valid Python: {error.msg}"
-            self.problems.append(Problem(file.path, error.lineno or 1, error.offset or 1, message))
+            self._note(Problem(file.path, error.lineno or 1, error.offset or 1, message))
         except (ValueError, RecursionError, MemoryError) as error:
-            self.problems.append(Problem(file.path, 1, 1, f"this file cannot be parsed: {error}"))
+            self._note(Problem(file.path, 1, 1, f"this file cannot be parsed: {error}"))
         return None
+
+    def _note(self, problem: Problem) -> None:
+        """Tell what is wrong with a file once, however many others import it."""
+        if all(known.path != problem.path for known in self.problems):
+            self.problems.append(problem)
 
     def _dotted(self, path: str) -> str:
         """Give the dotted name of a file: from the topmost folder that is a package."""
