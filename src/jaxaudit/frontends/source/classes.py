@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import trees
+from jaxaudit.frontends.source import protocols, trees
 from jaxaudit.frontends.source.api.lookup import canonical
 from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.decorators import decorator_name
@@ -132,6 +132,7 @@ def construct(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) ->
     """Interpret `cls(...)`."""
     unknown_rest = given.star is not None or given.stars is not None
     if cls.kind == "namedtuple" and not unknown_rest:
+        protocols.note(it, f"{cls.frame.module.name}.{cls.name}", given)
         return Record(cls, tuple(_field_values(it, cls, given, span).values()))
     init = find_in_class(cls, "__init__")
     if isinstance(init, FunctionValue):

@@ -97,6 +97,8 @@ class Interpreter:
         self.declared: dict[Value, Declared] = {}
         self.set_up: set[int] = set()
         """The linen modules whose `setup` was run."""
+        self.optimizers: dict[ast.AST, FunctionValue] = {}
+        """For the `update` of an optimizer its `init`."""
         self.classes: list[ClassValue] = []
 
     def span(self, node: ast.expr | ast.stmt | ast.arg | ast.excepthandler | ast.alias) -> Span:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import applied, calls, control_flow, holders, likeness, parted, python_calls, transforms
+from jaxaudit.frontends.source import (
+    applied,
+    calls,
+    control_flow,
+    holders,
+    likeness,
+    parted,
+    protocols,
+    python_calls,
+    transforms,
+)
 from jaxaudit.frontends.source.api.lookup import ROWS, canonical, lookup
 from jaxaudit.frontends.source.api.rows import Row
 from jaxaudit.frontends.source.api.unmodelled import UNMODELLED
@@ -51,6 +61,7 @@ def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
         return parted.parted(it, name, given, holders.holding(made, name, given), span)
     package, last = name.partition(".")[0], name.rpartition(".")[2]
     cls = name if last[:1].isupper() else ""
+    protocols.note(it, name, given)
     if package == "builtins" or (cls and package in _COVERED):
         # Built-ins take no key; constructors that do have rows.
         operands = tuple(dict.fromkeys(leaf for value in given.all() for leaf in leaves(it, value)))

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import functions, transforms
+from jaxaudit.frontends.source import functions, protocols, transforms
 from jaxaudit.frontends.source.annotations import annotated_value, instance
 from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.frames import Frame
@@ -31,7 +31,7 @@ def interpret_root(it: Interpreter, function: FunctionValue) -> None:
     span = functions.function_span(function)
     named = _parameters(it, function)
     with it.builder.nested("root", function.name, span, [one.value for one in named.values()]) as region:
-        given = _arguments(it, function, named)
+        given = protocols.by_protocol(it, function, _arguments(it, function, named), span)
         wrapper = it.wrappers.get(function.node)
         if wrapper is not None:
             it.uncalled = function.node

@@ -34,6 +34,11 @@ def alike(flow: Flow, first: Tree, other: Tree, context: Context) -> str:
     return "both trees have the structure of the same tree" if one_structure(flow, *trees) else ""
 
 
+def is_given(flow: Flow, tree: Value, context: Context) -> bool:
+    """Tell whether a tree is an argument, or a part of one, of a function that nothing in sight calls."""
+    return skeleton(flow, tree, context).op is None
+
+
 def described(flow: Flow, treedef: Value) -> Op | None:
     """Give the call that a structure was read off a tree by."""
     return structure_read(flow, treedef)

@@ -15,7 +15,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.pytrees.leaf_lists import joins_single, listed_from, mixed_leaves
-from jaxaudit.rules.pytrees.meetings import alike, described, one_tree
+from jaxaudit.rules.pytrees.meetings import alike, described, is_given, one_tree
 from jaxaudit.rules.pytrees.optimised import APPLIES, BLENDS, optimised_trees, other_module, started_with
 from jaxaudit.rules.pytrees.words import border_of, describe, difference, proved, unknown
 
@@ -152,6 +152,8 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
             made = origin(flow, part, context).op
             steps = () if made is None else (Step(made.span, f"this tree is the entry {keys} of the other"),)
             return _differ(op, f"one tree is the entry `{keys}` of the other, so they differ in structure", steps)
+    if all(is_given(flow, tree, context) for tree in (first.value, other.value)):
+        return _open(op, "both trees are arguments that no call in sight gives: their structure is up to the caller")
     return _open(op, "the structures of the trees are not known")
 
 
