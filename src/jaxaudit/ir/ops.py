@@ -62,6 +62,7 @@ _ROWS = (
     OpSpec("py.replace", "a copy of a record with some fields changed; attrs: class, method, fields, given (new ones), values (old)"),
     OpSpec("py.sizes", "two named constants are multiplied; attrs: left, right (the constants)"),
     OpSpec("py.repeat", "a list of numbers is repeated by `*`; attrs: values"),
+    OpSpec("py.given_back", "a compiled function gives an object back; attrs: spelling, tree"),
     OpSpec("py.passed", "positional arguments named like parameters; attrs: function, written, params, values"),
     OpSpec("tree.static", "an object keeps values in a field that is structure; attrs: class, field, values, where"),
     OpSpec("tree.class", "a class says how it is taken apart; attrs: class, handed, params, stored, given"),

@@ -15,7 +15,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.ir import Op, Program, Size, Value
 
-_NOTES = ("py.sizes", "py.passed", "py.unread", "py.drop", "py.replace")
+_NOTES = ("py.sizes", "py.passed", "py.given_back", "py.unread", "py.drop", "py.replace")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ _FEW = 16
 _OPAQUE = frozenset(("py.call_library", "array.numpy", "key.stream", "device.place"))
 """Ops that may have effects of their own."""
 
-NOTES = frozenset(("py.drop", "py.unread", "py.passed"))
+NOTES = frozenset(("py.drop", "py.unread", "py.passed", "py.given_back"))
 """Ops that only say something about others."""
 
 

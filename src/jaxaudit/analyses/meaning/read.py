@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 
 from jaxaudit.analyses.lineage import Flow, flow_of
@@ -185,8 +185,16 @@ class Meanings:
         results = op.regions[0].results
         if (op.name in BODIES or op.name in MAPPED or stacked) and at < len(results):
             found = self._of(results[at], depth)
-            return found and Meaning(found.kind, found.made, found.how)
+            # An axis that is counted from the end stays there when others come in front.
+            fixed = found is not None and isinstance(found.axis, int) and found.axis < 0 and _in_front(op)
+            return found and Meaning(found.kind, found.made, found.how, found.axis if fixed else None)
         return None
+
+
+def _in_front(op: Op) -> bool:
+    """Tell whether an op adds no axis to what its body gives, or the first one."""
+    out = op.attrs.get("options")
+    return not (isinstance(out, Mapping) and out.get("out_axes", 0) != 0)
 
 
 def _layer(op: Op) -> Meaning | None:

@@ -11,7 +11,7 @@ from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.regions import Parametrised, flattened, leaves_in_order, lifted, with_leaves
 from jaxaudit.frontends.source.staging import captured_values, signature_of, stage, static_leaves
 from jaxaudit.frontends.source.structure import argument, materialise
-from jaxaudit.frontends.source.trees import trees_of
+from jaxaudit.frontends.source.trees import note_given_back, trees_of
 from jaxaudit.frontends.source.values import (
     Abstract,
     Attribute,
@@ -138,6 +138,8 @@ def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     if derives:
         attrs["differentiated"] = _positions(it, callee, given)
     result, _ = run_body(it, callee.transform, callee.function, given, staged.inputs, attrs, span)
+    if callee.spelling == "jax.jit":
+        note_given_back(it, callee.spelling, result, span)
     if callee.transform == "custom_vjp":
         derivatives.follow(it, callee, given, span)
     return result

@@ -141,3 +141,11 @@ def note_class(it: Interpreter, cls: ClassValue) -> None:
             "given": found.given & read,
         }
         it.emit("tree.class", it.span(found.where), attrs=attrs, results=0)
+
+
+def note_given_back(it: Interpreter, spelling: str, result: Abstract, span: Span) -> None:
+    """Note an object that a compiled function gives back, or that is in a tuple it gives back."""
+    for item in result.items if isinstance(result, TupleValue) else (result,):
+        if isinstance(item, Ref) and isinstance(it.heap[item], ObjectBox):
+            attrs = {"spelling": spelling, "tree": tree_of(it, item)}
+            it.emit("py.given_back", span, attrs=attrs, results=0)

@@ -15,6 +15,8 @@ _SAYS_SO = re.compile(
 _SAME = 2
 """From so many parameters on, two functions with the same ones are taken for two of a kind."""
 
+_WRAPPERS = frozenset("jit vmap pmap grad value_and_grad checkpoint remat".split())
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -33,10 +35,17 @@ def chooses_parameters(tree: ast.Module, node: Function) -> bool:
 @lru_cache(maxsize=256)
 def _handed_on(tree: ast.Module) -> frozenset[str]:
     """Give the names that a module uses otherwise than to call them."""
-    called = {node.func for node in walk(tree) if isinstance(node, ast.Call)}
+    calls = [node for node in walk(tree) if isinstance(node, ast.Call)]
+    called = {node.func for node in calls} | {node.args[0] for node in calls if node.args and _is_wrapper(node.func)}
     loads = (node for node in walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
     said = (node.value for node in walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
     return frozenset((*(node.id for node in loads if node not in called), *said))
+
+
+def _is_wrapper(node: ast.expr) -> bool:
+    """Tell `jax.jit` and its like, which take functions of any signature."""
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return name.removeprefix("filter_") in _WRAPPERS
 
 
 @lru_cache(maxsize=256)

@@ -153,7 +153,7 @@ def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
         if op.name == "py.unread" and op.attrs.get("kind") == "parameter":
             holder = flow.holder(op)
             if holder is not None and holder.name in _OURS and is_called(holder) and _counts(op):
-                yield _ignored(op, holder)
+                yield _ignored(op, holder, flow)
             elif _counts(op) and (call := _given_for_nothing(op, flow)) is not None:
                 yield _idle_parameter(op, call, sure=_is_sure(op, call, flow))
         elif op.name in _OURS and op.regions:
@@ -222,22 +222,33 @@ def _counts(note: Op) -> bool:
     return not dictated and not _SAYS_SO.search(note.text("name")) and bool(values) and attrs.get("read") != 0
 
 
-def _ignored(note: Op, holder: Op) -> Obligation:
+def _ignored(note: Op, holder: Op, flow: Flow) -> Obligation:
     name, function = note.text("name"), note.text("function")
     zero = _is_differentiated(note, holder)
+    wanted = bool(note.attrs.get("chosen")) and _is_wanted(note, holder, flow)
     if is_test(note.span):
         return proved(IgnoredArgument.name, note.span, "this is test code")
     return Obligation(
         IgnoredArgument.name,
         note.span,
         Verdict.VIOLATED,
-        severity=Severity.ERROR if zero else Severity.WARNING,
+        severity=Severity.ERROR if zero or wanted else Severity.WARNING,
         message=f"`{function}` never reads its parameter `{name}`" + (", so its gradient is zero" if zero else ""),
         current=f"`{name}` is given data, and the body of `{function}` never mentions it",
         expected=f"`{function}` uses `{name}`, or does not take it",
         steps=(Step(holder.span, f"`{function}` is given data for `{name}` here"),),
         suggestion=f"use `{name}`, remove it, or call it `_{name}` if it only fits an interface",
     )
+
+
+def _is_wanted(note: Op, holder: Op, flow: Flow) -> bool:
+    """Tell whether what a transformed function is given for an unread parameter was computed for it alone."""
+    values, region = note.attrs.get("values"), holder.regions[0]
+    value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
+    if value not in region.params or len(region.params) != len(holder.operands):
+        return False
+    given = holder.operands[region.params.index(value)]
+    return _is_data(flow, given) and _is_sure(note, holder, flow)
 
 
 def _is_differentiated(note: Op, holder: Op) -> bool:

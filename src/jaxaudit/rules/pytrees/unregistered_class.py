@@ -91,11 +91,34 @@ class UnregisteredClass(Rule):
             "    return jax.lax.scan(lambda c, x: (c, x), (Stats(0), 1.0), xs)  #!\n",
             "in a carry",
         ),
+        Example(
+            "import jax\n\nclass Belief:\n    def __init__(self, mean):\n        self.mean = mean\n\n@jax.jit\n"
+            "def predict(x):\n    return Belief(x * 2)\n\ndef f(x):\n    return predict(x).mean  #!\n",
+            "given back",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every object that crosses a border."""
         yield from (one for op in program.walk() for one in _judge(op))
+        for op in program.named("py.given_back"):
+            tree = op.attrs.get("tree")
+            if isinstance(tree, Tree) and tree.kind == "object" and tree.registered == "no":
+                yield _given_back(op, tree)
+
+
+def _given_back(op: Op, tree: Tree) -> Obligation:
+    return Obligation(
+        UnregisteredClass.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"`{tree.name}` is no pytree, so a compiled function cannot give it back",
+        current=f"JAX takes the instance of `{tree.name}` for a leaf; that raises TypeError",
+        raises=Raises.TRACING,
+        expected=f"`{tree.name}` is registered as a pytree, or the function gives back arrays",
+        steps=(Step(tree.where, f"`{tree.name}` is not registered here or anywhere else"),),
+        suggestion=f"register `{tree.name}` (`jax.tree_util.register_dataclass`), or make it a NamedTuple",
+    )
 
 
 def _judge(op: Op) -> Iterator[Obligation]:

@@ -30,7 +30,8 @@ class Scalar:
 def reductions(program: Program) -> Iterator[tuple[Op, Value]]:
     """Give every reduction under a `vmap`, with what it reduces."""
     for op in mapped_ops(program):
-        if op.name in ("array.reduce", "array.order") and op.operands:
+        normed = op.name == "array.linalg" and op.text("function").endswith(".norm")
+        if (op.name in ("array.reduce", "array.order") or normed) and op.operands:
             yield op, op.operands[0]
 
 
@@ -40,9 +41,10 @@ def pointless(program: Program, shapes: Shapes) -> Iterator[Scalar]:
     for op, value in reductions(program):
         known = [fact for context in shapes.contexts(op) if (fact := context.of(value)).is_array]
         if known and all(fact.dims == () and fact.number is None for fact in known):
-            outcome = outcome_for_number(op, value, flow)
-            if outcome:
-                yield Scalar(op, value, outcome, _index(value, flow))
+            outcome, index = outcome_for_number(op, value, flow), _index(value, flow)
+            # The norm of a number that always was one is merely another way to write its absolute value.
+            if outcome and (op.name != "array.linalg" or index is not None):
+                yield Scalar(op, value, outcome, index)
 
 
 def outcome_for_number(op: Op, value: Value, flow: Flow) -> str:
@@ -50,6 +52,8 @@ def outcome_for_number(op: Op, value: Value, flow: Flow) -> str:
     function = op.text("function").rpartition(".")[2]
     if function in _SPREADS or function in _PICKS:
         return f"`{function}` of one number is always 0"
+    if function == "norm":
+        return "the norm of one number is its absolute value"
     if function in _MEANS and any(_subtracts(reader, value, op.result) for reader in flow.readers.get(op.result, ())):
         return f"a number minus its own `{function}` is always 0"
     return ""
@@ -69,8 +73,11 @@ def _index(value: Value, flow: Flow) -> Op | None:
             return None
         if op.name == "py.item":
             return op if _is_integer(op.arguments.get("index")) else None
-        if op.name not in ("array.map", "array.convert") or len(op.operands) != 1:
+        if op.name not in ("array.map", "array.convert") or not op.operands:
             return None
+        if len(op.operands) > 1:
+            found = [_index(one, flow) for one in op.operands]
+            return found[0] if None not in found else None
         value = op.operands[0]
     return None
 

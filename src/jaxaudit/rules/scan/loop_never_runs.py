@@ -1,0 +1,106 @@
+"""The rule `loop-never-runs`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.flow.words import is_test
+
+
+class LoopNeverRuns(Rule):
+    """A loop counts up from a number to zero.
+
+    ## What it does
+
+    Looks at the bounds of `fori_loop` and of Python loops over a `range` where both are known. A loop that counts up
+    from a number to zero, or to the last number before it, runs not even once.
+
+    ## Why is this bad?
+
+    Nothing is raised: the loop gives back what it started with.
+
+    ## Example
+
+    ```python
+    jax.lax.fori_loop(100, 0, body, x)
+    ```
+
+    ## Use instead
+
+    ```python
+    jax.lax.fori_loop(0, 100, body, x)
+    ```
+
+    ## When it cannot tell
+
+    Bounds that are not known are left alone. So are other loops that start above their end: an algorithm may have
+    nothing to do for some sizes.
+    """
+
+    name = "loop-never-runs"
+    family = "scan"
+    summary = "The bounds of a loop are the wrong way round."
+
+    valid = (
+        Example(
+            "import jax\n\ndef f(x):\n    for i in range(3, 0, -1):\n        x = x * i\n"
+            "    return jax.lax.fori_loop(0, 10, lambda i, x: x * 2, x)\n",
+            "up, and down",
+        ),
+    )
+    invalid = (
+        Example(
+            "import jax\n\ndef f(x, n=10):\n    return jax.lax.fori_loop(n, 0, lambda i, x: x * 2, x)\n\n"
+            "def g(x):\n    return jax.lax.fori_loop(10, 0, lambda i, x: x * 2, x)  #!\n",
+            "the wrong way round",
+        ),
+        Example(
+            "def f(x):\n    for i in range(3, 0):  #!\n        x = x * i\n    return x\n", "without a negative step"
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every loop whose bounds are known."""
+        flow = flow_of(program)
+        for op in program.named("fori", "py.loop"):
+            start, stop = _bounds(op, flow)
+            if start is not None and stop is not None:
+                yield _judged(op, start, stop)
+
+
+def _bounds(op: Op, flow: Flow) -> tuple[int | None, int | None]:
+    if op.name == "fori":
+        first, last = (*op.operands, None, None)[:2]
+        return _number(first, flow), _number(last, flow)
+    element = next((one for one in op.regions[0].ops if one.name == "py.element"), None)
+    items = None if element is None else element.arguments.get("iterable")
+    if not isinstance(items, Mapping) or not isinstance(step := items.get("step"), int) or step < 1:
+        return None, None
+    return _number(items.get("start"), flow), _number(items.get("stop"), flow)
+
+
+def _number(given: Argument, flow: Flow) -> int | None:
+    if isinstance(given, Value):
+        made = flow.maker(given)
+        given = made.attrs.get("value") if made is not None and made.name == "py.const" else None  # type: ignore[assignment]
+    return given if isinstance(given, int) and not isinstance(given, bool) else None
+
+
+def _judged(op: Op, start: int, stop: int) -> Obligation:
+    if not (start > 1 and stop in (0, -1)):
+        reason = f"the loop counts from {start} up to {stop}" if start <= stop else "it has nothing to go through here"
+        return Obligation(LoopNeverRuns.name, op.span, Verdict.PROVED, reason)
+    return Obligation(
+        LoopNeverRuns.name,
+        op.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if is_test(op.span) else Severity.ERROR,
+        message=f"the loop counts up from {start} to {stop}, so it never runs",
+        current="the body is left out, and what the loop carries stays as it was",
+        expected="the lower bound comes first",
+        suggestion="exchange the two bounds, or count down with a negative step",
+    )
