@@ -46,8 +46,8 @@ _STRUCTURE = frozenset("structure treedef_is_leaf all_leaves treedef_tuple".spli
 _GATHERED = frozenset("a arr x array operand base input xs".split())
 _NOTES = frozenset(
     """array.shape py.const py.global py.drop py.unread py.replace py.sizes py.repeat py.passed py.given_back
-    tree.static tree.class py.random py.clock py.format py.print py.read py.rebind py.test key.seed key.split key.fold_in key.clone key.wrap
-    key.stream""".split()
+    tree.static tree.class py.random py.clock py.format py.print py.read py.rebind py.test key.seed key.split
+    key.fold_in key.clone key.wrap key.stream""".split()
 )
 """Ops whose results do not depend on what is differentiated."""
 

@@ -38,6 +38,10 @@ class Zero(NamedTuple):
     """True when a choice made it zero, as `where` and `relu` do: whatever gradient arrives there goes no further."""
 
 
+EMPTY_BIN = Zero("nothing may fall into a bin", ordinary=False, noted=True)
+"""Frequencies have zeros as a rule, though nobody can tell where."""
+
+
 class Relation(NamedTuple):
     """One array is made from another by a reduction, and they meet again element by element."""
 

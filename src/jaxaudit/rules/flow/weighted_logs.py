@@ -30,7 +30,10 @@ def weighted_logs(program: Program, meanings: Meanings) -> Iterator[Obligation]:
 
 def _is_own_softmax(weight: Value, term: Value, meanings: Meanings) -> bool:
     """Tell whether a weight is the softmax of the very scores that it weighs."""
-    made = meanings.flow.maker(weight)
+    made, source = meanings.flow.maker(weight), meanings.flow.maker(term)
+    if meanings.of(term) is not None or (source is not None and source.name in ("array.map", "array.select")):
+        # Something was done to the scores: they may well be normalised.
+        return False
     if made is not None and tail(made) == "exp" and made.operands:
         made = meanings.flow.maker(made.operands[0])
     return made is not None and tail(made) in ("softmax", "log_softmax") and made.operands[:1] == (term,)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
-from jaxaudit.analyses.lineage.kinds import is_array
-from jaxaudit.analyses.lineage.origins import contexts
-from jaxaudit.ir import Op, Program
+from jaxaudit.analyses.lineage.origins import Context, contexts, origin
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
 from jaxaudit.rules.flow.words import is_test
 
+_STEPS = 6
 _NUMPY = frozenset(
     """
     append concatenate dump dumps exp expand_dims extend fill getfield insert itemset log newbyteorder pad put resize
@@ -87,8 +87,19 @@ class MethodOfOtherLibrary(Rule):
 
 
 def _on_array(op: Op, flow: Flow) -> bool:
-    found = [is_array(flow, op.operands[0], context) for context in contexts(flow, op)] if op.operands else []
+    """Tell whether a function of JAX made the value, as it is or before some arithmetic."""
+    found = [_is_jax(flow, op.operands[0], context, _STEPS) for context in contexts(flow, op)] if op.operands else []
     return bool(found) and all(found) and not op.attrs.get("guarded")
+
+
+def _is_jax(flow: Flow, value: Value, context: Context, depth: int) -> bool:
+    made = origin(flow, value, context).op
+    if made is None or depth == 0:
+        return False
+    if made.text("function").startswith(("jax.numpy.", "jax.nn.", "jax.random.", "jax.lax.", "jax.scipy.")):
+        return made.name.startswith("array.") or made.name == "key.draw"
+    known = made.name in ("array.map", "array.reduce", "array.reshape", "array.dot") and bool(made.operands)
+    return known and any(_is_jax(flow, one, context, depth - 1) for one in made.operands)
 
 
 def _missing(op: Op, method: str) -> Obligation:

@@ -9,6 +9,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage.index import Flow, flow_of
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.ranges.dtypes import EXP_LIMIT
+from jaxaudit.analyses.ranges.facts import EMPTY_BIN
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.numerics.consumers import Fate, fate_of
@@ -214,8 +215,8 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
         return
     if zero.assumed and not _is_direct(use, ranges, flow):
         return
-    # Who divides by a number of things may know that there are some.
-    sure = zero.ordinary and not (known.counts and use.function == "division")
+    # Who divides by a number of things may know that there are some; the logarithm of frequencies meets them all.
+    sure = zero.ordinary or (use.domain is LOG and zero.reason == EMPTY_BIN.reason)
     fate, mixer = fate_of(use.op.results[0], flow, fixed=zero.fixed)
     if fate is Fate.CURED or (fate is Fate.OPEN and use.domain is LOG):
         return

@@ -7,7 +7,7 @@ from math import inf, log, prod
 
 from jaxaudit.analyses.ranges import arithmetic
 from jaxaudit.analyses.ranges.dtypes import wrapped
-from jaxaudit.analyses.ranges.facts import TRUTH, Axes, Range, Relation, Zero, exactly, join, plain
+from jaxaudit.analyses.ranges.facts import EMPTY_BIN, TRUTH, Axes, Range, Relation, Zero, exactly, join, plain
 from jaxaudit.analyses.ranges.look import Look, Transfer, axes_from_end, single
 from jaxaudit.analyses.ranges.transfer.maps import by_dtype
 
@@ -155,8 +155,7 @@ def _counted(look: Look) -> Range:
 
 
 def _tallied(look: Look) -> Range:
-    zero = Zero("nothing may fall into a bin", ordinary=True)
-    return _counted(look)._replace(zero=zero)
+    return _counted(look)._replace(zero=EMPTY_BIN)
 
 
 def _within(look: Look) -> Range:
