@@ -139,6 +139,6 @@ def test_the_text_of_the_equinox_example():
     render_text(found.report, found.sources, out, verbose=True, quiet=False)
     text = out.getvalue()
     assert "vmap  Classifier" in text
-    assert "point            f32[batch=32,2] → f32[2]  mapped over axis 0" in text.replace("->", "→")
+    assert "point            f32[batch=32,FEATURES=2] → f32[FEATURES=2]" in text.replace("->", "→")
     assert "logits: f32[batch=32,CLASSES=3]" in text
     assert "model.layers     6 arrays" in text

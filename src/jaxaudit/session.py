@@ -22,6 +22,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.solve import solve
+from jaxaudit.analyses.threads.places import with_constants
 from jaxaudit.config import Config, UsageError, nearest
 from jaxaudit.discover import decode_file, exclusion, find_files, loader, matches, read_file, shown_name
 from jaxaudit.frontends.base import Problem, Reach, Reading, SourceFile
@@ -90,6 +91,7 @@ def audit(
     solved = facts
     if seen is not None:
         obligations = list(_gone_through(obligations, seen.program))
+        seen = replace(seen, program=_with_constants(seen.program, reading.program, facts))
         solved = _facts(seen.program, wanted, faults, further={"ranges"} if sections else ())
         obligations += map(_accepted, _obligations(seen.program, solved, wanted, faults))
         told = _guard(
@@ -133,6 +135,12 @@ def _facts(
     needs = {*further, *(need for rule in rules for need in rule.needs)}
     progress.tell("following data")
     return _guard(partial(solve, program, needs), None, "the analysis", faults)
+
+
+def _with_constants(traced: Program, source: Program, facts: Facts | None) -> Program:
+    """Let what was traced have the names that the source gives to sizes."""
+    shapes = facts.solved.get("shapes") if facts is not None else None
+    return with_constants(traced, source, shapes) if isinstance(shapes, Shapes) else traced
 
 
 def _inferred(facts: Facts | None) -> Inferred | None:

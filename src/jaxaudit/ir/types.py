@@ -186,7 +186,7 @@ class Declared:
     """Where they were written: names of one place are different things."""
     source: str = "annotation"
     """`annotation`, `hint`, `assertion`: the code relies on them; `comment`, `docstring`, `return annotation`: somebody
-    said so."""
+    said so; `constant`: the sizes are constants of these names."""
     span: Span | None = None
     """The line they were written on."""
 

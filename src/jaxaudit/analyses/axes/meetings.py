@@ -29,8 +29,8 @@ class Side:
 
     @property
     def others(self) -> Iterator[tuple[int, Dim]]:
-        """The other axes of the operand."""
-        return ((i, dim) for i, dim in enumerate(self.dims) if i != self.place)
+        """The other axes of the operand that the code sees."""
+        return ((i, dim) for i, dim in enumerate(self.dims) if i != self.place and not is_taken(dim))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,11 @@ class Meeting:
     right: Side
 
 
+def is_taken(dim: Dim) -> bool:
+    """Tell whether a map around the op takes this axis away."""
+    return any(label.kind == "taken" for label in dim.labels)
+
+
 Pairs = Iterator[tuple[str, Side, Side]]
 
 
@@ -53,7 +58,8 @@ def meetings(op: Op, context: Context) -> Iterator[Meeting]:
     if pairs is None:
         return
     for how, left, right in pairs(op, context):
-        if left.dim != ONE and right.dim != ONE and left.value is not right.value:
+        seen = not is_taken(left.dim) and not is_taken(right.dim)
+        if seen and left.dim != ONE and right.dim != ONE and left.value is not right.value:
             yield Meeting(op, how, left, right)
 
 

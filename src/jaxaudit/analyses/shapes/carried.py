@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.domain import Read
-from jaxaudit.analyses.labels import Label, Labels
+from jaxaudit.analyses.labels import Label, Labels, made_by
 from jaxaudit.analyses.shapes.facts import ShapeFact
-from jaxaudit.analyses.threads.relation import Relation, Slot, Types
+from jaxaudit.analyses.threads.relation import Link, Relation, Slot, Types
 from jaxaudit.analyses.threads.table import relation_of
 from jaxaudit.ir import Op, Value
 
@@ -32,7 +32,7 @@ class Carrier:
 
     def _gained(self, relation: Relation, wanted: frozenset[Value], read: Read[ShapeFact]) -> Gained:
         gained: Gained = {}
-        for before, after in relation.links:
+        for before, after in (*relation.links, *_axis_by_axis(relation, wanted, self.types)):
             if after.value in wanted and before.value not in wanted:
                 labels = _dim(before, read).labels
                 if labels and self._size(before) == self._size(after):
@@ -63,6 +63,45 @@ class Carrier:
         if not any(own):
             return fact
         return replace(fact, dims=tuple(dim.labelled(more) for dim, more in zip(fact.dims, own, strict=True)))
+
+
+def taken_off(op: Op, facts: Sequence[ShapeFact]) -> Sequence[ShapeFact]:
+    """Mark the axes that a map takes off what goes into its region: in a trace arrays have them still."""
+    places = op.attrs.get("mapped_in")
+    if not isinstance(places, tuple) or len(places) != len(facts):
+        return facts
+    mark = made_by("taken", op)
+    return [
+        _marked(fact, place, mark) if isinstance(place, int) else fact
+        for fact, place in zip(facts, places, strict=True)
+    ]
+
+
+def given_back(op: Op, facts: Sequence[ShapeFact]) -> list[ShapeFact]:
+    """Take the marks of a map off what comes out of it."""
+    mark = made_by("taken", op)
+    return [fact if "mapped_in" not in op.attrs or fact.dims is None else _without(fact, mark) for fact in facts]
+
+
+def _marked(fact: ShapeFact, place: int, mark: Labels) -> ShapeFact:
+    if fact.dims is None or place >= len(fact.dims):
+        return fact
+    dims = (dim.labelled(mark) if at == place else dim for at, dim in enumerate(fact.dims))
+    return replace(fact, dims=tuple(dims))
+
+
+def _without(fact: ShapeFact, mark: Labels) -> ShapeFact:
+    dims = (
+        replace(dim, labels=dim.labels - mark) if not dim.labels.isdisjoint(mark) else dim for dim in fact.dims or ()
+    )
+    return replace(fact, dims=tuple(dims))
+
+
+def _axis_by_axis(relation: Relation, wanted: frozenset[Value], types: Types) -> Iterator[Link]:
+    """Give the links of arrays of one shape that go on as they are."""
+    for before, after in relation.same:
+        if after in wanted:
+            yield from (Link(Slot(before, axis), Slot(after, axis)) for axis in range(len(types[after].shape)))
 
 
 def _dim(slot: Slot, read: Read[ShapeFact]) -> Dim:

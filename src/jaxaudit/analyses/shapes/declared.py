@@ -83,5 +83,7 @@ def agrees(dims: Dims, declared: Declared) -> bool:
 def _label(name: str, declared: Declared) -> Labels:
     if not name.isidentifier():
         return frozenset()
+    if declared.source == "constant":
+        return frozenset((Label("size", name, declared.scope),))
     kind = "declared" if declared.is_certain else "noted"
     return frozenset((Label(kind, name, declared.scope, where=declared.where),))

@@ -15,7 +15,7 @@ from jaxaudit.analyses.dims import UNKNOWN
 from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.shapes import facts, regions
-from jaxaudit.analyses.shapes.carried import Carrier
+from jaxaudit.analyses.shapes.carried import Carrier, given_back, taken_off
 from jaxaudit.analyses.shapes.declared import declared_axes, declared_dims, with_names
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, exact, is_named, named
 from jaxaudit.analyses.shapes.ranks import measured, unpacked_ranks
@@ -92,7 +92,7 @@ class ShapesDomain:
         """Give the facts of a region's parameters."""
         made = regions.enter(op, region, self._naming(read), turn)
         bound = [self._bound(param, fact) for param, fact in zip(region.params, made, strict=True)]
-        return self.carrier.onto(op, region.params, bound, read) if self.carrier is not None else bound
+        return bound if self.carrier is None else taken_off(op, self.carrier.onto(op, region.params, bound, read))
 
     def leave(self, op: Op, read: Read[ShapeFact]) -> Sequence[ShapeFact | None]:
         """Give the facts of an op's results once its regions are solved."""
@@ -190,7 +190,7 @@ class ShapesDomain:
         """Hand the names of axes on to the results of an op that JAX traced."""
         if self.carrier is None or len(results) != len(op.results):
             return results
-        return self.carrier.onto(op, op.results, [one or NOTHING for one in results], read)
+        return given_back(op, self.carrier.onto(op, op.results, [one or NOTHING for one in results], read))
 
     def _hinted(self, value: Value, fact: ShapeFact | None) -> ShapeFact | None:
         if value not in self.declared:

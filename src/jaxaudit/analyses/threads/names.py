@@ -6,19 +6,16 @@ the same place), then the `axis_name` of a transformation, then the transformati
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
-from typing import NamedTuple
+from itertools import chain
 
-from jaxaudit.analyses.labels import Labels, named
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.declared import declared_axes
+from jaxaudit.analyses.threads.places import alike, label_of
 from jaxaudit.analyses.threads.weave import Thread, Woven
-from jaxaudit.ir import Op, Program, Size, Value
-from jaxaudit.spans import Span
+from jaxaudit.ir import Op, Program, Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,7 @@ def names_of(program: Program, woven: Woven, source: tuple[Program, Shapes] | No
     votes: Votes = defaultdict(lambda: defaultdict(Counter))
     _declared(program, woven, votes)
     if source is not None:
-        _constants(program, woven, _labelled(*source), votes)
+        _constants(program, woven, source, votes)
         _lengths(program, woven, source[0], votes)
     for thread in woven.threads:
         _makers(thread, votes)
@@ -62,60 +59,12 @@ def _declared(program: Program, woven: Woven, votes: Votes) -> None:
     for value, declared in declared_axes(program).items():
         for thread, name in zip(woven.of(value), declared.names, strict=False):
             if thread is not None and name.isidentifier():
-                votes[thread]["declared"][name] += 1
+                votes[thread]["constant" if declared.source == "constant" else "declared"][name] += 1
 
 
-class _Known(NamedTuple):
-    """A value that the source shows: its name, and the size and name of each axis, 0 and empty where unknown."""
-
-    name: str
-    axes: tuple[tuple[int, str], ...]
-
-
-def _labelled(program: Program, shapes: Shapes) -> Mapping[Span, Sequence[_Known]]:
-    """Give for each place in the source the values that are made there, where some axis of theirs has a name."""
-    found: dict[Span, dict[_Known, None]] = defaultdict(dict)
-    some: set[Span] = set()
-    for op in program.walk():
-        for value in op.results:
-            dims = shapes.of(value).dims or ()
-            found[op.span][_Known(value.name, tuple((dim.constant or 0, _label(dim.labels)) for dim in dims))] = None
-            if any(dim.labels for dim in dims):
-                some.add(op.span)
-    return {span: list(found[span]) for span in some}
-
-
-def _label(labels: Labels) -> str:
-    return min((one.name for one in named(labels)), default="")
-
-
-def _expressions(program: Program, places: Container[Span]) -> Iterator[tuple[Span, list[Value]]]:
-    """Give the values of the expressions at some places: JAX makes other things there too, on the way to them."""
-    for span, ops in groupby(program.walk(), key=lambda op: op.span):
-        if span in places:
-            made = [value for op in ops for value in op.results]
-            yield span, [one for one in made if one.name] or made[-1:]
-
-
-def _constants(program: Program, woven: Woven, labelled: Mapping[Span, Sequence[_Known]], votes: Votes) -> None:
-    for span, values in _expressions(program, labelled):
-        single = len(values) == 1 and len(labelled[span]) == 1
-        for value in values:
-            kind = program.types.get(value)
-            for known in labelled[span] if kind is not None else ():
-                # Of several values at one place those go together that people call alike.
-                if kind is not None and (single or _is_called(value, known.name)) and _fits(known, kind.shape):
-                    _vote(woven.of(value), known.axes, votes)
-
-
-def _is_called(value: Value, name: str) -> bool:
-    return bool(name) and re.split(r"\W+", value.name.rstrip("]'\""))[-1] == name
-
-
-def _fits(known: _Known, shape: Sequence[int]) -> bool:
-    """Tell whether sizes agree; source may know an axis by its name and leave others open."""
-    sizes = [size for size, _ in known.axes]
-    return len(sizes) == len(shape) and all(size in (0, real) for size, real in zip(sizes, shape, strict=True))
+def _constants(program: Program, woven: Woven, source: tuple[Program, Shapes], votes: Votes) -> None:
+    for value, known in alike(program, *source):
+        _vote(woven.of(value), [(size, label_of(labels)) for size, labels in known.axes], votes)
 
 
 def _lengths(program: Program, woven: Woven, source: Program, votes: Votes) -> None:
