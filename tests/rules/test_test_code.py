@@ -52,3 +52,25 @@ def test_the_ends_of_a_type(tmp_path, monkeypatch, name, severity):
     report = jaxaudit.check(name)
     found = {"issues": report.issues, "warnings": report.warnings}
     assert "integer-overflow" in [one.rule for one in found[severity]]
+
+
+def test_keys_in_tests_are_left_open(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = "import jax\n\nkey = jax.random.key(0)\nprint(jax.random.normal(key), jax.random.uniform(key))\n"
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "draws.py").write_text(code)
+    (tmp_path / "draws.py").write_text(code)
+    report = jaxaudit.check(".")
+    assert [one.path for one in report.issues] == ["draws.py"]
+    assert not report.warnings
+    assert [one.path for one in report.unknown] == ["tests/draws.py"]
+
+
+def test_comments_are_not_held_against_tests(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "masks.py").write_text("def mask(x):\n    y = x + 1  # (batch, time)\n    return y\n")
+    call = "import jax.numpy as jnp\nimport masks\n\nprint(masks.mask(jnp.ones((2, 3, 4))))\n"
+    (tmp_path / "masks_test.py").write_text(call)
+    assert not jaxaudit.check(".").warnings
+    (tmp_path / "masks_test.py").rename(tmp_path / "run.py")
+    assert [one.rule for one in jaxaudit.check(".").warnings] == ["stale-shape-comment"]

@@ -350,6 +350,20 @@ PROGRAMS = {
             rng = jax.random.PRNGKey(0)
             return jax.random.normal(rng, (3,)) + jax.random.uniform(rng, (3,))  #!
         """,
+    "parameters that an interface asks for": """
+        def grow(x, scale, chance, limit):
+            return x * 2
+
+        def shrink(x, scale, chance, limit):
+            return x / 2
+
+        def keep(x, scale, chance, limit):
+            return x
+
+        def run(x, scale, chance):
+            scale, chance = jnp.exp(scale), jnp.exp(chance)
+            return grow(x, scale, chance, chance) + shrink(x, scale, chance, chance) + keep(x, scale, chance, chance)
+        """,
 }
 
 

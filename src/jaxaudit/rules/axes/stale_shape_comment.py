@@ -11,8 +11,9 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.declared import agrees
 from jaxaudit.analyses.shapes.facts import Dims
-from jaxaudit.ir import Declared, Program, Value
+from jaxaudit.ir import Declared, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.test_code import in_test
 
 
 class StaleShapeComment(Rule):
@@ -68,9 +69,13 @@ class StaleShapeComment(Rule):
         mapped, places = mapped_regions(program), Places.of(program)
         for value, declared in told.items():
             region = places.region_of_value(value)
-            if region is None or any(id(outer) in mapped for outer, _ in places.up(region)):
+            if region is None or any(id(outer) in mapped or _in_test(holder) for outer, holder in places.up(region)):
                 continue
             yield from _judged(value, declared, shapes)
+
+
+def _in_test(holder: Op | None) -> bool:
+    return holder is not None and in_test(holder.span)
 
 
 def _judged(value: Value, declared: Declared, shapes: Shapes) -> Iterator[Obligation]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
@@ -17,6 +17,9 @@ from jaxaudit.rules.pytrees.words import is_called
 _OURS = frozenset(("jit", "vmap", "pmap", "grad", "checkpoint"))
 """Ops whose function may have any parameters: those of a scan's body, say, are prescribed."""
 _SAYS_SO = re.compile(r"^_|unused|ignore|dummy|donate|placeholder", re.IGNORECASE)
+
+_MANY = 3
+"""So many functions, or so many parameters, are no slip: they keep to an interface."""
 
 
 class IgnoredArgument(Rule):
@@ -149,17 +152,39 @@ def _for_nothing(wasted: Wasted, who: str) -> Obligation:
 
 
 def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
+    shared, several = _interfaces(program)
     for op in program.walk():
         if op.name == "py.unread" and op.attrs.get("kind") == "parameter":
+            if _parameter(op) in shared:
+                continue
             holder = flow.holder(op)
             if holder is not None and holder.name in _OURS and is_called(holder) and _counts(op):
                 yield _ignored(op, holder, flow)
             elif _counts(op) and (call := _given_for_nothing(op, flow)) is not None:
-                yield _idle_parameter(op, call, sure=_is_sure(op, call, flow))
+                yield _idle_parameter(op, call, sure=_is_sure(op, call, flow) and _function(op) not in several)
         elif op.name in _OURS and op.regions:
             region = op.regions[0]
             if not any(_is_note(inner) for inner in region.ops):
                 yield proved(IgnoredArgument.name, region.span, f"`{region.label}` reads all its parameters")
+
+
+def _interfaces(program: Program) -> tuple[set[Hashable], set[Hashable]]:
+    """Give the parameters that several functions of a file have and leave alone, and functions that leave several."""
+    users: dict[Hashable, set[Hashable]] = {}
+    left: dict[Hashable, set[Hashable]] = {}
+    for op in program.named("py.unread"):
+        if op.attrs.get("kind") == "parameter":
+            users.setdefault(_parameter(op), set()).add(_function(op))
+            left.setdefault(_function(op), set()).add(_parameter(op))
+    return {one for one, by in users.items() if len(by) >= _MANY}, {one for one, of in left.items() if len(of) >= _MANY}
+
+
+def _parameter(note: Op) -> Hashable:
+    return note.span.path, note.text("name"), note.attrs.get("position")
+
+
+def _function(note: Op) -> Hashable:
+    return note.span.path, note.text("function")
 
 
 def _given_for_nothing(note: Op, flow: Flow) -> Op | None:

@@ -29,6 +29,7 @@ _SAMPLES = re.compile(r"sampl|draw|noise|generat|random|init|make|create|build|n
 _EVALUATION_KEY = re.compile(r"(^|_)eval(uation)?(_|$)", re.IGNORECASE)
 _EVALUATES = re.compile(r"eval|score|bench|compar|validat|measure|test|plot|report|time", re.IGNORECASE)
 
+IN_TEST = "this is test code, where it may not matter"
 EXPLICIT = "if it is meant, say so: `jax.random.clone(key)` for the second use, or a comment that says what for"
 
 
@@ -150,13 +151,14 @@ class Evidence:
         if any(self._comment_says(span) for span in places):
             return "a comment nearby says so"
         if any(map(in_test, spans)) or self._tried(use.spot):
-            return "this is test code, where it may not matter"
+            return IN_TEST
         return ""
 
     def _tried(self, op: Op) -> bool:
         """Tell whether an op is part of a function that test runners would call."""
-        regions = (region for region, _ in self.keys.places.up(self.keys.places.region_of[op]))
-        return any(region.label.rpartition(".")[2].startswith("test_") for region in regions)
+        around = (region for region, _ in self.keys.places.up(self.keys.places.region_of[op]))
+        function = next((region for region in around if region.kind in ("function", "root")), None)
+        return function is not None and function.label.rpartition(".")[2].startswith("test_")
 
     def _names(self, use: Use) -> Iterator[str]:
         inner: Use | None = use

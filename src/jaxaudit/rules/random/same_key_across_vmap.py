@@ -10,7 +10,7 @@ from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
+from jaxaudit.rules.random.evidence import EXPLICIT, IN_TEST, Evidence
 from jaxaudit.rules.random.words import doer, is_key, key_name, short, steps, way_to
 
 _WORDS = {
@@ -152,6 +152,9 @@ def _finding(op: Op, use: Use, seeded: bool, keys: KeyFacts, evidence: Evidence)
     kind, element = _WORDS[op.name]
     name = key_name(keys, use)
     purpose = evidence.of_map(op, use)
+    if purpose == IN_TEST:
+        reason = f"{name} is the same for every {element}, but {purpose}"
+        return Obligation(SameKeyAcrossVmap.name, op.span, Verdict.UNKNOWN, reason)
     if op.name == "shard_map":
         purpose = purpose or "a replicated key is often meant under `shard_map`"
     if seeded:
