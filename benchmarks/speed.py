@@ -41,8 +41,14 @@ def best(work: Callable[[], object], repeat: int) -> float:
 
 
 def run(command: Sequence[str]) -> Callable[[], object]:
-    """Make a run of a program in a child process, its output thrown away."""
-    return lambda: subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    """Make a run of a program in a child process, its output thrown away; one that fails measures nothing."""
+
+    def work() -> None:
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode not in (0, 1):
+            sys.exit(f"{' '.join(command)} failed: {done.stderr.strip()}")
+
+    return work
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.members import ancestry, has_unknown_base, library_bases
-from jaxaudit.frontends.source.syntax import walk
+from jaxaudit.frontends.source.syntax import landmarks, walk
 from jaxaudit.frontends.source.values import ClassValue, FunctionValue
 from jaxaudit.spans import Span, span_of
 
@@ -83,8 +83,9 @@ def _mentioned(it: Interpreter, cls: ClassValue) -> bool:
 def registered_names(tree: ast.Module) -> frozenset[str]:
     """Give every name that stands in a call, or in a loop around a call, of something that registers."""
     found: set[str] = set()
-    for node in walk(tree):
-        if isinstance(node, ast.Call | ast.For) and _registers(node):
+    seen = landmarks(tree)
+    for node in (*seen.calls, *seen.loops):
+        if _registers(node):
             found.update(one.id for one in walk(node) if isinstance(one, ast.Name))
             found.update(one.attr for one in walk(node) if isinstance(one, ast.Attribute))
     return frozenset(found)
@@ -156,8 +157,8 @@ def _registrations(node: ast.ClassDef, tree: ast.Module) -> Iterator[ast.Call]:
             yield decorator
     if node.name not in registered_names(tree):
         return
-    for one in ast.walk(tree):
-        if isinstance(one, ast.Call) and _last(one.func).startswith("register_") and one.args:
+    for one in landmarks(tree).calls:
+        if _last(one.func).startswith("register_") and one.args:
             if _last(one.args[0]) == node.name:
                 yield one
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from jaxaudit.frontends.source.registration import registered_names
+from jaxaudit.frontends.source.syntax import landmarks
 
 _LABELS = frozenset(("__init__", "__repr__", "__str__"))
 
@@ -64,7 +65,7 @@ def _functions(node: ast.ClassDef, tree: ast.Module) -> tuple[ast.FunctionDef, a
     if node.name not in registered_names(tree):
         return None
     outer = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
-    for call in ast.walk(tree):
+    for call in landmarks(tree).calls:
         match call:
             case ast.Call(func=ast.Attribute(attr="register_pytree_node"), args=[ast.Name(id=name), first, second]):
                 if name == node.name and isinstance(first, ast.Name) and isinstance(second, ast.Name):
@@ -199,8 +200,8 @@ def _read(tree: ast.Module) -> Iterator[str]:
 
 
 def _given(tree: ast.Module, name: str, params: tuple[str, ...]) -> Iterator[str]:
-    for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == name:
+    for call in landmarks(tree).calls:
+        if isinstance(call.func, ast.Name) and call.func.id == name:
             if not any(isinstance(one, ast.Starred) for one in call.args):
                 yield from params[: len(call.args)]
             yield from (word.arg for word in call.keywords if word.arg is not None)

@@ -89,7 +89,7 @@ def path_of(node: ast.AST) -> tuple[str, ...]:
     return ()
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def scope_of(node: _Function | ast.Module) -> Scope:
     """Index the names of one function or module."""
     scope = Scope()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 _HOLDERS: Mapping[type[ast.AST], tuple[str, ...]] = {
     ast.Attribute: ("value",),
@@ -48,3 +51,36 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
         current = pending.pop()
         yield current
         pending += children(current)
+
+
+@dataclass(frozen=True, slots=True)
+class Landmarks:
+    """What people look for in a whole module, outer nodes before inner ones."""
+
+    calls: list[ast.Call] = field(default_factory=list)
+    loops: list[ast.For] = field(default_factory=list)
+    loads: list[ast.Name] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = field(default_factory=list)
+
+
+@lru_cache(maxsize=4096)
+def landmarks(tree: ast.Module) -> Landmarks:
+    """Look through a module once, for all who ask."""
+    found = Landmarks()
+    pending: deque[ast.AST] = deque((tree,))
+    while pending:
+        node = pending.popleft()
+        match node:
+            case ast.Name(ctx=ast.Load()):
+                found.loads.append(node)
+            case ast.Constant(value=str(text)):
+                found.texts.append(text)
+            case ast.Call():
+                found.calls.append(node)
+            case ast.For():
+                found.loops.append(node)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                found.functions.append(node)
+        pending.extend(children(node))
+    return found

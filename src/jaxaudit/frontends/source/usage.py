@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from jaxaudit.frontends.source.syntax import walk
+from jaxaudit.frontends.source.syntax import landmarks
 
 _SAYS_SO = re.compile(
     r"unused|not used|ignored|compat|deprecat|reserved|placeholder|interface|signature", re.IGNORECASE
@@ -32,14 +32,13 @@ def chooses_parameters(tree: ast.Module, node: Function) -> bool:
     return not _SAYS_SO.search(ast.get_docstring(node, clean=False) or "")
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _handed_on(tree: ast.Module) -> frozenset[str]:
     """Give the names that a module uses otherwise than to call them."""
-    calls = [node for node in walk(tree) if isinstance(node, ast.Call)]
-    called = {node.func for node in calls} | {node.args[0] for node in calls if node.args and _is_wrapper(node.func)}
-    loads = (node for node in walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
-    said = (node.value for node in walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
-    return frozenset((*(node.id for node in loads if node not in called), *said))
+    seen = landmarks(tree)
+    wrapped = {call.args[0] for call in seen.calls if call.args and _is_wrapper(call.func)}
+    called = {call.func for call in seen.calls} | wrapped
+    return frozenset((*(node.id for node in seen.loads if node not in called), *seen.texts))
 
 
 def _is_wrapper(node: ast.expr) -> bool:
@@ -48,10 +47,10 @@ def _is_wrapper(node: ast.expr) -> bool:
     return name.removeprefix("filter_") in _WRAPPERS
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _signatures(tree: ast.Module) -> Counter[tuple[str, ...]]:
     """Count the functions of a module by their parameters, leaving out those that have too few to tell."""
-    found = (_names(node) for node in walk(tree) if isinstance(node, Function))
+    found = map(_names, landmarks(tree).functions)
     return Counter(names for names in found if len(names) >= _SAME)
 
 
