@@ -260,8 +260,27 @@ PROGRAMS = {
             probs = jax.nn.softmax(logits, axis=-1)
             return -(probs * logits).sum(axis=-1)  #!
 
+        def normalised(logits):
+            logits = logits - jax.scipy.special.logsumexp(logits, axis=-1, keepdims=True)
+            logits = logits.clip(min=jnp.finfo(logits.dtype).min)
+            return -(logits * jax.nn.softmax(logits)).sum(-1)
+
         def main(x):
-            return entropy(x), wrong(x)
+            return entropy(x), normalised(x), wrong(x)
+        """,
+    "how often an index is among the indices": """
+        def shared(values, indices):
+            counts = jnp.bincount(indices, length=8)
+            return values / counts.at[indices].get(mode="drop", fill_value=1)
+        """,
+    "the time of a step is left from an earlier version": """
+        @jax.jit
+        def step(i, state):
+            t = i * 0.1
+            return state + 1.0
+
+        def main(state):
+            return jax.lax.fori_loop(0, 3, step, state)
         """,
     "numbers in a tree that is put on every device": """
         from flax import struct

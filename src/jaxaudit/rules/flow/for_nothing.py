@@ -80,8 +80,22 @@ def unread_variables(program: Program, flow: Flow) -> Iterator[Unread]:
         if made is None or made.name not in _COMPUTES or not _is_given(region, flow):
             continue
         idle = tuple(param for param in region.params if param.name and _leads_only_to(values[0], param, region, flow))
-        if idle and len(idle) < len(region.params):
+        if idle and len(idle) < len(region.params) and _is_revision(values[0], idle, region, flow):
             yield Unread(note, idle)
+
+
+def _is_revision(end: Value, idle: tuple[Value, ...], region: Region, flow: Flow) -> bool:
+    """Tell whether a variable joins what idle parameters say to something else of the function: `action + noise`.
+
+    What is made of them alone may as well be left from an earlier version: `t = i * dt`.
+    """
+    ours = flow.reached(idle)
+    makers = [op for value in ours if (op := flow.maker(value)) is not None]
+    joined = {value for op in makers for value in op.operands} - ours - set(idle)
+    made_here = (flow.maker(value) for value in joined)
+    return not joined.isdisjoint(region.params) or any(
+        op is not None and op.operands and flow.places.region_of[op] is region for op in made_here
+    )
 
 
 def _is_given(region: Region, flow: Flow) -> bool:

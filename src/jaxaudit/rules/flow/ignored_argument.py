@@ -16,6 +16,8 @@ from jaxaudit.rules.pytrees.words import is_called
 
 _OURS = frozenset(("jit", "vmap", "pmap", "grad", "checkpoint"))
 """Ops whose function may have any parameters: those of a scan's body, say, are prescribed."""
+_LONG = 8
+"""A function with more parameters than this may well have one left over."""
 _SAYS_SO = re.compile(r"^_|unused|ignore|dummy|donate|placeholder", re.IGNORECASE)
 
 _MANY = 3
@@ -216,7 +218,7 @@ def _is_sure(note: Op, call: Op, flow: Flow) -> bool:
     """Tell whether someone wants an unread parameter: it is given though it need not be, or computed for it alone."""
     region, values = flow.places.region_of[note], note.attrs.get("values")
     given = call.operands[region.params.index(values[0])] if isinstance(values, tuple) else None
-    if is_test(note.span) or given is None:
+    if is_test(note.span) or given is None or len(region.params) > _LONG:
         return False
     alone = flow.readers.get(given) == [call] and given not in flow.leaving and flow.maker(given) is not None
     return alone or bool(note.attrs.get("optional"))
