@@ -6,6 +6,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Value
 from jaxaudit.spans import Span
 
+_REORDERS = frozenset(("builtins.sorted", "builtins.reversed"))
 _GIVES_LEAVES = frozenset(("jax.tree.leaves",))
 
 
@@ -36,6 +37,19 @@ def listed_from(flow: Flow, leaves: Value) -> list[Op]:
     lists = [op.arguments.get("iterable") for op in inside if op.name == "py.element"]
     found = [_taken_apart(flow, one) for one in lists if isinstance(one, Value)]
     return [made for made in found if made is not None]
+
+
+def reordered(flow: Flow, leaves: Value) -> Op | None:
+    """Give what put the leaves of a tree into another order since they were taken out of it."""
+    items = _comprehension(flow, leaves)
+    inside = () if items is None else items.regions[0].ops
+    lists = [leaves, *(op.arguments.get("iterable") for op in inside if op.name == "py.element")]
+    for one in lists:
+        made = flow.maker(one) if isinstance(one, Value) else None
+        if made is not None and made.text("function") in _REORDERS:
+            if any(_taken_apart(flow, value) is not None for value in made.operands):
+                return made
+    return None
 
 
 def _taken_apart(flow: Flow, leaves: Value) -> Op | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, origin
-from jaxaudit.analyses.lineage.skeletons import skeleton
+from jaxaudit.analyses.lineage.skeletons import Skeleton, skeleton
 from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.trees import Tree
@@ -12,6 +12,8 @@ from jaxaudit.rules.pytrees.words import border_of
 
 BLENDS = frozenset(("optax.incremental_update", "optax.periodic_update"))
 """Functions that mix two trees leaf by leaf."""
+_TRANSFORMS = frozenset(("haiku.transform", "haiku.transform_with_state"))
+_WITHOUT = frozenset(("haiku.without_apply_rng", "haiku.without_state", "haiku.with_empty_state"))
 APPLIES = frozenset(("optax.apply_updates", "equinox.apply_updates"))
 
 
@@ -44,14 +46,34 @@ def other_module(flow: Flow, gradient: Value, known: Value, context: Context) ->
     first, second = (skeleton(flow, value, context) for value in (gradient, known))
     if first.op is None or second.op is None or first.way != second.way:
         return ""
-    made, other = first.op.text("module"), second.op.text("module")
-    if not made or not other or made == other or not _is_init(first.op) or not _is_init(second.op):
+    made, other = _network(flow, first), _network(flow, second)
+    if made is None or other is None or made == other or made[0] == other[0] != "lambda":
         return ""
-    return f"the gradients are those of a `{made}`, and the other tree belongs to a `{other}`"
+    shown = [f"a `{name}`" if name != "lambda" else "one network" for name, _ in (made, other)]
+    return (
+        f"the gradients are those of {shown[0]}, and the other tree belongs to {shown[1].replace('one ', 'another ')}"
+    )
 
 
-def _is_init(op: Op) -> bool:
-    return op.text("function") == "flax.linen.Module.init"
+def _network(flow: Flow, tree: Skeleton) -> tuple[str, object] | None:
+    """Give what makes the variables of a network: the class of a module, or the function that haiku transforms."""
+    op = tree.op
+    if op is None or not op.text("function").endswith(".init"):
+        return None
+    if op.text("function") == "flax.linen.Module.init":
+        return (op.text("module"), None) if op.text("module") else None
+    made = resolved(flow, op.arguments.get("self"))
+    while made is not None and made.text("function") in _WITHOUT:
+        made = resolved(flow, made.arguments.get("f"))
+    known = made is not None and made.text("function") in _TRANSFORMS
+    return (str(made.arguments.get("f")), made.span) if made is not None and known else None
+
+
+def resolved(flow: Flow, value: object) -> Op | None:
+    """Give what made a value, also where a function reads it as a global variable."""
+    found = origin(flow, value, {}).op if isinstance(value, Value) else None
+    held = found.attrs.get("value") if found is not None and found.name == "py.global" else None
+    return flow.maker(held) if isinstance(held, Value) else found
 
 
 def _differentiated(flow: Flow, updates: Value | None, context: Context) -> Value | None:

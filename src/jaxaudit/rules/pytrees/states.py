@@ -11,6 +11,7 @@ from jaxaudit.analyses.lineage.skeletons import skeleton
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import BODIES
+from jaxaudit.rules.pytrees.optimised import resolved
 
 _KEEPS_AVERAGES = frozenset(
     "haiku.BatchNorm haiku.ExponentialMovingAverage haiku.EMAParamsTree haiku.SpectralNorm haiku.set_state "
@@ -97,7 +98,7 @@ def static_part(op: Op, flow: Flow) -> bool:
 
 def touches_leaves(op: Op, flow: Flow) -> bool:
     """Tell whether the `init` of an optimizer makes an array like each leaf of what it is given."""
-    made = _maker(flow, op.arguments.get("self"))
+    made = resolved(flow, op.arguments.get("self"))
     return made is not None and any(one.text("function") in _TOUCHES_LEAVES for one in _chained(flow, made, 3))
 
 
@@ -105,12 +106,6 @@ def _chained(flow: Flow, op: Op, depth: int) -> Iterator[Op]:
     yield op
     if depth and op.text("function") == "optax.chain":
         for value in values_in(op.arguments):
-            made = _maker(flow, value)
+            made = resolved(flow, value)
             if made is not None:
                 yield from _chained(flow, made, depth - 1)
-
-
-def _maker(flow: Flow, value: object) -> Op | None:
-    found = origin(flow, value, {}).op if isinstance(value, Value) else None
-    held = found.attrs.get("value") if found is not None and found.name == "py.global" else None
-    return flow.maker(held) if isinstance(held, Value) else found

@@ -14,7 +14,7 @@ from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS, is_optimizer_ste
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
-from jaxaudit.rules.pytrees.leaf_lists import joins_single, listed_from, mixed_leaves
+from jaxaudit.rules.pytrees.leaf_lists import joins_single, listed_from, mixed_leaves, reordered
 from jaxaudit.rules.pytrees.meetings import alike, described, is_given, one_tree
 from jaxaudit.rules.pytrees.optimised import APPLIES, BLENDS, optimised_trees, other_module, started_with
 from jaxaudit.rules.pytrees.words import border_of, describe, difference, proved, unknown
@@ -194,6 +194,11 @@ def _rebuilt(op: Op, flow: Flow) -> Iterator[Obligation]:
     if mixed is not None:
         steps = (Step(mixed, "each item here is the list of all leaves of one tree"),)
         yield _differ(op, "each new leaf is made of all leaves of one tree, not of one leaf of all trees", steps)
+        return
+    moved = reordered(flow, leaves) if isinstance(leaves, Value) else None
+    if moved is not None:
+        steps = (Step(moved.span, "this puts the leaves into another order"),)
+        yield _differ(op, "the leaves have another order than when they were flattened", steps)
         return
     lists = listed_from(flow, leaves) if isinstance(leaves, Value) else []
     made = described(flow, treedef) if isinstance(treedef, Value) else None

@@ -58,11 +58,16 @@ def other_branch(rule: str, op: Op, shapes: Shapes) -> Obligation | None:
 
 
 def _apart(first: Tree, other: Tree, shapes: Shapes) -> str:
-    """Say that one branch gives a container and the other an array."""
+    """Say that one branch gives a container, or None, where the other gives an array."""
     for whole, leaf in ((first, other), (other, first)):
-        if whole.kind in CONTAINERS and leaf.value is not None and shapes.of(leaf.value).dims is not None:
+        is_array = leaf.kind == "number" or (leaf.value is not None and shapes.of(leaf.value).dims is not None)
+        if whole.kind in (*CONTAINERS, "none") and is_array:
             return f"{describe(whole)} in one and one array in another"
-    return ""
+    if first.kind not in CONTAINERS or first.kind != other.kind or len(first.children) != len(other.children):
+        return ""
+    aligned = [other.child(key) for key in first.keys] if first.kind == "dict" else other.children
+    pairs = zip(first.children, aligned, strict=True)
+    return next((found for one, two in pairs if two is not None and (found := _apart(one, two, shapes))), "")
 
 
 @dataclass(frozen=True, slots=True)
