@@ -1,6 +1,7 @@
 """Programs survive the journey between processes: same text, same types, same identities."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 from jaxaudit.frontends.base import SourceFile
@@ -55,3 +56,21 @@ def test_constants_types_and_shared_regions():
     assert again.types == {param: ArrayType((3, 4), "float32", weak=True)}
     assert again.declared == {param: Declared(("batch", ""), "f")}
     assert (again.roots[0].path, back.span.path) == ("A.PY", "A.PY")
+
+
+def test_ops_that_differ_in_their_values_alone_are_sent_as_one_form():
+    span = Span("a.py", 1, 0, 1, 5)
+    attrs = {"function": "add"}
+    values = [Value(number, span) for number in range(40)]
+    ops = [Op("array.map", (x, x), (y,), span, {"x": x, "y": x, "n": 1}, attrs) for x, y in pairwise(values)]
+    # Equal to `1`, and other constants all the same.
+    ops += [
+        Op("array.map", (values[0],), (), span, {"x": values[0], "n": one}, attrs) for one in (1.0, True, 0.0, -0.0)
+    ]
+    program = Program((Root("f", "a.py", Region("root", "f", span, (values[0],), ops)),), "jaxpr")
+    sent = encode_program(program)
+    assert len(sent["forms"]) == 5
+    assert len(sent["attrs"]) == 1
+    back = list(travelled(program).walk())
+    assert [repr(op.arguments) for op in back] == [repr(op.arguments) for op in ops]
+    assert all(op.arguments["x"] is op.operands[0] for op in back)
