@@ -95,8 +95,14 @@ class ForgetfulAverage(Rule):
         """List every weighted mean that takes the place of one of its parts."""
         flow = flow_of(program)
         for op in program.named("array.map", "tree.map", "py.call_library"):
-            yield from (_judged(one, flow) for one in _blends(op, flow) if _replaced(one.small, one, flow) is not None)
-            yield from (_kept(one) for one in _blends(op, flow) if _replaced(one.large, one, flow) is not None)
+            blends = list(_blends(op, flow)) if not op.is_derived and _may_replace(op, flow) else ()
+            yield from (_judged(one, flow) for one in blends if _replaced(one.small, one, flow) is not None)
+            yield from (_kept(one) for one in blends if _replaced(one.large, one, flow) is not None)
+
+
+def _may_replace(op: Op, flow: Flow) -> bool:
+    """Tell whether something could take the place of a part of it: it has a name, or is handed on."""
+    return any(value.name or value in flow.leaving for value in op.results)
 
 
 def _blends(op: Op, flow: Flow) -> Iterator[Blend]:
