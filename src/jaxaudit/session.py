@@ -97,7 +97,7 @@ def audit(
         told = _guard(
             lambda: list(seen.conclude([one.path for one in results], sources)), [], "the observation", faults
         )
-        obligations += (replace(one, front_end="run") for one in told)
+        obligations = [*_but_once(obligations, told), *(replace(one, front_end="run") for one in told)]
     problems = (*(one for one in results if isinstance(one, Problem)), *reading.problems)
     report = build_report(
         [one for one in obligations if runs(one.span.path, one.rule)],
@@ -189,6 +189,16 @@ def _gone_through(obligations: Sequence[Obligation], traced: Program) -> Iterato
                 yield Obligation(one.rule, one.span, Verdict.PROVED, "JAX went through this line and refused nothing")
                 continue
         yield one
+
+
+def _but_once(obligations: Sequence[Obligation], told: Sequence[Obligation]) -> Iterator[Obligation]:
+    """Leave out what raises on the very line on which the program stopped: the exception is told already."""
+    stopped = {one.span[:2] for one in told if one.raises is Raises.TRACING}
+    rules = {one.rule for one in told}
+    for one in obligations:
+        again = one.verdict is Verdict.VIOLATED and one.raises is Raises.TRACING and one.rule not in rules
+        if not (again and one.span[:2] in stopped):
+            yield one
 
 
 def _guard(work: Callable[[], Result], otherwise: Result, stage: str, faults: list[str]) -> Result:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from jaxaudit.analyses.dims import ONE, Dim
+from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.shapes import Context
 from jaxaudit.analyses.shapes.mapped import axes_of, place_of
 from jaxaudit.analyses.shapes.regions import carry_count
@@ -42,6 +43,25 @@ class Meeting:
     """`elementwise`, `contracted`, `mapped`, `scanned`."""
     left: Side
     right: Side
+
+
+def written(places: Places, meeting: Meeting) -> Meeting:
+    """Give a meeting as the user wrote it: before a traced operator broadcasts, JAX gives its operand more axes."""
+    left, right = (_before(places, meeting.op, side) for side in (meeting.left, meeting.right))
+    same = left is meeting.left and right is meeting.right
+    return meeting if same else replace(meeting, left=left, right=right)
+
+
+def _before(places: Places, op: Op, side: Side) -> Side:
+    maker = places.maker.get(side.value)
+    if maker is None or maker.name != "array.expand" or not op.text("api") or not maker.operands:
+        return side
+    kept = maker.arguments.get("broadcast_dimensions")
+    by_operator = (maker.span, maker.text("api")) == (op.span, op.text("api"))
+    if not by_operator or not isinstance(kept, tuple) or side.place not in kept:
+        return side
+    own = [(at, dim) for at, dim in enumerate(side.dims) if at in kept]
+    return Side(maker.operands[0], [at for at, _ in own].index(side.place), tuple(dim for _, dim in own))
 
 
 def is_taken(dim: Dim) -> bool:
