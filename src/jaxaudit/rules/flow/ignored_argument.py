@@ -20,6 +20,8 @@ _LONG = 8
 """A function with more parameters than this may well have one left over."""
 _SAYS_SO = re.compile(r"^_|unused|ignore|dummy|donate|placeholder", re.IGNORECASE)
 
+Parameter = tuple[str, str, object]
+"""The file of a parameter, its name and its position."""
 _MANY = 3
 """So many functions, or so many parameters, are no slip: they keep to an interface."""
 
@@ -170,23 +172,28 @@ def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
                 yield proved(IgnoredArgument.name, region.span, f"`{region.label}` reads all its parameters")
 
 
-def _interfaces(program: Program) -> tuple[set[Hashable], set[Hashable]]:
-    """Give the parameters that several functions of a file have and leave alone, and functions that leave several."""
+def _interfaces(program: Program) -> tuple[set[Parameter], set[Hashable]]:
+    """Give the parameters that several functions or files leave alone, and the functions that leave several of them."""
+    notes = [op for op in program.named("py.unread") if op.attrs.get("kind") == "parameter"]
     users: dict[Hashable, set[Hashable]] = {}
-    left: dict[Hashable, set[Hashable]] = {}
-    for op in program.named("py.unread"):
-        if op.attrs.get("kind") == "parameter":
-            users.setdefault(_parameter(op), set()).add(_function(op))
-            left.setdefault(_function(op), set()).add(_parameter(op))
-    return {one for one, by in users.items() if len(by) >= _MANY}, {one for one, of in left.items() if len(of) >= _MANY}
+    for op in notes:
+        users.setdefault(_parameter(op), set()).add(_function(op))
+        users.setdefault((op.text("function"), op.text("name")), set()).update((op.span.path,))
+        users.setdefault(_function(op), set()).add(_parameter(op))
+    shared = {
+        _parameter(op)
+        for op in notes
+        if len(users[_parameter(op)]) >= _MANY or len(users[op.text("function"), op.text("name")]) >= _MANY
+    }
+    return shared, {_function(op) for op in notes if len(users[_function(op)]) >= _MANY}
 
 
-def _parameter(note: Op) -> Hashable:
+def _parameter(note: Op) -> Parameter:
     return note.span.path, note.text("name"), note.attrs.get("position")
 
 
 def _function(note: Op) -> Hashable:
-    return note.span.path, note.text("function")
+    return note.span.path, note.text("function"), "function"
 
 
 def _given_for_nothing(note: Op, flow: Flow) -> Op | None:
