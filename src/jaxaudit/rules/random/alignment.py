@@ -6,6 +6,8 @@ same corner: the numbers that are drawn are places, and what they are places in 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.keys import Use
 from jaxaudit.analyses.lineage.index import flow_of
@@ -30,7 +32,8 @@ def _over_items(program: Program, around: Op, use: Use) -> bool:
     if around.name == "tree.map":
         return True
     elements = [op for op in around.regions[0].ops if op.name == "py.element"] if around.name == "py.loop" else []
-    if not elements or use.inner is None:
+    counts = all(isinstance(op.arguments.get("iterable"), Mapping) for op in elements)
+    if not elements or use.inner is None or not counts:
         return bool(elements)
     flow = flow_of(program)
     changing = flow.reached((*around.regions[0].params, *(made for op in elements for made in op.results)))
