@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from math import floor, inf, isnan
 
 from jaxaudit.analyses.ranges.facts import Range, Zero
+
+_remembered = lru_cache(maxsize=1024)
+"""Most values of a program have one of a few ranges."""
 
 
 def product(a: float, b: float) -> float:
@@ -28,6 +32,7 @@ def clash(x: Range, y: Range) -> bool:
     return (_infinite(x, inf) and _infinite(y, -inf)) or (_infinite(x, -inf) and _infinite(y, inf))
 
 
+@_remembered
 def add(x: Range, y: Range) -> Range:
     """Add two ranges."""
     low, high = x.low + y.low, x.high + y.high
@@ -52,6 +57,7 @@ def negative(x: Range) -> Range:
     return Range(-x.high, -x.low, x.integer, x.finite, x.nan, x.nonzero, x.zero)
 
 
+@_remembered
 def subtract(x: Range, y: Range) -> Range:
     """Subtract a range; a mask that is subtracted from one has a zero where the mask is one."""
     made = add(x, negative(y))._replace(counts=False)
@@ -64,6 +70,7 @@ def subtract(x: Range, y: Range) -> Range:
     return made._replace(zero=zero, sinks="" if y.sinks else x.sinks, nonzero=made.nonzero and x.constant != y.constant)
 
 
+@_remembered
 def multiply(x: Range, y: Range) -> Range:
     """Multiply two ranges."""
     low, high = _span((product(x.low, y.low), product(x.low, y.high), product(x.high, y.low), product(x.high, y.high)))
@@ -111,6 +118,7 @@ def reciprocal(y: Range) -> Range:
     return Range(-inf, inf, False, y.nonzero, y.nan)
 
 
+@_remembered
 def divide(x: Range, y: Range) -> Range:
     """Divide two ranges."""
     # Zero counts as positive, as sums, counts and squares are.

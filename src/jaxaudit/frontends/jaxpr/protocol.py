@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from jaxaudit.ir.collector import collector_paused
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -157,6 +159,7 @@ class Reply:
     """Errors of ours that cost a part of what could have been seen."""
 
 
+@collector_paused()
 def write(path: Path, message: Request | Reply) -> None:
     """Write a message; a half-written file is never seen, since it is renamed into place."""
     part = path.with_suffix(".part")
@@ -173,6 +176,7 @@ def read_request(path: Path) -> Request:
     return Request(**data)
 
 
+@collector_paused()
 def read_reply(path: Path) -> Reply:
     """Read what was seen."""
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
