@@ -165,7 +165,7 @@ TABLE: Mapping[str, Transfer] = {
 NO_RESULTS = frozenset(
     """
     py.store_attr py.set_item py.append py.read py.rebind py.store_global py.store_nonlocal py.test py.print py.return
-    py.raise py.drop py.unread py.replace py.sizes py.repeat py.passed tree.static tree.class
+    py.raise py.drop py.unread py.replace py.sizes py.repeat py.passed py.given_back tree.static tree.class
     """.split()
 )
 """Ops that make no values, or none with a range."""
