@@ -92,6 +92,9 @@ def _judged(one: Reshape) -> Obligation:
     rule, span = ReshapeMixesAxes.name, one.op.span
     if not one.moved:
         return Obligation(rule, span, Verdict.PROVED, f"the axes of {shape_of(one.new)} keep their order and stride")
+    if not one.fits:
+        reason = f"{shape_of(one.old)} has not as many elements as {shape_of(one.new)}, so it is not the whole story"
+        return Obligation(rule, span, Verdict.UNKNOWN, reason)
     return Obligation(
         rule,
         span,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -26,6 +27,13 @@ class Reshape:
     def unflattens(self) -> bool:
         """Whether it takes apart an axis that an earlier reshape made of several."""
         return any(label.kind == "product" for dim in self.old for label in dim.labels)
+
+    @property
+    def fits(self) -> bool:
+        """Whether both shapes may have as many elements; else the old one is not what the code is given."""
+        old, new = (Counter(dim.plain() for dim in dims if dim.constant != 1) for dims in (self.old, self.new))
+        empty = any(dim.constant == 0 for dim in (*old, *new))
+        return not empty and bool(old - new) == bool(new - old)
 
 
 def reshapes(program: Program, shapes: Shapes) -> Iterator[Reshape]:
