@@ -282,6 +282,19 @@ PROGRAMS = {
         def main(state):
             return jax.lax.fori_loop(0, 3, step, state)
         """,
+    "an optimizer that needs no parameters": """
+        import optax
+
+        def main(params, x):
+            clip = optax.clip_by_global_norm(1.0)
+            grads = jax.grad(lambda p: (p["w"] * x).sum())({"w": params})
+            return clip.update(grads, clip.init({"w": params}), None)[0]
+        """,
+    "a reshape that takes an axis of one away": """
+        def without_heads(latent):
+            b, l, _, width = latent.shape
+            return latent.reshape(b, l, width)
+        """,
     "numbers in a tree that is put on every device": """
         from flax import struct
 

@@ -165,8 +165,8 @@ def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
     border = border_of(op)
     trees = () if border is None else border.trees
     if is_optimizer_step(op):
-        # The state between the gradients and the parameters has a structure of its own.
-        trees = (*trees[:1], *trees[2:3])
+        # The state between the gradients and the parameters has a structure of its own; parameters may be None.
+        trees = (*trees[:1], *(tree for tree in trees[2:3] if tree.kind != "none"))
     if len(trees) > 1 and (found := difference(trees[0], trees[1])):
         yield _differ(op, f"the trees differ: {found}", ())
         return
