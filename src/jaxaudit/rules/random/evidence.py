@@ -30,6 +30,7 @@ _EVALUATION_KEY = re.compile(r"(^|_)eval(uation)?(_|$)", re.IGNORECASE)
 _EVALUATES = re.compile(r"eval|score|bench|compar|validat|measure|test|plot|report|time", re.IGNORECASE)
 
 IN_TEST = "this is test code, where it may not matter"
+RUN_BY_TEST = "a test runs this, where it may not matter"
 EXPLICIT = "if it is meant, say so: `jax.random.clone(key)` for the second use, or a comment that says what for"
 
 
@@ -151,7 +152,7 @@ class Evidence:
         if any(self._comment_says(span) for span in places):
             return "a comment nearby says so"
         if any(map(in_test, spans)) or self._tried(use.spot):
-            return IN_TEST
+            return IN_TEST if self.program.front_end == "source" else RUN_BY_TEST
         return ""
 
     def _tried(self, op: Op) -> bool:
@@ -183,8 +184,11 @@ class Evidence:
 
 
 def _tries_settings(loop: Op, call: Op) -> bool:
-    """Tell whether a loop goes over constants that are written out, and a call in it is given the one of the turn."""
-    for op in loop.regions[0].ops if loop.name == "py.loop" else ():
+    """Tell whether a loop goes over constants that are written out, and a call in it is given the one of the turn.
+
+    A draw is no trial: the constants are the shapes of what is drawn.
+    """
+    for op in loop.regions[0].ops if loop.name == "py.loop" and call.name != "key.draw" else ():
         items = op.arguments.get("iterable") if op.name == "py.element" else None
         if isinstance(items, tuple) and not any(isinstance(one, Value) for one in items):
             return any(made in call.operands for made in op.results)
