@@ -105,7 +105,10 @@ def unknown_call(
             attributes.forget(it, value)
     for value in values:
         _forget_object(it, value)
-    attrs = {"callee": name or _callee_name(callee), "reason": reason}
+    attrs: dict[str, object] = {"callee": name or _callee_name(callee), "reason": reason}
+    if name.startswith(".") and isinstance(callee, Leaf):
+        # The first operand is what the method belongs to; that of a class or module is none.
+        attrs["method"] = True
     return Leaf(it.emit("py.call_unknown", span, attrs=attrs, operands=operands).result, cls)
 
 

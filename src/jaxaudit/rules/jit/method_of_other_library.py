@@ -67,6 +67,11 @@ class MethodOfOtherLibrary(Rule):
     valid = (
         Example("import jax.numpy as jnp\n\ndef f(x):\n    return jnp.exp(x).reshape(-1).sum()\n", "methods of JAX"),
         Example("def f(x):\n    return x.unsqueeze(0)\n", "not known to be an array of JAX"),
+        Example(
+            "import equinox as eqx\nimport jax.numpy as jnp\n\nclass Codes(eqx.Enumeration):\n    bad = 'bad'\n\n"
+            "def f(x, r):\n    return Codes.where(jnp.any(jnp.isnan(x)), Codes.bad, r)\n",
+            "the method of a class",
+        ),
     )
     invalid = (
         Example("import jax.numpy as jnp\n\ndef f(x):\n    return jnp.exp(x).tile((2, 1))  #!\n", "a function"),
@@ -82,7 +87,7 @@ class MethodOfOtherLibrary(Rule):
         flow = flow_of(program)
         for op in program.named("py.call_unknown"):
             method = op.text("callee").removeprefix(".")
-            if op.text("callee").startswith(".") and method in _NUMPY | _TORCH and _on_array(op, flow):
+            if op.attrs.get("method") and method in _NUMPY | _TORCH and _on_array(op, flow):
                 yield _missing(op, method)
 
 
