@@ -295,6 +295,17 @@ PROGRAMS = {
             b, l, _, width = latent.shape
             return latent.reshape(b, l, width)
         """,
+    "one network is made from a key, the other from a part of it": """
+        class Net(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                return nn.Dense(4)(x)
+
+        def main(rng):
+            agent = Net().init(rng, jnp.zeros((1, 3)))
+            rng, mixer_rng = jax.random.split(rng)  #!
+            return agent, Net().init(mixer_rng, jnp.zeros((1, 3)))
+        """,
     "numbers in a tree that is put on every device": """
         from flax import struct
 

@@ -25,7 +25,8 @@ def reason_of_pair(program: Program, keys: KeyFacts, conflict: Conflict) -> str:
     first, second = conflict.first.spot, conflict.second.spot
     if _excluded(keys.users, first, second):
         return "a condition keeps only one of the two results"
-    if any(keys.users.only_shows(one, _is_init) for one in (first, second)):
+    draws = [one.spot for one in (conflict.first, conflict.second) if one.how is How.DRAW and not _is_init(one.spot)]
+    if any(keys.users.only_shows(one, _is_init) for one in draws):
         return "what is drawn only shows `init` the shape of its input"
     if _same_places(program, first, second):
         return f"`{callee_of(first)}` picks the same places in two arrays, it seems"
