@@ -306,6 +306,36 @@ PROGRAMS = {
             rng, mixer_rng = jax.random.split(rng)  #!
             return agent, Net().init(mixer_rng, jnp.zeros((1, 3)))
         """,
+    "places of a grid, and one more index": """
+        def main(x, index):
+            grid = jnp.meshgrid(*[np.arange(d) for d in x.shape], indexing="ij")
+            return x.at[tuple(grid) + (index,)].set(1.0)
+        """,
+    "an object that is part of the structure of another": """
+        class Model:
+            def __init__(self, width):
+                self.width = width
+
+        class Solver:
+            def __init__(self, model):
+                self.model = model
+
+            def _flatten(self):
+                return (), {"model": self.model}
+
+            @classmethod
+            def _unflatten(cls, aux, children):
+                return cls(**aux)
+
+            @jax.jit
+            def solve(self, x):
+                return x * self.model.width
+
+        jax.tree_util.register_pytree_node(Solver, Solver._flatten, Solver._unflatten)
+
+        def main(x):
+            return Solver(Model(3)).solve(x)
+        """,
     "numbers in a tree that is put on every device": """
         from flax import struct
 

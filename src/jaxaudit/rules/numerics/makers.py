@@ -9,6 +9,10 @@ from jaxaudit.ir import Argument, Op, Program, Value
 _COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
 _ANSWERS = frozenset(("not", "is", "is not", "in", "not in", "isinstance"))
 _NO_ARRAY = frozenset(("array.shape", "array.numpy", "array.order"))
+_SEVERAL = frozenset(
+    "meshgrid broadcast_arrays split array_split hsplit vsplit dsplit nonzero unravel_index ix_ frexp modf".split()
+)
+"""Functions that give several arrays, in a tuple or list."""
 _DEPTH = 6
 
 
@@ -34,7 +38,8 @@ class Makers:
             "array.numpy",
             "array.order",
         )
-        return made and op.text("function").startswith("jax.")
+        module, _, name = op.text("function").rpartition(".")
+        return made and module.startswith("jax") and name not in _SEVERAL
 
     def is_python_bool(self, argument: Argument, depth: int = 0) -> bool:
         """Tell whether a value is surely one of Python's own truth values."""
