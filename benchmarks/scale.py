@@ -8,8 +8,9 @@ what `jax.make_jaxpr` takes by itself is taken in one run and worth comparing: `
 formats and `-v` show. Nothing asserts it. Nothing is computed and no array is made: everything is shapes.
 
 Not counted are costs that do not depend on the program: starting Python twice, importing jax and jaxaudit, and reading
-the audited file as `check` does (`source`). jaxaudit keeps Python's garbage collector from running while it traces, and
-what that saves is not counted in its favour: `marks` is the difference to `make_jaxpr` without the collector.
+the audited file as `check` does (`source`). Both processes of `jaxaudit trace` keep Python's garbage collector from
+running, and what that saves of the trace is not counted in their favour: `marks` is the difference to `make_jaxpr`
+without the collector.
 """
 
 from __future__ import annotations
@@ -129,11 +130,14 @@ def _audited(
     from jaxaudit.discover import read_file, shown_name
     from jaxaudit.frontends.jaxpr.lower import Lowering, install_markers, traced
     from jaxaudit.frontends.jaxpr.protocol import Capture, Reply, read_reply, write
+    from jaxaudit.ir.collector import stop_collecting
     from jaxaudit.ir.serial import encode_program
     from jaxaudit.session import audit
 
     before = megabytes()
     install_markers()
+    # As in the processes that `jaxaudit trace` is.
+    stop_collecting()
 
     def marked() -> Any:
         jax.clear_caches()

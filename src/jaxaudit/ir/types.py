@@ -12,7 +12,7 @@ Values, ops and regions compare by identity. Only `ir.builder` makes them; nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import chain
@@ -249,6 +249,8 @@ class Program:
     _ops: list[Op] = field(default_factory=list, init=False, repr=False)
     _named: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
     _calling: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
+    _mapping: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
+    _telling: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
 
     def walk(self) -> Iterator[Op]:
         """Give every op of every root, in order."""
@@ -263,6 +265,16 @@ class Program:
         """Give every op that is a call of some functions: those of each function in order, one after the other."""
         self._walked()
         return chain.from_iterable(self._calling.get(function, ()) for function in functions)
+
+    def mapping(self, *functions: str) -> Iterator[Op]:
+        """Give every elementwise op of some functions, by the last part of their names, one after the other."""
+        self._walked()
+        return chain.from_iterable(self._mapping.get(function, ()) for function in functions)
+
+    def telling(self, attr: str) -> Sequence[Op]:
+        """Give every op that has an attribute, in order."""
+        self._walked()
+        return self._telling.get(attr, ())
 
     def values(self) -> Iterator[Value]:
         """Give every value: some more than once."""
@@ -279,6 +291,10 @@ class Program:
             self._ops.extend(op for root in self.roots for op in root.region.walk())
             for op in self._ops:
                 self._named.setdefault(op.name, []).append(op)
-                if function := op.text("function"):
-                    self._calling.setdefault(function, []).append(op)
+                for attr in op.attrs:
+                    self._telling.setdefault(attr, []).append(op)
+            for op in self._telling.get("function", ()):
+                self._calling.setdefault(op.text("function"), []).append(op)
+                if op.name == "array.map":
+                    self._mapping.setdefault(op.function, []).append(op)
         return self._ops

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jaxaudit.config import Config, UsageError, find_config, nearest
+from jaxaudit.ir.collector import stop_collecting
 from jaxaudit.surfaces.observe import run, trace
 from jaxaudit.surfaces.options import check_format, finish, refusing, report_options, take_report_options
 from jaxaudit.surfaces.progress_bar import progress_shown
@@ -98,6 +99,7 @@ def rules() -> None:
 
 def main() -> None:
     """Run the command line; a fault of ours is told in one line, with its traceback when JAXAUDIT_DEBUG is set."""
+    stop_collecting()
     try:
         cli(prog_name="jaxaudit")
     except Exception as error:

@@ -36,7 +36,8 @@ class Flow:
     """The regions that a value is a result of."""
     callers: dict[int, list[Op]]
     """The calls of each body that several share, by the body's identity."""
-    _at: dict[tuple[int, Span], list[Op]]
+    _at: dict[tuple[int, Span], list[Op]] = field(default_factory=dict)
+    """The ops of each region at each place; empty until somebody asks."""
     _positions: dict[int, dict[Value, int]] = field(default_factory=dict)
 
     def position(self, values: tuple[Value, ...], value: Value) -> int:
@@ -54,6 +55,9 @@ class Flow:
 
     def made_at(self, span: Span, beside: Op) -> Op | None:
         """Give the op that an expression became, where another op of the same region speaks of it."""
+        if not self._at:
+            for op in self.program.walk():
+                self._at.setdefault((id(self.places.region_of[op]), op.span), []).append(op)
         ops = self._at.get((id(self.places.region_of[beside]), span), ())
         return next((op for op in reversed(ops) if op.name not in NOTES), None)
 
@@ -119,10 +123,8 @@ def flow_of(program: Program) -> Flow:
     readers: defaultdict[Value, list[Op]] = defaultdict(list)
     leaving: defaultdict[Value, list[Region]] = defaultdict(list)
     callers: defaultdict[int, list[Op]] = defaultdict(list)
-    at: defaultdict[tuple[int, Span], list[Op]] = defaultdict(list)
     places = Places.of(program)
     for op in program.walk():
-        at[id(places.region_of[op]), op.span].append(op)
         for value in op.operands:
             readers[value].append(op)
         for region in op.regions:
@@ -133,4 +135,4 @@ def flow_of(program: Program) -> Flow:
     for root in program.roots:
         for value in root.region.results:
             leaving[value].append(root.region)
-    return Flow(program, places, dict(readers), dict(leaving), dict(callers), dict(at))
+    return Flow(program, places, dict(readers), dict(leaving), dict(callers))

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.ir import Op, Value
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import BODIES
 from jaxaudit.ir.trees import Border
@@ -27,6 +28,7 @@ _UPDATES: Mapping[str, str] = {
     "flax.training.train_state.TrainState.apply_gradients": "self",
     "flax.training.train_state.TrainState.replace": "self",
 }
+_UPDATING = ("array.scatter", "py.replace")
 # The same for functions that give a tuple: one argument for each of its items.
 _PARTS: Mapping[str, tuple[str, ...]] = {
     "optax.GradientTransformation.update": ("updates", "state"),
@@ -58,7 +60,12 @@ def is_optimizer_step(op: Op) -> bool:
 def is_update(op: Op) -> bool:
     """Tell whether an op makes a newer version of a value by its nature."""
     function = op.text("function")
-    return op.name in ("array.scatter", "py.replace") or function in _UPDATES or function in _PARTS
+    return op.name in _UPDATING or function in _UPDATES or function in _PARTS
+
+
+def updates_in(program: Program) -> Iterator[Op]:
+    """Give every op that makes a newer version of a value by its nature."""
+    return chain(program.named(*_UPDATING), program.calling(*_UPDATES, *_PARTS))
 
 
 def versions(flow: Flow, value: Value, depth: int = _DEPTH) -> Version | None:

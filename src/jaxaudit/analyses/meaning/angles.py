@@ -21,6 +21,8 @@ _KEEPS = frozenset(
     "array.gather grad.stop device.place".split()
 )
 _SCALES = frozenset("multiply mul divide true_divide".split())
+CONVERSIONS = tuple(sorted(_TO_DEGREES | _TO_RADIANS | _SCALES))
+"""Functions that may turn one unit into another."""
 _WRAPS = frozenset("mod remainder rem fmod abs absolute negative neg clip".split())
 _PLAIN = frozenset((0.5, 1.0, 2.0))
 _FACTOR = 180.0 / math.pi

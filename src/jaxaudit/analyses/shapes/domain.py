@@ -49,7 +49,9 @@ class ShapesDomain:
         self.read = frozenset() if program.types else measured(program)
         self.carrier = Carrier(self.types) if self.types and self.declared else None
         self.seen: dict[Op, list[Context]] = {}
-        self.tested = {value for op in program.walk() if op.text("operator") == "isinstance" for value in op.operands}
+        self.tested = {
+            value for op in program.telling("operator") if op.attrs["operator"] == "isinstance" for value in op.operands
+        }
         """Values whose type the program asks for: what follows may be for other types only."""
         self._own: dict[Value, ShapeFact] = {}
         self._table = {name: self._wrap(transfer) for name, transfer in TABLE.items()}

@@ -15,6 +15,7 @@ from jaxaudit.frontends.jaxpr.protocol import Capture, Probe, Reply, Request, Re
 from jaxaudit.frontends.jaxpr.script import Ending, StopScript, run_script
 from jaxaudit.frontends.jaxpr.seen import Site
 from jaxaudit.ir import Program
+from jaxaudit.ir.collector import stop_collecting
 from jaxaudit.ir.serial import encode_program
 
 
@@ -44,6 +45,7 @@ def answer(request: Request) -> Reply:
         return observe(request)
     from jaxaudit.frontends.jaxpr.targets import trace_target
 
+    stop_collecting()
     return trace_target(request)
 
 
@@ -57,6 +59,7 @@ def observe(request: Request) -> Reply:
     _stop_after(request.timeout)
     ending = run_script(request.target, request.arguments)
     _stop_after(0)
+    stop_collecting()
     return gather(
         observer.captured() if "jax" in sys.modules else [], ending, observer.retraces, faults, probe=request.probe
     )

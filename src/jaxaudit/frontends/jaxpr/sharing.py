@@ -33,6 +33,9 @@ class Passage:
     op: str
     span: Span
     attrs: Mapping[str, object]
+    print: Print | None = None
+    """What the equations do; None until somebody asks, and where that cannot be told."""
+    asked: bool = False
 
     @property
     def kind(self) -> tuple[object, ...]:
@@ -94,7 +97,10 @@ class Sharing:
             group.regions[mine] = region if _is_closed(region) else None
 
     def _print(self, passage: Passage) -> Print | None:
-        return self._prints.of(passage.body, passage.start, passage.stop, passage.read)
+        if not passage.asked:
+            passage.asked = True
+            passage.print = self._prints.of(passage.body, passage.start, passage.stop, passage.read)
+        return passage.print
 
 
 def _name(call: Call, passage: Passage) -> tuple[object, ...]:

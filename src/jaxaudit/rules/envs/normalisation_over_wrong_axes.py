@@ -88,8 +88,8 @@ class _Update:
 
 
 def _updates(program: Program, flow: Flow) -> Iterator[_Update]:
-    for op in program.walk():
-        if op.name != "array.reduce" or _function(op) not in ("mean", "nanmean") or not op.operands:
+    for op in program.named("array.reduce"):
+        if _function(op) not in ("mean", "nanmean") or not op.operands:
             continue
         for delta in flow.readers.get(op.result, ()):
             others = [value for value in delta.operands if value is not op.result]

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.meaning.angles import RADIANS, Angle, Angles
+from jaxaudit.analyses.meaning.angles import CONVERSIONS, RADIANS, Angle, Angles
 from jaxaudit.analyses.meaning.kinds import tail
 from jaxaudit.ir import Op, Value
 from jaxaudit.rules.base import Obligation, Step, Verdict
 
 RULE = "meaning-mismatch"
 
-_TRIGONOMETRY = frozenset("sin cos tan".split())
+_TRIGONOMETRY = ("sin", "cos", "tan")
 
 
 def angles_in_wrong_unit(flow: Flow) -> Iterator[Obligation]:
     """Judge every sine, cosine, tangent and conversion whose argument is an angle of a known unit."""
     angles = Angles(flow)
-    for op in flow.program.named("array.map"):
+    for op in flow.program.mapping(*_TRIGONOMETRY, *CONVERSIONS):
         if op.attrs.get("backward") or not op.operands:
             continue
         conversion = (RADIANS, "", op.operands[0]) if tail(op) in _TRIGONOMETRY else angles.converts(op)

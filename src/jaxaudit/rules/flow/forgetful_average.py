@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.keys.holders import carried
@@ -94,7 +95,7 @@ class ForgetfulAverage(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every weighted mean that takes the place of one of its parts."""
         flow = flow_of(program)
-        for op in program.named("array.map", "tree.map", "py.call_library"):
+        for op in chain(program.mapping("add"), program.named("tree.map", "py.call_library")):
             blends = list(_blends(op, flow)) if not op.is_derived and _may_replace(op, flow) else ()
             yield from (_judged(one, flow) for one in blends if _replaced(one.small, one, flow) is not None)
             yield from (_kept(one) for one in blends if _replaced(one.large, one, flow) is not None)

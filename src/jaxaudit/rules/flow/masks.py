@@ -96,8 +96,8 @@ def _lines_up(mask: Dims, dims: Dims) -> bool:
 
 def half_applied(program: Program, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Value, Op]]:
     """Give every mean that counts by a mask and sums without it: the quotient, the mask, and the sum."""
-    for op in program.named("array.map"):
-        if op.function not in ("divide", "true_divide") or len(op.operands) != 2:
+    for op in program.mapping("divide", "true_divide"):
+        if len(op.operands) != 2:
             continue
         above, below = (_reduction(value, flow) for value in op.operands)
         mask = None if below is None or below.function != "sum" else below.operands[0]

@@ -20,7 +20,7 @@ from jaxaudit.rules.flow.weighted_logs import weighted_logs
 from jaxaudit.rules.flow.words import proved
 from jaxaudit.spans import Span
 
-_MEETS = frozenset(("subtract", "divide", "jax.numpy.subtract", "jax.numpy.divide", "true_divide"))
+_MEETS = ("subtract", "divide", "true_divide")
 
 _ROLLOUT = """import jax
 import jax.numpy as jnp
@@ -241,7 +241,7 @@ class MeaningMismatch(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every stored value that is computed again, and every place that takes a value for something."""
         flow = flow_of(program)
-        yield from (one for op in program.walk() if _meets(op) for one in _judge(op, flow))
+        yield from (one for op in program.mapping(*_MEETS) if len(op.operands) == 2 for one in _judge(op, flow))
         meanings = meanings_of(program)
         judged = (taken_as.judge(sink, meanings) for sink in taken_as.sinks(program))
         yield from (one for one in judged if one is not None)
@@ -250,10 +250,6 @@ class MeaningMismatch(Rule):
         yield from angles_in_wrong_unit(flow)
         yield from raw_scores(program, meanings)
         yield from weighted_logs(program, meanings)
-
-
-def _meets(op: Op) -> bool:
-    return op.name == "array.map" and len(op.operands) == 2 and op.text("function") in _MEETS
 
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.index import NOTES, is_pure
-from jaxaudit.analyses.lineage.versions import is_update, versions
+from jaxaudit.analyses.lineage.versions import is_update, updates_in, versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import MAPPED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
@@ -126,10 +126,9 @@ class ResultDiscarded(Rule):
 
 
 def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
-    for op in program.walk():
-        if op.name == "py.drop":
-            yield from _dropped(op, flow)
-        elif is_update(op) and not op.is_derived:
+    yield from (one for op in program.named("py.drop") for one in _dropped(op, flow))
+    for op in updates_in(program):
+        if not op.is_derived:
             yield proved(ResultDiscarded.name, op.span, f"the result of `{called(op)}` is not dropped where it is made")
 
 

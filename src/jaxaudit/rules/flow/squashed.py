@@ -41,7 +41,7 @@ class Density:
 
 def squashed_samples(flow: Flow) -> Iterator[Obligation]:
     """Judge every sample of a normal distribution that is squashed, or whose sibling is."""
-    inverted = any(tail(op) in ("arctanh", "atanh") for op in flow.program.named("array.map"))
+    inverted = next(flow.program.mapping("arctanh", "atanh"), None) is not None
     for sample in samples(flow):
         yield from _judge(flow, sample, inverted=inverted)
 

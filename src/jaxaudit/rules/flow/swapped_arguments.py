@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
-from jaxaudit.analyses.lineage.versions import is_optimizer_step
+from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.names import is_stem
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
@@ -100,11 +100,10 @@ class SwappedArguments(Rule):
         """List every call whose positional arguments are named like parameters."""
         flow = flow_of(program)
         notes: defaultdict[tuple[int, str], list[Op]] = defaultdict(list)
-        for op in program.walk():
-            if op.name == "py.passed":
-                notes[id(flow.places.region_of[op]), op.text("function")].append(op)
+        for op in program.named("py.passed"):
+            notes[id(flow.places.region_of[op]), op.text("function")].append(op)
         yield from (_judge(op, beside, flow) for beside in notes.values() for op in beside)
-        yield from (one for op in program.walk() if is_optimizer_step(op) for one in _step(op, flow))
+        yield from (one for op in program.calling(*OPTIMIZER_STEPS) for one in _step(op, flow))
 
 
 def _step(op: Op, flow: Flow) -> Iterator[Obligation]:

@@ -14,6 +14,7 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdi
 from jaxaudit.rules.flow.masks import half_applied, is_mask, reduced_without
 from jaxaudit.rules.flow.words import is_test, proved
 
+_MAKES = ("array.map", "key.draw", "array.create", "array.convert", "py.unpack")
 _COMBINES = frozenset("and or bitwise_and bitwise_or logical_and logical_or".split())
 
 
@@ -111,7 +112,7 @@ class UnusedMask(Rule):
         """List every named mask and subkey."""
         flow, shapes = flow_of(program), facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        yield from (one for op in program.walk() for one in _judge(op, flow, shapes))
+        yield from (one for op in program.named("py.unread", *_MAKES) for one in _judge(op, flow, shapes))
         yield from (_half(*found) for found in half_applied(program, flow, shapes))
 
 
@@ -128,7 +129,7 @@ def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
             yield _unused(op, what, missed)
     elif op.name == "py.unread" and op.attrs.get("kind") == "parameter":
         yield from _ignored(op, flow, shapes)
-    elif op.name in ("array.map", "key.draw", "array.create", "array.convert", "py.unpack"):
+    else:
         for value in op.results:
             if value.name and flow.is_read(value) and (what := _kind(value, flow, shapes)):
                 yield proved(UnusedMask.name, op.span, f"`{value.name}`, {what}, is used")

@@ -105,7 +105,7 @@ class BrokenStraightThrough(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every value that a sum adds and takes away again under `stop_gradient`."""
         flat = FlatValues.of(program)
-        sums = [op for op in program.walk() if _sums(op)]
+        sums = list(program.mapping(*_SUMS))
         inner = {value for op in sums for value in op.operands}
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
@@ -114,8 +114,11 @@ class BrokenStraightThrough(Rule):
         yield from (one for op in outer for one in _judge(op, flat, shapes, flow))
 
 
+_SUMS = ("add", "subtract", "sub")
+
+
 def _sums(op: Op) -> bool:
-    return op.name == "array.map" and op.text("function").rpartition(".")[2] in ("add", "subtract", "sub")
+    return op.name == "array.map" and op.text("function").rpartition(".")[2] in _SUMS
 
 
 def _counts(fact: ShapeFact) -> bool:

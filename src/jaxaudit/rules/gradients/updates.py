@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from jaxaudit.analyses.gradients.edges import short
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.ir import Op, Program, Value
@@ -56,9 +55,9 @@ def updates_in(program: Program) -> tuple[Update, ...]:
 
 
 def _updates(flow: Flow) -> Iterator[Update]:
-    for op in flow.program.named("array.map"):
+    for op in flow.program.mapping("add"):
         x, y = op.arguments.get("x"), op.arguments.get("y")
-        if op.text("library") in _APPLIES and short(op) == "add" and isinstance(x, Value) and isinstance(y, Value):
+        if op.text("library") in _APPLIES and isinstance(x, Value) and isinstance(y, Value):
             yield Update(op, origin(flow, x, {}).value, tuple(_behind(flow, y, _is_scalar(flow, x))))
 
 

@@ -116,7 +116,7 @@ def _step(op: Op, made: dict[Value, Op]) -> float | None:
 
 def histories(program: Program) -> Iterator[Root]:
     """Read the history of every root that calls compiled functions which read outside state."""
-    for root in program.roots:
+    for root in program.roots if next(program.named("py.read"), None) is not None else ():
         reader = _Reader()
         reader.region(root.region, ())
         if any(call.reads for call in reader.history.calls):

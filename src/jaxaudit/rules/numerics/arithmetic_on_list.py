@@ -109,15 +109,13 @@ class ArithmeticOnList(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every operator with a list or tuple on one side."""
-        noted = [op for op in program.walk() if _has_sequence(op)]
+        noted = [*program.named("py.repeat"), *filter(_has_sequence, program.telling("operator"))]
         if noted:
             makers = Makers(program)
             yield from (one for op in noted for one in _judge(op, makers))
 
 
 def _has_sequence(op: Op) -> bool:
-    if op.name == "py.repeat":
-        return True
     is_operator = op.name in ("array.map", "array.dot") and op.attrs.get("operator") is True
     return is_operator and any(isinstance(one, tuple) for one in op.arguments.values())
 

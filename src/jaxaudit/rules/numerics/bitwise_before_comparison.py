@@ -97,7 +97,7 @@ class BitwiseBeforeComparison(Rule):
         """List every comparison with an operand that is put together bit by bit."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        noted = [op for op in program.walk() if op.attrs.get("tighter")]
+        noted = [op for op in program.telling("tighter") if op.attrs["tighter"]]
         if noted:
             makers = Makers(program)
             yield from (_judge(op, makers, shapes) for op in noted)

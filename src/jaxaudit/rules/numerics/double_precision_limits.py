@@ -101,10 +101,10 @@ class DoublePrecisionLimits(Rule):
         """List every use of a limit of double precision."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        if not any(_asks_double(op) for op in program.walk()) or _switched(program):
+        if not any(_asks_double(op) for op in program.telling("function")) or _switched(program):
             return
         makers = Makers(program)
-        users = (op for op in program.walk() if op.name in ("array.map", "array.select", "array.create"))
+        users = program.named("array.map", "array.select", "array.create")
         yield from (one for op in users for one in _judge(op, makers, shapes))
 
 

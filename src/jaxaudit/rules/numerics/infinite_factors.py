@@ -14,8 +14,8 @@ from jaxaudit.rules.numerics.domains import short
 
 def infinite_factors(rule: str, program: Program, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
     """Give every product of a mask and infinity."""
-    for op in program.named("array.map"):
-        if short(op) not in ("multiply", "mul") or op.is_derived:
+    for op in program.mapping("multiply", "mul"):
+        if op.is_derived:
             continue
         values = [one for one in op.arguments.values() if isinstance(one, Value)]
         infinite = any(isinstance(one, float) and isinf(one) for one in op.arguments.values())

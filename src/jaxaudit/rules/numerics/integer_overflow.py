@@ -147,14 +147,14 @@ class IntegerOverflow(Rule):
         assert isinstance(ranges, Ranges)
         flow = flow_of(program)
         wide = not program.types and any(map(switches_x64, program.walk()))
-        found = filter(_is_arithmetic, program.named("array.map"))
+        found = filter(_is_written, program.mapping(*_ARITHMETIC))
         yield from (one for op in found for one in _judge(op, ranges, flow, wide=wide))
 
 
-def _is_arithmetic(op: Op) -> bool:
+def _is_written(op: Op) -> bool:
     """Tell what the user wrote from what a power or an index is made of in a trace."""
     api, name = op.text("api"), short(op)
-    if name not in _ARITHMETIC or op.is_derived:
+    if op.is_derived:
         return False
     return api in ("", name) or (api.startswith("operator") and api.rpartition("_")[2].lstrip("r")[:3] in name[:3])
 

@@ -15,6 +15,7 @@ from jaxaudit.rules.numerics.domains import short
 
 _LOW = frozenset({"bfloat16", "float16"})
 _COUNTING = frozenset({"arange", "iota", "broadcasted_iota"})
+_COUNTS = ("array.create", "array.convert", "array.scan", "scan", "fori")
 _BY_HAND = frozenset({"", "arange", "iota", "astype", "broadcasted_iota"})
 _PASSES = frozenset({"array.reshape", "array.expand", "array.squeeze", "array.permute", "py.item"})
 
@@ -125,7 +126,7 @@ class LowPrecisionAccumulation(Rule):
         ranges = facts.of("ranges")
         assert isinstance(ranges, Ranges)
         flow = flow_of(program)
-        yield from (one for op in program.walk() for one in _judge(op, ranges, flow))
+        yield from (one for op in program.named(*_COUNTS) for one in _judge(op, ranges, flow))
 
 
 def _judge(op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:

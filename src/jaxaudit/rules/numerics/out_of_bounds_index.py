@@ -152,10 +152,9 @@ class OutOfBoundsIndex(Rule):
         ranges = facts.of("ranges")
         assert isinstance(ranges, Ranges)
         flow = flow_of(program)
-        for op in program.walk():
-            if op.name in _READS:
-                told = [one for context in shapes.contexts(op) for one in _judge(op, context)]
-                yield from [*told, *judged(self.name, op, ranges, flow)]
+        for op in program.named(*_READS):
+            told = [one for context in shapes.contexts(op) for one in _judge(op, context)]
+            yield from [*told, *judged(self.name, op, ranges, flow)]
         yield from padded_reads(self.name, program, flow)
 
 

@@ -18,6 +18,7 @@ _TESTS = {
     ("not_equal", -1),
 }
 """Questions that only make sense where -1 stands for nothing."""
+_ASKS = tuple(sorted({function for function, _ in _TESTS}))
 _MIXES = frozenset("sum mean max min prod amax amin logsumexp".split())
 _KEEPS = ("array.map", "array.convert", "array.normalise")
 _MASKS = frozenset({"multiply", "mul", "where"})
@@ -25,6 +26,8 @@ _MASKS = frozenset({"multiply", "mul", "where"})
 
 def padded_reads(rule: str, program: Program, flow: Flow) -> Iterator[Obligation]:
     """Give every gather whose padding is mixed into a result."""
+    if not any(_tested(op) is not None for op in program.mapping(*_ASKS)):
+        return
     for root in program.roots:
         yield from _in_region(rule, root.region, flow)
     seen: set[int] = set()

@@ -9,6 +9,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 
+_SUBTRACTS = ("subtract", "negative")
 _UNSIGNED = frozenset(("uint8", "uint16", "uint32"))
 _SIGN_MATTERS = frozenset("abs absolute square less less_equal negative sign maximum relu float_power".split())
 """Functions that are pointless, or wrong, unless numbers may be negative."""
@@ -89,14 +90,10 @@ class UnsignedDifference(Rule):
         """List every difference of unsigned integers."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        found = {op: dtype for op in program.walk() if _subtracts(op) and (dtype := _unsigned(op, shapes))}
+        found = {op: dtype for op in program.mapping(*_SUBTRACTS) if (dtype := _unsigned(op, shapes))}
         if found:
             users = _users(program)
             yield from (_judge(op, dtype, users) for op, dtype in found.items())
-
-
-def _subtracts(op: Op) -> bool:
-    return op.name == "array.map" and op.text("function").rpartition(".")[2] in ("subtract", "negative")
 
 
 def _unsigned(op: Op, shapes: Shapes) -> str:

@@ -75,12 +75,10 @@ class AttributeOnNamedtuple(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every attribute that is set on a named tuple."""
-        rebuilt: set[str] = set()
-        for op in program.walk():
+        rebuilt = {op.text("class") for op in program.named("py.replace")}
+        for op in program.telling("border"):
             border = border_of(op)
-            if op.name == "py.replace":
-                rebuilt.add(op.text("class"))
-            elif border is not None:
+            if border is not None:
                 rebuilt.update(node.name for tree in border.trees for node in nodes(tree) if node.kind == "namedtuple")
         yield from (_judge(op, rebuilt) for op in program.named("py.store_attr") if "record" in op.attrs)
 

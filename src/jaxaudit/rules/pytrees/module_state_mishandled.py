@@ -123,11 +123,9 @@ def f(scale, x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every module that crosses a border, and every new state that nobody reads."""
         flow = flow_of(program)
-        yield from (one for op in program.walk() if _may_matter(op) for one in _judge(op, flow))
-
-
-def _may_matter(op: Op) -> bool:
-    return "border" in op.attrs or op.name in ("grad", "py.unread") or op.text("function").endswith(".apply")
+        calls = (op for op in program.telling("function") if op.text("function").endswith(".apply"))
+        concerned = dict.fromkeys([*program.telling("border"), *program.named("grad", "py.unread"), *calls])
+        yield from (one for op in concerned for one in _judge(op, flow))
 
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:

@@ -66,7 +66,7 @@ class TreeTransposeWrong(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every transpose of trees."""
         flow = flow_of(program)
-        found = (op for op in program.walk() if op.text("function") == "jax.tree.transpose")
+        found = program.calling("jax.tree.transpose")
         yield from (_judge(op, flow) for op in found)
 
 

@@ -100,7 +100,7 @@ class UnregisteredClass(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every object that crosses a border."""
-        yield from (one for op in program.walk() for one in _judge(op))
+        yield from (one for op in program.telling("border") for one in _judge(op))
         for op in program.named("py.given_back"):
             tree = op.attrs.get("tree")
             if isinstance(tree, Tree) and tree.kind == "object" and tree.registered == "no":

@@ -80,7 +80,7 @@ class TooFewSubkeys(Rule):
         """List every place where the result of a split is taken apart."""
         keys = facts.of("keys")
         assert isinstance(keys, KeyFacts)
-        yield from (one for op in program.walk() for one in _judge(op, keys))
+        yield from (one for op in program.named("py.unpack", "py.item") for one in _judge(op, keys))
 
 
 def _judge(op: Op, keys: KeyFacts) -> Iterator[Obligation]:

@@ -100,7 +100,7 @@ class ReverseThroughWhileLoop(Rule):
         if not any(True for _ in program.named("while")):
             return
         flow = flow_of(program)
-        grads = [op for op in program.walk() if op.name in ("grad", "vjp") and _spelling(op) in _REVERSE]
+        grads = [op for op in program.named("grad", "vjp") if _spelling(op) in _REVERSE]
         yield from (one for op in grads for one in _judged(op, flow, shapes))
 
 

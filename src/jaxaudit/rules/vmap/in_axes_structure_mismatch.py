@@ -77,7 +77,7 @@ class InAxesStructureMismatch(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every call of a mapped function whose axes are given."""
-        yield from (one for op in program.walk() if "options" in op.attrs for one in _judge(op))
+        yield from (one for op in program.telling("options") for one in _judge(op))
 
 
 def _judge(op: Op) -> Iterator[Obligation]:
