@@ -76,10 +76,10 @@ _CONVERSIONS = merge(
 
 
 def _as_in_jax() -> Table:
-    """Gives NumPy's functions the parameters that their twins in `jax.numpy` have."""
+    """Gives NumPy's functions the parameters of their twins in `jax.numpy`; questions about types are those of JAX."""
     twins = jax_numpy.ROWS | numpy_more.ROWS
     return {
-        name.removeprefix("jax."): Row("array.numpy", row.params)
+        name.removeprefix("jax."): Row(row.op if row.op == "array.shape" else "array.numpy", row.params)
         for name, row in twins.items()
         if row.op.startswith("array.")
     }
