@@ -336,6 +336,18 @@ PROGRAMS = {
         def main(x):
             return Solver(Model(3)).solve(x)
         """,
+    "sizes that NumPy is asked for": """
+        @partial(jax.jit, static_argnums=1)
+        def pool(image, factor):
+            width, height = np.shape(image)
+            if int(width / factor) == width / factor and np.ndim(image) == 2:
+                return image.reshape([int(width / factor), factor, height]).mean(1)
+            raise ValueError(f"{factor} does not divide {width}")
+
+        @jax.jit
+        def main(image):
+            return pool(jnp.sin(image), 4)
+        """,
     "numbers in a tree that is put on every device": """
         from flax import struct
 

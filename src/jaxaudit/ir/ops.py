@@ -28,7 +28,7 @@ _ROWS = (
     OpSpec("py.const", "a constant; attrs: value, extent (least and greatest entry of an array)"),
     OpSpec("py.unknown", "a value nothing is known of; attrs: reason"),
     OpSpec("py.global", "the value of a module-level variable; attrs: name, value (as the module left it)"),
-    OpSpec("py.attr", "an attribute of an object; attrs: name"),
+    OpSpec("py.attr", "an attribute of an object; attrs: name, role (data or structure to JAX, where known)"),
     OpSpec("py.item", "base[index]; arguments: base, index (a slice is {'start', 'stop', 'step'})"),
     OpSpec("py.unpack", "a, *b, c = base; attrs: count (targets), star (position of the starred one, or None)"),
     OpSpec("py.element", "what the loop variable holds in this turn; arguments: iterable, index; attrs: listed (items of a list, not rows)"),

@@ -133,10 +133,10 @@ def leaving(op: Op, read: Read[Trace], context: Context) -> Sequence[Trace | Non
             return _after_loop(op, inner, operands)
         case "jit" | "pmap" | "shard_map" | "scan" | "map" | "fori" | "while" | "associative_scan" | "checkpoint":
             traced = _first_traced(operands)
-            return _padded([_outside(fact, context, traced) for fact in inner], op)
+            return _padded(_given_back(op, inner, context, traced), op)
         case "vmap" | "grad" | "jvp" | "vjp":
             traced = _first_traced(operands)
-            return _padded([_outside(fact, context, traced) for fact in inner], op, _derived(context, traced))
+            return _padded(_given_back(op, inner, context, traced), op, _derived(context, traced))
         case "cond":
             regions = zip(*([read(value) for value in region.results] for region in op.regions), strict=True)
             return _padded([_outside(reduce(join, column), context, operands) for column in regions], op)
@@ -164,6 +164,13 @@ def _after_loop(op: Op, inner: list[Trace], operands: list[Trace]) -> list[Trace
 def _first_traced(operands: list[Trace]) -> list[Trace]:
     """Find the operand that tells what results are, once for all of them: a model may have thousands."""
     return [one for one in operands if one.kind is Kind.TRACED][:1]
+
+
+def _given_back(op: Op, inner: list[Trace], context: Context, traced: list[Trace]) -> list[Trace]:
+    """Give the results as the code around sees them; what is part of an object's structure stays what it is."""
+    kept = op.attrs.get("kept")
+    flags = kept if isinstance(kept, tuple) and len(kept) == len(inner) else (False,) * len(inner)
+    return [fact if stays else _outside(fact, context, traced) for fact, stays in zip(inner, flags, strict=True)]
 
 
 def _outside(fact: Trace, context: Context, operands: list[Trace]) -> Trace:

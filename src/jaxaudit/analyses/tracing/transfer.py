@@ -161,6 +161,10 @@ class TransferTable:
 
     def _attribute(self, op: Op, read: Read[Trace]) -> Trace:
         base = fact_of(op.arguments.get("base"), read)
+        if base.kind is Kind.TRACED and op.text("role") == "structure":
+            return STATIC
+        if base.kind is Kind.TRACED and op.text("role") == "data":
+            return replace(base, what="", mask=False, again=False)
         return CONCRETE if base.kind in (Kind.STATIC, Kind.CONCRETE) else UNKNOWN
 
     def _item(self, op: Op, read: Read[Trace]) -> Trace:

@@ -78,7 +78,7 @@ def within(it: Interpreter, out: Abstract, drawn: Value, span: Span) -> Abstract
         made.name = leaf.value.name
         return leaf.at(made)
 
-    return rebuild(out, mixed, it)
+    return rebuild(out, mixed, it, data=True)
 
 
 def _is_mutable(mutable: Abstract) -> bool | None:

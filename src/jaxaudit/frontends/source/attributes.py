@@ -11,6 +11,7 @@ from jaxaudit.frontends.source.api.lookup import lookup
 from jaxaudit.frontends.source.api.methods import ATTRIBUTES
 from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.axis_names import declare_field
+from jaxaudit.frontends.source.fields import role
 from jaxaudit.frontends.source.members import ancestry, find_in_class, library_bases
 from jaxaudit.frontends.source.structure import argument, materialise
 from jaxaudit.frontends.source.values import (
@@ -138,7 +139,8 @@ def _read_through(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: S
     from_class = find_in_class(box.cls, name)
     if box.value is None and from_class is None and not box.cls.fields and not box.attrs:
         return Attribute(base, name)
-    value = it.emit("py.attr", span, {"base": materialise(it, base, span)}, {"name": name}).result
+    attrs = {"name": name, "role": role(box.cls, name)}
+    value = it.emit("py.attr", span, {"base": materialise(it, base, span)}, attrs).result
     value.name = name
     said = field_annotation(box.cls, name)
     found = Leaf(value) if said is None else annotated_value(it, said[0], value, said[1])

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source import transforms, tree_calls
 from jaxaudit.frontends.source.arguments import Arguments, known_items
-from jaxaudit.frontends.source.regions import Parametrised, aligned, flattened, leaves_in_order, lifted, with_leaves
+from jaxaudit.frontends.source.regions import (
+    Parametrised,
+    aligned,
+    flattened,
+    leaves_in_order,
+    lifted,
+    with_data,
+    with_leaves,
+)
 from jaxaudit.frontends.source.staging import kind_of_argument
 from jaxaudit.frontends.source.structure import argument, materialise, merge
 from jaxaudit.frontends.source.trees import trees_of
@@ -64,7 +72,7 @@ def run_scan(
     attrs |= {"border": Border(trees_of(it, (init, xs))), "handed": handed}
     made = tuple(it.builder.value(span, value.name) for value in (*carry.params, *per_step))
     it.emit("scan", span, attrs=attrs, operands=(*carry.operands, *items.operands), results=made, regions=(region,))
-    final = with_leaves(it, init, made[: len(carry.params)], copy=True)
+    final = with_data(it, init, made[: len(carry.params)])
     return TupleValue((final, with_leaves(it, ys, made[len(carry.params) :], copy=True)))
 
 
@@ -119,7 +127,7 @@ def fori(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     attrs["border"] = Border(trees_of(it, (init,)))
     made = tuple(it.builder.value(span, value.name) for value in carry.params)
     it.emit("fori", span, attrs=attrs, operands=(*bounds, *carry.operands), results=made, regions=(region,))
-    return with_leaves(it, init, made, copy=True)
+    return with_data(it, init, made)
 
 
 def _trips(lower: Abstract, upper: Abstract) -> int | None:
@@ -154,7 +162,7 @@ def while_(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         attrs["kind"] = kind.value
     made = tuple(it.builder.value(span, value.name) for value in carry.params)
     it.emit("while", span, attrs=attrs, operands=carry.operands, results=made, regions=(test_region, region))
-    return with_leaves(it, init, made, copy=True)
+    return with_data(it, init, made)
 
 
 def cond(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:

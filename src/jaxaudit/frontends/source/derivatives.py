@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.functions import replaced
-from jaxaudit.frontends.source.regions import flattened, leaves_in_order, with_leaves
+from jaxaudit.frontends.source.regions import data_leaves, flattened, with_data
 from jaxaudit.frontends.source.values import NONE, Abstract, Const, FunctionValue, Transformed
 from jaxaudit.ir import Region, Value
 from jaxaudit.spans import Span
@@ -78,7 +78,7 @@ def _emit(
         "function": function.name,
         "role": "derivative",
         "arguments": tuple(_parameter(function, at) for at in moving),
-        "primals": tuple(leaves_in_order(it, args[at], copy=True) for at in moving),
+        "primals": tuple(data_leaves(it, args[at]) for at in moving),
         **_returned(rules.backward, len(moving)),
         "rule": rules.backward.name,
     }
@@ -96,9 +96,9 @@ def _backward(
     if left is None or len(left) != 2:
         return None, {}
     out, saved = left
-    before = leaves_in_order(it, out, copy=True)
+    before = data_leaves(it, out)
     incoming = [it.emit("array.map", span, {"x": one}, {"function": "cotangent"}).result for one in before]
-    cotangent = with_leaves(it, out, incoming, copy=True)
+    cotangent = with_data(it, out, incoming)
     fixed = [args[at] for at in sorted(static)]
     given = it.call(rules.backward, Arguments((*fixed, saved, cotangent)), span)
     attrs: dict[str, object] = {
@@ -109,7 +109,7 @@ def _backward(
     items = known_items(it, given)
     if items is None:
         return None, attrs
-    return tuple(None if _is_none(one) else leaves_in_order(it, one, copy=True) for one in items), attrs
+    return tuple(None if _is_none(one) else data_leaves(it, one) for one in items), attrs
 
 
 def _is_none(value: Abstract) -> bool:

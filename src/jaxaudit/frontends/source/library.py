@@ -114,7 +114,7 @@ def _on_leaves(it: Interpreter, row: Row, name: str, given: Arguments, span: Spa
         made.name = leaf.value.name
         return leaf.at(made)
 
-    return rebuild(given.positional[0], on_leaf, it, numbers=True)
+    return rebuild(given.positional[0], on_leaf, it, numbers=True, data=True)
 
 
 def _emit(

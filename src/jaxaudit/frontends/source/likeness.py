@@ -75,4 +75,4 @@ def leaf_by_leaf(it: Interpreter, tree: Abstract, whole: Value, span: Span) -> A
         made.name = like.value.name
         return like.at(made)
 
-    return rebuild(tree, leaf, it)
+    return rebuild(tree, leaf, it, data=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.source.arguments import known_items
-from jaxaudit.frontends.source.registration import is_data_tree, static_fields
+from jaxaudit.frontends.source.fields import role
 from jaxaudit.frontends.source.structure import leaves, materialise, rebuild, same
 from jaxaudit.frontends.source.values import (
     NONE,
@@ -62,7 +62,10 @@ def parametrise(it: Interpreter, values: Seq[Abstract]) -> Parametrised:
 
 
 def flattened(it: Interpreter, values: Seq[Abstract], *, copy: bool = True) -> Parametrised:
-    """Replace every leaf by a parameter as a transformation does: containers are copied, each leaf counts."""
+    """Replace every leaf by a parameter as a transformation does: containers are copied, each leaf counts.
+
+    What is part of an object's structure is no leaf: the region sees the very value that is outside.
+    """
     entered = (it.builder.newest, it.heap.newest)
     # Whatever opens inside is younger than this, even where there are no parameters.
     it.builder.value(NOWHERE)
@@ -74,13 +77,13 @@ def flattened(it: Interpreter, values: Seq[Abstract], *, copy: bool = True) -> P
         params.append(it.builder.value(leaf.value.span, leaf.value.name))
         return leaf.at(params[-1])
 
-    inside = tuple([replace_leaves(it, value, param, copy=copy) for value in values])
+    inside = tuple([replace_leaves(it, value, param, copy=copy, data=True) for value in values])
     inner = set(_in_objects(it, values))
     return Parametrised(inside, tuple(operands), tuple(params), entered, tuple(one in inner for one in operands))
 
 
 def _in_objects(it: Interpreter, values: Seq[Abstract]) -> Iterator[Value]:
-    """Give the leaves that instances of classes hold."""
+    """Give the leaves in fields of objects that may be data or structure."""
     for value in values:
         match value:
             case TupleValue(items=items) | Record(items=items):
@@ -91,10 +94,10 @@ def _in_objects(it: Interpreter, values: Seq[Abstract]) -> Iterator[Value]:
                         yield from _in_objects(it, items)
                     case DictBox(entries=entries):
                         yield from _in_objects(it, tuple(entries.values()))
-                    case ObjectBox(cls=cls, attrs=attrs, value=None) if is_data_tree(cls):
-                        static = static_fields(cls)
-                        yield from (leaf for key in static.keys() & attrs.keys() for leaf in leaves(it, attrs[key]))
-                        yield from _in_objects(it, tuple(attrs[key] for key in attrs if key not in static))
+                    case ObjectBox(cls=cls, attrs=attrs, value=None):
+                        roles = {key: role(cls, key) for key in attrs}
+                        yield from _in_objects(it, [attrs[key] for key in attrs if roles[key] == "data"])
+                        yield from (leaf for key in attrs if not roles[key] for leaf in leaves(it, attrs[key]))
                     case ObjectBox():
                         yield from leaves(it, value)
                     case _:
@@ -103,10 +106,13 @@ def _in_objects(it: Interpreter, values: Seq[Abstract]) -> Iterator[Value]:
                 pass
 
 
-def replace_leaves(it: Interpreter, value: Abstract, leaf: LeafMap, *, copy: bool) -> Abstract:
-    """Give the same structure with other leaves; with `copy` also those in lists, dicts and dataclass instances."""
+def replace_leaves(it: Interpreter, value: Abstract, leaf: LeafMap, *, copy: bool, data: bool = False) -> Abstract:
+    """Give the same structure with other leaves; with `copy` also those in lists, dicts and dataclass instances.
+
+    With `data`, what is part of an object's structure counts for no leaf.
+    """
     if copy and not isinstance(value, Attribute):
-        return rebuild(value, leaf, it)
+        return rebuild(value, leaf, it, data=data)
     match value:
         case TupleValue(items=items):
             return TupleValue(tuple([replace_leaves(it, item, leaf, copy=copy) for item in items]))
@@ -120,7 +126,7 @@ def replace_leaves(it: Interpreter, value: Abstract, leaf: LeafMap, *, copy: boo
             return rebuild(value, leaf, it)
 
 
-def leaves_in_order(it: Interpreter, value: Abstract, *, copy: bool) -> tuple[Value, ...]:
+def leaves_in_order(it: Interpreter, value: Abstract, *, copy: bool, data: bool = False) -> tuple[Value, ...]:
     """Give the leaves of a value in the order in which `replace_leaves` visits them."""
     found: list[Value] = []
 
@@ -128,17 +134,30 @@ def leaves_in_order(it: Interpreter, value: Abstract, *, copy: bool) -> tuple[Va
         found.append(leaf.value)
         return leaf
 
-    replace_leaves(it, value, note, copy=copy)
+    replace_leaves(it, value, note, copy=copy, data=data)
     return tuple(found)
 
 
-def with_leaves(it: Interpreter, value: Abstract, leaves: Seq[Value], *, copy: bool) -> Abstract:
+def data_leaves(it: Interpreter, value: Abstract) -> tuple[Value, ...]:
+    """Give the leaves that JAX takes a value apart into, in the order of `flattened`."""
+    return leaves_in_order(it, value, copy=True, data=True)
+
+
+def with_leaves(it: Interpreter, value: Abstract, leaves: Seq[Value], *, copy: bool, data: bool = False) -> Abstract:
     """Give a value with its leaves replaced one by one; unknown ones where it was changed and has others by now."""
-    if len(leaves_in_order(it, value, copy=copy)) != len(leaves):
-        reason = "it is changed while it is passed around"
-        return replace_leaves(it, value, lambda leaf: it.unknown(reason, leaf.value.span, leaf.value.name), copy=copy)
+    if len(leaves_in_order(it, value, copy=copy, data=data)) != len(leaves):
+
+        def lost(leaf: Leaf) -> Leaf:
+            return it.unknown("it is changed while it is passed around", leaf.value.span, leaf.value.name)
+
+        return replace_leaves(it, value, lost, copy=copy, data=data)
     outside = iter(leaves)
-    return replace_leaves(it, value, lambda leaf: leaf.at(next(outside)), copy=copy)
+    return replace_leaves(it, value, lambda leaf: leaf.at(next(outside)), copy=copy, data=data)
+
+
+def with_data(it: Interpreter, value: Abstract, leaves: Seq[Value]) -> Abstract:
+    """Give a value with the leaves replaced that JAX takes it apart into."""
+    return with_leaves(it, value, leaves, copy=True, data=True)
 
 
 def lifted(it: Interpreter, value: Abstract, span: Span) -> Abstract:
@@ -158,10 +177,11 @@ def lifted(it: Interpreter, value: Abstract, span: Span) -> Abstract:
                     return it.heap.new(ListBox(tuple([lifted(it, item, span) for item in items]), kind))
                 case DictBox(entries=entries, rest=None):
                     return it.heap.new(DictBox({key: lifted(it, item, span) for key, item in entries.items()}))
-                case ObjectBox(cls=cls, attrs=attrs, value=None) if is_data_tree(cls):
-                    static = static_fields(cls)
-                    raised = {key: item if key in static else lifted(it, item, span) for key, item in attrs.items()}
-                    return it.heap.new(ObjectBox(cls, raised))
+                case ObjectBox(cls=cls, attrs=attrs, value=None):
+                    raised = {
+                        key: lifted(it, item, span) if role(cls, key) == "data" else item for key, item in attrs.items()
+                    }
+                    return it.heap.new(ObjectBox(cls, raised)) if any(role(cls, key) for key in attrs) else value
                 case _:
                     return value
         case _:
@@ -179,13 +199,13 @@ def aligned(it: Interpreter, pattern: Abstract, value: Abstract, span: Span) -> 
         case Ref():
             return _aligned_box(it, pattern, value, span)
         case _:
-            return list(leaves_in_order(it, pattern, copy=True)) if same(pattern, value) else unfit(it, pattern, span)
+            return list(data_leaves(it, pattern)) if same(pattern, value) else unfit(it, pattern, span)
 
 
 def unfit(it: Interpreter, pattern: Abstract, span: Span) -> list[Value]:
     """Give an unknown value for each leaf of a structure that was not given back."""
     reason = "the body returns another structure than it was given"
-    return [it.unknown(reason, span).value for _ in leaves_in_order(it, pattern, copy=True)]
+    return [it.unknown(reason, span).value for _ in data_leaves(it, pattern)]
 
 
 def _each(it: Interpreter, patterns: Seq[Abstract], parts: Seq[Abstract] | None, span: Span) -> list[Value]:
@@ -226,14 +246,15 @@ def _entries(it: Interpreter, wanted: Mapping[Any, Abstract], value: Abstract, s
 
 def _aligned_object(it: Interpreter, box: ObjectBox, value: Abstract, span: Span) -> list[Value]:
     other = it.heap[value] if isinstance(value, Ref) else None
+    wanted = {name: item for name, item in box.attrs.items() if role(box.cls, name) != "structure"}
     attrs: Mapping[str, Abstract] = {}
     if isinstance(other, ObjectBox) and other.cls is box.cls:
         attrs = other.attrs
     elif not isinstance(value, Leaf):
-        return _each(it, [*box.attrs.values(), *([] if box.value is None else [Leaf(box.value)])], None, span)
+        return _each(it, [*wanted.values(), *([] if box.value is None else [Leaf(box.value)])], None, span)
     whole = Leaf(materialise(it, value, span)) if box.value is not None or isinstance(value, Leaf) else None
-    parts = [attrs.get(name, NONE if whole is None else Attribute(whole, name)) for name in box.attrs]
-    found = _each(it, list(box.attrs.values()), parts, span)
+    parts = [attrs.get(name, NONE if whole is None else Attribute(whole, name)) for name in wanted]
+    found = _each(it, list(wanted.values()), parts, span)
     # The order of `rebuild`: attributes first, then the object as a whole.
     return [*found, *([] if box.value is None or whole is None else [whole.value])]
 

@@ -1,19 +1,17 @@
-"""Whether JAX can take instances of a class apart, and which of their fields it treats as structure.
+"""Whether JAX can take instances of a class apart.
 
-Read from decorators, bases, field declarations and `register_*` calls. A doubt is told as a reason, never guessed.
+Read from decorators, bases and `register_*` calls. A doubt is told as a reason, never guessed.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.members import ancestry, has_unknown_base, library_bases
 from jaxaudit.frontends.source.syntax import landmarks, walk
 from jaxaudit.frontends.source.values import ClassValue, FunctionValue
-from jaxaudit.spans import Span, span_of
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpreter import Interpreter
@@ -53,7 +51,7 @@ def registration(it: Interpreter, cls: ClassValue) -> str:
     return f"{cls.name} is an enum" if cls.kind == "enum" else "no"
 
 
-def is_data_tree(cls: ClassValue) -> bool:
+def registers_all_fields(cls: ClassValue) -> bool:
     """Tell whether every field of a class is a leaf or a tree, except those it declares static."""
     registered = _REGISTERED_BASES.intersection(library_bases(cls))
     return bool(_DATA_TREES.intersection(cls.decorators) or registered or _is_read_base(cls))
@@ -93,104 +91,14 @@ def registered_names(tree: ast.Module) -> frozenset[str]:
 
 def _registers(node: ast.Call | ast.For) -> bool:
     calls = [node] if isinstance(node, ast.Call) else [one for one in walk(node) if isinstance(one, ast.Call)]
-    return any("regist" in _last(call.func).lower() for call in calls)
+    return any("regist" in last_name(call.func).lower() for call in calls)
 
 
-def _last(node: ast.expr) -> str:
+def last_name(node: ast.expr) -> str:
+    """Give the last name of a callee, with those of its arguments where it is a call itself."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
         case ast.Call(func=inner, args=args):
-            return " ".join((_last(inner), *(_last(one) for one in args)))
+            return " ".join((last_name(inner), *(last_name(one) for one in args)))
     return ""
-
-
-def static_fields(cls: ClassValue) -> Mapping[str, Span]:
-    """Give the fields that become structure rather than leaves, each with the place that says so."""
-    found: dict[str, Span] = {}
-    for current in ancestry(cls):
-        if current.node is not None:
-            path = current.frame.module.path
-            found.update((name, span_of(node, path)) for name, node in _declared(current.node))
-            found.update(
-                (name, span_of(node, path)) for name, node in _auxiliary(current.node, current.frame.module.tree)
-            )
-    return found
-
-
-@lru_cache(maxsize=4096)
-def _declared(node: ast.ClassDef) -> tuple[tuple[str, ast.stmt], ...]:
-    fields = [one for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
-    return tuple((one.target.id, one) for one in fields if isinstance(one.target, ast.Name) and _says_static(one))
-
-
-def _says_static(field: ast.AnnAssign) -> bool:
-    words = field.value.keywords if isinstance(field.value, ast.Call) else ()
-    for word in words:
-        if isinstance(word.value, ast.Constant):
-            if (word.arg == "static" and word.value.value is True) or (
-                word.arg == "pytree_node" and word.value.value is False
-            ):
-                return True
-    return False
-
-
-@lru_cache(maxsize=4096)
-def _auxiliary(node: ast.ClassDef, tree: ast.Module) -> tuple[tuple[str, ast.expr], ...]:
-    """Give the fields that a flatten function or a list of meta fields makes part of the structure."""
-    found: list[tuple[str, ast.expr]] = []
-    for one in node.body:
-        if isinstance(one, ast.FunctionDef) and one.name in ("tree_flatten", "tree_flatten_with_keys"):
-            found.extend(_second_part(one))
-    for call in _registrations(node, tree):
-        found.extend(_meta_fields(call))
-        names = [arg.id for arg in call.args[1:2] if isinstance(arg, ast.Name)]
-        for one in tree.body:
-            if isinstance(one, ast.FunctionDef) and one.name in names:
-                found.extend(_second_part(one))
-    return tuple(found)
-
-
-def _registrations(node: ast.ClassDef, tree: ast.Module) -> Iterator[ast.Call]:
-    for decorator in node.decorator_list:
-        if isinstance(decorator, ast.Call) and "register_dataclass" in _last(decorator):
-            yield decorator
-    if node.name not in registered_names(tree):
-        return
-    for one in landmarks(tree).calls:
-        if _last(one.func).startswith("register_") and one.args:
-            if _last(one.args[0]) == node.name:
-                yield one
-
-
-def _meta_fields(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    for word in call.keywords:
-        if word.arg == "meta_fields" and isinstance(word.value, ast.List | ast.Tuple):
-            for item in word.value.elts:
-                if isinstance(item, ast.Constant) and isinstance(item.value, str):
-                    yield item.value, item
-
-
-def _second_part(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
-    """Give the fields of the first parameter that stand as they are in the second thing a function returns."""
-    if not function.args.args:
-        return
-    receiver = function.args.args[0].arg
-    assigned = {
-        one.targets[0].id: one.value
-        for one in function.body
-        if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name)
-    }
-    for one in function.body:
-        if isinstance(one, ast.Return) and isinstance(one.value, ast.Tuple) and len(one.value.elts) == 2:
-            part = one.value.elts[1]
-            yield from _fields_in(assigned.get(part.id, part) if isinstance(part, ast.Name) else part, receiver)
-
-
-def _fields_in(node: ast.expr, receiver: str) -> Iterator[tuple[str, ast.expr]]:
-    match node:
-        case ast.Attribute(value=ast.Name(id=name), attr=field) if name == receiver:
-            yield field, node
-        case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Dict(values=items):
-            for item in items:
-                yield from _fields_in(item, receiver)

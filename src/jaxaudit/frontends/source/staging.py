@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.frames import Frame, free_names
 from jaxaudit.frontends.source.members import library_bases
-from jaxaudit.frontends.source.regions import Entered, Parametrised, flattened, leaves_in_order, lifted
+from jaxaudit.frontends.source.regions import Entered, Parametrised, data_leaves, flattened, lifted
 from jaxaudit.frontends.source.structure import kind_of, leaves
 from jaxaudit.frontends.source.values import (
     Abstract,
@@ -159,7 +159,7 @@ def static_leaves(it: Interpreter, callee: Transformed, given: Arguments) -> tup
     """Say of every leaf of the arguments whether it stays a Python value."""
     statics, names = statics_of(it, callee), signature_of(callee.function).names
     roles = [_role(given, at, names, statics)[1] for at in range(len(given.all()))]
-    counts = [len(leaves_in_order(it, value, copy=True)) for value in given.all()]
+    counts = [len(data_leaves(it, value)) for value in given.all()]
     return tuple(fixed for fixed, count in zip(roles, counts, strict=True) for _ in range(count))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence as Seq
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.registration import is_data_tree, static_fields
+from jaxaudit.frontends.source.fields import role
 from jaxaudit.frontends.source.values import (
     Abstract,
     Attribute,
@@ -90,10 +90,10 @@ def _box_leaves(it: Interpreter, ref: Ref, seen: set[int]) -> Iterator[Value]:
             yield value
 
 
-def rebuild(value: Abstract, leaf: LeafMap, it: Interpreter, *, numbers: bool = False) -> Abstract:
+def rebuild(value: Abstract, leaf: LeafMap, it: Interpreter, *, numbers: bool = False, data: bool = False) -> Abstract:
     """Give the same structure with every leaf replaced, with `numbers` also constants that JAX takes for leaves.
 
-    Containers in the heap are copied.
+    Containers in the heap are copied. With `data`, fields that a class makes part of its structure are left alone.
     """
     match value:
         case Leaf():
@@ -101,41 +101,48 @@ def rebuild(value: Abstract, leaf: LeafMap, it: Interpreter, *, numbers: bool = 
         case Const(value=int() | float() | complex()) if numbers:
             return leaf(Leaf(materialise(it, value, NOWHERE)))
         case TupleValue():
-            return TupleValue(tuple([rebuild(item, leaf, it, numbers=numbers) for item in value.items]))
+            return TupleValue(tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in value.items]))
         case Record():
-            return Record(value.cls, tuple([rebuild(item, leaf, it, numbers=numbers) for item in value.items]))
+            return Record(
+                value.cls, tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in value.items])
+            )
         case Sequence():
-            return replace(value, item=rebuild(value.item, leaf, it, numbers=numbers))
+            return replace(value, item=rebuild(value.item, leaf, it, numbers=numbers, data=data))
         case Ref():
-            return _rebuild_box(value, leaf, it, numbers=numbers)
+            return _rebuild_box(value, leaf, it, numbers=numbers, data=data)
         case _:
             return value
 
 
-def _rebuild_box(ref: Ref, leaf: LeafMap, it: Interpreter, *, numbers: bool) -> Abstract:
+def _rebuild_box(ref: Ref, leaf: LeafMap, it: Interpreter, *, numbers: bool, data: bool) -> Abstract:
     # An object may hold itself; inside itself it stays the one it was.
     if ref.id in it.rebuilding:
         return ref
     it.rebuilding.add(ref.id)
     try:
-        return it.heap.new(_rebuilt(it.heap[ref], leaf, it, numbers=numbers))
+        return it.heap.new(_rebuilt(it.heap[ref], leaf, it, numbers=numbers, data=data))
     finally:
         it.rebuilding.discard(ref.id)
 
 
-def _rebuilt(box: Box, leaf: LeafMap, it: Interpreter, *, numbers: bool) -> Box:
+def _rebuilt(box: Box, leaf: LeafMap, it: Interpreter, *, numbers: bool, data: bool) -> Box:
     def whole(value: Value) -> Value:
         return materialise(it, leaf(Leaf(value)), value.span)
 
     match box:
         case ListBox(items=items, kind=kind):
-            return ListBox(tuple([rebuild(item, leaf, it, numbers=numbers) for item in items]), kind)
+            return ListBox(tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in items]), kind)
         case DictBox(entries=entries, rest=rest):
-            inside = {key: rebuild(item, leaf, it, numbers=numbers) for key, item in entries.items()}
+            inside = {key: rebuild(item, leaf, it, numbers=numbers, data=data) for key, item in entries.items()}
             return DictBox(inside, None if rest is None else whole(rest))
         case ObjectBox(cls=cls, attrs=attrs, value=value):
-            data = attrs.keys() - static_fields(cls) if numbers and is_data_tree(cls) else frozenset()
-            inside = {key: rebuild(item, leaf, it, numbers=key in data) for key, item in attrs.items()}
+            roles = {key: role(cls, key) for key in attrs} if numbers or data else dict.fromkeys(attrs, "")
+            inside = {
+                key: item
+                if data and roles[key] == "structure"
+                else rebuild(item, leaf, it, numbers=numbers and roles[key] == "data", data=data)
+                for key, item in attrs.items()
+            }
             return replace(box, attrs=inside, value=None if value is None else whole(value))
         case OpaqueBox(value=value, kind=kind):
             return OpaqueBox(whole(value), kind)

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source import derivatives, functions, lifts
 from jaxaudit.frontends.source.arguments import Arguments, known_items
-from jaxaudit.frontends.source.regions import Parametrised, flattened, leaves_in_order, lifted, with_leaves
+from jaxaudit.frontends.source.regions import (
+    Parametrised,
+    data_leaves,
+    flattened,
+    leaves_in_order,
+    lifted,
+    with_data,
+    with_leaves,
+)
 from jaxaudit.frontends.source.staging import captured_values, signature_of, stage, static_leaves
 from jaxaudit.frontends.source.structure import argument, materialise
 from jaxaudit.frontends.source.trees import note_given_back, trees_of
@@ -206,7 +214,8 @@ def run_body(
             inner = lifted(it, inner, span)
         out = leaves_in_order(it, inner, copy=True)
     it.builder.close(region, out)
-    attrs = {**attrs, "entered": inputs.entered, "held": inputs.held}
+    traced = set(data_leaves(it, inner))
+    attrs = {**attrs, "entered": inputs.entered, "held": inputs.held, "kept": tuple(one not in traced for one in out)}
     if op == "grad":
         attrs["returned"] = trees_of(it, (inner,))[0]
     further = extra()
@@ -263,7 +272,7 @@ def _is_dict(it: Interpreter, value: Abstract) -> bool:
 
 def _leaf_axes(it: Interpreter, spec: Abstract, value: Abstract) -> list[int | str | None]:
     if isinstance(spec, Const) and (spec.value is None or isinstance(spec.value, int)):
-        return [spec.value] * len(leaves_in_order(it, value, copy=True))
+        return [spec.value] * len(data_leaves(it, value))
     parts, specs = known_items(it, value), known_items(it, spec)
     if _is_dict(it, value) and _is_dict(it, spec):
         entries, wanted = it.heap[value], it.heap[spec]  # type: ignore[index]
@@ -275,7 +284,7 @@ def _leaf_axes(it: Interpreter, spec: Abstract, value: Abstract) -> list[int | s
             return [a for key, part in entries.entries.items() for a in _leaf_axes(it, wanted.entries[key], part)]
     elif parts is not None and specs is not None and len(parts) == len(specs) and not _is_dict(it, value):
         return [axis for one, part in zip(specs, parts, strict=True) for axis in _leaf_axes(it, one, part)]
-    return ["?"] * len(leaves_in_order(it, value, copy=True))
+    return ["?"] * len(data_leaves(it, value))
 
 
 def _apply_grad(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Abstract:
@@ -288,8 +297,8 @@ def _apply_grad(it: Interpreter, callee: Transformed, given: Arguments, span: Sp
     def fresh() -> list[Leaf]:
         made: list[Leaf] = []
         for value in chosen:
-            leaves = [Leaf(it.builder.value(span, leaf.name)) for leaf in leaves_in_order(it, value, copy=True)]
-            gradients.append(with_leaves(it, value, [leaf.value for leaf in leaves], copy=True))
+            leaves = [Leaf(it.builder.value(span, leaf.name)) for leaf in data_leaves(it, value)]
+            gradients.append(with_data(it, value, [leaf.value for leaf in leaves]))
             made.extend(leaves)
         return made
 
@@ -335,7 +344,7 @@ def _positions(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[
     numbers = [item.value for item in (items if items is not None else (argnums,)) if isinstance(item, Const)]
     if len(numbers) < (1 if items is None else len(items)) or given.star is not None:
         return None
-    counts = [len(leaves_in_order(it, value, copy=True)) for value in given.positional]
+    counts = [len(data_leaves(it, value)) for value in given.positional]
     chosen = {at % len(counts) for at in numbers if isinstance(at, int) and counts}
     return tuple(sum(counts[:at]) + i for at in sorted(chosen) for i in range(counts[at]))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source import transforms
 from jaxaudit.frontends.source.arguments import Arguments
-from jaxaudit.frontends.source.regions import flattened, leaves_in_order, with_leaves
+from jaxaudit.frontends.source.regions import data_leaves, flattened, with_data
 from jaxaudit.frontends.source.structure import materialise
 from jaxaudit.frontends.source.trees import trees_of
 from jaxaudit.frontends.source.values import Abstract, Attribute, FunctionValue, Leaf
@@ -50,11 +50,11 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
     shape: list[Leaf] = []
 
     def fresh() -> list[Leaf]:
-        shape.extend(Leaf(it.builder.value(span)) for _ in leaves_in_order(it, first, copy=True))
+        shape.extend(Leaf(it.builder.value(span)) for _ in data_leaves(it, first))
         return shape
 
     transforms.run_body(it, "tree.map", function, wholes, inputs, attrs, span, fresh)
-    return with_leaves(it, first, [leaf.value for leaf in shape], copy=True)
+    return with_data(it, first, [leaf.value for leaf in shape])
 
 
 def _stops(given: Arguments, function: Abstract) -> bool | str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.members import find_in_class
-from jaxaudit.frontends.source.registration import registration, static_fields
+from jaxaudit.frontends.source.fields import role, static_fields
+from jaxaudit.frontends.source.registration import registration
 from jaxaudit.frontends.source.round_trips import round_trip
 from jaxaudit.frontends.source.structure import leaves
 from jaxaudit.frontends.source.values import (
@@ -99,14 +99,12 @@ def _box(it: Interpreter, ref: Ref, depth: int) -> Tree:
 
 def _object(it: Interpreter, cls: ClassValue, attrs: object, outside: bool, depth: int) -> Tree:
     parts: dict[str, Abstract] = dict(attrs)  # type: ignore[call-overload]
-    static = static_fields(cls)
-    # A class that takes itself apart decides itself which of its fields are leaves.
-    own = find_in_class(cls, "tree_flatten") is not None
-    dynamic = {} if own else {name: part for name, part in parts.items() if name not in static}
+    answer = registration(it, cls)
+    # Of an object that JAX cannot take apart all is told.
+    wanted = ("data",) if answer == "yes" else ("data", "")
+    dynamic = {name: part for name, part in parts.items() if role(cls, name) in wanted}
     kind = "outside" if outside else "object"
-    return Tree(
-        kind, cls.name, tuple(dynamic), _inner(it, dynamic.values(), depth), None, registration(it, cls), _place(cls)
-    )
+    return Tree(kind, cls.name, tuple(dynamic), _inner(it, dynamic.values(), depth), None, answer, _place(cls))
 
 
 def _place(cls: ClassValue) -> Span:

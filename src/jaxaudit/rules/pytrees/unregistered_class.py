@@ -126,13 +126,7 @@ def _judge(op: Op) -> Iterator[Obligation]:
     if border is None:
         return
     for name, tree in crossing(op, border):
-        # What a registered object holds may be part of its structure, and is then no leaf.
-        held = {
-            id(inner) for node in nodes(tree) if node.registered == "yes" for inner in nodes(node) if inner is not node
-        }
-        for node in nodes(tree):
-            if node.kind in ("object", "outside") and not (node.registered == "no" and id(node) in held):
-                yield _verdict(op, name, node)
+        yield from (_verdict(op, name, node) for node in nodes(tree) if node.kind in ("object", "outside"))
 
 
 def _verdict(op: Op, name: str, node: Tree) -> Obligation:
