@@ -15,12 +15,18 @@ TRACERS = STAGES | {"vmap", "grad", "jvp", "vjp"}
 COMPILE_TIME = "compile time"
 """The construct of a block that runs at once even inside staged code."""
 
+WITHOUT_JIT = "without jit"
+"""The construct of a block in which compiled functions and loops of JAX run as plain Python."""
+
+_COMPILED = frozenset("jit scan map fori while cond associative_scan checkpoint".split())
+
 
 @dataclass(frozen=True, slots=True)
 class _Level:
     op: Op | None
     stage: Op | None
     tracer: Op | None
+    eager: bool = False
 
 
 class Context:
@@ -39,10 +45,13 @@ class Context:
         if outer.op is op:
             return
         if op.name == "callback" or op.attrs.get("construct") == COMPILE_TIME:
-            self._levels.append(_Level(op, None, None))
+            self._levels.append(_Level(op, None, None, outer.eager))
             return
-        stage = op if op.name in STAGES else outer.stage
-        self._levels.append(_Level(op, stage, op if op.name in TRACERS else outer.tracer))
+        eager = outer.eager or op.attrs.get("construct") == WITHOUT_JIT
+        stage, tracer = op.name in STAGES, op.name in TRACERS
+        if eager and op.name in _COMPILED:
+            stage = tracer = False
+        self._levels.append(_Level(op, op if stage else outer.stage, op if tracer else outer.tracer, eager))
 
     def leave(self, op: Op) -> None:
         """Note that all regions of an op are solved."""
@@ -59,6 +68,10 @@ class Context:
         """The innermost transformation that traces at all."""
         return self._levels[-1].tracer
 
+    def runs_at_once(self, op: Op) -> bool:
+        """Tell whether a transformation is a plain call here, since nothing is compiled."""
+        return self._levels[-1].eager and op.name in _COMPILED
+
     @property
     def loop(self) -> Op | None:
         """The innermost Python loop."""
@@ -68,6 +81,6 @@ class Context:
         """Give the ops that hold what is being solved, outermost first."""
         return tuple(level.op for level in self._levels if level.op is not None)
 
-    def key(self) -> tuple[bool, bool]:
+    def key(self) -> tuple[bool, bool, bool]:
         """Give what decides how a body behaves, besides the facts of its parameters."""
-        return self.stage is not None, self.tracer is not None
+        return self.stage is not None, self.tracer is not None, self._levels[-1].eager

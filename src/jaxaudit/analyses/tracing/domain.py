@@ -68,6 +68,8 @@ class TracingDomain:
         if turn and op.name in ("py.loop", "py.while") and len(region.results) >= len(region.params) - 1:
             nexts = zip(region.params[1:], region.results, strict=False)
             return [UNKNOWN, *(_later(read(value), changed=value is not param) for param, value in nexts)]
+        if self.context.runs_at_once(op):
+            return [CONCRETE] * len(region.params)
         return entering(op, region, read)
 
     def leave(self, op: Op, read: Read[Trace]) -> Sequence[Trace | None]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source import subscripts
-from jaxaudit.frontends.source.scopes import path_of, scope_of, unread_parameters
+from jaxaudit.frontends.source.scopes import Scope, path_of, scope_of, unread_parameters
 from jaxaudit.frontends.source.structure import leaves
 from jaxaudit.frontends.source.syntax import walk
 from jaxaudit.frontends.source.usage import chooses_parameters
@@ -62,6 +62,9 @@ def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list
     if function is None or isinstance(function.node, ast.Lambda):
         return
     scope = scope_of(function.node)
+    if len(targets) > 1 and not all(_is_unread(scope, one, node) for one in targets):
+        # `a = b = value`: the value is read by its other name.
+        return
     for target in (name for one in targets for name in _names(one)):
         if scope.is_unread(target.id, node) and target.id in it.frame.env:
             attrs = {
@@ -73,6 +76,10 @@ def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list
                 "stale": _stale(it, function, node, made),
             }
             it.emit("py.unread", it.span(target), attrs=attrs, results=0)
+
+
+def _is_unread(scope: Scope, target: ast.expr, node: ast.stmt) -> bool:
+    return isinstance(target, ast.Name) and scope.is_unread(target.id, node)
 
 
 def _names(target: ast.expr) -> Iterator[ast.Name]:

@@ -34,8 +34,8 @@ _EXPECT_FAILURE = frozenset(
 )
 _CAUGHT = frozenset("Exception BaseException ValueError TypeError IndexError".split())
 """Exceptions as which JAX's own can be caught."""
-COMPILE_TIME = "compile time"
-"""The construct of code under `jax.ensure_compile_time_eval()`: it runs at once, even inside traced functions."""
+_CONSTRUCTS = {"ensure_compile_time_eval": "compile time", "disable_jit": "without jit"}
+"""Context managers of JAX under which code runs at once, even inside traced functions or in JAX's loops."""
 
 
 def expression(it: Interpreter, node: ast.Expr) -> Exit:
@@ -173,8 +173,9 @@ def with_(it: Interpreter, node: ast.With | ast.AsyncWith) -> Exit:
             assign(it, item.optional_vars, value, span)
     if any(_expects_failure(item) for item in node.items):
         return _failing(it, node)
-    if any(_at_compile_time(it, item) for item in node.items):
-        return run_arms(it, [Arm("with", _block(it, node.body))], it.span(node), COMPILE_TIME)
+    for name, construct in _CONSTRUCTS.items():
+        if any(_manages(it, item, name) for item in node.items):
+            return run_arms(it, [Arm("with", _block(it, node.body))], it.span(node), construct)
     return it.execute(node.body)
 
 
@@ -203,12 +204,12 @@ def _own_function(it: Interpreter, value: Abstract | None) -> FunctionValue | No
     return value if isinstance(value, FunctionValue) and value.frame is it.frame else None
 
 
-def _at_compile_time(it: Interpreter, item: ast.withitem) -> bool:
+def _manages(it: Interpreter, item: ast.withitem, name: str) -> bool:
+    """Tell whether a context manager of JAX is called by its name, and without arguments that might turn it off."""
     call = item.context_expr
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name | ast.Attribute)):
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name | ast.Attribute)) or call.args:
         return False
-    text = ast.unparse(call.func)
-    return text.endswith("ensure_compile_time_eval") and isinstance(it.evaluate(call.func), Library)
+    return ast.unparse(call.func).endswith(name) and isinstance(it.evaluate(call.func), Library)
 
 
 def match_(it: Interpreter, node: ast.Match) -> Exit:

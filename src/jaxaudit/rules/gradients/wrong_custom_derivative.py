@@ -15,6 +15,8 @@ from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Ste
 from jaxaudit.spans import Span
 
 _COMPUTES = frozenset(("array.map", "array.reduce", "array.dot", "array.normalise", "array.select", "array.scan"))
+_HOLDS = frozenset("array asarray copy full full_like stack".split())
+"""Functions that make arrays of the values they are given, not only of their shape."""
 _DEEPEST = 24
 _OPAQUE = frozenset(
     ("py.unknown", "py.call_unknown", "py.call_library", "py.global", "py.attr", "py.element", "callback")
@@ -280,7 +282,7 @@ def _behind(maker: Op, value: Value) -> Sequence[Value]:
     """Give what a value is made from: of a call, the one result that it is."""
     if maker.name == "py.call" and maker.regions and len(maker.results) == len(maker.regions[0].results):
         return (maker.regions[0].results[maker.results.index(value)],)
-    if maker.name == "array.create":
+    if maker.name == "array.create" and maker.function not in _HOLDS:
         return ()
     return (*maker.operands, *(result for region in maker.regions for result in region.results))
 

@@ -12,6 +12,8 @@ State = tuple[str, object, object]
 
 _COMPILED = frozenset(("jit", "pmap", "shard_map"))
 _LOOPS = frozenset(("py.loop", "py.while"))
+_FILLED = ("filled",)
+"""Stands for whatever variable is None in one arm of a branch, is filled there, and stays as it is in the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,9 @@ class _Reader:
         self._at = 0
         self._seen: set[int] = set()
         self._made: dict[Value, Op] = {}
+        self._names: dict[Value, object] = {}
+        self._missing: list[object] = []
+        """What the code being read was found to lack: names of attributes, keys of entries."""
         self._reads: list[list[Read]] = []
 
     def region(self, region: Region, loops: tuple[Op, ...]) -> None:
@@ -145,13 +150,29 @@ class _Reader:
             elif op.name == "py.read":
                 self._note_read(op)
             elif (state := _changed(op)) is not None:
+                if state[2] in self._missing or (_FILLED in self._missing and state[0] != "item"):
+                    # Filled in where there was none: nobody can have read another value before.
+                    continue
                 write = Write(op, self._at, loops, bool(self._reads), _step(op, self._made))
                 self.history.writes.setdefault(state, []).append(write)
-            elif op.name == "array.map":
+            elif op.name in ("array.map", "py.operator"):
                 self._made.update((value, op) for value in op.results)
+            elif op.name == "py.branch":
+                self._branch(op, loops)
             else:
                 for inner in op.regions:
                     self.region(inner, (*loops, op) if op.name in _LOOPS else loops)
+
+    def _branch(self, op: Op, loops: tuple[Op, ...]) -> None:
+        asked = self._made.get(op.operands[0]) if op.operands else None
+        for at, inner in enumerate(op.regions):
+            missing = None if asked is None else _missing(asked, holds=at == 0)
+            if isinstance(missing, Value):
+                stays = any(missing in other.results for other in op.regions if other is not inner)
+                missing = _FILLED if stays else self._names.get(missing, missing.name)
+            self._missing.append(missing)
+            self.region(inner, loops)
+            self._missing.pop()
 
     def _call(self, op: Op, loops: tuple[Op, ...]) -> None:
         at = self._at
@@ -165,9 +186,21 @@ class _Reader:
             self._reads[-1].extend(reads)
 
     def _note_read(self, op: Op) -> None:
+        if isinstance(value := op.arguments.get("value"), Value):
+            self._names[value] = op.attrs.get("name")
         if self._reads:
             state = (op.text("kind"), op.attrs.get("owner"), op.attrs.get("name"))
             self._reads[-1].append(Read(op, state))
+
+
+def _missing(asked: Op, *, holds: bool) -> object:
+    """Give the value that a test finds to be None, or the key that it finds to be in no container."""
+    x, y, operator = asked.arguments.get("x"), asked.arguments.get("y"), asked.text("operator")
+    if operator == ("not in" if holds else "in"):
+        return x
+    if operator == ("is" if holds else "is not") and y is None and isinstance(x, Value):
+        return x
+    return None
 
 
 def _changed(op: Op) -> State | None:

@@ -14,7 +14,7 @@ _MOST = 40
 
 _KEEPS = frozenset({"array.reshape", "array.permute", "array.expand", "array.squeeze", "array.convert", "array.gather"})
 _KEEPS |= {"py.item", "grad.stop", "device.place", "py.join"}
-_PARTS = frozenset({"py.item", "array.gather", "array.split", "py.unpack"})
+_PARTS = frozenset({"py.item", "py.set_item", "array.gather", "array.split", "py.unpack"})
 _SAME = frozenset("negative neg add subtract sub abs absolute".split())
 _MIXES = frozenset("sum mean prod average nansum reduce_sum dot matmul einsum".split())
 _SCALES = frozenset("multiply mul divide true_divide div".split())

@@ -120,7 +120,7 @@ print(weights(3))
 
 
 def switches_x64(op: Op) -> bool:
-    """Tell whether an op turns 64-bit types on."""
+    """Tell whether an op turns 64-bit types on, or asks whether they are: who asks knows of the switch."""
     return _SWITCH in op.arguments.values() or op.text("function").endswith("enable_x64")
 
 
@@ -129,7 +129,7 @@ def _early(root: Root) -> Iterator[Obligation]:
     made: list[Op] = []
     top = set(root.region.ops)
     for op in root.region.walk():
-        if switches_x64(op) and op.arguments.get("val", True) is True:
+        if switches_x64(op) and op.arguments.get("val", True) is True and not op.text("function").endswith(".read"):
             yield from (_late(one, op) for one in made)
             return
         if op.name == "array.create" and op in top and _floating(op):

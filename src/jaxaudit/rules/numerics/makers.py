@@ -65,7 +65,9 @@ class Makers:
         if op is None or depth > _DEPTH:
             return False
         if op.name == "array.shape":
-            return op.text("function") in ("len", "ndim", "size")
+            # Whatever has a length has a number for it; a `size` may be a field of the user's own.
+            function = op.text("function")
+            return function in ("len", "ndim") or (function == "size" and self.is_jax_array(op.arguments.get("a")))
         if op.name == "py.to_python":
             return op.text("function") in ("int", "float")
         if op.name == "py.item":

@@ -1,7 +1,8 @@
 """Uses of one key that share no number that counts, as the flow of data shows: a warning at most.
 
-Two draws of which a condition keeps one, a draw whose result only shows a network the shape of its input, one crop for
-several arrays, and a function whose key is fixed inside before it is applied to one piece of data after the other.
+Two draws of which a condition keeps one, a draw that is read where the second use is not, a draw whose result only
+shows a network the shape of its input, one crop for several arrays, and a function whose key is fixed inside before it
+is applied to one piece of data after the other.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.conflicts import Conflict
 from jaxaudit.analyses.keys.meet import Users
 from jaxaudit.analyses.keys.terms import root, rows_behind
+from jaxaudit.analyses.lineage.index import Flow, flow_of
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.ops import BRANCHES, VOCABULARY
 from jaxaudit.rules.random.alignment import picks
 
 _STORES = frozenset(("py.store_attr", "py.store_nonlocal", "py.store_global"))
+_MAKES = frozenset(("key.draw", "key.split", "key.fold_in"))
+_MOST = 40
 _PLACES = frozenset({"randint", "permutation", "shuffle"})
 
 
@@ -25,9 +30,14 @@ def reason_of_pair(program: Program, keys: KeyFacts, conflict: Conflict) -> str:
     first, second = conflict.first.spot, conflict.second.spot
     if _excluded(keys.users, first, second):
         return "a condition keeps only one of the two results"
+    if first.name == "key.draw" and _read_elsewhere(program, first, second):
+        return "what is drawn first is read only where the second use does not happen"
     draws = [one.spot for one in (conflict.first, conflict.second) if one.how is How.DRAW and not _is_init(one.spot)]
     if any(keys.users.only_shows(one, _is_init) for one in draws):
         return "what is drawn only shows `init` the shape of its input"
+    makes = [one for one in (first, second) if one.name in _MAKES]
+    if shown := [one for one in makes if keys.users.only_shows(one, _is_abstract)]:
+        return f"what `{callee_of(shown[0])}` gives only serves to find out shapes"
     if _same_places(program, first, second):
         return f"`{callee_of(first)}` picks the same places in two arrays, it seems"
     # A trace does not show what Python reads of the first split.
@@ -85,8 +95,46 @@ def _excluded(users: Users, first: Op, second: Op) -> bool:
     return choice is other_choice and one is not other and asked is not one and asked is not other
 
 
+def _read_elsewhere(program: Program, first: Op, second: Op) -> bool:
+    """Tell whether whatever is computed from a draw is read on paths alone that the second use is not on."""
+    flow = flow_of(program)
+    pending, seen = list(first.results), set(first.results)
+    for value in pending:
+        made = [*_passed_on(flow, value, second), *_left_to(flow, value, second)]
+        if None in made or len(seen) > _MOST:
+            return False
+        fresh = [one for one in made if one is not None and one not in seen]
+        pending += fresh
+        seen.update(fresh)
+    return len(seen) > len(first.results)
+
+
+def _passed_on(flow: Flow, value: Value, second: Op) -> Iterator[Value | None]:
+    """Give what pure ops make of a value on the paths of the second use; None for any other reader there."""
+    for op in flow.readers.get(value, ()):
+        if flow.places.both_happen(op, second) or flow.places.both_happen(second, op):
+            pure = op.name == "vmap" or (not op.regions and not VOCABULARY[op.name].effect)
+            yield from op.results if pure and op.results else (None,)
+
+
+def _left_to(flow: Flow, value: Value, second: Op) -> Iterator[Value | None]:
+    """Give what a value is called after the branches it leaves; None where it leaves a function or a loop."""
+    for region in flow.leaving.get(value, ()):
+        holder = flow.places.holder.get(id(region))
+        if holder is None or holder.name not in BRANCHES or len(holder.results) != len(region.results):
+            yield None
+            continue
+        around = flow.places.region_of[second]
+        if not any(flow.places.within(around, other) for other in holder.regions if other is not region):
+            yield holder.results[region.results.index(value)]
+
+
 def _is_init(op: Op) -> bool:
     return op.name == "key.draw" and callee_of(op) == "init"
+
+
+def _is_abstract(op: Op) -> bool:
+    return op.name == "abstract"
 
 
 def _same_places(program: Program, first: Op, second: Op) -> bool:

@@ -59,7 +59,8 @@ class PythonRandomInTracedCode(Rule):
     ## When it cannot tell
 
     Functions given to `jax.pure_callback` and its kin run at run time and are fine; functions that nobody visibly
-    calls are not judged.
+    calls are not judged. A draw that stands in for an argument which may be None is a warning: callers in traced code
+    may well give one.
     """
 
     name = "python-random-in-traced-code"
@@ -142,20 +143,25 @@ class _Walk:
     def __init__(self) -> None:
         self._seen: set[tuple[int, bool]] = set()
 
-    def region(self, region: Region, traced: Op | None) -> Iterator[Obligation]:
+    def region(self, region: Region, traced: Op | None, *, missing: bool = False) -> Iterator[Obligation]:
         place = (id(region), traced is not None)
         if place in self._seen:
             return
         self._seen.add(place)
         seeded: set[Value] = set()
+        asks: set[Value] = set()
         for op in region.ops:
+            if op.name == "py.operator" and op.text("operator") == "is" and op.arguments.get("y", 0) is None:
+                asks.update(op.results)
             if op.text("function") in _GENERATORS and isinstance(op.argument("seed"), int):
                 seeded.update(op.results)
             if op.name in ("py.random", "py.clock"):
-                yield from _fixed(op) if op.arguments.get("self") in seeded else _judge(op, traced)
+                fixed = op.arguments.get("self") in seeded
+                yield from _fixed(op) if fixed else _judge(op, traced, missing=missing)
             if op.regions and op.name not in _NOT_ENTERED:
+                asked = op.name == "py.branch" and not asks.isdisjoint(op.operands)
                 for inner in op.regions:
-                    yield from self.region(inner, op if op.name in _ONCE else traced)
+                    yield from self.region(inner, op if op.name in _ONCE else traced, missing=missing or asked)
 
 
 def _fixed(op: Op) -> Iterator[Obligation]:
@@ -164,7 +170,8 @@ def _fixed(op: Op) -> Iterator[Obligation]:
     yield Obligation(PythonRandomInTracedCode.name, op.span, Verdict.PROVED, reason)
 
 
-def _judge(op: Op, traced: Op | None) -> Iterator[Obligation]:
+def _judge(op: Op, traced: Op | None, *, missing: bool) -> Iterator[Obligation]:
+    """Judge one draw; one that stands in for a `missing` argument may never run in traced code."""
     name = PythonRandomInTracedCode.name
     function = op.text("function") or callee_of(op)
     if traced is None:
@@ -176,7 +183,7 @@ def _judge(op: Op, traced: Op | None) -> Iterator[Obligation]:
         name,
         op.span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if clock else Severity.ERROR,
+        severity=Severity.WARNING if clock or missing else Severity.ERROR,
         message=short(f"`{function}` runs {_ONCE[traced.name]}, then it is a constant"),
         current=f"`{function}` runs {_ONCE[traced.name]}; what it gave then is used ever after",
         expected="what changes from run to run is an argument of the traced function",

@@ -11,6 +11,7 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdi
 from jaxaudit.rules.jit.side_effect_in_traced_code import LOOPS
 from jaxaudit.rules.jit.stores import Store, outer_stores
 from jaxaudit.rules.jit.words import tracing, transform
+from jaxaudit.rules.test_code import in_test
 
 
 class ImpureBody(Rule):
@@ -50,7 +51,8 @@ class ImpureBody(Rule):
     ## When it cannot tell
 
     A plain assignment gives the same result however often it runs, so it is fine. A list that gets Python values may
-    be meant to hold what is known while tracing, so it is a warning. Storing a traced value is left to `tracer-leak`.
+    be meant to hold what is known while tracing, so it is a warning. So is a counter in a test, which counts how often
+    JAX traces. Storing a traced value is left to `tracer-leak`.
     """
 
     name = "impure-body"
@@ -137,7 +139,7 @@ def _judge(store: Store) -> Obligation:
         rule,
         span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if store.visit.op.name == "py.append" else Severity.ERROR,
+        severity=Severity.WARNING if store.visit.op.name == "py.append" or in_test(span) else Severity.ERROR,
         message=f"{store.target} changes once for all steps of {transform(store.tracer)}",
         current="the body is traced once, so this change happens once, not once a step",
         expected="what changes from step to step is part of the carry",

@@ -80,6 +80,10 @@ def _item(look: Look) -> Range:
     if maker is not None and maker.name == "array.shape":
         # An ordinary array has elements.
         return Range(1.0, inf, integer=True)
+    if maker is not None and maker.name == "array.scatter" and maker.function == "set" and not _takes_all(index):
+        if maker.arguments.get("index") == index:
+            # What was just put there.
+            return plain(look.of(maker.arguments.get("value")))
     x = look.of(base)
     made = plain(x) if _takes_all(index) else part(x)
     if x.relation is not None and _index_puts_back(look, x, index):
@@ -180,6 +184,9 @@ def _scatter(look: Look) -> Range:
         return by_dtype(look)
     base = plain(look.range("base", "operand", "a", "arr"))
     value = plain(look.range("value", "update", "updates", "val", "vals", "v", "values"))
+    if known is join and base.zero is not None:
+        # What is put somewhere is no longer what the array began with: that holds for the other places.
+        base = base._replace(zero=base.zero._replace(fixed=True))
     made = known(base, value)
     counts = base.constant == 0 and (value.constant == 1 or value.is_mask) and look.function in ("add", "scatter_add")
     if counts:

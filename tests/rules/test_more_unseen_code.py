@@ -1,0 +1,231 @@
+"""More code of packages that nobody had looked at; lines that end in `#!` give an error, no others do."""
+
+import textwrap
+
+import pytest
+
+from jaxaudit.config import Config
+from jaxaudit.frontends.base import SourceFile
+from jaxaudit.session import audit
+
+PREFIX = """
+import dataclasses
+import jax
+import jax.numpy as jnp
+import numpy as np
+from typing import Sequence
+"""
+
+PROGRAMS = {
+    "a switch that is asked for": """
+        def solver(f):
+            assert jax.config.read("jax_enable_x64"), "double precision is needed"
+            return f
+
+        def roots(f):
+            grid = jnp.linspace(0.0, 1.0, 5)
+            return solver(f)(grid)
+        """,
+    "a field called size": """
+        @dataclasses.dataclass
+        class Info:
+            size: Sequence[int]
+            mode: object = None
+
+        def shape_of(info):
+            return (info.mode,) + tuple(info.size)
+
+        def wrong(x):
+            return (1, 2) + jnp.ones(3).size  #!
+        """,
+    "loops without compilation": """
+        def cumsum(total, x):
+            total = total + x
+            print(total)
+            return total, total
+
+        def shown(xs):
+            with jax.disable_jit():
+                return jax.lax.scan(cumsum, 0, xs)
+
+        def cumsum_traced(total, x):
+            total = total + x
+            print(total)  #!
+            return total, total
+
+        def wrong(xs):
+            return jax.lax.scan(cumsum_traced, 0, xs)
+        """,
+    "functions that are made when they are missing": """
+        class Analyzer:
+            def __init__(self, scale):
+                self.scale = scale
+                self.results = {}
+                self.held = None
+
+            def function(self):
+                if "f" not in self.results:
+                    self.results["f"] = jax.jit(lambda x: x * self.scale)
+                if self.held is None:
+                    self.held = jax.jit(lambda x: x + self.scale)
+                return lambda x: self.held(self.results["f"](x))
+
+        def run(xs, n):
+            analyzer = Analyzer(3.0)
+            step = jax.jit(lambda x: analyzer.function()(x))
+            for _ in range(n):
+                y = analyzer.function()(step(xs))
+            return y
+
+        def wrong(xs, n):
+            analyzer = Analyzer(3.0)
+            analyzer.results["k"] = 1.0
+            step = jax.jit(lambda x: x * analyzer.results["k"])  #!
+            for _ in range(n):
+                y = step(xs)
+                analyzer.results["k"] = analyzer.results["k"] * 0.5
+            return y
+        """,
+    "a seed that is drawn where none is given": """
+        class Layer:
+            def __init__(self, seed=None):
+                self.seed = np.random.randint(0, 1000) if seed is None else seed
+
+            def one(self, x):
+                return apply(x, self.seed)
+
+            def __call__(self, x):
+                return jax.vmap(self.one)(x)
+
+        def apply(x, seed):
+            if seed is None:
+                seed = np.random.randint(0, 1000)
+            return x * seed
+
+        @jax.jit
+        def wrong(x, seed=None):
+            return x * np.random.randint(0, 1000)  #!
+        """,
+    "two names for one value": """
+        def locked(base, centre, kind):
+            if kind == 0:
+                frame = world = jnp.eye(4).at[0:3, 3].set(centre)
+            else:
+                frame = body = base.at[0:3, 3].set(centre)
+            return jnp.linalg.inv(base) @ frame
+
+        def wrong(base, centre):
+            frame = body = base.at[0:3, 3].set(centre)  #!
+            return jnp.linalg.inv(base)
+        """,
+    "read where it was just written": """
+        def passes(s, m, n):
+            def body(carry, i):
+                d, m = carry
+                d = d.at[i].set((s[i].T @ m[i]).squeeze())
+                return (d, m.at[i].set(m[i] / d[i] @ m[i].T)), None
+            return jax.lax.scan(body, (jnp.zeros((n, 1)), m), jnp.arange(n))
+
+        def wrong(s, n):
+            def body(d, i):
+                share = s[i] / d  #!
+                return d + 1.0, share @ share
+            return jax.lax.scan(body, jnp.zeros(()), jnp.arange(n))
+        """,
+    "rows of a table": """
+        def table(n):
+            el = np.arange(n)
+            out = np.zeros((2, n))
+            out[0] = 2.0 / np.sqrt(2 * el)
+            return out
+
+        def wrong(x, n):
+            return jnp.sum(x / jnp.arange(n))  #!
+        """,
+    "a cotangent that is made an array": """
+        def lookup():
+            @jax.custom_vjp
+            def look(w, i):
+                return w[i]
+
+            def fwd(w, i):
+                return w[i], (i, w.shape)
+
+            def bwd(saved, g):
+                i, shape = saved
+                g = jnp.asarray(g)
+                return jnp.zeros(shape).at[i].add(g), None
+
+            look.defvjp(fwd, bwd)
+            return look
+
+        lookup()(jnp.ones((3, 4)), jnp.array([0, 1]))
+        """,
+    "a key that shows shapes": """
+        def loop(step, y, key):
+            dummy, _ = jax.random.split(key)
+            shapes = jax.eval_shape(step, y, dummy)
+            def body(c):
+                y, k = c
+                now, k = jax.random.split(k)
+                return step(y, now), k
+            return jax.lax.while_loop(lambda c: c[0] < 3, body, (y, key)), shapes
+
+        def wrong(step, y, key):
+            now, _ = jax.random.split(key)
+            first = step(y, now) + jax.random.normal(now)
+            def body(c):
+                y, k = c
+                now, k = jax.random.split(k)
+                return step(y, now) + jax.random.normal(now), k
+            return jax.lax.while_loop(lambda c: c[0] < 3, body, (y, key)), first  #!
+        """,
+    "a draw that is read on other paths": """
+        def live(key, points, prior, n):
+            if points is None:
+                first, key = jax.random.split(key)
+                unit = jax.vmap(jnp.tanh)(jax.random.uniform(first, (n, 3)))
+            if prior is None:
+                points = unit
+            elif points is None:
+                points = jax.vmap(prior)(jax.random.split(first, n))
+            return points, key
+
+        def wrong(key, prior, n):
+            first, key = jax.random.split(key)
+            unit = jax.random.uniform(first, (n, 3))
+            if prior is None:
+                points = unit
+            else:
+                points = unit + jax.vmap(prior)(jax.random.split(first, n))  #!
+            return points, key
+        """,
+}
+
+
+def lines(code: str, mark: str) -> set[int]:
+    return {number for number, line in enumerate(code.splitlines(), 1) if line.endswith(mark)}
+
+
+@pytest.mark.parametrize("title", PROGRAMS)
+def test_more_unseen_code(title: str) -> None:
+    code = PREFIX + textwrap.dedent(PROGRAMS[title])
+    found = audit([SourceFile("unseen.py", code)], Config())
+    assert not found.faults
+    assert {issue.line for issue in found.report.issues} == lines(code, "#!"), found.report.issues
+
+
+def test_counting_traces_in_a_test_is_a_warning() -> None:
+    code = """
+import jax
+
+def count(xs):
+    traces = {"n": 0}
+    def body(total, x):
+        traces["n"] += 1
+        return total + x, None
+    return jax.lax.scan(body, 0.0, xs), traces["n"]
+"""
+    for path, issues in (("tests/test_count.py", 0), ("count.py", 1)):
+        report = audit([SourceFile(path, code)], Config()).report
+        assert [len(report.issues), len(report.warnings)] == [issues, 1 - issues]
