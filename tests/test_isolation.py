@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import jaxaudit
 
 BLOCK_JAX = """
@@ -93,3 +95,13 @@ def test_start_up_imports_nothing_heavy():
 
 def test_the_package_under_test_is_the_one_in_the_tree():
     assert Path(jaxaudit.__file__).parent == Path(__file__).parent.parent / "src" / "jaxaudit"
+
+
+@pytest.mark.parametrize("module", ["random", "dataclasses", "typing", "tokenize", "rich"])
+def test_files_of_the_user_take_the_place_of_no_module(tmp_path, module):
+    (tmp_path / f"{module}.py").write_text("raise SystemExit('I ran')\n")
+    command = [sys.executable, "-m", "jaxaudit", "check", f"{module}.py", "--no-cache"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "I ran" in done.stderr) == (0, False), done.stderr
+    started_otherwise = python(f"import sys; sys.path.insert(0, ''); import {module}", tmp_path)
+    assert "I ran" in started_otherwise.stderr

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import jaxaudit.unshadow  # noqa: F401
+
+# isort: split
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 

@@ -86,6 +86,7 @@ def audit(
 
     reading = _guard(partial(read_source, files, load), _NOTHING_READ, "reading the source", faults)
     faults += reading.faults
+    problems = [one for one in (*_problems(results), *reading.problems) if runs(one.path, "unreadable-file")]
     facts = _facts(reading.program, wanted, faults, further=_shown(seen, sections=sections))
     obligations = list(map(lenient, _obligations(reading.program, facts, wanted, faults)))
     solved = facts
@@ -98,10 +99,12 @@ def audit(
             lambda: list(seen.conclude([one.path for one in results], sources)), [], "the observation", faults
         )
         obligations = [*_but_once(obligations, told), *(replace(one, front_end="run") for one in told)]
-    problems = (*(one for one in results if isinstance(one, Problem)), *reading.problems)
+        # A program that stops at a file which cannot be read is told by that file.
+        unread = {(one.path, one.line) for one in problems}
+        obligations = [one for one in obligations if one.rule != "script-failed" or one.span[:2] not in unread]
     report = build_report(
         [one for one in obligations if runs(one.span.path, one.rule)],
-        [one for one in problems if runs(one.path, "unreadable-file")],
+        problems,
         reading,
         [one.path for one in results],
         known_families() if seen else {rule.name: rule.family for rule in wanted},
@@ -113,6 +116,10 @@ def audit(
     )
     report = apply_suppressions(report, files, known_families(), runs, sources)
     return Outcome(report, seen.program if seen else reading.program, sources, tuple(faults), asked)
+
+
+def _problems(results: Sequence[SourceFile | Problem]) -> Iterator[Problem]:
+    return (one for one in results if isinstance(one, Problem))
 
 
 def known_families() -> dict[str, str]:

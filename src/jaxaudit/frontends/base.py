@@ -25,6 +25,7 @@ class Problem:
     line: int
     column: int
     message: str
+    suggestion: str = ""
 
 
 @dataclass(frozen=True, slots=True)

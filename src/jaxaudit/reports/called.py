@@ -31,6 +31,8 @@ def called(op: Op) -> str:
         return _WORDS[op.name]
     if op.name in ("py.item", "py.unpack"):
         return "[...]"
+    if op.attrs.get("operator") is True:
+        return _FUNCTIONS.get(op.text("function"), op.text("function"))
     name = op.text("within") or op.text("api") or op.text("function")
     name = op.text("function") if name.startswith("<") or name in _INTERNAL else name
     return _OPERATORS.get(name) or _last(name).removeprefix("operator_")
@@ -79,6 +81,32 @@ _OPERATORS = {
     "prop": "T",
 }
 """How users write what JAX's arrays call `_operator_add`; its mirror image is written the same."""
+
+_FUNCTIONS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "floor_divide": "//",
+    "remainder": "%",
+    "power": "**",
+    "matmul": "@",
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "bitwise_xor": "^",
+    "left_shift": "<<",
+    "right_shift": ">>",
+    "positive": "+",
+    "negative": "-",
+    "invert": "~",
+    "equal": "==",
+    "not_equal": "!=",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+}
+"""How users write what the source front end knows by the function of the same effect."""
 
 
 def _last(name: str) -> str:

@@ -49,6 +49,14 @@ def test_operators_on_bits_are_called_by_their_sign(sign):
     assert steps(lambda x: BITS[sign](3, x), WHOLE) == {sign}
 
 
+def test_signs_are_told_from_functions_of_the_same_effect():
+    assert steps(lambda x: -x, REAL) == {"-"}
+    assert steps(lambda x: ~x, WHOLE) == {"~"}
+    assert steps(lambda x: ~(x > 1), REAL) == {">, ~"}
+    assert steps(lambda x: jnp.negative(x), REAL) == {"negative"}
+    assert steps(lambda x: -jnp.sin(x), REAL) == {"sin, -"}
+
+
 @pytest.mark.parametrize(
     "name", ["floor_divide", "remainder", "std", "median", "nanmean", "clip", "argsort", "logaddexp", "sinc"]
 )

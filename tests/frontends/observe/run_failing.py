@@ -12,9 +12,12 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 sys.path.insert(0, str(Path(__file__).parent))
 
 from failing import HEAD
-from failing_calls import PROGRAMS
+from failing_leaves import PROGRAMS
 
 from jaxaudit.frontends.jaxpr.failures import describe
+from jaxaudit.frontends.jaxpr.lower import install_markers
+
+install_markers()
 
 folder = Path(sys.argv[1])
 for number, program in enumerate(PROGRAMS):

@@ -1,6 +1,7 @@
 """Every row of the table of exceptions is tested with a program that JAX really refuses."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,13 +11,13 @@ import pytest
 from jaxaudit.frontends.jaxpr.exceptions.model import Facts
 from jaxaudit.frontends.jaxpr.exceptions.refused import failed
 from jaxaudit.frontends.jaxpr.exceptions.table import ROWS, explain
-from jaxaudit.frontends.jaxpr.protocol import Failure, Frame, Given
+from jaxaudit.frontends.jaxpr.protocol import Failure, Frame, Given, Leaf
 from jaxaudit.observed_pages import RULES
 from jaxaudit.spans import SourceText
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
-from failing_calls import PROGRAMS  # noqa: E402
+from failing_leaves import PROGRAMS  # noqa: E402
 
 OTHER_VERSIONS = (
     "body_fun",
@@ -31,14 +32,18 @@ OTHER_VERSIONS = (
 
 def _is_missing(failure: dict) -> bool:
     """Tell whether a library is not installed here; jax always is."""
-    return failure["type"] == "ModuleNotFoundError" and "'jax" not in failure["message"]
+    return failure["type"] == "ModuleNotFoundError" and not re.search("'(jax|no_such)", failure["message"])
 
 
 def facts_of(path: str, failure: dict) -> Facts:
     frames, origin = ([Frame(**frame) for frame in failure[key]] for key in ("frames", "origin"))
     given = tuple(Given(one["function"], tuple(map(tuple, one["arguments"]))) for one in failure["given"])
     told = (failure["type"], tuple(failure["bases"]), failure["message"], tuple(frames), tuple(origin), given)
-    known = Failure(*told, tuple(failure["causes"]), tuple(failure["similar"]))
+    leaves = tuple(Leaf(**one) for one in failure.get("leaves", ()))
+    at = Leaf(**failure["at"]) if failure.get("at") else None
+    known = Failure(
+        *told, tuple(failure["causes"]), tuple(failure["similar"]), leaves, at, tuple(failure.get("holds", ()))
+    )
     return Facts(known, lambda name: SourceText(name, Path(name).read_text()), str, frozenset([path]))
 
 

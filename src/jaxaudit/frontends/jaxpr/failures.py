@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from types import ModuleType, TracebackType
 
 from jaxaudit.frontends.jaxpr.given import given, is_array
+from jaxaudit.frontends.jaxpr.holds import holds
+from jaxaudit.frontends.jaxpr.leaves import argument_leaves, mapped_leaf
 from jaxaudit.frontends.jaxpr.places import is_user_file, traceback_frames
 from jaxaudit.frontends.jaxpr.protocol import Failure, Frame
 
@@ -26,6 +28,9 @@ def describe(error: BaseException) -> Failure:
         given(error.__traceback__),
         tuple(dict.fromkeys(_name(type(cause)) for cause in _causes(error))),
         _similar(error),
+        argument_leaves(error.__traceback__),
+        mapped_leaf(error.__traceback__),
+        holds(error),
     )
 
 
@@ -39,7 +44,8 @@ def first_user_traceback(traceback: TracebackType | None) -> TracebackType | Non
 
 def _message(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
-        return f"{error.msg} ({error.filename}, line {error.lineno})"
+        version = ".".join(map(str, sys.version_info[:2]))
+        return f"{error.msg} ({error.filename}, line {error.lineno}, Python {version})"
     try:
         return str(error)
     except Exception:  # noqa: BLE001

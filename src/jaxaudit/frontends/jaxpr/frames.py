@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
+from opcode import opmap
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -22,6 +23,10 @@ _RANDOM_FILE, _API_FILE = "random", "api"
 
 _GENERIC = frozenset(("op", "meth", "call", "__call__", "deferring_binary_op", "fn", "wrapper", "_scatter_update"))
 """Functions of JAX that only pass on to the one that has a name."""
+
+
+_UNARY = {opmap["UNARY_NEGATIVE"]: "operator_neg", opmap["UNARY_INVERT"]: "operator_invert"}
+"""JAX has no function of its own for `-x` and `~x`: the instruction of Python tells them from `jnp.negative(x)`."""
 
 
 _spans: dict[tuple[int, int], tuple[CodeType, Span]] = {}
@@ -123,6 +128,8 @@ def _read(codes: Sequence[CodeType], offsets: Sequence[int]) -> Origin:
         if layer == JAX and not inside_jax:
             continue
         if layer == USER:
+            if inside_jax:
+                origin.api = _UNARY.get(code.co_code[offset], origin.api)
             users.append(Place((code, offset), span_at(code, offset)))
         if layer == LIBRARY and not users:
             origin.library = _public(code) or origin.library

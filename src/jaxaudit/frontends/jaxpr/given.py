@@ -38,16 +38,16 @@ def _arguments(frame: FrameType) -> Iterable[tuple[str, str]]:
     code = frame.f_code
     names = [*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
     for name in names:
-        told = _text(frame.f_locals[name]) if name in frame.f_locals else ""
+        told = text_of(frame.f_locals[name]) if name in frame.f_locals else ""
         if told:
             yield name, told
     if code.co_flags & inspect.CO_VARARGS:
         rest = frame.f_locals.get(code.co_varnames[len(names)])
         for number, value in enumerate(rest if isinstance(rest, tuple) else ()):
-            yield f"argument {number + 1}", _text(value)
+            yield f"argument {number + 1}", text_of(value)
 
 
-def _text(value: object, depth: int = 2) -> str:
+def text_of(value: object, depth: int = 2) -> str:
     """Describe a value; nothing for what says nothing, and never anything that runs the user's code."""
     if value is None or isinstance(value, FunctionType):
         return ""
@@ -58,13 +58,33 @@ def _text(value: object, depth: int = 2) -> str:
         told = repr(value)
         return told if len(told) <= _LONGEST else told[: _LONGEST - 3] + "..."
     if depth and type(value) is dict:
-        return "{" + _items((f"{key!r}: {_text(one, depth - 1)}" for key, one in _first(value)), len(value)) + "}"
+        return "{" + _items((f"{key!r}: {text_of(one, depth - 1)}" for key, one in _first(value)), len(value)) + "}"
     if depth and type(value) in (tuple, list):
         parts: Any = value
         opening, closing = "()" if type(value) is tuple else "[]"
         closing = ",)" if (opening, len(parts)) == ("(", 1) else closing
-        return opening + _items((_text(one, depth - 1) or "..." for one in parts[:_MOST_ITEMS]), len(parts)) + closing
-    return f"a {type(value).__name__}"
+        return opening + _items((text_of(one, depth - 1) or "..." for one in parts[:_MOST_ITEMS]), len(parts)) + closing
+    held = [f"{name} {text_of(array)}" for name, one in _attributes(value) if is_array(array := _inside(one))]
+    return f"a {type(value).__name__}" + (f" with {', '.join(held[:_MOST_ITEMS])}" if held else "")
+
+
+def _attributes(value: object) -> list[tuple[str, object]]:
+    """Give what an object keeps under names, without asking it."""
+    try:
+        kept = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return []
+    return [(name, one) for name, one in kept.items() if not name.startswith("_")] if type(kept) is dict else []
+
+
+def _inside(value: object) -> object:
+    """Give the array that a variable of flax's nnx holds."""
+    if not type(value).__module__.startswith("flax.nnx"):
+        return value
+    try:
+        return object.__getattribute__(value, "_raw_value")
+    except AttributeError:
+        return value
 
 
 def is_array(value: object) -> bool:

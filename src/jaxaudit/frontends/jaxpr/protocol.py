@@ -63,6 +63,14 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
+class Leaf:
+    """A leaf of a tree: its path, and its type (`float32[3]`, `a Python int`)."""
+
+    path: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """An exception that ended the script or the trace."""
 
@@ -79,6 +87,12 @@ class Failure:
     """The types of the exceptions that led to this one."""
     similar: tuple[str, ...] = ()
     """Names that exist and look like the one that does not."""
+    leaves: tuple[Leaf, ...] = ()
+    """The leaves of what the transformation was called with that raised."""
+    at: Leaf | None = None
+    """The leaf at which `tree.map` was, with the types of all trees."""
+    holds: tuple[str, ...] = ()
+    """The keys or fields of what lacks the one that was asked for; the line that cannot be parsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,4 +224,7 @@ def _failure(row: dict[str, Any]) -> Failure:
         tuple(Given(one["function"], tuple(map(tuple, one["arguments"]))) for one in row["given"]),
         tuple(row["causes"]),
         tuple(row["similar"]),
+        tuple(Leaf(**one) for one in row["leaves"]),
+        Leaf(**row["at"]) if row["at"] else None,
+        tuple(row["holds"]),
     )

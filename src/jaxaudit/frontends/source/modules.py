@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.base import Problem, SourceFile
+from jaxaudit.frontends.newer import newer_syntax, shown, told
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.frames import Frame
@@ -102,8 +103,7 @@ class Project:
                 warnings.simplefilter("ignore")
                 return ast.parse(file.text, file.path)
         except SyntaxError as error:
-            message = f"this file is not valid Python: {error.msg}"
-            self._note(Problem(file.path, error.lineno or 1, error.offset or 1, message))
+            self._note(_refused(file, error))
         except (ValueError, RecursionError, MemoryError) as error:
             self._note(Problem(file.path, 1, 1, f"this file cannot be parsed: {error}"))
         return None
@@ -197,6 +197,23 @@ class Project:
             self._lines[module.path] = module.text.splitlines()
         lines = self._lines[module.path]
         return 0 < line <= len(lines) and lines[line - 1].lstrip().startswith("#")
+
+
+def _refused(file: SourceFile, error: SyntaxError) -> Problem:
+    """Say why a file cannot be parsed: it is wrong, or written for a newer Python than the one that reads it."""
+    line, running = error.lineno or 1, sys.version_info[:2]
+    lines = file.text.splitlines()
+    newer = newer_syntax(lines[line - 1], running) if line <= len(lines) else None
+    if newer is None:
+        return Problem(file.path, line, error.offset or 1, f"this file is not valid Python: {error.msg}")
+    needed = shown(newer.version)
+    return Problem(
+        file.path,
+        line,
+        error.offset or 1,
+        told(line, newer, running, "jaxaudit runs on"),
+        f"install and run jaxaudit with it: `python{needed} -m pip install jaxaudit`, `python{needed} -m jaxaudit ...`",
+    )
 
 
 def _changing(tree: ast.Module, text: str) -> frozenset[str]:

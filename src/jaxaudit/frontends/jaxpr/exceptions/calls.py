@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
-from jaxaudit.frontends.jaxpr.exceptions.locate import definition_of, rule_named
-from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
+from jaxaudit.frontends.jaxpr.exceptions.locate import definition_of, returned_counts, rule_named
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say, written
 from jaxaudit.frontends.jaxpr.exceptions.refused import array_or
 from jaxaudit.spans import Span
 
@@ -98,12 +99,39 @@ def _unpacked(facts: Facts, match: re.Match[str]) -> Explanation:
             expected="the backward rule takes apart what the forward rule saved",
             suggestion="save and read the same residuals, in the same order",
         )
+    return _parts(facts, int(names), count)
+
+
+def _assigned(line: str) -> ast.expr | None:
+    """Give the right side of an assignment that stands on one line."""
+    try:
+        body = ast.parse(line.strip()).body
+    except SyntaxError:
+        return None
+    return body[0].value if body and isinstance(body[0], ast.Assign) else None
+
+
+def _parts(facts: Facts, names: int, count: str) -> Explanation:
+    """Say what is taken apart: the parts of a value that is known, or what the user's function returns."""
+    value = _assigned(facts.line)
+    called = written(value).rpartition(".")[2] if isinstance(value, ast.Call) else ""
+    gives = returned_counts(facts, called) if called else None
+    parts = facts.failure.holds
+    current = "unpacking stops with an exception"
+    if gives is not None and gives[1] != names:
+        count, current = f"{gives[1]} values", f"{current}: `{called}` returns `{first_line(gives[2], 60)}`"
+    elif value is not None and parts and len(parts) != names:
+        count = f"the {len(parts)} parts of `{first_line(ast.unparse(value), 40)}`"
+        current += f": they are {', '.join(parts)}"
+    else:
+        current += "; an array is taken apart along its first axis"
     return Explanation(
         "script-failed",
         f"{names} names are bound to {count}",
-        current="unpacking stops with an exception; an array is taken apart along its first axis",
+        current=current,
         expected=f"exactly {names} values",
         suggestion="bind as many names as the value has parts; look at what the function on this line gives",
+        steps=((gives[0], "the values are returned here"),) if gives else (),
     )
 
 

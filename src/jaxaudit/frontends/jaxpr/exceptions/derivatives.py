@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from jaxaudit.frontends.jaxpr.exceptions.locate import has_rule, rule_of_derivative
+from jaxaudit.frontends.jaxpr.exceptions.locate import differentiated_leaf, has_rule, rule_of_derivative
 from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, say
 from jaxaudit.frontends.jaxpr.exceptions.refused import failed
 from jaxaudit.spans import Span
@@ -60,9 +60,11 @@ def _no_pair(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 def _integers(facts: Facts, match: re.Match[str]) -> Explanation:
+    named = facts.leaves(rf"{match[1]}\[.*\]", *(["a Python int", "a Python bool"] if match[1] != "str" else ()))
+    told = f"{named[0]}, which is not" if named else f"an argument of dtype {match[1]}, not"
     return Explanation(
         "wrong-argnums",
-        f"a gradient is taken with respect to an argument of dtype {match[1]}",
+        f"a gradient is taken with respect to {told} made of real numbers",
         current="the call stops with an exception: only real and complex numbers can change a little",
         expected="`argnums` points at the parameters",
         suggestion="correct `argnums` (it counts from 0), or convert the argument to float",
@@ -71,9 +73,10 @@ def _integers(facts: Facts, match: re.Match[str]) -> Explanation:
 
 def _bwd_type(facts: Facts, match: re.Match[str]) -> Explanation:
     rule = rule_of_derivative(facts, "defvjp", 1)
+    whose = differentiated_leaf(facts, match[1]) or "an argument"
     return Explanation(
         "wrong-custom-derivative",
-        f"the backward rule gives a gradient of type {match[2]} for an argument of type {match[3].rstrip(',')}",
+        f"the backward rule gives a gradient of type {match[2]} for {whose} of type {match[3].rstrip(',')}",
         current=f"the gradient at output[{match[1]}] of the rule stops with an exception",
         expected="each gradient has the type of its argument: what was broadcast forward is summed backward",
         suggestion="sum the gradient over the axes along which the argument was broadcast",

@@ -75,7 +75,12 @@ _LONG = re.compile(
     r"(\S+), which has rank (\d+)",
     re.DOTALL,
 )
-_UNEVEN = re.compile(r"parameter '(\w+)'.*?array axis (\d+) \(of size (\d+)\)", re.DOTALL)
+_UNEVEN = re.compile(
+    r"the passed args\[\d+\](\S*) of shape (\S+), where .*?parameter '(\w+)'.*?of value (P\(.*?\)), "
+    r"which maps array axis (\d+) \(of size (\d+)\) to mesh axis '(\w+)' \(of size (\d+)\)|"
+    r"parameter '(\w+)'.*?array axis (\d+) \(of size (\d+)\)",
+    re.DOTALL,
+)
 
 
 def _spec_told(message: str) -> str:
@@ -83,7 +88,10 @@ def _spec_told(message: str) -> str:
     if long:
         what = f"`{long[4]}`" if long[4] else "the output"
         return f"`{long[1]}` P{long[2]} has {long[3]} entries, but {what} is {long[5]} with {long[6]} axes"
-    return f"a spec splits axis {uneven[2]} of `{uneven[1]}`, of size {uneven[3]}, unevenly" if uneven else ""
+    if uneven and uneven[3]:
+        leaf, axis, count = f"`{uneven[3]}{uneven[1]}` ({uneven[2]})", uneven[5], uneven[8]
+        return f"`{uneven[4]}` splits axis {axis} of {leaf} over {count} devices of `{uneven[7]}`, unevenly"
+    return f"a spec splits axis {uneven[10]} of `{uneven[9]}`, of size {uneven[11]}, unevenly" if uneven else ""
 
 
 def _replication(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -120,11 +128,16 @@ def _devices(facts: Facts, match: re.Match[str]) -> Explanation:
 def _deleted(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "used-after-donation",
-        f"an array that was donated to a compiled function is used again ({match[1].rstrip('.')})",
+        f"an array that was donated to a compiled function is used again{_deleted_type(match[1])}",
         current="the use stops with an exception: the buffer was given away with `donate_argnums`",
         expected="after the call only the result is used",
         suggestion="use the new array that the function gave back, or do not donate this argument",
     )
+
+
+def _deleted_type(told: str) -> str:
+    found = re.search(r"\w+\[[\d,]*\]", told)
+    return f": {found[0]}" if found else ""
 
 
 def _logical(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -175,6 +188,19 @@ ROWS = (
             "`{1}` of `shard_map` has {2} entries for {3} values",
             "one spec for all of them, or one for each",
             "give `{1}` as many entries as there are values",
+            "the call stops with an exception",
+        ),
+        ("ValueError",),
+    ),
+    Row(
+        r"in_specs passed to shard_map: (P\(.*?\)) does not match the specs of the input: (P\(.*?\)) "
+        r"for arg: (\S+?)\. ",
+        say(
+            "explicit-sharding-conflict",
+            "`in_specs` says {1}, but the argument {3} comes sharded as {2}",
+            "arguments that are sharded as `in_specs` says: this mesh has explicit axes",
+            "leave `in_specs` out, `jax.reshard` the argument before, or make the mesh with "
+            "`axis_types=(AxisType.Auto,)`",
             "the call stops with an exception",
         ),
         ("ValueError",),

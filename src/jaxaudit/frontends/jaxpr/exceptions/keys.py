@@ -14,6 +14,11 @@ ROWS = (
         ("TypeError",),
     ),
     Row(
+        r"invalid PRNG key data: expected key_data\.dtype = \w+; got dtype=(\w+)",
+        say("not-a-key", "a random function is given an array of dtype {1} as its key", _KEY, _FROM_SPLIT),
+        ("TypeError",),
+    ),
+    Row(
         r"invalid PRNG key data: .*Got (\S+)",
         say("not-a-key", "a random function is given `{1}` as its key", _KEY, _FROM_SPLIT),
         ("TypeError",),

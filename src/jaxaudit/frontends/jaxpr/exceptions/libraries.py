@@ -21,6 +21,17 @@ def _state(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
+def _no_collections(facts: Facts, match: re.Match[str]) -> Explanation:
+    name = facts.call or "module.apply"
+    return Explanation(
+        _RULE,
+        f"`{name}` is given something other than a dict of collections: `params` is to be one of its keys",
+        current=_CALL,
+        expected="`{'params': params}`, and further collections beside it",
+        suggestion=f"`{name}({{'params': params}}, ...)`, or pass the whole of what `init` gave",
+    )
+
+
 def _runtime(facts: Facts, match: re.Match[str]) -> Explanation:
     """Tell the check of the user's own that failed, at the line that equinox names."""
     return Explanation(
@@ -318,6 +329,11 @@ ROWS = (
     ),
     Row(
         r"",
+        _no_collections,
+        ("ApplyScopeInvalidVariablesTypeError",),
+    ),
+    Row(
+        r"",
         _state,
         (
             "ScopeCollectionNotFound",
@@ -325,7 +341,6 @@ ROWS = (
             "ScopeVariableNotFoundError",
             "ScopeParamShapeError",
             "ApplyScopeInvalidVariablesStructureError",
-            "ApplyScopeInvalidVariablesTypeError",
             "ModifyScopeVariableError",
         ),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxaudit.frontends.jaxpr.exceptions.model import Facts
@@ -88,6 +88,17 @@ def rule_of_derivative(facts: Facts, method: str, position: int) -> Span | None:
     return None
 
 
+def differentiated_leaf(facts: Facts, place: str) -> str:
+    """Name the argument, or leaf of one, that an output of the backward rule is for: `0]['w'` is for `p['w']`."""
+    position, _, path = place.partition("]")
+    owners = {owner for owner, method, *_ in _rules(facts) if method == "defvjp"}
+    names = parameters_of(facts, owners.pop()) if len(owners) == 1 else ()
+    held = any("nondiff_argnums" in facts.texts(one).text for one in facts.files)
+    if held or not position.isdigit() or int(position) >= len(names):
+        return ""
+    return f"`{names[int(position)]}{path}{']' if path else ''}`"
+
+
 def rule_named(facts: Facts, name: str) -> tuple[str, int, Span] | None:
     """Find a function that is a derivative rule: by which method, in which position, and where it is defined."""
     for _, method, position, path, rule in _rules(facts):
@@ -121,6 +132,66 @@ def returned(facts: Facts, path: str, line: int) -> Span | None:
             returns = [one for one in ast.walk(node) if isinstance(one, ast.Return)]
             return span_of(returns[0] if len(returns) == 1 else node, path)
     return None
+
+
+def parameters_of(facts: Facts, name: str) -> tuple[str, ...]:
+    """Name the positional parameters of a function of the user's, when its name is defined once."""
+    found = [
+        node
+        for path in sorted(facts.files)
+        for node in ast.walk(facts.tree(path))
+        if isinstance(node, FunctionNode) and node.name == name
+    ]
+    if len(found) != 1:
+        return ()
+    given = found[0].args
+    return tuple(one.arg for one in (*given.posonlyargs, *given.args))
+
+
+def static_names(facts: Facts, name: str) -> tuple[str, ...]:
+    """Name the arguments that are declared static where a function is defined or compiled under this name."""
+    parameters = parameters_of(facts, name)
+    names: list[str] = []
+    for path in sorted(facts.files):
+        for node in ast.walk(facts.tree(path)):
+            if isinstance(node, FunctionNode) and node.name == name:
+                names += _static(node.decorator_list, parameters)
+            elif isinstance(node, ast.Assign) and any(_last_name(target) == name for target in node.targets):
+                inner = _last_name(node.value.args[0]) if isinstance(node.value, ast.Call) and node.value.args else ""
+                names += _static([node.value], parameters_of(facts, inner))
+    return tuple(dict.fromkeys(names))
+
+
+def _static(nodes: Sequence[ast.expr], parameters: Sequence[str]) -> Iterator[str]:
+    calls = (node for one in nodes for node in ast.walk(one) if isinstance(node, ast.Call))
+    for keyword in (keyword for call in calls for keyword in call.keywords):
+        values = [one.value for one in ast.walk(keyword.value) if isinstance(one, ast.Constant)]
+        if keyword.arg == "static_argnames":
+            yield from (one for one in values if isinstance(one, str))
+        elif keyword.arg == "static_argnums":
+            yield from (parameters[one] for one in values if isinstance(one, int) and 0 <= one < len(parameters))
+
+
+def returned_counts(facts: Facts, name: str) -> tuple[Span, int, str] | None:
+    """Say how many values a function of the user's gives, where every `return` of it gives as many."""
+    for path in sorted(facts.files):
+        for node in ast.walk(facts.tree(path)):
+            if isinstance(node, FunctionNode) and node.name == name and definition_of(facts, name) is not None:
+                returns = [one for one in own_statements(node) if isinstance(one, ast.Return)]
+                tuples = [one.value for one in returns if isinstance(one.value, ast.Tuple)]
+                if len(tuples) == len(returns) and len({len(one.elts) for one in tuples}) == 1:
+                    return span_of(returns[0], path), len(tuples[0].elts), ast.unparse(tuples[0])
+    return None
+
+
+def own_statements(function: FunctionNode) -> Iterator[ast.AST]:
+    """Give all nodes of a function but those of functions inside it."""
+    pending: list[ast.AST] = list(function.body)
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, FunctionNode | ast.Lambda | ast.ClassDef):
+            pending += ast.iter_child_nodes(node)
 
 
 def _rules(facts: Facts) -> Iterator[tuple[str, str, int, str, ast.expr | FunctionNode]]:

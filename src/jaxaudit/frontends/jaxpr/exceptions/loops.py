@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
 from jaxaudit.frontends.jaxpr.exceptions.values import kind_of
+from jaxaudit.spans import Span
 
 _LEAF = re.compile(
     r"input carry(?: component)? (\S+) has type (\S+) but the corresponding output carry component has type "
     r"([^\s,]+(?:\[[^\]]*\])?),? so the (\w+(?: types)?)"
 )
 _BRANCH = re.compile(
-    r"output(?: component)? ?(\S*) ?of (\S+(?: \d+)?) has type (\S+\]?) but .*? of (\S+) has type (\S+\]?)"
+    r"output(?: component)? ?(?P<old>\S*?) ?of (?P<one>[a-z_]+ ?\d*)(?: at path (?P<path>\S+))? has type "
+    r"(?P<was>\S+\]?) but .*? of (?P<other>[a-z_]+ ?\d*)(?: at path \S+)? has type (?P<now>\S+\]?)"
 )
+_FUNCTION = re.compile(r"^(true_fun|false_fun|branch ?\d+) is (\S+) at (\S+):(\d+)$", re.MULTILINE)
 
 
 def _carry(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -23,12 +27,13 @@ def _carry(facts: Facts, match: re.Match[str]) -> Explanation:
         return _structure(facts, loop)
     name, before, after, what = leaves[0]
     name = _called(name)
-    more = f" and {len(leaves) - 1} more leaves" if len(leaves) > 1 else ""
+    rest = ", ".join(f"`{_called(one[0])}` from {one[1]} into {one[2]}" for one in leaves[1:4])
     return Explanation(
         "carry-type-changes",
         f"the body of `{loop}` turns carry `{name}` from {before} into {after}",
-        current="tracing stops with an exception: a carry keeps its type in every turn",
-        expected=f"`{name}`{more} leaves the body as {before}, or starts as {after}",
+        current="tracing stops with an exception: a carry keeps its type in every turn"
+        + (f"; it also turns {rest}" if rest else ""),
+        expected=f"`{name}` leaves the body as {before}, or starts as {after}",
         suggestion=_cure(name, before, after, what),
     )
 
@@ -129,13 +134,17 @@ def _branch_trees(facts: Facts, match: re.Match[str]) -> Explanation:
     told = "their outputs have different structures"
     if found:
         one, other = (_side(found, letter) for letter in "ab")
-        told = f"`{found['a1'].strip()}` gives {one}, `{found['b1'].strip()}` {other}"
+        names = {_number(label): name for label, name, *_ in _FUNCTION.findall(facts.message)}
+        told = f"{_branch(found['a1'], names)} gives {one}, {_branch(found['b1'], names)} {other}"
+        if keys := _KEYS.search(facts.message):
+            told += f"; the keys {keys[1]} are not in both"
     return Explanation(
         "branch-type-mismatch",
         f"the branches of `{match[1]}` do not give the same: {told}",
         current="tracing stops with an exception: either branch must fit what follows",
         expected="the same structure, shapes and dtypes from every branch",
         suggestion="make the branches give the same containers; where one has nothing to give, give zeros",
+        steps=_defined(facts),
     )
 
 
@@ -154,21 +163,61 @@ def _pair(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 def _branches(facts: Facts, match: re.Match[str]) -> Explanation:
-    found = _BRANCH.search(facts.message)
-    told = f"one gives {found[3].rstrip(',')}, another {found[5].rstrip(',')}" if found else "their outputs differ"
+    found = list(_BRANCH.finditer(facts.message))
+    names = {_number(label): name for label, name, *_ in _FUNCTION.findall(facts.message)}
+    told, cure = "their outputs differ", "make the branches agree, for example with `.astype` or `jnp.zeros_like`"
+    if found:
+        one = found[0]
+        was, now = one["was"].rstrip(","), one["now"].rstrip(",")
+        where = one["path"] or one["old"]
+        at = f"at `{where}` " if where else ""
+        told = f"{at}{_branch(one['one'], names)} gives {was}, {_branch(one['other'], names)} {now}"
+        told += f"; {len(found) - 1} more leaves differ" if len(found) > 1 else ""
+        if _dims(was) == _dims(now):
+            cure = f"convert in one of the branches: `.astype(jnp.{was.partition('[')[0]})`"
     return Explanation(
         "branch-type-mismatch",
         f"the branches of `{match[1] or 'cond'}` do not give the same types: {told}",
         current="tracing stops with an exception: either branch must fit what follows",
         expected="the same structure, shapes and dtypes from every branch",
-        suggestion="make the branches agree, for example with `.astype` or `jnp.zeros_like`",
+        suggestion=cure,
+        steps=_defined(facts),
+    )
+
+
+def _number(label: str) -> str:
+    return label.replace(" ", "")
+
+
+def _branch(label: str, names: Mapping[str, str]) -> str:
+    """Name a branch by its function, else by its place: counted from 0, as `switch` does."""
+    name = names.get(_number(label.strip()), "")
+    return f"`{name}`" if name.isidentifier() else f"`{_place(label)}`"
+
+
+def _place(label: str) -> str:
+    """Write the label of a branch in one way: JAX has `branch 0` and `branch1`."""
+    return _number(label.strip()).replace("branch", "branch ")
+
+
+def _defined(facts: Facts) -> tuple[tuple[Span, str], ...]:
+    """Show where the functions of the branches are, where these are the user's."""
+    found = [
+        (facts.shown(path), int(line), _number(label)) for label, _, path, line in _FUNCTION.findall(facts.message)
+    ]
+    return tuple(
+        (Span(path, line, 0, line, 0), f"`{label.replace('branch', 'branch ')}` is this function")
+        for path, line, label in found
+        if path in facts.files
     )
 
 
 def _lengths(facts: Facts, match: re.Match[str]) -> Explanation:
+    leaves = [leaf for leaf in facts.failure.leaves if leaf.path.startswith("xs")]
+    told = ", ".join(f"`{leaf.path}` is {leaf.type}" for leaf in leaves[:5]) or match[1].rstrip(".")
     return Explanation(
         "scan-length-mismatch",
-        f"the arrays that `scan` runs over have different lengths: {match[1].rstrip('.')}",
+        f"the arrays that `scan` runs over have different lengths: {told}",
         current="the call stops with an exception: all of them are read one element a turn",
         expected="one length along the first axis of every leaf of xs",
         suggestion="cut or stack them to one length; what does not vary belongs into the closure or the carry",
@@ -186,9 +235,11 @@ def _length(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 def _scalar(facts: Facts, match: re.Match[str]) -> Explanation:
+    bare = [leaf for leaf in facts.failure.leaves if leaf.path.startswith("xs") and not _dims(leaf.type)]
+    told = f"`{bare[0].path}`, {bare[0].type}" if bare else _plain(match[1])
     return Explanation(
         "carry-xs-confusion",
-        f"`{_loop(facts, 'scan')}` is to run over a value without an axis ({_plain(match[1])})",
+        f"`{_loop(facts, 'scan')}` is to run over a value without an axis ({told})",
         current="the call stops with an exception: a scalar has no elements to read in turn",
         expected="xs holds arrays whose first axis is scanned",
         suggestion="put it into the carry or the closure; give `xs=None, length=n` when nothing is scanned",

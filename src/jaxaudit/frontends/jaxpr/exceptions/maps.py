@@ -53,9 +53,14 @@ def _nothing_mapped(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 def _rank(facts: Facts, match: re.Match[str]) -> Explanation:
+    sizes = match[2].strip("(),").replace(" ", "")
+    scalars = ("a Python int", "a Python float", "a Python bool") if not sizes else ()
+    named = facts.leaves(rf"\w+\[{sizes}\]", *scalars)
+    what = named[0] if len(named) == 1 else f"an array of shape {match[2]}"
+    what += f" (one of {', '.join(named[:4])})" if len(named) > 1 else ""
     return Explanation(
         "wrong-axis-mapped",
-        f"`vmap` is to map axis {match[1]} of an array of shape {match[2]}, which has no such axis",
+        f"`vmap` is to map axis {match[1]} of {what}, which has no such axis",
         current="the call stops with an exception",
         expected="each mapped argument has the axis that `in_axes` names",
         suggestion="use None for arguments that are shared by all, or correct the axis",

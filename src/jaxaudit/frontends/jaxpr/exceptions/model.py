@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -103,7 +103,9 @@ class Facts:
         shown: dict[str, str] = {}
         for key, text in named[0].arguments if named else ():
             # A value that comes twice under two names is shown once; two arrays of one type are two.
-            if text not in _DEFAULTS and text[:2] != "a " and (_TYPE.search(text) or text not in shown.values()):
+            if key in _HIDDEN or (text.startswith("a ") and " with " not in text):
+                continue
+            if text not in _DEFAULTS and (_TYPE.search(text) or text not in shown.values()):
                 shown[key] = text
         return shown
 
@@ -111,8 +113,44 @@ class Facts:
     def told(self) -> str:
         """The same in words: "`x` is float32[3], `y` is float32[4]"."""
         shown = list(self.given.items())[:5]
-        parts = {**_PARTS, "argument 1": "the other operand"} if "self" in self.given else {}
-        return ", ".join(f"{parts.get(name, f'`{name}`')} is {text}" for name, text in shown)
+        parts = {**_PARTS, "argument 1": "the other operand", **self._operands()} if "self" in self.given else {}
+        parts = parts or self._written(shown)
+        told = [(_MODULE if text.startswith("a ") else parts.get(name, f"`{name}`"), text) for name, text in shown]
+        return ", ".join(f"{name} is {text}" for name, text in told if name != f"`{text}`")
+
+    def _written(self, shown: Sequence[tuple[str, str]]) -> dict[str, str]:
+        """Name arguments that a library takes without names as the user wrote them in the call."""
+        places = [int(name.removeprefix("argument ")) for name, _ in shown if name.startswith("argument ")]
+        node = self.expression
+        if not places or not isinstance(node, ast.Call) or any(isinstance(one, ast.Starred) for one in node.args):
+            return {}
+        # A method is handed its object before all others.
+        shift = max(0, max(places) - len(node.args))
+        texts = {place: ast.unparse(node.args[place - shift - 1]) for place in places if place - shift > 0}
+        return {f"argument {place}": f"`{text}`" for place, text in texts.items() if len(text) <= _LONGEST}
+
+    def _operands(self) -> dict[str, str]:
+        """Name the operands of an operator as the user wrote them."""
+        match self.expression:
+            case ast.BinOp(left=one, right=other) | ast.Compare(left=one, comparators=[other]):
+                left, right = ast.unparse(one), ast.unparse(other)
+                names = {"self": left, "other": right, "argument 1": right}
+                return {name: f"`{text}`" for name, text in names.items() if len(text) <= _LONGEST and left != right}
+        return {}
+
+    @property
+    def subscripted(self) -> str:
+        """What the running expression reads a key, an element or a field from, as the user wrote it."""
+        node = self.expression
+        if isinstance(node, ast.Subscript | ast.Attribute):
+            text = ast.unparse(node.value)
+            return text if len(text) <= _LONGEST else ""
+        return ""
+
+    def leaves(self, *types: str) -> tuple[str, ...]:
+        """Name the leaves of the arguments whose type fits one of the patterns, with their types."""
+        wanted = [leaf for leaf in self.failure.leaves if any(re.fullmatch(one, leaf.type) for one in types)]
+        return tuple(f"`{leaf.path}` ({leaf.type})" for leaf in wanted)
 
     @property
     def of_library(self) -> bool:
@@ -132,7 +170,11 @@ class Facts:
 
 
 _TYPE = re.compile(r"\b[a-z]+\d*(?:<\w+>)?\[[\d,]*\]")
+_LONGEST = 40
 _DEFAULTS = ("False", "True", "'constant'", "'C'", "'auto'")
+_HIDDEN = ("custom_message_format_vars", "custom_message", "include_default_kwargs")
+"""Parameters that say nothing about what is wrong."""
+_MODULE = "the module"
 _PARTS = {"self": "the array", "other": "the other operand"}
 _OPERATORS: dict[type[ast.operator | ast.cmpop | ast.unaryop], str] = {
     ast.Add: "+",

@@ -16,6 +16,7 @@ from jaxaudit.frontends.jaxpr.exceptions import (
     libraries,
     loops,
     maps,
+    missing,
     traced,
     values,
 )
@@ -35,6 +36,7 @@ ROWS: tuple[Row, ...] = (
     *keys.ROWS,
     *functions.ROWS,
     *calls.ROWS,
+    *missing.ROWS,
 )
 
 _TREE_FUNCTIONS = ("tree_map", "tree_leaves", "tree_flatten", "tree_unflatten", "_prefix_error")
@@ -47,6 +49,9 @@ _SHOW_GIVEN = ("axis-conflict", "invalid-input-type", "not-a-key", "script-faile
 def explain(facts: Facts) -> Explanation:
     """Say what an exception means; one that no row knows is told as it is."""
     told = _explained(facts)
+    at = facts.failure.at
+    if at is not None:
+        told = replace(told, current=f"{told.current}; `tree.map` is at the leaf `{at.path}` ({at.type})")
     if told.rule in _SHOW_GIVEN and facts.told and told.expected:
         return replace(told, current=f"{told.current}; {facts.told}")
     return told

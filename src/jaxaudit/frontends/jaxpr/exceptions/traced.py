@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from jaxaudit.frontends.jaxpr.exceptions.locate import leak_of, returned
+from jaxaudit.frontends.jaxpr.exceptions.locate import leak_of, returned, static_names
 from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
 from jaxaudit.frontends.jaxpr.exceptions.refused import array_or, failed
 from jaxaudit.spans import Span
@@ -77,7 +77,8 @@ def _branch(facts: Facts, match: re.Match[str]) -> Explanation:
 def _numpy(facts: Facts, match: re.Match[str]) -> Explanation:
     asked = re.search(r"The (\w+)\(\) method was called on|The '(\w+)' method is not available", facts.message)
     method = asked or re.search(r"\.(item|tolist)\(", facts.line)
-    what = f"`.{method[1] or method[2]}()`" if method else "NumPy, or Python code that needs numbers,"
+    numpy = f"`{facts.call}`" if facts.of_library else "NumPy, or Python code that needs numbers,"
+    what = f"`.{method[1] or method[2]}()`" if method else numpy
     return Explanation(
         "numpy-on-traced",
         f"{what} is given a traced array" if not method else f"{what} is called on a traced array",
@@ -221,11 +222,12 @@ def _argument(facts: Facts, match: re.Match[str]) -> Explanation:
         )
     static = path.partition(".")[0].partition("[")[0]
     inside = f" (inside `{static}`)" if static != path else ""
-    cure = (
-        "use `eqx.filter_jit`, or split the object into arrays and the rest (`eqx.partition`)"
-        if inside
-        else f"name it in static_argnames: `jax.jit(..., static_argnames=('{static}',))`"
-    )
+    if not inside:
+        cure = f"name it in static_argnames: `jax.jit(..., static_argnames=('{static}',))`"
+    elif path.startswith(f"{static}["):
+        cure = "pass the arrays alone; what Python decides by is an argument of its own, named in static_argnames"
+    else:
+        cure = "use `eqx.filter_jit`, or split the object into arrays and the rest (`eqx.partition`)"
     return Explanation(
         "invalid-input-type",
         f"argument `{path}`{inside} is a {kind}, which a compiled function cannot take as data",
@@ -338,13 +340,26 @@ def _article(kind: str) -> str:
 
 
 def _static(facts: Facts, match: re.Match[str]) -> Explanation:
+    names = static_names(facts, facts.call.rpartition(".")[2])
+    what = f"the static argument `{names[0]}`" if len(names) == 1 else "a static argument"
+    traced = match[1].endswith("Tracer")
+    if traced:
+        told, cure = "a traced value, which has no number yet", _STATIC_AROUND
+    elif match[1].endswith("ArrayImpl"):
+        told, cure = "an array, which cannot be hashed", "do not declare it static: arrays are traced"
+    else:
+        told, cure = f"{_article(match[1])}, which cannot be hashed", _HASHABLE
     return Explanation(
         "static-argument-misuse",
-        f"a static argument is {_article(match[1])}, which cannot be hashed",
+        f"{what} is {told}",
         current="the call stops with an exception: static arguments are part of the key of JAX's cache",
-        expected="static arguments can be hashed and compared",
-        suggestion="pass a tuple or a frozen dataclass, or make the argument an array that is traced",
+        expected="a value that Python knows" if traced else "static arguments can be hashed and compared",
+        suggestion=cure,
     )
+
+
+_HASHABLE = "pass a tuple or a frozen dataclass, or make the argument an array that is traced"
+_STATIC_AROUND = "declare it static in the function around as well, take it from `.shape`, or do not declare it static"
 
 
 ROWS = (

@@ -200,7 +200,7 @@ ROWS = (
     Row(r"cannot reshape array of shape (\(.*?\)) \(size (\d+)\) into shape (\(.*?\))", _reshape),
     Row(r"Cannot (?:concatenate|stack) arrays with different (numbers of dimensions): got (.*)", _join),
     Row(r"Cannot concatenate arrays with shapes that differ in (dimensions) other than .* for shapes (.*)", _join),
-    Row(r"All input arrays must have the same (shape)(.*)", _join, ("ValueError",)),
+    Row(r"All input arrays must have the same (shape)[.:]*\s*(?:[Gg]ot:?\s*)?(.*)", _join, ("ValueError",)),
     Row(r"cannot select an axis to squeeze out.*got shape=(\(.*?\)) and dimensions=(\(.*?\))", _squeeze),
     Row(r"Size of label '(\w)' for operand (\d+) \((\d+)\) does not match previous terms \((\d+)\)", _einsum),
     Row(r"invalid value \((\w+)\) encountered in (\S+)", _nan, ("FloatingPointError",)),
