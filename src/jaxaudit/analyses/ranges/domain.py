@@ -18,6 +18,8 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.ops import BRANCHES
 
+_SLOPE = Range(nan=True)
+
 
 class RangesDomain:
     """Ranges of values; it reads sizes and dtypes off the shapes that were solved before."""
@@ -93,11 +95,15 @@ class RangesDomain:
 
     def _wrap(self, transfer: Inner) -> Transfer[Range]:
         def run(op: Op, read: Read[Range]) -> Sequence[Range | None]:
-            return self._kept(op, transfer(Look(op, self._reader(read), self.known)))
+            # A slope may be any number, and nobody asks what JAX computes it of.
+            made = (_SLOPE,) * len(op.results) if op.is_derived else transfer(Look(op, self._reader(read), self.known))
+            return self._kept(op, made)
 
         return run
 
     def _kept(self, op: Op, made: Sequence[Range | None]) -> Sequence[Range | None]:
+        if len(made) == len(op.results) == 1 and not self.mutated:
+            return (self._typed(op.results[0], WILD if made[0] is None else made[0]),)
         missing = len(op.results) - len(made)
         given = made if missing <= 0 else [*made, *(None,) * missing]
         return [

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from jaxaudit.frontends.jaxpr import compat
 from jaxaudit.frontends.jaxpr.nesting import Call
 from jaxaudit.frontends.jaxpr.prints import Print, Prints
 from jaxaudit.ir import Region, Value
@@ -43,7 +44,7 @@ class Passage:
         context = self.body.context
         control = context.control.uid if context.control is not None else 0
         told = (context.span, context.inlined, context.recomputed, context.backward, control)
-        return len(self.equations), len(self.read), *told
+        return len(self.equations), *map(compat.type_of, self.read), *told
 
 
 @dataclass(slots=True)
