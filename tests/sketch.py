@@ -87,7 +87,8 @@ class Sketch:
         return solve(self.program(), {"keys"})
 
     def judge(self, rule: type[Rule]) -> list[Obligation]:
-        return merge(rule().check(self.program(), self.facts()))
+        program = self.program()
+        return merge(rule().check(program, solve(program, {"keys", *rule.needs})))
 
     def verdicts(self, rule: type[Rule]) -> dict[int, str]:
         """Give the verdict on each line: `proved`, `unknown`, `error` or `warning`."""

@@ -130,6 +130,7 @@ class Collector:
         returned = {way(self.read(value))[0] for value in region.results} if op.name in BODIES else set()
         collected = {self.read(inside): self.read(result) for inside, result in stacked(op, region)}
         for use in _strongest(uses):
+            use = self._placed(use, region)
             start = way(use.term)[0]
             rows = self._rows(use.term, collected)
             if rows is not None:
@@ -141,6 +142,16 @@ class Collector:
                 seen = rename(use.term)
                 if seen is not use.term or not escapes:
                     yield from self._export(op, use, seen)
+
+    def _placed(self, use: Use, region: Region) -> Use:
+        """Note in which branches of a region a use stands: outside of it nobody sees them."""
+        taken: list[tuple[Op, int]] = []
+        for inner, holder in self.places.up(self.places.region_of[use.spot]):
+            if inner is region or holder is None:
+                break
+            if holder.name == "py.branch":
+                taken.append((holder, next(i for i, one in enumerate(holder.regions) if one is inner)))
+        return replace(use, assume=(*use.assume, *taken)) if taken else use
 
     def _rows(self, term: Term, collected: Mapping[Term, Term]) -> Term | None:
         """Give a key of one turn as what it is outside: a row of the array in which all turns are collected."""

@@ -18,7 +18,7 @@ from jaxaudit.analyses.shapes import facts, regions
 from jaxaudit.analyses.shapes.carried import Carrier, given_back, taken_off
 from jaxaudit.analyses.shapes.declared import declared_axes, declared_dims, with_names
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, exact, is_named, named
-from jaxaudit.analyses.shapes.ranks import measured, unpacked_ranks
+from jaxaudit.analyses.shapes.ranks import measured, methods_of_objects, unpacked_ranks
 from jaxaudit.analyses.shapes.result import Context, Fit, Shapes
 from jaxaudit.analyses.shapes.traced import sizes_meet
 from jaxaudit.analyses.shapes.transfer.look import Look
@@ -53,6 +53,7 @@ class ShapesDomain:
             value for op in program.telling("operator") if op.attrs["operator"] == "isinstance" for value in op.operands
         }
         """Values whose type the program asks for: what follows may be for other types only."""
+        self.doubtful = frozenset() if program.types else methods_of_objects(program)
         self._own: dict[Value, ShapeFact] = {}
         self._table = {name: self._wrap(transfer) for name, transfer in TABLE.items()}
 
@@ -204,7 +205,10 @@ class ShapesDomain:
     def _wrap(self, transfer: Inner) -> Transfer[ShapeFact]:
         def run(op: Op, read: Read[ShapeFact]) -> Sequence[ShapeFact | None]:
             look = Look(op, self._naming(read))
-            results = self._carried(op, self._results(op, transfer(op, look)), read)
+            made = transfer(op, look)
+            if op.results and op.results[0] in self.doubtful and look.first().dims is None:
+                made = [facts.array(None, None)]
+            results = self._carried(op, self._results(op, made), read)
             self._note(look, results)
             return results
 

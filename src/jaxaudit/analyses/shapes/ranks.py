@@ -53,6 +53,30 @@ def _written(op: Op) -> Iterator[tuple[Value, int]]:
             yield op.operands[0], len(axes)
 
 
+def methods_of_objects(program: Program) -> frozenset[Value]:
+    """Give what methods such as `mean` give of objects that nothing shows to be arrays.
+
+    A distribution has a `mean` as well, and a table of another library a `sum`: neither need be a number. What array
+    functions and operators make is an array, so their methods are its own.
+    """
+    arrays: set[Value] = set()
+    found: set[Value] = set()
+    for op in program.walk():
+        if op.name in _METHODS and _is_method(op) and op.operands and op.operands[0] not in arrays:
+            found.update(op.results)
+        elif op.name.startswith(_MAKE_ARRAYS):
+            arrays.update(op.results)
+    return frozenset(found)
+
+
+_METHODS = frozenset(("array.reduce", "array.order"))
+_MAKE_ARRAYS = ("array.", "key.", "grad.stop", "collective", "device.place")
+
+
+def _is_method(op: Op) -> bool:
+    return "." not in op.text("function")
+
+
 def measured(program: Program) -> frozenset[Value]:
     """Give the arrays whose shape the code reads."""
     asked = (op for op in program.named("array.shape") if op.operands)

@@ -86,8 +86,17 @@ class TracingDomain:
             self._visits.keep("py.loop", op, {value: read(value) for value in op.regions[0].results})
         return leaving(op, read, self.context)
 
+    def taken(self, op: Op, read: Read[Trace]) -> int | None:
+        """Tell which branch of an `if` runs, where what JAX traces decides its condition."""
+        if op.name != "py.branch" or not op.operands or [region.label for region in op.regions] != ["then", "else"]:
+            return None
+        answer = read(op.operands[0]).holds
+        return None if answer is None else 0 if answer else 1
+
     def _merged(self, op: Op, read: Read[Trace]) -> list[Trace]:
-        falling = [region for region in op.regions if region.exit is Exit.FALL]
+        only = self.taken(op, read)
+        regions = op.regions if only is None else op.regions[only : only + 1]
+        falling = [region for region in regions if region.exit is Exit.FALL]
         columns = zip(*([read(value) for value in region.results] for region in falling), strict=True)
         return [reduce(join, column) for column in columns]
 

@@ -43,6 +43,8 @@ class Trace:
     """True for the length of an axis of a traced array, or a shape that holds it."""
     length: bool = False
     """True for the length of one of many things, which need not be alike."""
+    holds: bool | None = None
+    """The answer to a question that is decided here, such as `x is None` of an array."""
     by: Op | None = field(default=None, compare=False)
     """The transformation that traces it."""
     way: str = field(default="", compare=False)
@@ -82,6 +84,7 @@ def join(first: Trace, second: Trace) -> Trace:
         "varies": first.varies or second.varies,
         "axis": first.axis and second.axis,
         "length": first.length or second.length,
+        "holds": first.holds if first.holds is second.holds else None,
     }
     for one, other in ((first, second), (second, first)):
         if one.kind is Kind.TRACED and (one.again or other.kind is Kind.TRACED):

@@ -77,7 +77,7 @@ class TransferTable:
             "py.element": self._element,
             "py.container": self._container,
             "py.join": lambda op, read: reduce(join, [read(value) for value in op.operands]),
-            "py.operator": lambda op, read: NUMBER if op.text("operator") != "text" else STATIC,
+            "py.operator": _operator,
             "py.set_item": self._changed,
             "py.append": self._changed,
             "py.to_python": self._to_python,
@@ -129,7 +129,7 @@ class TransferTable:
     def _operated(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
         """Give what a Python operator makes: its operands decide whose operator it is."""
         if _joins_items(op, operands):
-            return replace(self._made(operands, "items"), made=False)
+            return _joined_items(operands)
         if _compares_items(op, operands):
             return UNKNOWN
         if any(one.kind is Kind.TRACED for one in operands):
@@ -286,6 +286,22 @@ def _constant(op: Op, read: Read[Trace]) -> Trace:
     return NUMBER if isinstance(op.attrs.get("value"), bool | int | float | complex) else STATIC
 
 
+def _operator(op: Op, read: Read[Trace]) -> Trace:
+    asked = op.text("operator")
+    if asked == "text":
+        return STATIC
+    if asked == "not" and op.operands:
+        answer = read(op.operands[0]).holds
+        return NUMBER if answer is None else replace(NUMBER, holds=not answer)
+    if asked in ("is", "is not") and len(op.operands) == 1 and op.arguments.get("y", ...) is None:
+        # What is an array for sure is not None.
+        return replace(NUMBER, holds=asked == "is not") if read(op.operands[0]).what in _ARRAYS else NUMBER
+    return NUMBER
+
+
+_ARRAYS = ("array", "numpy")
+
+
 def _random(op: Op, read: Read[Trace]) -> Trace:
     if not op.text("function").startswith("numpy."):
         return NUMBER
@@ -320,6 +336,16 @@ def _joins_items(op: Op, operands: Sequence[Trace]) -> bool:
     facts = dict(zip(op.operands, operands, strict=False))
     others = [facts[one] for one in sides if isinstance(one, Value) and one in facts]
     return written and not any(one.what in ("array", "numpy", "shape", "number") for one in others)
+
+
+def _joined_items(operands: Sequence[Trace]) -> Trace:
+    """Give a list that is longer: Python joins it, so nothing in it is traced that was not so before."""
+    traced = next((one for one in operands if one.kind is Kind.TRACED), None)
+    if traced is not None:
+        return Trace(Kind.TRACED, "items", by=traced.by, way=traced.way)
+    kinds = [one.kind for one in operands]
+    kind = next((one for one in (Kind.UNKNOWN, Kind.CONCRETE) if one in kinds), Kind.STATIC)
+    return Trace(kind, "items")
 
 
 def _compares_items(op: Op, operands: Sequence[Trace]) -> bool:

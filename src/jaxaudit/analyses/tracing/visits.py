@@ -17,7 +17,7 @@ _ANYWHERE = frozenset("jit pmap scan py.set_item array.create array.join array.r
 _TRACED_CODE = frozenset(
     """py.test py.element py.call_library py.to_python py.format py.print py.item py.loop py.append py.store_attr
     py.store_global py.store_nonlocal array.numpy array.order array.select array.reshape array.expand
-    key.draw""".split()
+    py.random py.clock key.draw""".split()
 )
 """Ops that rules judge in code that a transformation traces."""
 

@@ -130,9 +130,10 @@ def _set_up(it: Interpreter, base: Ref, box: ObjectBox, span: Span) -> bool:
 
 
 def note_captured(it: Interpreter, ref: Ref, kind: str, name: object, span: Span, value: Abstract) -> None:
-    """Write down that compiled code reads an object that is older than itself."""
+    """Write down that compiled code reads an object that is older than itself, unless it reads what it has stored."""
     if it.compiled and ref.id <= it.compiled[-1][1]:
-        it.note_read(kind, ref.id, name, span, value)
+        if not (isinstance(value, Leaf) and kind == "attr" and value.value.id > it.compiled[-1][0]):
+            it.note_read(kind, ref.id, name, span, value)
 
 
 def _read_through(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: Span) -> Abstract:
@@ -234,6 +235,21 @@ def forget(it: Interpreter, value: Value) -> None:
     if value in it.read_from:
         for key in [key for key in it.loaded if key[0] is value]:
             del it.loaded[key]
+
+
+def write_any(it: Interpreter, base: Abstract, value: Abstract, span: Span) -> bool:
+    """Interpret `setattr(base, name, value)` with a name that is computed: any attribute that holds data may be it."""
+    if not isinstance(base, Ref) or not isinstance(box := it.heap[base], ObjectBox):
+        return False
+    reason = "an attribute is set by a name that is computed"
+    attrs: dict[str, Abstract] = {}
+    for name, old in box.attrs.items():
+        data = isinstance(old, Leaf | Const | TupleValue | Record)
+        attrs[name] = it.unknown(reason, span, name) if data else old
+    it.heap[base] = replace(box, attrs=attrs)
+    told = {"name": "", "augmented": False, "object": base.id, "bases": tuple(library_bases(box.cls))}
+    it.emit("py.store_attr", span, {"value": argument(it, value, span)}, told, results=0)
+    return True
 
 
 def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Span, *, augmented: bool = False) -> None:

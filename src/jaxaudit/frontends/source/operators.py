@@ -11,7 +11,6 @@ from jaxaudit.frontends.source.structure import leaves
 from jaxaudit.frontends.source.values import (
     Abstract,
     BoundMethod,
-    Const,
     FunctionValue,
     ListBox,
     ObjectBox,
@@ -61,11 +60,9 @@ def is_list(it: Interpreter, value: Abstract) -> bool:
 
 
 def is_filler(it: Interpreter, value: Abstract) -> bool:
-    """Tell whether a value is a list of one constant, such as people repeat: `[1] * n` is a list, whatever `n` is."""
+    """Tell whether a value is a list of one item, such as people repeat: `[1] * n` is a list, whatever `n` is."""
     box = it.heap[value] if isinstance(value, Ref) else None
-    if not isinstance(box, ListBox) or box.kind != "list":
-        return False
-    return len(box.items) == 1 and isinstance(box.items[0], Const)
+    return isinstance(box, ListBox) and box.kind == "list" and len(box.items) == 1
 
 
 def joined_lists(it: Interpreter, left: Abstract, right: Abstract, span: Span) -> Abstract:

@@ -86,7 +86,7 @@ def _tuple(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         return TupleValue(items)
     if isinstance(value, Sequence):
         return Sequence(value.item, kind="tuple")
-    return Leaf(value.value) if isinstance(value, Leaf) else None
+    return Leaf(value.value, "builtins.tuple") if isinstance(value, Leaf) else None
 
 
 def _list(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
@@ -147,6 +147,8 @@ def _setattr(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         return NONE
     if len(given.positional) == 4:
         return _setattr(it, Arguments(given.positional[1:]), span)
+    if len(given.positional) == 3 and attributes.write_any(it, given.positional[0], given.positional[2], span):
+        return NONE
     return None
 
 

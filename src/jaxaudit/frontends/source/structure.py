@@ -238,7 +238,10 @@ def merge(values: Seq[Abstract], column: Callable[[Seq[Abstract]], Leaf], it: In
         items = zip(*(value.items for value in values if isinstance(value, Record)), strict=True)
         return Record(first.cls, tuple([merge(parts, column, it) for parts in items]))
     if isinstance(first, Ref) and all(isinstance(value, Ref) for value in values):
-        merged = merge_boxes([it.heap[value] for value in values if isinstance(value, Ref)], column, it)
+        boxes = [it.heap[value] for value in values if isinstance(value, Ref)]
+        merged = merge_boxes(boxes, column, it)
+        if merged is None and all(isinstance(box, ListBox | OpaqueBox) and box.kind == "list" for box in boxes):
+            merged = OpaqueBox(column(values).value)
         return column(values) if merged is None else it.heap.new(merged)
     return column(values)
 

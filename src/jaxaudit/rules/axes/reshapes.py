@@ -53,12 +53,16 @@ def reshapes(program: Program, shapes: Shapes) -> Iterator[Reshape]:
 
 
 def _shifts(flow: Flow, op: Op) -> bool:
-    """Tell whether a reshape takes back one before a slice: rows that are one longer and one shorter shift each row."""
+    """Tell whether a slice stands between two reshapes: rows that are one longer and one shorter shift each row."""
     cut = flow.maker(_base(op))
-    if cut is None or cut.name not in ("py.item", "array.gather", "array.move") or not cut.operands:
-        return False
-    before = flow.maker(cut.operands[0])
-    return before is not None and before.name == "array.reshape"
+    before = flow.maker(cut.operands[0]) if cut is not None and cut.name in _CUTS and cut.operands else None
+    if before is not None and before.name == "array.reshape":
+        return True
+    cuts = (one for one in flow.readers.get(op.result, ()) if one.name in _CUTS and one.results)
+    return any(after.name == "array.reshape" for one in cuts for after in flow.readers.get(one.result, ()))
+
+
+_CUTS = frozenset(("py.item", "array.gather", "array.move"))
 
 
 def _base(op: Op) -> Value:

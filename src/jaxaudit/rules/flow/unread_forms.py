@@ -31,9 +31,19 @@ def _judge(note: Op, value: Value, stale: Mapping[str, object], meanings: Meanin
         return
     for variable, told in stale.items():
         match told:
-            case ((Value() as raw,), Span() as read, bool()) if value in meanings.flow.reached((raw,)):
+            case ((Value() as raw,), Span() as read, bool()) if _is_raw(raw, value, meanings):
                 yield _clash(note, variable, read, sure=sure or _enters_network(raw, read, meanings))
                 return
+
+
+def _is_raw(raw: Value, value: Value, meanings: Meanings) -> bool:
+    """Tell whether a value goes into the normalisation as its data, and was not normalised before."""
+    found, before = meanings.of(value), meanings.of(raw)
+    reached = meanings.flow.reached((raw,))
+    if value not in reached or (before is not None and before.kind is Kind.NORMALISED):
+        return False
+    made = None if found is None or found.kind is not Kind.NORMALISED else found.made
+    return made is None or any(one in reached for name, one in made.arguments.items() if name != "self")
 
 
 def _enters_network(raw: Value, read: Span, meanings: Meanings) -> bool:

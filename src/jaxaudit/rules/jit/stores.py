@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
-from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 
 _STORES = ("py.store_attr", "py.set_item", "py.append", "py.store_global", "py.store_nonlocal")
@@ -102,3 +103,29 @@ def _stored(visit: Visit) -> Trace:
     if traced is not None:
         return traced
     return next((fact for fact in parts if fact.kind is Kind.UNKNOWN), visit.of(argument))
+
+
+def is_overwritten(store: Store, program: Program) -> bool:
+    """Tell whether the same traced code stores something else there afterwards, whatever happens in between.
+
+    Code that takes its state in, changes it attribute by attribute, and hands it out again leaves nothing behind.
+    """
+    op = store.visit.op
+    if op.name != "py.store_attr" or "object" not in op.attrs:
+        return False
+    places = Places.of(program)
+    for later in program.named("py.store_attr"):
+        same = later.attrs.get("object") == op.attrs["object"] and later.text("name") in (op.text("name"), "")
+        if same and later is not op and _always_follows(op, later, store.tracer, places):
+            return True
+    return False
+
+
+def _always_follows(first: Op, second: Op, tracer: Op, places: Places) -> bool:
+    met = places.meet(first, second)
+    if met is None or places.order[met.first] >= places.order[met.second]:
+        return False
+    if not any(places.within(met.region, region) for region in tracer.regions):
+        return False
+    holders = (places.holder.get(id(region)) for region in met.second_below)
+    return all(holder is not None and (holder.name == "py.call" or second.text("name") == "") for holder in holders)

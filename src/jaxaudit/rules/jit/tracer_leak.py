@@ -10,7 +10,7 @@ from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
 from jaxaudit.ir import Program
 from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit.stores import Store, outer_stores
+from jaxaudit.rules.jit.stores import Store, is_overwritten, outer_stores
 from jaxaudit.rules.jit.words import because, steps_of, tracing, transform
 from jaxaudit.spans import Span
 
@@ -136,6 +136,8 @@ def _judge(store: Store, program: Program) -> Obligation:
         return Obligation(rule, span, Verdict.UNKNOWN, f"whether what {store.target} gets is traced is not known")
     if store.fact.kind is not Kind.TRACED:
         return Obligation(rule, span, Verdict.PROVED, f"what {store.target} gets is a Python value")
+    if is_overwritten(store, program):
+        return Obligation(rule, span, Verdict.PROVED, f"{store.target} gets another value before the traced code ends")
     if store.stays:
         return Obligation(rule, span, Verdict.PROVED, f"{store.target} lives where its value is traced")
     message = f"a value that {transform(store.fact.by)} traces is stored in {store.target}"

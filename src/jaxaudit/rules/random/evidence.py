@@ -231,7 +231,11 @@ def _one_module(conflict: Conflict) -> bool:
     if any(op.name != "key.draw" or callee_of(op) != "init" for op in ways) or first.spot is second.spot:
         return False
     module = ways[0].attrs.get("object")
-    if module is None or module != ways[1].attrs.get("object"):
+    if module is None:
+        # A transformed function of a library: one call of it, made twice with the same arguments.
+        alike = ways[0].text("function") == ways[1].text("function") and _same_callee(first.spot, second.spot)
+        return alike and first.spot.operands == second.spot.operands
+    if module != ways[1].attrs.get("object"):
         return False
     return ways[0] is not ways[1] or first.spot.operands == second.spot.operands
 

@@ -7,7 +7,7 @@ is applied to one piece of data after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.keys import How, KeyFacts, Use
@@ -40,10 +40,45 @@ def reason_of_pair(program: Program, keys: KeyFacts, conflict: Conflict) -> str:
         return f"what `{callee_of(shown[0])}` gives only serves to find out shapes"
     if _same_places(program, first, second):
         return f"`{callee_of(first)}` picks the same places in two arrays, it seems"
+    if networks := _networks(keys, conflict):
+        return networks
     # A trace does not show what Python reads of the first split.
     if program.front_end != "jaxpr" and _split_for_nobody(keys, conflict):
         return "nobody uses the keys of one of the splits"
     return ""
+
+
+def _networks(keys: KeyFacts, conflict: Conflict) -> str:
+    """Say why two runs of networks need not draw the same numbers, or may well be meant to."""
+    first, second = (use.origin.spot for use in (conflict.first, conflict.second))
+    if first is second or any(op.name != "key.draw" or callee_of(op) != "apply" for op in (first, second)):
+        return ""
+    one, other = _method_of(keys, first), _method_of(keys, second)
+    if first.attrs.get("folds") and one != other:
+        return f"`{one}` and `{other}` draw other numbers where they use other submodules"
+    if first.attrs.get("folds") and _inputs(first) != _inputs(second):
+        return "inputs of other names go through other submodules, it seems, which draw other numbers"
+    calls = (conflict.first, conflict.second)
+    closed = all(use.inner is not None and not is_given(keys, use.spot, use) for use in calls)
+    if closed and callee_of(calls[0].spot) == callee_of(calls[1].spot):
+        return f"`{callee_of(calls[0].spot)}` holds its key fixed: one function at several points, it seems"
+    return ""
+
+
+def _method_of(keys: KeyFacts, op: Op) -> object:
+    """Give the method that a run of a module calls."""
+    method = op.arguments.get("method")
+    maker = keys.places.maker.get(method) if isinstance(method, Value) else None
+    if method is None:
+        return "__call__"
+    return maker.text("name") or method if maker is not None else method
+
+
+def _inputs(op: Op) -> list[frozenset[str]]:
+    """Give the names under which a run of a module is given its inputs, where they are in dicts."""
+    given = op.arguments.get("args")
+    parts = given if isinstance(given, tuple) else ()
+    return [frozenset(map(str, part)) for part in parts if isinstance(part, Mapping)]
 
 
 def fixed_inside(keys: KeyFacts, loop: Op, use: Use) -> bool:

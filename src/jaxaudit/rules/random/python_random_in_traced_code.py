@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.explain import callee_of
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.jit.words import tracing
 from jaxaudit.rules.random.words import short
 
 _ONCE = {
@@ -65,6 +66,7 @@ class PythonRandomInTracedCode(Rule):
 
     name = "python-random-in-traced-code"
     family = "random"
+    needs = ("tracing",)
     summary = "Python's or NumPy's random numbers are drawn where JAX traces, so they become constants."
 
     valid = (
@@ -134,13 +136,16 @@ def stamp(x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every draw from a generator that is not JAX's."""
         if next(program.named("py.random", "py.clock"), None) is not None:
-            yield from (one for root in program.roots for one in _Walk().region(root.region, None))
+            traced = frozenset(visit.op for visit in tracing(facts).of("py.random", "py.clock"))
+            yield from (one for root in program.roots for one in _Walk(traced).region(root.region, None))
 
 
 class _Walk:
     """Visits every region once as plain code and once as traced code."""
 
-    def __init__(self) -> None:
+    def __init__(self, traced: Set[Op]) -> None:
+        self._traced = traced
+        """The draws that run in traced code: not those in a branch for callers that give no key, if all give one."""
         self._seen: set[tuple[int, bool]] = set()
 
     def region(self, region: Region, traced: Op | None, *, missing: bool = False) -> Iterator[Obligation]:
@@ -156,8 +161,9 @@ class _Walk:
             if op.text("function") in _GENERATORS and isinstance(op.argument("seed"), int):
                 seeded.update(op.results)
             if op.name in ("py.random", "py.clock"):
+                by = traced if op in self._traced else None
                 fixed = op.arguments.get("self") in seeded
-                yield from _fixed(op) if fixed else _judge(op, traced, missing=missing)
+                yield from _fixed(op) if fixed else _judge(op, by, missing=missing)
             if op.regions and op.name not in _NOT_ENTERED:
                 asked = op.name == "py.branch" and not asks.isdisjoint(op.operands)
                 for inner in op.regions:

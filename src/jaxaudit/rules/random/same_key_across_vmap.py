@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
@@ -132,6 +133,10 @@ def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts, evidence: Evidence)
     # A draw says more than the split it comes from.
     same.sort(key=lambda use: use.origin.how is not How.DRAW)
     kind, element = _WORDS[op.name]
+    if same and op.name in ("pmap", "shard_map") and all(callee_of(use.origin.spot) == "init" for use in same):
+        reason = f"every {element} is to start from the same parameters"
+        yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.PROVED, reason)
+        return
     if same:
         yield _finding(
             op, same[0], any(one.turn is Turn.SEEDED and one.use is same[0] for one in relevant), keys, evidence

@@ -26,6 +26,8 @@ from jaxaudit.ir import Argument, Op, Value
 
 def _const(look: Look) -> ShapeFact:
     value = look.op.attrs.get("value")
+    if isinstance(value, bool):
+        return truth(value)
     return literal(value, look.read) if isinstance(value, int | float | complex) else NOTHING
 
 
