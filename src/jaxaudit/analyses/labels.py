@@ -8,16 +8,16 @@ two axes that meet share theirs from then on. Only labels of one scope can contr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from jaxaudit.ir import Op, Size
+from jaxaudit.ir.record import record
 
 if TYPE_CHECKING:
     from jaxaudit.analyses.dims import Dim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Label:
     """One thing that is known of an axis."""
 

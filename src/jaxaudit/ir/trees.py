@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from jaxaudit.ir.record import record
 from jaxaudit.ir.types import Value
 from jaxaudit.spans import NOWHERE, Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tree:
     """One node. Kinds that hold others: `tuple`, `list`, `dict`, `namedtuple`, `object`, `sequence` (unknown length).
 
@@ -44,7 +43,7 @@ CONTAINERS = frozenset(("tuple", "list", "dict", "namedtuple"))
 """The kinds that JAX takes apart without being told how."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Border:
     """What crosses into a transformed function."""
 

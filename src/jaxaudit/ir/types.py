@@ -251,6 +251,7 @@ class Program:
     _calling: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
     _mapping: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
     _telling: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
+    _makers: dict[Value, Op] = field(default_factory=dict, init=False, repr=False)
 
     def walk(self) -> Iterator[Op]:
         """Give every op of every root, in order."""
@@ -275,6 +276,13 @@ class Program:
         """Give every op that has an attribute, in order."""
         self._walked()
         return self._telling.get(attr, ())
+
+    @property
+    def makers(self) -> Mapping[Value, Op]:
+        """The op that makes each value; parameters of regions are made by none."""
+        if not self._makers:
+            self._makers.update([(value, op) for op in self._walked() for value in op.results])
+        return self._makers
 
     def values(self) -> Iterator[Value]:
         """Give every value: some more than once."""

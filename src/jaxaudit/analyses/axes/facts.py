@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxaudit.analyses.axes.conflicts import Cause, Conflict, Judge, met
-from jaxaudit.analyses.axes.meetings import Meeting, written
+from jaxaudit.analyses.axes.meetings import MEETING, Meeting, written
 from jaxaudit.analyses.axes.threads import Thread, threads_of
 from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.shapes import Shapes
@@ -37,7 +37,7 @@ def axes_of(program: Program, shapes: Shapes) -> Axes:
     judge = Judge(places, shapes)
     agreed: dict[Op, Meeting] = {}
     conflicts: list[Conflict] = []
-    for op in program.walk():
+    for op in program.named(*MEETING):
         meetings = (written(places, meeting) for meeting in met(op, shapes))
         found = [(meeting, judge.judge(meeting)) for meeting in meetings]
         conflicts.extend(conflict for _, conflict in found if conflict is not None)

@@ -30,10 +30,9 @@ class Misplaced:
 
 def misplaced_axes(program: Program, shapes: Shapes) -> Iterator[Misplaced]:
     """Give the operands of every map that are mapped over the wrong axis, by sizes alone."""
-    for op in program.walk():
-        if op.name in ("vmap", "pmap"):
-            for context in shapes.contexts(op):
-                yield from _judged(op, mapped_sides(op, context))
+    for op in program.named("vmap", "pmap"):
+        for context in shapes.contexts(op):
+            yield from _judged(op, mapped_sides(op, context))
 
 
 def _judged(op: Op, sides: list[Side]) -> Iterator[Misplaced]:

@@ -14,7 +14,7 @@ _MAPS = ("vmap", "pmap")
 def mapped_regions(program: Program) -> frozenset[int]:
     """Give the identities of all regions that a `vmap` runs, in one walk over the program."""
     found: set[int] = set()
-    pending = [region for op in program.walk() if op.name in _MAPS for region in op.regions]
+    pending = [region for op in program.named(*_MAPS) for region in op.regions]
     while pending:
         region = pending.pop()
         if id(region) not in found:

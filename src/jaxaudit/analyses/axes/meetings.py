@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 from jaxaudit.analyses.dims import ONE, Dim
@@ -13,9 +13,10 @@ from jaxaudit.analyses.shapes.mapped import axes_of, place_of
 from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.analyses.shapes.subscripts import subscripts
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Side:
     """One axis of one operand."""
 
@@ -34,7 +35,7 @@ class Side:
         return ((i, dim) for i, dim in enumerate(self.dims) if i != self.place and not is_taken(dim))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Meeting:
     """Two axes that an op takes for one."""
 
@@ -225,3 +226,5 @@ _PAIRS: Mapping[str, Callable[[Op, Context], Pairs]] = {
     "pmap": _mapped,
     "scan": _scanned,
 }
+MEETING = tuple(_PAIRS)
+"""The ops in which axes may meet."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxaudit.analyses.axes.meetings import Meeting, meetings
+from jaxaudit.analyses.axes.meetings import MEETING, Meeting, meetings
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.regroup import is_one
-from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.ir import Op, Program
 
 _FLAT = ("product", "picked")
@@ -37,14 +37,20 @@ class Mixed:
 def mixed_orders(program: Program, shapes: Shapes) -> Iterator[tuple[Meeting, Mixed | None]]:
     """Give every meeting of two flat axes of the same factors; with the mistake where their orders differ."""
     # Exact types alone say nothing of the order in which an axis was made.
-    for op in program.walk() if shapes.look is None else ():
+    for op in program.named(*MEETING) if shapes.look is None else ():
         for context in shapes.contexts(op):
-            for meeting in meetings(op, context):
+            for meeting in meetings(op, context) if _may_mix(op, context) else ():
                 left, right = _flat(meeting.left.dim), _flat(meeting.right.dim)
                 order = None if left is None or right is None else _order(left.factors, right.factors)
                 if left is not None and right is not None and order is not None:
                     straight = order == sorted(order)
                     yield meeting, None if straight else Mixed(meeting, left, right)
+
+
+def _may_mix(op: Op, context: Context) -> bool:
+    """Tell whether two operands have flat axes at all."""
+    dims = (context.of(value).dims for value in op.operands)
+    return sum(any(dim.labels and _flat(dim) is not None for dim in known or ()) for known in dims) > 1
 
 
 def _flat(dim: Dim) -> Label | None:

@@ -42,7 +42,7 @@ def threads_of(program: Program, shapes: Shapes) -> tuple[Thread, ...]:
     """Give the thread of every named axis, in the order in which they enter."""
     ways: dict[str, dict[Station, None]] = {}
     sizes: dict[str, str] = {}
-    for op in program.walk():
+    for op in (op for op in program.walk() if op.name in _TELLING):
         for dim, deed in _deeds(op, shapes):
             for label in told(dim.labels):
                 sizes.setdefault(label.name, str(dim))
@@ -87,3 +87,4 @@ _LOSES: Mapping[str, str] = {
     "array.split": "split",
 }
 _ENTERS = ("array.create", "array.numpy", "key.draw", "key.split", "array.expand")
+_TELLING = frozenset(("vmap", "pmap", "scan", *_LOSES, *_ENTERS))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from jaxaudit.analyses.keys.overlap import Overlap, overlap, way
 from jaxaudit.analyses.keys.terms import Fold, Number, Split, Term
 from jaxaudit.analyses.keys.uses import How, Scope, Use
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op
+from jaxaudit.ir.record import entity
 
 _MAX_GROUP = 300
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Conflict:
     """Two uses of one key; `certain` when both spend it and nothing is left open."""
 

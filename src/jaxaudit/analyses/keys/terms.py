@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.record import entity
 
 Tag = tuple[Op, ...]
 Constant = int | str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Atom:
     """A value that stands for itself: a parameter, or what something unmodelled made."""
 
@@ -27,14 +28,14 @@ class Atom:
     tag: Tag = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Number:
     """A constant number or text: an index, the data of a fold-in."""
 
     value: Constant
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Seed:
     """A key made from a number."""
 
@@ -42,7 +43,7 @@ class Seed:
     data: Term
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Split:
     """The array of keys that one split made; `num` is a `Number` where the count is known."""
 
@@ -51,7 +52,7 @@ class Split:
     num: Term
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Fold:
     """A key with data folded in."""
 
@@ -59,7 +60,7 @@ class Fold:
     data: Term
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Row:
     """One key of several: a row of an array of keys, or an entry of a mapping or a record."""
 
@@ -67,7 +68,7 @@ class Row:
     index: Term
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Part:
     """A slice of an array of keys with constant bounds; `stop` is None for the end."""
 
@@ -76,14 +77,14 @@ class Part:
     stop: int | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Each:
     """Every row of an array of keys, one after the other or side by side."""
 
     base: Term
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Steps:
     """The numbers that a loop over a range goes through, as an index."""
 
@@ -92,7 +93,7 @@ class Steps:
     step: Term
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Stack:
     """Several keys seen as one value; `aligned` when row i is item i."""
 
@@ -100,7 +101,7 @@ class Stack:
     aligned: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Choice:
     """One of several keys: item i is what region i of the branch left behind (None when it left nothing)."""
 
@@ -108,14 +109,14 @@ class Choice:
     items: tuple[Term | None, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class AnyOf:
     """One of several keys, where nothing says which path leads to which."""
 
     items: frozenset[Term]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Tick:
     """The number that a range gives in this turn of a loop; `index` is the loop's own count of turns."""
 
@@ -123,7 +124,7 @@ class Tick:
     steps: Term
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class View:
     """The same keys in another arrangement (reshaped, moved, gathered): which row is which is not known."""
 
@@ -131,7 +132,7 @@ class View:
     tag: Tag
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Repeat:
     """Copies of the same key side by side: `jnp.tile(key, ...)`, `jnp.broadcast_to(key, ...)`."""
 
@@ -139,7 +140,7 @@ class Repeat:
     tag: Tag
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Global:
     """A module-level variable that nothing stores to."""
 

@@ -15,6 +15,7 @@ from jaxaudit.analyses.keys.uses import How, Scope, Use
 from jaxaudit.analyses.keys.vary import Variation, Vary
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Exit, Op, Value
+from jaxaudit.ir.record import entity
 
 _AT_THE_END = frozenset(
     (
@@ -45,7 +46,7 @@ class Turn(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Verdict:
     """One use with what becomes of it; `other` is the use in the next turn of a key that is handed on."""
 

@@ -19,6 +19,7 @@ from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import BODIES, BRANCHES, DEFERRED
+from jaxaudit.ir.record import entity
 
 
 class How(Enum):
@@ -36,7 +37,7 @@ _PYTHON_LOOPS = ("py.loop", "py.while")
 _MAX_WAYS = 8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Use:
     """One use of one key, as seen in one scope."""
 
@@ -69,7 +70,7 @@ class Use:
         return use
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Scope:
     """A region with the uses that are judged together, and the op that holds it (None for a root)."""
 

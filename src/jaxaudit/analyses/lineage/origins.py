@@ -6,12 +6,13 @@ A body that several calls share has one origin for each caller. A *context* says
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.ops import BODIES, LOOPS
+from jaxaudit.ir.record import record
 
 Context = Mapping[int, Op]
 """For the identity of a shared region, the call that is meant."""
@@ -20,7 +21,7 @@ _STEPS = 64
 _CONTEXTS = 12
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Origin:
     """The value that another one is, and how far that holds."""
 

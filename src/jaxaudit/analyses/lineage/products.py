@@ -13,6 +13,7 @@ from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.ops import BODIES
+from jaxaudit.ir.record import record
 
 _LAYOUT = frozenset("array.convert array.reshape array.squeeze array.expand device.place grad.stop".split())
 _STEPS = 64
@@ -20,7 +21,7 @@ _DEEPEST = 16
 _MOST = 12
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Product:
     """One part of a sum."""
 

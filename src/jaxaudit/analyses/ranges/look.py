@@ -46,9 +46,8 @@ class Known:
 
 def known_of(program: Program, shapes: Shapes) -> Known:
     """Gather what is known of a program's values."""
-    makers = {value: op for op in program.walk() for value in op.results}
     inputs = frozenset(value for root in program.roots for value in root.region.params)
-    return Known(program.types, shapes, makers, inputs)
+    return Known(program.types, shapes, program.makers, inputs)
 
 
 @dataclass(slots=True)

@@ -7,17 +7,18 @@ so that two readings of one value agree.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant, either, variable
 from jaxaudit.analyses.labels import Label
 from jaxaudit.ir import ArrayType, Value
+from jaxaudit.ir.record import record
 
 Dims = tuple[Dim, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShapeFact:
     """All fields empty means that nothing is known."""
 
@@ -62,7 +63,7 @@ class ShapeFact:
         return f"({', '.join(map(str, self.items))})" if self.items is not None else "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Layer:
     """A layer: its class, and the arguments it was made with."""
 

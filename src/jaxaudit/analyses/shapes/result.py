@@ -13,6 +13,7 @@ from enum import Enum
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.record import record
 
 
 class Fit(Enum):
@@ -23,7 +24,7 @@ class Fit(Enum):
     OPEN = "open"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Context:
     """One op as it was met once: the facts of its operands, of its results and of what its regions take and leave."""
 

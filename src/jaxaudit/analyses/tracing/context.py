@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from jaxaudit.ir import Op
+from jaxaudit.ir.record import record
 
 STAGES = frozenset("jit pmap shard_map scan map fori while cond associative_scan checkpoint abstract".split())
 """Transformations under which every JAX operation is staged, whatever its operands are."""
@@ -21,7 +20,7 @@ WITHOUT_JIT = "without jit"
 _COMPILED = frozenset("jit scan map fori while cond associative_scan checkpoint".split())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Level:
     op: Op | None
     stage: Op | None

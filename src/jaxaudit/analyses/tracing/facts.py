@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.record import record
 
 
 class Kind(Enum):
@@ -21,7 +22,7 @@ class Kind(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Trace:
     """The fact of one value. Facts that differ only in their history are equal."""
 
@@ -97,7 +98,7 @@ def join(first: Trace, second: Trace) -> Trace:
     return Trace(Kind.UNKNOWN, what, **flags)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Visit:
     """One op in one context: what was known of its operands, and what surrounds it."""
 
@@ -131,7 +132,7 @@ class Visit:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TracingFacts:
     """What rules read: every visit of every op that matters to them."""
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.values import Abstract, Const, DictBox, Leaf, ListBox, Record, Ref, TupleValue
+from jaxaudit.ir.record import record
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpreter import Interpreter
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arguments:
     """Positional and keyword arguments; `star` and `stars` hold what `*x` and `**x` gave where it is not known."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source import subscripts
 from jaxaudit.frontends.source.scopes import Scope, path_of, scope_of, unread_parameters
 from jaxaudit.frontends.source.structure import leaves
-from jaxaudit.frontends.source.syntax import walk
+from jaxaudit.frontends.source.syntax import names_in, walk
 from jaxaudit.frontends.source.usage import chooses_parameters
 from jaxaudit.frontends.source.values import (
     NONE,
@@ -72,7 +72,7 @@ def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list
                 "kind": "variable",
                 "values": _leaves(it, it.frame.env[target.id]),
                 "made": it.span(made),
-                "renews": any(isinstance(one, ast.Name) and one.id == target.id for one in ast.walk(made)),
+                "renews": target.id in names_in(made),
                 "stale": _stale(it, function, node, made),
             }
             it.emit("py.unread", it.span(target), attrs=attrs, results=0)
@@ -96,7 +96,7 @@ def _stale(
     """Give the variables of an expression that are read again unchanged: leaves, where, and whether a turn later."""
     scope = scope_of(function.node)
     stale: dict[str, tuple[Leaves, Span, bool]] = {}
-    for name in (one.id for one in ast.walk(made) if isinstance(one, ast.Name)):
+    for name in names_in(made):
         read = scope.later_read(name, node)
         if read is not None and name in it.frame.env and name not in stale:
             stale[name] = (_leaves(it, it.frame.env[name]), it.span(read[0]), read[1])
@@ -110,7 +110,7 @@ def _stale(
 
 def _parts(it: Interpreter, made: ast.expr) -> Iterator[ast.Attribute | ast.Subscript]:
     """Give the parts of objects that an expression reads, by itself or in the functions of this frame it mentions."""
-    mentioned = [it.frame.env.get(one.id) for one in walk(made) if isinstance(one, ast.Name)]
+    mentioned = [it.frame.env.get(name) for name in names_in(made)]
     own = [one.node for one in mentioned if isinstance(one, FunctionValue) and one.frame is it.frame]
     for one in (inner for node in (made, *own) for inner in walk(node)):
         if isinstance(one, ast.Attribute | ast.Subscript) and isinstance(one.ctx, ast.Load):

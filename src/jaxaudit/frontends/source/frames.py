@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.syntax import children, walk
+from jaxaudit.frontends.source.syntax import children, names_in
 from jaxaudit.frontends.source.values import Abstract, Box, FunctionValue
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def rebound_captures(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) 
 def assigned_names(node: ast.AST) -> frozenset[str]:
     """Give the names that a loop's statements assign (not those of functions defined in it)."""
     names: set[str] = set()
-    pending: list[ast.AST] = children(node)
+    pending = [*children(node)]
     while pending:
         current = pending.pop()
         match current:
@@ -147,5 +147,4 @@ def free_names(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> fro
     own = {
         one.arg for one in (*params.posonlyargs, *params.args, *params.kwonlyargs, params.vararg, params.kwarg) if one
     }
-    mentioned = {inner.id for inner in walk(node) if isinstance(inner, ast.Name)}
-    return frozenset(mentioned - own - assigned_names(node))
+    return frozenset({*names_in(node)} - own - assigned_names(node))

@@ -32,6 +32,7 @@ from jaxaudit.frontends.source.values import (
     sized,
 )
 from jaxaudit.ir import Exit, Region
+from jaxaudit.ir.record import record
 from jaxaudit.spans import Span, span_of
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _MOST_BODIES = 6
 """How many differently shaped calls of one function get a body of their own."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SharedBody:
     """The body of a closed function for arguments of one signature."""
 

@@ -12,6 +12,7 @@ from jaxaudit.frontends.source.folding import truth
 from jaxaudit.frontends.source.frames import assigned_names
 from jaxaudit.frontends.source.loops import Loop
 from jaxaudit.frontends.source.structure import leaves, materialise, rebuild
+from jaxaudit.frontends.source.syntax import walk
 from jaxaudit.frontends.source.values import (
     Abstract,
     Const,
@@ -135,7 +136,7 @@ def _run(
     loop = Loop(it, "py.loop", it.span(node), assigned_names(node), attrs)
     loop.run(turn, lambda: list(inner))
     # A comprehension has a scope of its own: its variables do not outlive it.
-    walrus = {n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr)}
+    walrus = {n.target.id for n in walk(node) if isinstance(n, ast.NamedExpr)}
     it.frame.env = {**before, **{name: it.frame.env[name] for name in walrus if name in it.frame.env}}
     return made, loop.collected
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.base import Problem, SourceFile
 from jaxaudit.frontends.newer import newer_syntax, shown, told
+from jaxaudit.frontends.source.syntax import walk
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.frames import Frame
@@ -219,7 +220,7 @@ def _refused(file: SourceFile, error: SyntaxError) -> Problem:
 def _changing(tree: ast.Module, text: str) -> frozenset[str]:
     if "global " not in text:
         return frozenset()
-    return frozenset(name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names)
+    return frozenset(name for node in walk(tree) if isinstance(node, ast.Global) for name in node.names)
 
 
 def comments_of(text: str) -> dict[int, str]:

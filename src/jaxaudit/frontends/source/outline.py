@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from jaxaudit.frontends.source.syntax import children
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -36,12 +38,6 @@ def outline(tree: ast.Module) -> Outline:
             mentioned.add(node.attr)
         elif isinstance(node, _FUNCTIONS):
             functions.append(node)
-        # This walk is the hottest loop outside the interpreter; `ast.iter_child_nodes` costs three times as much.
-        for name in node._fields:
-            child = getattr(node, name, None)
-            if isinstance(child, list):
-                pending.extend(item for item in child if isinstance(item, ast.AST))
-            elif isinstance(child, ast.AST):
-                pending.append(child)
+        pending += children(node)
     functions.sort(key=lambda node: (node.lineno, node.col_offset))
     return Outline(tuple(functions), frozenset(mentioned))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as Seq
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.source.arguments import known_items
@@ -25,6 +24,7 @@ from jaxaudit.frontends.source.values import (
     TupleValue,
 )
 from jaxaudit.ir import Region, Value
+from jaxaudit.ir.record import record
 from jaxaudit.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ Entered = tuple[int, int]
 """The youngest value and the youngest object in the heap before a region: what is older was captured or mutated."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parametrised:
     """Values as a region sees them, with the operands that its parameters stand for."""
 

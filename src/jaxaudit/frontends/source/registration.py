@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.members import ancestry, has_unknown_base, library_bases
-from jaxaudit.frontends.source.syntax import landmarks, walk
+from jaxaudit.frontends.source.syntax import landmarks, names_in, walk
 from jaxaudit.frontends.source.values import ClassValue, FunctionValue
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def registered_names(tree: ast.Module) -> frozenset[str]:
     seen = landmarks(tree)
     for node in (*seen.calls, *seen.loops):
         if _registers(node):
-            found.update(one.id for one in walk(node) if isinstance(one, ast.Name))
+            found.update(names_in(node))
             found.update(one.attr for one in walk(node) if isinstance(one, ast.Attribute))
     return frozenset(found)
 

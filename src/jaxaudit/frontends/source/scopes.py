@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from jaxaudit.frontends.source.syntax import children, walk
+from jaxaudit.frontends.source.syntax import children, names_in, walk
 
 Place = tuple[int, int]
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -104,7 +104,7 @@ def unread_parameters(node: _Function) -> tuple[ast.arg, ...]:
     params = node.args
     named = [*params.posonlyargs, *params.args, *params.kwonlyargs]
     body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
-    mentioned = {one.id for part in body for one in walk(part) if isinstance(one, ast.Name)}
+    mentioned = {name for part in body for name in names_in(part)}
     if not mentioned.isdisjoint(_REFLECTION):
         return ()
     return tuple(param for param in named if param.arg not in mentioned)
@@ -227,7 +227,7 @@ def _read_at_once(node: ast.AST) -> set[str]:
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         inside = list(node.body)
     outside = [part for part in children(node) if not any(part is one for one in inside)]
-    return {one.id for part in outside for one in walk(part) if isinstance(one, ast.Name)}
+    return {name for part in outside for name in names_in(part)}
 
 
 def _start(node: ast.expr | ast.stmt) -> Place:

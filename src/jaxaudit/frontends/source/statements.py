@@ -13,6 +13,7 @@ from jaxaudit.frontends.source.folding import truth
 from jaxaudit.frontends.source.frames import assigned_names
 from jaxaudit.frontends.source.narrowing import narrowed
 from jaxaudit.frontends.source.structure import leaves, materialise
+from jaxaudit.frontends.source.syntax import walk
 from jaxaudit.frontends.source.values import (
     NONE,
     Abstract,
@@ -189,7 +190,7 @@ def _failing(it: Interpreter, node: ast.With | ast.AsyncWith) -> Exit:
     """Leave out code that a test expects to fail: nothing it does is a promise, and it ends who knows where."""
     for name in assigned_names(node):
         it.frame.env[name] = it.unknown("what a test expects to fail", it.span(node), name)
-    for inner in (one for statement in node.body for one in ast.walk(statement)):
+    for inner in (one for statement in node.body for one in walk(statement)):
         if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             it.left_out[inner] = "a test expects the code around it to fail"
         elif isinstance(inner, ast.Name) and (function := _own_function(it, it.frame.env.get(inner.id))) is not None:

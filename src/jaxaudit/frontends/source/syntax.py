@@ -3,45 +3,73 @@
 from __future__ import annotations
 
 import ast
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
-_HOLDERS: Mapping[type[ast.AST], tuple[str, ...]] = {
-    ast.Attribute: ("value",),
-    ast.AugAssign: ("target", "value"),
-    ast.BinOp: ("left", "right"),
-    ast.BoolOp: ("values",),
-    ast.Call: ("func", "args", "keywords"),
-    ast.Compare: ("left", "comparators"),
-    ast.Constant: (),
-    ast.Expr: ("value",),
-    ast.List: ("elts",),
-    ast.Name: (),
-    ast.Starred: ("value",),
-    ast.Subscript: ("value", "slice"),
-    ast.Tuple: ("elts",),
-    ast.UnaryOp: ("operand",),
-    ast.alias: (),
-    ast.arg: ("annotation",),
-    ast.keyword: ("value",),
+Below = Callable[[Any], Sequence[ast.AST]]
+
+
+def _fields(*names: str) -> Below:
+    """Make the reader of the nodes in some fields, each a node, a list of nodes, or nothing."""
+
+    def read(node: ast.AST) -> list[ast.AST]:
+        found: list[ast.AST] = []
+        for name in names:
+            child = getattr(node, name, None)
+            if child.__class__ is list:
+                # Parts of a list may be missing: defaults of arguments, keys of dicts.
+                found += [one for one in child if one is not None]
+            elif child is not None:
+                found.append(child)
+        return found
+
+    return read
+
+
+_BELOW: dict[type[ast.AST], Below] = {
+    ast.Assign: lambda node: (*node.targets, node.value),
+    ast.Attribute: lambda node: (node.value,),
+    ast.AugAssign: lambda node: (node.target, node.value),
+    ast.BinOp: lambda node: (node.left, node.right),
+    ast.BoolOp: lambda node: node.values,
+    ast.Call: lambda node: (node.func, *node.args, *node.keywords) if node.keywords else (node.func, *node.args),
+    ast.Compare: lambda node: (node.left, *node.comparators),
+    ast.Expr: lambda node: (node.value,),
+    ast.For: lambda node: (node.target, node.iter, *node.body, *node.orelse),
+    ast.If: lambda node: (node.test, *node.body, *node.orelse),
+    ast.List: lambda node: node.elts,
+    ast.Module: lambda node: node.body,
+    ast.Starred: lambda node: (node.value,),
+    ast.Subscript: lambda node: (node.value, node.slice),
+    ast.Tuple: lambda node: node.elts,
+    ast.UnaryOp: lambda node: (node.operand,),
+    ast.arg: lambda node: () if node.annotation is None else (node.annotation,),
+    ast.keyword: lambda node: (node.value,),
+    ast.AsyncFunctionDef: _fields("args", "body", "decorator_list", "returns", "type_params"),
+    ast.ClassDef: _fields("bases", "keywords", "body", "decorator_list", "type_params"),
+    ast.Dict: _fields("keys", "values"),
+    ast.FunctionDef: _fields("args", "body", "decorator_list", "returns", "type_params"),
+    ast.Return: _fields("value"),
+    ast.arguments: _fields("posonlyargs", "args", "vararg", "kwonlyargs", "kw_defaults", "kwarg", "defaults"),
+    **dict.fromkeys((ast.Constant, ast.Name, ast.Pass, ast.alias, ast.Import, ast.ImportFrom), _fields()),
 }
-"""The fields of frequent nodes that hold expressions or statements; of all others every field is looked at."""
+"""What holds names right below nodes of each kind; kinds that are missing here are added when they are met."""
 
 
-def children(node: ast.AST) -> list[ast.AST]:
+def children(node: ast.AST) -> Sequence[ast.AST]:
     """Give the nodes right below a node, in order."""
-    kind = node.__class__
-    fields = _HOLDERS.get(kind)
-    found: list[ast.AST] = []
-    for name in kind._fields if fields is None else fields:
-        child = getattr(node, name, None)
-        if child.__class__ is list:
-            found += [one for one in child if isinstance(one, ast.AST)]
-        elif isinstance(child, ast.AST):
-            found.append(child)
-    return found
+    below = _BELOW.get(node.__class__)
+    if below is None:
+        below = _BELOW[node.__class__] = _nodes_only(node.__class__)
+    return below(node)
+
+
+def _nodes_only(kind: type[ast.AST]) -> Below:
+    """Make the reader of all fields of a kind, some of which hold names or numbers."""
+    read = _fields(*kind._fields)
+    return lambda node: [one for one in read(node) if isinstance(one, ast.AST)]
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
@@ -51,6 +79,18 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
         current = pending.pop()
         yield current
         pending += children(current)
+
+
+def names_in(node: ast.AST) -> list[str]:
+    """Give the names of all variables below a node, each as often as it stands there."""
+    found: list[str] = []
+    pending = [node]
+    for current in pending:
+        if current.__class__ is ast.Name:
+            found.append(current.id)
+        else:
+            pending += children(current)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +108,19 @@ class Landmarks:
 def landmarks(tree: ast.Module) -> Landmarks:
     """Look through a module once, for all who ask."""
     found = Landmarks()
-    pending: deque[ast.AST] = deque((tree,))
-    while pending:
-        node = pending.popleft()
-        match node:
-            case ast.Name(ctx=ast.Load()):
+    pending: list[ast.AST] = [tree]
+    for node in pending:
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load):
                 found.loads.append(node)
-            case ast.Constant(value=str(text)):
-                found.texts.append(text)
-            case ast.Call():
-                found.calls.append(node)
-            case ast.For():
-                found.loops.append(node)
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                found.functions.append(node)
-        pending.extend(children(node))
+        elif isinstance(node, ast.Constant):
+            if isinstance(node.value, str):
+                found.texts.append(node.value)
+        elif isinstance(node, ast.Call):
+            found.calls.append(node)
+        elif isinstance(node, ast.For):
+            found.loops.append(node)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.functions.append(node)
+        pending += children(node)
     return found

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Union
 
 from jaxaudit.ir import Size, Value
+from jaxaudit.ir.record import entity, record
 from jaxaudit.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
     from jaxaudit.frontends.source.modules import Module
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Const:
     """A Python constant."""
 
     value: object
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Leaf:
     """An IR value; `cls` is the qualified library class of the object where it is known."""
 
@@ -42,14 +43,14 @@ class Leaf:
         return Leaf(value, self.cls, self.holds)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class TupleValue:
     """A tuple whose items are known one by one."""
 
     items: tuple[Abstract, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Record:
     """An instance of a NamedTuple: immutable, with named items."""
 
@@ -62,7 +63,7 @@ class Record:
         return self.items[names.index(name)] if name in names else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Sequence:
     """A sequence of unknown length whose items all look like `item`; each leaf of `item` stands for all of them."""
 
@@ -73,14 +74,14 @@ class Sequence:
     """What it is when it is not lazy: `list` or `tuple`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ref:
     """A name for a box in the heap."""
 
     id: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class FunctionValue:
     """A function or lambda of the audited code, with the frame it closes over."""
 
@@ -100,7 +101,7 @@ class FunctionValue:
         return self.frame.module
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class BoundMethod:
     """A function of the audited code with its first argument."""
 
@@ -108,7 +109,7 @@ class BoundMethod:
     receiver: Abstract
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class ClassValue:
     """A class of the audited code."""
 
@@ -127,21 +128,21 @@ class ClassValue:
     """The qualified names of its decorators, empty for one that is not known."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class ModuleValue:
     """A module of the project."""
 
     module: Module
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Library:
     """A library's module, function or class by its qualified name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Attribute:
     """A method of an object that is not of the audited code, before it is called."""
 
@@ -149,7 +150,7 @@ class Attribute:
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Super:
     """What `super()` gives in a method of `owner`."""
 
@@ -157,7 +158,7 @@ class Super:
     receiver: Abstract
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class PartialValue:
     """A `functools.partial`."""
 
@@ -168,7 +169,7 @@ class PartialValue:
     """The youngest value when it was made."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Transformed:
     """A function under a transformation: the value of `jax.jit(f)`, `jax.vmap(f, in_axes=1)`, ..."""
 
@@ -184,7 +185,7 @@ class Transformed:
     """Where it was made."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Slice:
     """A slice object."""
 
@@ -193,7 +194,7 @@ class Slice:
     step: Abstract
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Range:
     """A `range`."""
 
@@ -202,7 +203,7 @@ class Range:
     step: Abstract
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Zip:
     """A `zip`, or (with one part and `counted`) an `enumerate`."""
 
@@ -254,7 +255,7 @@ def named(value: Abstract, name: str) -> Abstract:
     return value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class ListBox:
     """A list or set whose items are known one by one."""
 
@@ -264,7 +265,7 @@ class ListBox:
     """The constant that says how many items there are, where one does: `[x] * N`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class DictBox:
     """A dict with constant keys. `rest` is there when further entries may exist that are not known."""
 
@@ -272,7 +273,7 @@ class DictBox:
     rest: Value | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class ObjectBox:
     """An instance of a class of the audited code."""
 
@@ -284,7 +285,7 @@ class ObjectBox:
     """True for a copy with other fields: what is not in `attrs` is read from `value`, but it is not that value."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class OpaqueBox:
     """A changed container of which only one value is known."""
 

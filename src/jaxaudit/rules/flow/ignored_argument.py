@@ -14,7 +14,7 @@ from jaxaudit.rules.flow.for_nothing import Unread, Wasted, unread_by_scans, unr
 from jaxaudit.rules.flow.words import is_test, proved
 from jaxaudit.rules.pytrees.words import is_called
 
-_OURS = frozenset(("jit", "vmap", "pmap", "grad", "checkpoint"))
+_OURS = ("jit", "vmap", "pmap", "grad", "checkpoint")
 """Ops whose function may have any parameters: those of a scan's body, say, are prescribed."""
 _LONG = 8
 """A function with more parameters than this may well have one left over."""
@@ -157,7 +157,7 @@ def _for_nothing(wasted: Wasted, who: str) -> Obligation:
 
 def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
     shared, several = _interfaces(program)
-    for op in program.walk():
+    for op in program.named("py.unread", *_OURS):
         if op.name == "py.unread" and op.attrs.get("kind") == "parameter":
             if _parameter(op) in shared:
                 continue

@@ -129,7 +129,7 @@ class StaleValue(Rule):
         """List every unread newer version, and every loop that carries a newer version on."""
         flow, shapes = flow_of(program), facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        yield from (one for op in program.named("py.unread", *LOOPS) for one in _judge(op, flow, shapes))
+        yield from (one for op in program.named("py.unread", *sorted(LOOPS)) for one in _judge(op, flow, shapes))
         yield from put_back(self.name, program, flow)
 
 

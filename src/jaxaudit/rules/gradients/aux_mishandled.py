@@ -201,8 +201,8 @@ def _handed_on(program: Program, flow: Flow) -> Iterator[Obligation]:
             whole = f"the whole result of `{wrong[0].text('spelling').rpartition('.')[2]}`"
             beside = not wrong[0].attrs.get("value")
             yield _not_gradients(call.op.span, wrong[0], whole if len(wrong) < len(sources) else _own(wrong[0], beside))
-    for op in program.walk():
-        if op.name == "py.unpack" and (source := _lone_loss(op, flow)) is not None:
+    for op in program.named("py.unpack"):
+        if (source := _lone_loss(op, flow)) is not None:
             message = "the loss of `value_and_grad` is unpacked, but the function gives nothing beside it"
             suggestion = "unpack as `loss, grads = ...`, or give a pair with `has_aux=True`"
             yield _refused(op.span, message, "iteration over a 0-d array", suggestion, source)

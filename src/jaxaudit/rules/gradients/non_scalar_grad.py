@@ -99,10 +99,10 @@ class NonScalarGrad(Rule):
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
         traced = program.front_end == "jaxpr"
-        for op in program.walk():
-            if op.name == "grad" and traced:
+        for op in program.named("grad"):
+            if traced:
                 yield Obligation(self.name, op.span, Verdict.PROVED, "JAX took this gradient, so it is of one number")
-            elif op.name == "grad" and (loss := _loss(op)) is not None:
+            elif (loss := _loss(op)) is not None:
                 yield from (_judge(op, loss, context) for context in shapes.contexts(op) or (None,))
 
 

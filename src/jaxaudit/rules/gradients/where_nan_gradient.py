@@ -142,8 +142,15 @@ class WhereNanGradient(Rule):
         gradients = taken_through(program)
         flow = flow_of(program)
         yield from (
-            one for op in program.walk() if _is_on_the_way(op, gradients) for one in _judge(op, ranges, gradients, flow)
+            one
+            for op in program.telling("function")
+            if _may_matter(op) and _is_on_the_way(op, gradients)
+            for one in _judge(op, ranges, gradients, flow)
         )
+
+
+def _may_matter(op: Op) -> bool:
+    return op.name == "array.select" or short(op) in _ROOTS
 
 
 def _is_on_the_way(op: Op, gradients: Through) -> bool:

@@ -8,6 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.numerics.float64_without_x64 import has_x64
 from jaxaudit.rules.numerics.makers import Makers
 
 _DOUBLE = frozenset(
@@ -22,7 +23,6 @@ _BECOMES = {
     "smallest_subnormal": "0",
 }
 """What the limits of double precision are in single precision."""
-_SWITCH = "jax_enable_x64"
 
 
 class DoublePrecisionLimits(Rule):
@@ -101,15 +101,11 @@ class DoublePrecisionLimits(Rule):
         """List every use of a limit of double precision."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        if not any(_asks_double(op) for op in program.telling("function")) or _switched(program):
+        if not any(_asks_double(op) for op in program.telling("function")) or has_x64(program):
             return
         makers = Makers(program)
         users = program.named("array.map", "array.select", "array.create")
         yield from (one for op in users for one in _judge(op, makers, shapes))
-
-
-def _switched(program: Program) -> bool:
-    return any(_SWITCH in op.arguments.values() or op.text("function").endswith("enable_x64") for op in program.walk())
 
 
 def _asks_double(op: Op) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program, Root
@@ -113,15 +114,21 @@ print(weights(3))
         if program.types:
             # JAX told every dtype, so nothing is cut that a trace could still show.
             return
-        if any(map(switches_x64, program.walk())):
+        if has_x64(program):
             yield from (one for root in program.roots for one in _early(root))
-        else:
+        elif any(map(_asks_wide, program.telling("function"))):
             yield from (_unswitched(op, root) for root in program.roots for op in root.region.walk() if _asks_wide(op))
 
 
-def switches_x64(op: Op) -> bool:
+@lru_cache(maxsize=2)
+def has_x64(program: Program) -> bool:
+    """Tell whether a program anywhere turns 64-bit types on, or asks whether they are."""
+    return any(map(_switches, program.walk()))
+
+
+def _switches(op: Op) -> bool:
     """Tell whether an op turns 64-bit types on, or asks whether they are: who asks knows of the switch."""
-    return _SWITCH in op.arguments.values() or op.text("function").endswith("enable_x64")
+    return op.text("function").endswith("enable_x64") or _SWITCH in op.arguments.values()
 
 
 def _early(root: Root) -> Iterator[Obligation]:
@@ -129,7 +136,7 @@ def _early(root: Root) -> Iterator[Obligation]:
     made: list[Op] = []
     top = set(root.region.ops)
     for op in root.region.walk():
-        if switches_x64(op) and op.arguments.get("val", True) is True and not op.text("function").endswith(".read"):
+        if _switches(op) and op.arguments.get("val", True) is True and not op.text("function").endswith(".read"):
             yield from (_late(one, op) for one in made)
             return
         if op.name == "array.create" and op in top and _floating(op):
@@ -170,6 +177,8 @@ def _late(made: Op, switch: Op) -> Obligation:
 def _asks_wide(op: Op) -> bool:
     if op.name == "array.convert" and op.text("function") in _WIDE:
         return True
+    if "dtype" not in op.arguments:
+        return False
     jax_made = op.text("function").startswith("jax.") or op.text("function") == "astype"
     makes_array = op.name not in ("array.numpy", "array.shape", "py.call_library")
     return jax_made and makes_array and str(op.arguments.get("dtype")) in _WIDE

@@ -12,7 +12,7 @@ from jaxaudit.analyses.ranges.transfer.maps import map_range, result_dtype
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.numerics.domains import short
-from jaxaudit.rules.numerics.float64_without_x64 import switches_x64
+from jaxaudit.rules.numerics.float64_without_x64 import has_x64
 
 _ARITHMETIC = {
     "add": "sum",
@@ -146,7 +146,7 @@ class IntegerOverflow(Rule):
         ranges = facts.of("ranges")
         assert isinstance(ranges, Ranges)
         flow = flow_of(program)
-        wide = not program.types and any(map(switches_x64, program.walk()))
+        wide = not program.types and has_x64(program)
         found = filter(_is_written, program.mapping(*_ARITHMETIC))
         yield from (one for op in found for one in _judge(op, ranges, flow, wide=wide))
 

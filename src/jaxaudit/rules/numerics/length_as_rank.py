@@ -94,8 +94,7 @@ class LengthAsRank(Rule):
         lengths = [op for op in program.named("array.shape") if op.text("function") == "len"]
         if lengths:
             makers = Makers(program)
-            users = (op for op in program.walk() if op.name in _TAKES_AXES)
-            yield from (one for op in users for one in _judge(op, makers, shapes))
+            yield from (one for op in program.named(*_TAKES_AXES) for one in _judge(op, makers, shapes))
 
 
 def _judge(op: Op, makers: Makers, shapes: Shapes) -> Iterator[Obligation]:

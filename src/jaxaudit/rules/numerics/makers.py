@@ -20,7 +20,7 @@ class Makers:
     """The op that made each value of a program."""
 
     def __init__(self, program: Program) -> None:
-        self._of = {value: op for op in program.walk() for value in op.results}
+        self._of = program.makers
 
     def of(self, argument: Argument) -> Op | None:
         """Give the op that made a value; None for constants and parameters."""

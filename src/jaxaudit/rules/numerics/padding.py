@@ -39,7 +39,7 @@ def padded_reads(rule: str, program: Program, flow: Flow) -> Iterator[Obligation
 
 
 def _in_region(rule: str, region: Region, flow: Flow) -> Iterator[Obligation]:
-    tested = {index: op for op in region.ops if (index := _tested(op)) is not None}
+    tested = {index: op for op in region.ops if op.name == "array.map" and (index := _tested(op)) is not None}
     for op in region.ops if tested else ():
         index = op.arguments.get("index", op.arguments.get("indices"))
         index = plain_index(index, flow) if isinstance(index, Value) else index
@@ -52,9 +52,8 @@ def _in_region(rule: str, region: Region, flow: Flow) -> Iterator[Obligation]:
 def _tested(op: Op) -> Value | None:
     """Give the index that an op asks about whether it is there."""
     x, y = op.arguments.get("x"), op.arguments.get("y")
-    function = op.text("function").rpartition(".")[2]
+    asks = isinstance(y, int) and (op.function, int(y)) in _TESTS
     # JAX's own test before it counts a negative index from the end is no question of the author's.
-    asks = op.name == "array.map" and isinstance(y, int) and (function, int(y)) in _TESTS
     asks = asks and op.text("api") not in ("getitem", "take", "take_along_axis")
     return x if asks and isinstance(x, Value) else None
 

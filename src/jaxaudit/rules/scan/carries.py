@@ -34,8 +34,8 @@ class Carried:
 def carried(program: Program, shapes: Shapes) -> Iterator[tuple[Op, list[Carried]]]:
     """Give every loop with the leaves it carries, in all contexts."""
     flow = flow_of(program)
-    for op in program.walk():
-        if op.name in LOOPS and op.regions:
+    for op in program.named(*sorted(LOOPS)):
+        if op.regions:
             contexts = shapes.contexts(op) or (Context(op, {}),)
             yield op, [leaf for context in contexts for leaf in _leaves(op, context, flow)]
 

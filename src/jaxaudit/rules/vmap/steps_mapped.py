@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.products import Sums
@@ -16,13 +16,22 @@ from jaxaudit.rules.base import Obligation, Step, Verdict
 def steps_mapped(rule: str, program: Program, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     """Give every map over the steps of a scan whose function scans the rest from its end to its beginning."""
     backwards = [op for op in program.named("scan") if op.attrs.get("reverse") is True]
+    scanned = _scanned(backwards, flow)
     for op in program.named("vmap") if backwards else ():
         for value, param in _first_axes(op):
-            fact = shapes.of(value)
-            scan = next((one for one in backwards if _runs_through(one, param, flow)), None)
+            fact, scan = shapes.of(value), scanned.get(param)
             if scan is not None and _is_steps_first(fact):
                 yield _told(rule, op, value, fact, scan)
                 break
+
+
+def _scanned(scans: Sequence[Op], flow: Flow) -> dict[Value, Op]:
+    """Give the first scan that goes through each array, outside of calls and before conversions."""
+    sums, found = Sums(flow, {}), dict[Value, Op]()
+    for scan in scans:
+        for value in scan.operands[carry_count(scan) :]:
+            found.setdefault(sums.source(value), scan)
+    return found
 
 
 def _first_axes(op: Op) -> Iterator[tuple[Value, Value]]:
@@ -38,11 +47,6 @@ def _is_steps_first(fact: ShapeFact) -> bool:
         return False
     made = [{label.kind for label in dim.labels} for dim in fact.dims[:2]]
     return "scan" in made[0] and "scan" not in made[1]
-
-
-def _runs_through(scan: Op, param: Value, flow: Flow) -> bool:
-    """Tell whether a scan goes through the very array that a mapped function is given."""
-    return any(Sums(flow, {}).source(value) is param for value in scan.operands[carry_count(scan) :])
 
 
 def _told(rule: str, op: Op, value: Value, fact: ShapeFact, scan: Op) -> Obligation:
