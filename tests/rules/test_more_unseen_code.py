@@ -103,6 +103,10 @@ PROGRAMS = {
             return x * seed
 
         @jax.jit
+        def either(x, seed):
+            return x * (seed or np.random.randint(0, 1000))
+
+        @jax.jit
         def wrong(x, seed=None):
             return x * np.random.randint(0, 1000)  #!
         """,
@@ -199,6 +203,156 @@ PROGRAMS = {
             else:
                 points = unit + jax.vmap(prior)(jax.random.split(first, n))  #!
             return points, key
+        """,
+    "grids in brackets": """
+        @jax.jit
+        def solve(x, ts, p):
+            return x + ts.sum() + p
+
+        def run(x, p, n):
+            ts = jnp.r_[: n * 3]
+            return solve(x, ts, p) + np.c_[x, p].sum()
+        """,
+    "a call that only compiles": """
+        def plan(model, mean, key):
+            key, sub = jax.random.split(key)
+            return model(mean + jax.random.normal(sub, mean.shape)) + jax.random.normal(key)
+
+        def train(model, key, mean, n):
+            step = jax.jit(lambda mean, key: plan(model, mean, key))
+            step(mean, key)
+            for _ in range(n):
+                key, now = jax.random.split(key)
+                mean = step(mean, now)
+            return mean
+
+        def wrong(model, key, mean, n):
+            step = jax.jit(lambda mean, key: plan(model, mean, key))
+            mean = step(mean, key)
+            for _ in range(n):
+                key, now = jax.random.split(key)  #!
+                mean = step(mean, now)
+            return mean
+        """,
+    "registers of one computation": """
+        class Filter:
+            def __init__(self):
+                self.state = jnp.zeros(())
+
+            def feed(self, xs):
+                self.last, self.path = jax.lax.scan(lambda c, x: (c + x, c * x), 0.0, xs)
+                return self
+
+            def surprise(self):
+                return self.path.sum() + self.last
+
+            def step(self, x):
+                self.state = self.state + x  #!
+                return self.state * 2
+
+        def run(xs):
+            one = Filter()
+            return jax.jit(lambda xs: one.feed(xs).surprise())(xs), jax.jit(one.step)(xs[0])
+        """,
+    "registers that are read afterwards": """
+        class Filter:
+            def feed(self, xs):
+                self.last = xs.sum()  #!
+                return self.last * 2
+
+        def run(xs):
+            one = Filter()
+            return jax.jit(one.feed)(xs), one.last
+        """,
+    "functions that are given nothing but stars": """
+        def all_of_them(xs, key):
+            return (jnp.sum(*xs), np.sum(*xs), np.linalg.norm(*xs), jnp.var(*xs), np.concatenate(*xs), jnp.einsum(*xs),
+                    jnp.take(*xs), np.cumsum(*xs), jnp.dot(*xs), jnp.where(*xs), jax.nn.softmax(*xs), jnp.stack(*xs),
+                    jax.nn.one_hot(*xs), jnp.linspace(*xs), np.arange(*xs), jnp.reshape(*xs), jnp.quantile(*xs))
+        """,
+    "arrays that may be empty": """
+        def newest(x, xs):
+            x, xs = map(np.asarray, (x, xs))
+            assert len(xs) == 0 or x.shape == xs[0].shape
+            return xs
+
+        def start(x):
+            return newest(x, [])
+
+        def wrong(x):
+            return jnp.zeros(3)[3]  #!
+        """,
+    "numbers are checked, tracers are not": """
+        def checked(mean):
+            if isinstance(mean, (int, float)):
+                if mean < 0:
+                    raise ValueError("negative")
+            return mean * 2
+
+        @jax.jit
+        def flux(mean):
+            return checked(mean)
+
+        @jax.jit
+        def wrong(mean):
+            if isinstance(mean, (int, jax.Array)):
+                if jnp.sum(mean) < 0:  #!
+                    raise ValueError("negative")
+            return mean * 2
+        """,
+    "the bounds of a grid": """
+        @jax.jit
+        def grid(low, high, n):
+            return jnp.logspace(jnp.log10(low), high, 20) + jnp.geomspace(low, high, 20) + jnp.linspace(low, high, 20)
+
+        @jax.jit
+        def wrong(low, high, n):
+            return jnp.logspace(low, high, n)  #!
+        """,
+    "a check outside of compiled code": """
+        import equinox
+
+        def grown(n, most):
+            if most is not None:
+                equinox.error_if(jnp.array(n), jnp.array(n > most), "too many")
+            return n
+        """,
+    "a rule for arguments with defaults": """
+        @jax.custom_vjp
+        def spike(x, alpha=80):
+            return jnp.heaviside(x, 0.0)
+
+        def fwd(x, alpha):
+            return jnp.heaviside(x, 0.0), (x, alpha)
+
+        def bwd(saved, g):
+            x, alpha = saved
+            return g / (alpha * jnp.abs(x) + 1.0) ** 2, None
+
+        spike.defvjp(fwd, bwd)
+        print(spike(jnp.ones(3)))
+        """,
+    "losses that are only listed": """
+        def loss(params, key):
+            x = jax.random.normal(key, (3,))
+            return (params * x).sum(), (x.sum(), [x.min()])
+
+        def fit(params, key, n):
+            trace = []
+            for _ in range(n):
+                key, sub = jax.random.split(key)
+                params = params + jax.random.normal(sub)
+                total, (first, rest) = loss(params, key)
+                trace.append([float(x) for x in [total, first] + rest])
+                print(f"{total:.3f}")
+            return params, trace
+
+        def wrong(params, key, n):
+            for _ in range(n):
+                key, sub = jax.random.split(key)
+                params = params + jax.random.normal(sub)
+                params = params - loss(params, key)[0]  #!
+            return params
         """,
 }
 

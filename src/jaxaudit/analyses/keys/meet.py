@@ -19,6 +19,7 @@ _RANKS = frozenset(
     ("max", "min", "argmax", "argmin", "amax", "amin", "nanargmin", "nanargmax", "top_k", "argsort", "sort")
 )
 _KEEPS = frozenset(("py.append", "py.set_item", "py.store_attr", "py.store_global", "py.store_nonlocal", "py.return"))
+_REPORTS = frozenset(("py.append", "py.format", "py.print"))
 _MAX_OPS = 400
 _MAX_STEPS = 8
 _PYTHON_LOOPS = ("py.loop", "py.while")
@@ -31,13 +32,20 @@ class Users:
         self._of: defaultdict[Value, list[Op]] = defaultdict(list)
         self._left: set[Value] = {value for root in program.roots for value in root.region.results}
         self._owner: dict[Value, Value] = {}
+        self._outside: dict[Value, tuple[Value, ...]] = {}
+        self._dropped: set[Value] = set()
         for op in program.walk():
+            if op.name == "py.drop":
+                dropped = op.attrs.get("values")
+                self._dropped.update(dropped if isinstance(dropped, tuple) else ())
             if op.name == "py.attr" and op.operands:
                 self._owner[op.result] = op.operands[0]
             for value in op.operands:
                 self._of[value].append(op)
             for region in op.regions:
                 self._left.update(region.results)
+                if op.attrs.get("kind") == "comprehension" and len(op.results) == len(region.results):
+                    self._outside.update((left, op.results) for left in region.results)
 
     def reached(self, values: Iterable[Value]) -> tuple[set[Value], list[Op]]:
         """Give the values and ops that depend on some values, nearest first and not without end."""
@@ -111,6 +119,22 @@ class Users:
         judges = [op, *(user for user in ops if user.name not in ("py.print", "py.format"))]
         return any(value.id > begun and value not in seen for user in judges for value in user.operands)
 
+    def is_only_reported(self, op: Op) -> bool:
+        """Tell whether all that becomes of results are Python floats and text, which are listed or printed."""
+        pending, seen, ended = list(op.results), set(op.results), False
+        for value in pending:
+            readers = self._of[value]
+            if len(seen) > _MAX_OPS or any(reader.name not in _REPORTS and not _looks(reader) for reader in readers):
+                return False
+            outside = self._outside.get(value, ())
+            if value in self._left and not outside:
+                return False
+            ended |= any(reader.name == "py.to_python" for reader in readers)
+            made = (*outside, *(one for reader in readers if reader.name not in _REPORTS for one in reader.results))
+            pending += [one for one in made if one not in seen]
+            seen.update(made)
+        return ended
+
     def only_choice(self, op: Op) -> tuple[Op, Value] | None:
         """Give the `where` or `select` that all of a result goes to, and the value that arrives there."""
         if len(op.results) != 1:
@@ -157,6 +181,10 @@ class Users:
         carried = [param for user in users for param in _carried(user, op.results)]
         return not any(self._of[param] or param in self._left for param in carried)
 
+    def is_dropped(self, op: Op) -> bool:
+        """Tell whether an op stands as a statement, and nothing is done with what it gives."""
+        return not self._dropped.isdisjoint(op.results) and not self.is_read(op)
+
     def is_read(self, op: Op) -> bool:
         """Tell whether anything is done with the results of an op."""
         return not op.results or any(self._of[value] or value in self._left for value in op.results)
@@ -165,6 +193,13 @@ class Users:
 def function_of(op: Op) -> str:
     """Give the bare name of the function or operator that an op stands for."""
     return (op.text("function") or op.text("operator") or op.text("callee")).rpartition(".")[2]
+
+
+def _looks(op: Op) -> bool:
+    """Tell whether an op only takes values apart, or makes Python's floats of them."""
+    if op.name == "py.to_python":
+        return function_of(op) in ("float", "item")
+    return op.name in ("py.item", "py.unpack", "py.element", "py.container", "array.reduce", "array.numpy")
 
 
 def _branches(loop: Op) -> Iterator[Sequence[Region]]:

@@ -91,6 +91,11 @@ class Look:
         """Give the arguments in order, or the operands where they have no names."""
         return list(self.op.arguments.values()) if self.op.arguments else list(self.op.operands)
 
+    def leading(self) -> Argument:
+        """Give the first argument as it stands; None where all that is given is `*args`."""
+        given = self.given()
+        return given[0] if given else None
+
     def first(self) -> Range:
         """Give the range of the first argument."""
         given = self.given()

@@ -33,6 +33,8 @@ class Context:
 
     def __init__(self) -> None:
         self._levels = [_Level(None, None, None)]
+        self._ruled_out: set[int] = set()
+        """The depths at which what is being solved cannot happen."""
 
     def is_open(self, op: Op) -> bool:
         """Tell whether a region of this very op is being solved."""
@@ -55,7 +57,17 @@ class Context:
     def leave(self, op: Op) -> None:
         """Note that all regions of an op are solved."""
         if self._levels[-1].op is op:
+            self._ruled_out.discard(len(self._levels))
             self._levels.pop()
+
+    def rule_out(self, *, dead: bool) -> None:
+        """Note whether the region of the innermost op that is about to be solved can never be reached."""
+        (self._ruled_out.add if dead else self._ruled_out.discard)(len(self._levels))
+
+    @property
+    def dead(self) -> bool:
+        """Tell whether what is being solved can never be reached."""
+        return bool(self._ruled_out)
 
     @property
     def stage(self) -> Op | None:
@@ -80,6 +92,6 @@ class Context:
         """Give the ops that hold what is being solved, outermost first."""
         return tuple(level.op for level in self._levels if level.op is not None)
 
-    def key(self) -> tuple[bool, bool, bool]:
+    def key(self) -> tuple[bool, ...]:
         """Give what decides how a body behaves, besides the facts of its parameters."""
-        return self.stage is not None, self.tracer is not None, self._levels[-1].eager
+        return self.stage is not None, self.tracer is not None, self._levels[-1].eager, self.dead

@@ -11,7 +11,7 @@ from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.tracing.boundaries import entering, leaving
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import CONCRETE, UNKNOWN, Kind, Trace, TracingFacts, join
-from jaxaudit.analyses.tracing.questions import tracer_questions
+from jaxaudit.analyses.tracing.questions import asked_numbers, tracer_questions
 from jaxaudit.analyses.tracing.transfer import TransferTable
 from jaxaudit.analyses.tracing.visits import Visits
 from jaxaudit.ir import Exit, Op, Program, Region, Value
@@ -34,6 +34,7 @@ class TracingDomain:
         self._visits = Visits(self.context)
         self._outside = {param for root in program.roots for param in root.region.params}
         """What a function that nobody calls is given: it comes from outside of every transformation that is seen."""
+        self._numbers = asked_numbers(program)
         transfers = TransferTable(self.context).table
         self._table = {name: self._watched(name, transfer) for name, transfer in transfers.items()}
 
@@ -63,6 +64,9 @@ class TracingDomain:
         if not self.context.is_open(op):
             self._visits.note(op, read)
         self.context.enter(op)
+        if op.name == "py.branch":
+            asked = self._numbers.get(op.operands[0]) if op.operands and region is op.regions[0] else None
+            self.context.rule_out(dead=asked is not None and read(asked).kind is Kind.TRACED)
         if op.name == "py.call":
             self._visits.called(op, region)
         if turn and op.name in ("py.loop", "py.while") and len(region.results) >= len(region.params) - 1:

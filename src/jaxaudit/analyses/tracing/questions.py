@@ -11,6 +11,7 @@ from jaxaudit.ir import Op, Program, Value
 _CLASSES = ("Tracer", "DynamicJaxprTracer", "JVPTracer", "BatchTracer")
 _NEVER_TRACED = frozenset(("numpy.ndarray", "numpy.generic"))
 """Classes that no tracer is an instance of."""
+_PYTHON = frozenset(f"builtins.{name}" for name in "int float bool complex str bytes".split())
 _QUESTIONS = frozenset(("is_concrete", "trace_state_clean", "is_tracer", "unsafe_am_i_under_a_jit_DO_NOT_USE"))
 _PASSING = frozenset("py.operator py.join py.call_library py.container py.to_python py.element".split())
 """Ops whose result answers the question when an operand does."""
@@ -28,6 +29,20 @@ def tracer_questions(program: Program) -> set[Value]:
         known = len(found)
         for op in ops:
             _follow(op, found)
+    return found
+
+
+def asked_numbers(program: Program) -> dict[Value, Value]:
+    """Give the conditions that ask whether something is one of Python's own numbers or texts, each with what is asked.
+
+    No tracer is, so what they guard never happens to one.
+    """
+    found: dict[Value, Value] = {}
+    for op in program.named("py.operator"):
+        asked, classes = op.arguments.get("x"), op.arguments.get("y")
+        if op.text("operator") == "isinstance" and isinstance(asked, Value):
+            if all(one in _PYTHON for one in (classes if isinstance(classes, tuple) else (classes,))):
+                found[op.result] = asked
     return found
 
 

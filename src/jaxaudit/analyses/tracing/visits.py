@@ -61,6 +61,8 @@ class Visits:
     def keep(self, name: str, op: Op, facts: Mapping[Value, Trace]) -> None:
         """Note an op under a name, once for equal facts and surroundings."""
         context = self.context
+        if context.dead:
+            return
         place = (op, tuple(facts.values()), context.stage, context.tracer)
         known = self._known.setdefault(name, {})
         if place not in known:

@@ -50,12 +50,20 @@ def follow(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -
     static = _static(it, callee)
     if rules is None or static is None or given.keywords or given.star is not None or given.stars is not None:
         return
+    given = _completed(function, given)
     if max(static, default=-1) >= len(given.positional):
         return
     followed = it.followed_rules.setdefault(function.node, [])
     if len(followed) < _MOST and rules.forward.node not in it.active and rules.backward.node not in it.active:
         followed.append(span)
         _emit(it, function, rules, given, static, span)
+
+
+def _completed(function: FunctionValue, given: Arguments) -> Arguments:
+    """Add the defaults of missing arguments: JAX gives the rules every argument of the function."""
+    params = [*function.node.args.posonlyargs, *function.node.args.args][len(given.positional) :]
+    rest = [function.defaults[param.arg] for param in params if param.arg in function.defaults]
+    return Arguments((*given.positional, *rest)) if len(rest) == len(params) else given
 
 
 def _static(it: Interpreter, callee: Transformed) -> set[int] | None:

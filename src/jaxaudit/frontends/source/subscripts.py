@@ -33,6 +33,9 @@ from jaxaudit.spans import Span
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpreter import Interpreter
 
+_GRIDS = frozenset("r_ c_ mgrid ogrid s_ index_exp".split())
+"""Objects of NumPy that are given slices and arrays in brackets, and make something of them as functions do."""
+
 
 def read(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Abstract:
     """Give `base[index]`."""
@@ -53,6 +56,8 @@ def read(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Abstra
     elif isinstance(base, Library) and base.name.startswith("jaxtyping."):
         # An alias `Obs = Float[Array, "batch obs"]` keeps what it says of the axes.
         return PartialValue(base, index.items if isinstance(index, TupleValue) else (index,), {})
+    elif isinstance(base, Library) and base.name.rpartition(".")[2] in _GRIDS:
+        return it.call(base, Arguments(index.items if isinstance(index, TupleValue) else (index,)), span)
     elif isinstance(base, Library | ClassValue):
         # `list[int]`, `Float[Array, "b"]`: an annotation used as a value.
         return base

@@ -144,7 +144,8 @@ def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
         yield unknown(ResultDiscarded.name, op.span, "the mapped function may be there for its effects")
     else:
         timed = op.name == "tree.other" or (op.name in _TIMED and op.function not in _PURE_METHODS)
-        deliberate = is_test(op.span) or timed
+        # Outside of compiled code a check raises, whether its result is kept or not.
+        deliberate = is_test(op.span) or timed or op.function in ("error_if", "branched_error_if")
         yield _lost(op, sure=not note.attrs.get("module") and (is_update(op) or not deliberate))
 
 

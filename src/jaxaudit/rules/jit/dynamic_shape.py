@@ -16,7 +16,9 @@ _SIZES = {
     "array.expand": ("shape", "reps", "repeats"),
     "key.draw": ("shape",),
 }
-_NO_SIZES = frozenset("array asarray linspace full_like zeros_like ones_like empty_like".split())
+_SPACED = frozenset("linspace logspace geomspace".split())
+"""Functions whose bounds are values, and whose number of points alone is a size."""
+_NO_SIZES = frozenset("array asarray full_like zeros_like ones_like empty_like".split())
 _COUNTING = frozenset("nonzero flatnonzero argwhere unique unique_values extract".split())
 
 
@@ -141,7 +143,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
     elif function in _COUNTING or (function == "where" and not {"x", "y"} & op.arguments.keys()):
         yield from _counted(visit, function)
     elif function not in _NO_SIZES and "total_repeat_length" not in op.arguments:
-        for role in _SIZES.get(op.name, ()):
+        for role in ("num",) if function in _SPACED else _SIZES.get(op.name, ()):
             yield from _sized(visit, op.arguments.get(role))
 
 

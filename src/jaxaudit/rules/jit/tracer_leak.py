@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
-from jaxaudit.ir import Program
+from jaxaudit.ir import Op, Program
 from jaxaudit.ir.builder import values_in
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
 from jaxaudit.rules.jit.stores import Store, is_overwritten, outer_stores
 from jaxaudit.rules.jit.words import because, steps_of, tracing, transform
 from jaxaudit.spans import Span
@@ -55,7 +56,8 @@ class TracerLeak(Rule):
     ## When it cannot tell
 
     Where it is not known whether the stored value is traced, the store stays open. State of Flax and Haiku modules is
-    theirs to handle.
+    theirs to handle. An attribute that traced code writes first and reads afterwards, and nobody else as far as can be
+    seen, is a warning: some libraries use objects so, as registers of one computation.
     """
 
     name = "tracer-leak"
@@ -141,7 +143,37 @@ def _judge(store: Store, program: Program) -> Obligation:
     if store.stays:
         return Obligation(rule, span, Verdict.PROVED, f"{store.target} lives where its value is traced")
     message = f"a value that {transform(store.fact.by)} traces is stored in {store.target}"
-    return _leak(span, store.fact, message, _RETURN)
+    found = _leak(span, store.fact, message, _RETURN)
+    return replace(found, severity=Severity.WARNING) if _is_register(store, program) else found
+
+
+def _is_register(store: Store, program: Program) -> bool:
+    """Tell whether an attribute is written first, then read while JAX traces, and as far as can be seen never after."""
+    op, name = store.visit.op, store.visit.op.text("name")
+    if op.name != "py.store_attr":
+        return False
+    holder, owner = op.arguments.get("object"), op.attrs.get("object")
+    places, whole = flow_of(program).places, store.tracer.regions[-1]
+    stored = values_in(op.arguments.get("value"))
+    users = [region for value in stored for region in places.escaped.get(value, ())]
+    inside = list(whole.walk())
+    if op not in inside or not all(places.within(region, whole) for region in users):
+        return False
+    if owner is not None:
+        # Another function takes it out again, and none has read what was there before.
+        return bool(users) and not any(_reads(one, name, owner) for one in inside)
+    reads = [at for at, one in enumerate(inside) if _reads(one, name, None)]
+    if not reads or min(reads) < inside.index(op):
+        return False
+    later = {one for one in program.named("py.attr") if one.text("name") == name} - set(inside)
+    return not any(one.arguments.get("base") is holder for one in later)
+
+
+def _reads(op: Op, name: str, owner: object) -> bool:
+    """Tell whether an op reads an attribute of a known object, or of one that is not known."""
+    if op.text("name") != name:
+        return False
+    return op.name == "py.attr" if owner is None else op.name == "py.read" and op.attrs.get("owner") == owner
 
 
 def _depends_on_differentiated(store: Store, program: Program) -> bool:

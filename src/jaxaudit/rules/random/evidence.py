@@ -15,6 +15,7 @@ from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.conflicts import Conflict
 from jaxaudit.analyses.keys.terms import Each, Number, Seed, Term, root
+from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.random.alignment import keeps_aligned
 from jaxaudit.rules.random.comments import states_purpose
@@ -59,6 +60,11 @@ class Evidence:
             return "both splits give the same keys, but so far nobody uses the same one twice"
         if harmless := reason_of_pair(self.program, self.keys, conflict):
             return harmless
+        if idle := [one.spot for one in (conflict.first, conflict.second) if self._is_idle(one.spot)]:
+            return f"nothing is done with what `{callee_of(idle[0])}` gives"
+        if first is not second and all(one.inner is not None for one in (conflict.first, conflict.second)):
+            if all(not _makes_samples(one) and self.keys.users.is_only_reported(one) for one in (first, second)):
+                return "both results are only reported: an evaluation on equal terms, it seems"
         if self._dry_run(conflict):
             return "its seed is fixed, and what is computed with it is dropped in the end"
         if _aligned(conflict.first.origin.spot) and _aligned(conflict.second.origin.spot):
@@ -98,6 +104,10 @@ class Evidence:
         uses = (conflict.first, conflict.second)
         return any(one.how is How.DRAW and self.keys.users.comes_to_nothing(one.spot) for one in uses)
 
+    def _is_idle(self, op: Op) -> bool:
+        """Tell whether a call does nothing but compute, and nobody reads what: compiled code computes only."""
+        return self.keys.users.is_dropped(op) and (op.name == "jit" or is_pure(op))
+
     def _paired(self, first: Op, second: Op) -> bool:
         """Comparing two samples of one key is a mistake; comparing what was computed with them may be meant."""
         return first is not second and not _makes_samples(first) and self.keys.users.are_compared(first, second)
@@ -120,6 +130,8 @@ class Evidence:
             return "each turn judges another alternative, on common random numbers, it seems"
         if loop is not None and self.keys.users.is_reported_now_and_then(use.spot, loop):
             return "only some turns use it, and no later turn gets the result: a report on equal terms, it seems"
+        if use.inner is not None and not _makes_samples(use.spot) and self.keys.users.is_only_reported(use.spot):
+            return f"what `{callee_of(use.spot)}` gives is only reported"
         return self.said(use, (use.spot.span,))
 
     def of_map(self, op: Op, use: Use) -> str:

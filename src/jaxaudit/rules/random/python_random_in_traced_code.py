@@ -163,11 +163,17 @@ class _Walk:
             if op.name in ("py.random", "py.clock"):
                 by = traced if op in self._traced else None
                 fixed = op.arguments.get("self") in seeded
-                yield from _fixed(op) if fixed else _judge(op, by, missing=missing)
+                yield from _fixed(op) if fixed else _judge(op, by, missing=missing or _is_spare(op, region))
             if op.regions and op.name not in _NOT_ENTERED:
                 asked = op.name == "py.branch" and not asks.isdisjoint(op.operands)
                 for inner in op.regions:
                     yield from self.region(inner, op if op.name in _ONCE else traced, missing=missing or asked)
+
+
+def _is_spare(op: Op, region: Region) -> bool:
+    """Tell whether a draw is the last choice of an `or`."""
+    joins = (one for one in region.ops if one.name == "py.join" and one.attrs.get("operator") == "or")
+    return any(one.operands[-1] in op.results for one in joins)
 
 
 def _fixed(op: Op) -> Iterator[Obligation]:

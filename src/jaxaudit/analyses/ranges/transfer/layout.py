@@ -225,7 +225,7 @@ def _averages(look: Look, x: Range) -> bool:
         gone = [letter for letter in first if letter.isalpha() and letter not in out]
         return len(gone) == 1 and first.endswith(gone[0]) and x.sums_to_one == -1 and bool(out)
     numbers = look.raw("dimension_numbers")
-    sizes = look.sizes(look.given()[0])
+    sizes = look.sizes(look.leading())
     if isinstance(numbers, tuple) and sizes is not None and isinstance(numbers[0], tuple):
         contracted = numbers[0][0]
         return isinstance(contracted, tuple) and [one - len(sizes) for one in contracted if isinstance(one, int)] == [

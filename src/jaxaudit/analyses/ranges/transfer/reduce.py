@@ -22,7 +22,7 @@ def _axes(look: Look) -> tuple[Axes | None, bool]:
     axis = look.raw("axis", "axes")
     if axis is None:
         return None, True
-    sizes = look.sizes(look.given()[0])
+    sizes = look.sizes(look.leading())
     found = axes_from_end(axis, None if sizes is None else len(sizes))
     if found is not None and sizes is not None and len(found) == len(sizes):
         return None, True
@@ -31,7 +31,7 @@ def _axes(look: Look) -> tuple[Axes | None, bool]:
 
 def _count(look: Look) -> Range:
     """Give how many elements each result is made of."""
-    sizes = look.sizes(look.given()[0])
+    sizes = look.sizes(look.leading())
     axes, known = _axes(look)
     if sizes is None or not known or look.raw("where") is not None:
         return (
@@ -240,7 +240,7 @@ def _reduce(look: Look) -> Range:
 
 def _running_sum(look: Look) -> Range:
     x = look.first()
-    sizes = look.sizes(look.given()[0])
+    sizes = look.sizes(look.leading())
     whole = inf if sizes is None or None in sizes else float(prod(size for size in sizes if size is not None))
     made = arithmetic.scaled(x, Range(1.0, max(whole, 1.0), integer=True))
     return made._replace(nonzero=made.low > 0 or made.high < 0, counts=_counts(x))
@@ -266,7 +266,7 @@ def _scan(look: Look) -> Range:
 
 def _size_along(look: Look) -> float:
     """Give the size of the axis that is searched; infinite where it is not known."""
-    base = look.given()[0]
+    base = look.leading()
     first = base[0] if isinstance(base, tuple) and base else base
     sizes = look.sizes(first)
     axes, known = _axes(look) if look.has("axis") else (None, True)
@@ -302,14 +302,14 @@ UNMODELLED_ORDER = frozenset("intersect1d rankdata setxor1d union1d unique_all u
 
 
 def _sorted(look: Look, count: int) -> list[Range]:
-    arrays = look.given()[0]
+    arrays = look.leading()
     if isinstance(arrays, tuple) and len(arrays) == count:
         return [plain(look.of(one)) for one in arrays]
     return [plain(look.first()) if count == 1 else by_dtype(look)] * count
 
 
 def _is_flat(look: Look) -> bool:
-    sizes = look.sizes(look.given()[0])
+    sizes = look.sizes(look.leading())
     return sizes is not None and len(sizes) == 1
 
 
