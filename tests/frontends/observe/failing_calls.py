@@ -196,7 +196,7 @@ CALLS = (
         "an array with more than one element is turned into one Python number",
     ),
     Failing("invalid-input-type", "x = jnp.ones((2, 3)) \nx & 1  #!", "`&` is applied to numbers of dtype float32"),
-    Failing("invalid-input-type", 'jnp.ones(3) + "a"  #!', "`+` joins an array and a str"),
+    Failing("invalid-input-type", 'jnp.ones(3) + "a"  #!', "`+` joins `jnp.ones(3)`, an array, and `'a'`, a str"),
     Failing(
         "axis-conflict",
         "lax.broadcast_in_dim(jnp.ones(3), (2, 4), (1,))  #!",
@@ -450,8 +450,18 @@ CALLS = (
     ),
     Failing(
         "module-state-mishandled",
-        "import haiku as hk\nf = hk.transform(lambda x: hk.BatchNorm(True, True, 0.9)(x, True))\nf.init(jax.random.key(0), jnp.ones((2, 3)))  #!",
-        "a function with state (a BatchNorm, a moving average) is transformed by `hk.transform`",
+        "import haiku as hk\nclass Net(hk.Module):\n    def __call__(self, y):\n        return hk.BatchNorm(True, True, 0.9)(y, True)  #!\nf = hk.transform(lambda y: Net()(y))\nf.init(jax.random.key(0), x)",
+        "`hk.BatchNorm` keeps a state, but the function is transformed by `hk.transform`",
+    ),
+    Failing(
+        "module-state-mishandled",
+        "import haiku as hk\nf = hk.transform_with_state(lambda y: hk.Linear(3)(y))\np, s = f.init(jax.random.key(0), x)\nf.apply(p, None, x)  #!",
+        "`apply(params, state, key, x)`, which gives `(out, state)`",
+    ),
+    Failing(
+        "wrong-number-of-arguments",
+        "import haiku as hk\nf = hk.transform(lambda y: hk.BatchNorm(True, True, 0.9)(y))  #!\nf.init(jax.random.key(0), x)",
+        "`hk.BatchNorm` is called without `is_training`",
     ),
     Failing(
         "module-state-mishandled",

@@ -31,8 +31,12 @@ def _arguments(facts: Facts, match: re.Match[str]) -> Explanation:
     rule = rule_named(facts, name)
     if rule is not None:
         return _rule_arguments(facts, name, *rule)
+    owner = match[1].rpartition(".")[0].rpartition(".")[2]
+    # A method of a library's class is not the user's method of the same name.
+    if owner and owner != "<locals>" and not _defines(facts, owner):
+        name = ""
     taker = _TAKERS.search(facts.line)
-    if taker is not None and not facts.call.endswith(name):
+    if taker is not None and name and not facts.call.endswith(name):
         return Explanation(
             "wrong-number-of-arguments",
             f"`{taker[1]}` calls a function with other arguments than it takes: {first_line(facts.message, 90)}",
@@ -42,7 +46,7 @@ def _arguments(facts: Facts, match: re.Match[str]) -> Explanation:
             steps=_defined(facts, name),
         )
     missing = re.search(r"missing \d+ required (?:positional|keyword-only) arguments?: (.*)", facts.message)
-    called = facts.call or name
+    called = facts.call or match[1]
     told = f"without {missing[1].replace(chr(39), '`')}" if missing else f"with too many arguments: {match[2].strip()}"
     return Explanation(
         "wrong-number-of-arguments",
@@ -54,8 +58,13 @@ def _arguments(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
+def _defines(facts: Facts, name: str) -> bool:
+    trees = [facts.tree(path) for path in facts.files]
+    return any(isinstance(node, ast.ClassDef) and node.name == name for tree in trees for node in ast.walk(tree))
+
+
 def _defined(facts: Facts, name: str) -> tuple[tuple[Span, str], ...]:
-    place = definition_of(facts, name)
+    place = definition_of(facts, name) if name else None
     return ((place, f"`{name}` is defined here"),) if place else ()
 
 
@@ -242,13 +251,20 @@ def _no_method(facts: Facts, match: re.Match[str]) -> Explanation:
 def _operands(facts: Facts, match: re.Match[str]) -> Explanation:
     one, other = array_or(match[2]), array_or(match[3])
     cure = "wrap it: `jnp.asarray(...)`"
-    if "None" in other + one:
+    node = facts.expression
+    sides = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
+    texts = [ast.unparse(side) for side in sides]
+    if texts and max(map(len, texts)) <= 40:
+        one, other = (f"`{text}`, {kind}" for text, kind in zip(texts, (one, other), strict=True))
+    if "a tuple" in other + one:
+        cure = "take it apart first: a function that gives several values is called as `out, state = f(...)`"
+    elif "None" in other + one:
         cure = "find out why a value is missing: a function without `return`, a leaf that was filtered out, a default"
     elif "dict" in other + one:
         cure = "take the leaf out of it, or walk both trees with `jax.tree.map`"
     return Explanation(
         "invalid-input-type",
-        f"`{match[1]}` joins {one} and {other}",
+        f"`{match[1]}` joins {one} and {other}" if not texts else f"`{match[1]}` joins {one}, and {other}",
         current="the operation stops with an exception",
         expected="two arrays or numbers",
         suggestion=cure,

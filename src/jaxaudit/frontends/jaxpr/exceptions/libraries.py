@@ -274,16 +274,6 @@ ROWS = (
         ),
     ),
     Row(
-        r"uses `hk\.\{get,set\}_state` then use `hk\.transform_with_state`",
-        say(
-            _RULE,
-            "a function with state (a BatchNorm, a moving average) is transformed by `hk.transform`",
-            "`hk.transform_with_state`",
-            "use it, and pass the state on: `out, state = f.apply(params, state, key, x)`",
-            _CALL,
-        ),
-    ),
-    Row(
         r"params argument does not appear valid.*is of type <class '(\w+)'>",
         say(
             _RULE,
@@ -394,16 +384,6 @@ ROWS = (
             "parameter `{1}` has shape {2}, but this input needs ({3})",
             "the input has the size that it had in `init`",
             "correct the last axis of the input, or initialise with inputs like it",
-            _CALL,
-        ),
-    ),
-    Row(
-        r"(Init|Apply) must be called with an RNG as the (\w+) argument",
-        say(
-            _RULE,
-            "the {2} argument of `{1}` is to be a key",
-            "`init(key, x)` and `apply(params, key, x)`",
-            "give the key (None where nothing is drawn), or use `hk.without_apply_rng`",
             _CALL,
         ),
     ),

@@ -12,6 +12,7 @@ from jaxaudit.frontends.jaxpr.exceptions import (
     derivatives,
     devices,
     functions,
+    haiku,
     keys,
     libraries,
     loops,
@@ -25,6 +26,7 @@ from jaxaudit.frontends.jaxpr.exceptions.refused import failed
 
 ROWS: tuple[Row, ...] = (
     *libraries.ROWS,
+    *haiku.ROWS,
     *callbacks.ROWS,
     *traced.ROWS,
     *loops.ROWS,
