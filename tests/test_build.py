@@ -72,8 +72,8 @@ def test_what_goes_where():
     )
     assert [(one.line, one.severity) for one in result.issues] == [(1, "error"), (2, "performance")]
     assert [one.line for one in result.warnings] == [3, 5]
-    assert result.verified[0] == Verified("key-reused", "random", "a.py", 4, "yes")
-    assert result.unknown == (Unknown("axis-conflict", "axes", "a.py", 6, "eh"),)
+    assert result.verified[0] == Verified("key-reused", "random", "a.py", 4, "yes", 1)
+    assert result.unknown == (Unknown("axis-conflict", "axes", "a.py", 6, "eh", 1),)
     assert result.coverage.by_family == {"axes": Tally(1, 0, 0, 1), "random": Tally(5, 2, 3, 0)}
     assert (result.coverage.obligations, result.coverage.unknown) == (6, 1)
     assert result.not_available == ("data_flow", "boundaries")

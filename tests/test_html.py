@@ -139,5 +139,11 @@ def test_values_of_the_flow_stand_in_the_order_of_the_steps():
 def test_equal_strings_are_kept_once():
     verified = tuple(Verified("key-reused", "random", "a.py", line, "fresh") for line in range(1000))
     data = json.loads(block(rendered(Report(1, Tool("jaxaudit", "0"), verified=verified)), "report"))
-    assert data["verified"]["same"] == {"rule": "key-reused", "family": "random", "path": "a.py", "reason": "fresh"}
+    assert data["verified"]["same"] == {
+        "rule": "key-reused",
+        "family": "random",
+        "path": "a.py",
+        "reason": "fresh",
+        "column": 0,
+    }
     assert data["verified"]["length"] == 1000

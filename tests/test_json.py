@@ -45,8 +45,8 @@ def test_the_keys_of_the_contract():
     ]  # fmt: skip
     assert data["issues"][0]["why"] == [{"path": "a.py", "line": 1, "text": "here"}]
     assert data["issues"][0]["suggestion"] == {"text": "split it", "edits": []}
-    assert list(data["verified"][0]) == ["rule", "family", "path", "line", "reason"]
-    assert list(data["unknown"][0]) == ["rule", "family", "path", "line", "reason"]
+    assert list(data["verified"][0]) == ["rule", "family", "path", "line", "reason", "column"]
+    assert list(data["unknown"][0]) == ["rule", "family", "path", "line", "reason", "column"]
     assert list(data["coverage"])[:5] == ["obligations", "proved", "violated", "unknown", "by_family"]
 
 

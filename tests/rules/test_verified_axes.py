@@ -26,7 +26,10 @@ loss = optax.softmax_cross_entropy_with_integer_labels(h, jnp.zeros(BATCH, int))
 """
 EXPECTED = {
     ("unrelated-axes-joined", 9): "one axis is summed over, `FEATURES` of `x` and of `w`",
-    ("silent-broadcast", 10): "`b`, one for each `HIDDEN`, is broadcast along `HIDDEN` of `h` (BATCH, HIDDEN)",
+    (
+        "silent-broadcast",
+        10,
+    ): "`HIDDEN` of `b` meets `HIDDEN` of `h` (BATCH, HIDDEN), and is copied along the other axes",
     ("unrelated-axes-joined", 11): "one axis meets itself, `HIDDEN` of `h` and of `shifted`",
     ("out-axes-assumption", 14): "`vmap` puts `MEMBERS` at axis 0 of `many`, and there it is used",
     ("wrong-axis-mapped", 15): "one axis is mapped, `MEMBERS` of `many` and of `scale`",

@@ -35,10 +35,6 @@ class ThreadAxes:
             found = self._ids[threads] = tuple([self.known[one] if one is not None else "" for one in threads])
         return found
 
-    def shown(self) -> frozenset[str]:
-        """Give the ids that were asked for so far: those of the values that other sections show."""
-        return frozenset(one for ids in self._ids.values() for one in ids)
-
 
 def thread_axes(program: Program, source: tuple[Program, Shapes] | None) -> ThreadAxes:
     """Weave the threads of a traced program, and name them with the help of what the source shows."""
@@ -73,18 +69,22 @@ def origin(thread: Thread) -> str:
 _BEGINS = ("enters", "made", "collected", "stacked", "joined", "broadcast", "extended")
 
 
-def axes_section(threads: ThreadAxes, steps: Mapping[Op, int], rows: Mapping[Op, int]) -> tuple[Axis, ...]:
+def axes_section(
+    threads: ThreadAxes, shown: frozenset[str], steps: Mapping[Op, int], rows: Mapping[Op, int]
+) -> tuple[Axis, ...]:
     """Give every axis with its stations; several of one kind on one line are told as one.
 
-    Constants that JAX makes for a derivative and then does not need have axes of their own, which nothing shows.
+    Constants that JAX makes for a derivative or to fill a shape have axes of their own, which no other section shows.
     """
-    shown = threads.shown()
-    told = [one for one in threads.woven.threads if threads.known[one] in shown or not _only_made(one)]
+    factors = {one for thread in threads.woven.threads for one in thread.factors}
+    told = [
+        one for one in threads.woven.threads if threads.known[one] in shown or one in factors or not _only_made(one)
+    ]
     return tuple(_axis(thread, threads, steps, rows) for thread in told)
 
 
 def _only_made(thread: Thread) -> bool:
-    return all(station.kind == "made" for station in thread.stations)
+    return all(station.kind in ("made", "broadcast") for station in thread.stations)
 
 
 def _axis(thread: Thread, threads: ThreadAxes, steps: Mapping[Op, int], rows: Mapping[Op, int]) -> Axis:

@@ -15,6 +15,7 @@ from jaxaudit.reports.identity import Sources, with_ids
 from jaxaudit.reports.model import (
     SCHEMA_VERSION,
     Axis,
+    Boundary,
     Coverage,
     Finding,
     Report,
@@ -72,29 +73,28 @@ def build_report(
     threads = thread_axes(traced, (reading.program, inferred.shapes) if inferred else None) if traced else None
     view = _view(reading, notes, threads, inferred, ranges, paths)
     flow = data_flow(view) if view else None
+    crossings = boundaries(view) if view else ()
     return Report(
         schema_version=SCHEMA_VERSION,
         tool=Tool("jaxaudit", VERSION),
         targets=(*(Target(path, front_end) for path in sorted(audited)), *(notes.targets if notes else ())),
         data_flow=flow.steps if flow else (),
         transformation_stack=rows.rows,
-        boundaries=boundaries(view) if view else (),
-        axes=_axes(threads, inferred, flow, rows.of_op, paths) if flow else (),
+        boundaries=crossings,
+        axes=_axes(threads, inferred, flow, crossings, rows.of_op, paths) if flow else (),
         issues=tuple(one for one in findings if one.severity != "warning"),
         warnings=tuple(one for one in findings if one.severity == "warning"),
-        verified=tuple(
-            Verified(one.rule, families[one.rule], one.span.path, one.span.line, one.reason)
-            for one in merged
-            if one.verdict is Verdict.PROVED
-        ),
-        unknown=tuple(
-            Unknown(one.rule, families[one.rule], one.span.path, one.span.line, one.reason)
-            for one in merged
-            if one.verdict is Verdict.UNKNOWN
-        ),
+        verified=tuple(Verified(*_told(one, families, sources)) for one in merged if one.verdict is Verdict.PROVED),
+        unknown=tuple(Unknown(*_told(one, families, sources)) for one in merged if one.verdict is Verdict.UNKNOWN),
         coverage=coverage_of(merged, reading, families, notes),
         not_available=() if view else NOT_AVAILABLE,
     )
+
+
+def _told(one: Obligation, families: Mapping[str, str], sources: Sources) -> tuple[str, str, str, int, str, int]:
+    path, line, column = one.span[:3]
+    shown = sources(path).code_point_column(line, column) + 1 if column else 1
+    return one.rule, families[one.rule], path, line, one.reason, shown
 
 
 def _view(
@@ -113,11 +113,23 @@ def _view(
 
 
 def _axes(
-    threads: ThreadAxes | None, inferred: Inferred | None, flow: Flow, rows: Mapping[Op, int], paths: frozenset[str]
+    threads: ThreadAxes | None,
+    inferred: Inferred | None,
+    flow: Flow,
+    crossings: Sequence[Boundary],
+    rows: Mapping[Op, int],
+    paths: frozenset[str],
 ) -> tuple[Axis, ...]:
     if threads is not None:
-        return axes_section(threads, flow.of_op, rows)
+        return axes_section(threads, _shown(flow, crossings), flow.of_op, rows)
     return source_axes(inferred.axes, flow.of_op, rows, paths) if inferred is not None else ()
+
+
+def _shown(flow: Flow, crossings: Sequence[Boundary]) -> frozenset[str]:
+    """Give the ids of the axes that the other sections show."""
+    values = {axes for step in flow.steps for value in (*step.makes, *step.enters) for axes in value.axes}
+    passing = (one for boundary in crossings for one in (*boundary.entries, *boundary.exits))
+    return frozenset(values | {axes for one in passing for axes in (*one.outside_axes, *one.inside_axes)})
 
 
 def finding_of(one: Obligation, family: str, front_end: str, sources: Sources) -> Finding:

@@ -192,18 +192,23 @@ class _Root:
     def values(self, values: Sequence[Value], group: _Group | None = None) -> tuple[FlowValue, ...]:
         leaves = group.ops[0].attrs.get("leaves") if group is not None else None
         paths = dict(zip(group.ops[0].results, leaves, strict=False)) if group and isinstance(leaves, tuple) else {}
-        return tuple(
-            FlowValue(
-                value.name or str(paths.get(value, "")),
-                type_text(self.types(value)),
-                self.uses[value],
-                value.id,
-                self.axes(value),
-                group is not None and self.is_residual(value, group),
-                self.range(value),
-                self.meaning(value, group),
-            )
-            for value in values
+        return tuple(self.shown(value, str(paths.get(value, "")), group) for value in values)
+
+    def shown(self, value: Value, path: str, group: _Group | None) -> FlowValue:
+        residual = group is not None and self.is_residual(value, group)
+        named = value
+        while residual and named in self.inside:
+            # What a call hands out for the backward pass is not what the user binds its result to.
+            named = self.inside[named]
+        return FlowValue(
+            named.name or path,
+            type_text(self.types(value)),
+            self.uses[value],
+            value.id,
+            self.axes(value),
+            residual,
+            self.range(value),
+            self.meaning(value, group),
         )
 
     def enters(self, regions: Sequence[Region]) -> tuple[FlowValue, ...]:
@@ -221,7 +226,12 @@ class _Root:
         return "" if words == "integer >= 0" and kind is not None and kind.dtype.startswith("uint") else words
 
     def meaning(self, value: Value, group: _Group | None) -> str:
-        """Say what a value means, with `now` where a step changes the meaning and not the shape."""
+        """Say what a value means, with `now` where a step changes the meaning and not the shape.
+
+        What only a derivative is made of means nothing to the user.
+        """
+        if group is not None and (group.ops[0].attrs.get("backward") or self.is_residual(value, group)):
+            return ""
         found = self.meanings(value)
         if found not in CHANGES or group is None or group.ops[0].regions:
             return found

@@ -247,6 +247,8 @@ class Verified:
     path: str
     line: int
     reason: str
+    column: int = 0
+    """Tells obligations of one line apart; 1 is the first column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +260,8 @@ class Unknown:
     path: str
     line: int
     reason: str
+    column: int = 0
+    """Tells obligations of one line apart; 1 is the first column."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,10 +128,8 @@ def _agreed(meeting: Meeting) -> str:
     low, high = sorted((meeting.left, meeting.right), key=lambda side: len(side.dims))
     if not broadcasts(meeting):
         return ""
-    named = f"{name_of(high.value)} {shape_of(high.dims)}"
-    return (
-        f"{name_of(low.value)}, one for each `{axis_of(low.dim)}`, is broadcast along `{axis_of(high.dim)}` of {named}"
-    )
+    one, other = f"`{axis_of(low.dim)}` of {name_of(low.value)}", f"`{axis_of(high.dim)}` of {name_of(high.value)}"
+    return f"{one} meets {other} {shape_of(high.dims)}, and is copied along the other axes"
 
 
 def is_broadcast(conflict: Conflict) -> bool:
