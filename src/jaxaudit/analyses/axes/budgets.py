@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from jaxaudit.analyses.labels import named
+from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.ir import Op, Program, Size, Value
@@ -31,13 +32,13 @@ class RepeatedLength:
 
 
 def repeated_lengths(program: Program, shapes: Shapes) -> Iterator[RepeatedLength]:
-    """Give the scans without inputs whose length is an axis of their carry and leaves its partner unused."""
+    """Give the scans whose length was written down, is an axis of their carry and leaves its partner unused."""
     products = list(program.named("py.sizes"))
     if not products:
         return
     used: set[tuple[str, str]] = set()
     for op in program.named("scan"):
-        length = op.attrs.get("length") if len(op.operands) == carry_count(op) else None
+        length = _length(op, flow_of(program))
         carried = _carried(op, length, shapes) if isinstance(length, Size) else None
         if not isinstance(length, Size) or carried is None:
             continue
@@ -46,6 +47,22 @@ def repeated_lengths(program: Program, shapes: Shapes) -> Iterator[RepeatedLengt
             meant = _partner(product, length)
             if meant is not None and (meant.name, meant.scope) not in used:
                 yield RepeatedLength(op, length, meant, product, carried)
+
+
+def _length(op: Op, flow: Flow) -> object:
+    """Give how often a scan runs: its `length`, or how many keys or numbers were made for it to go over."""
+    inputs = op.operands[carry_count(op) :]
+    if not inputs:
+        return op.attrs.get("length")
+    makers = [flow.maker(value) for value in inputs]
+    counts = [None if maker is None else _count(maker) for maker in makers]
+    return counts[0] if all(isinstance(count, Size) and count == counts[0] for count in counts) else None
+
+
+def _count(maker: Op) -> object:
+    if maker.name == "key.split":
+        return maker.argument("num")
+    return maker.argument("stop", "start") if maker.function == "arange" and len(maker.arguments) == 1 else None
 
 
 def _used(program: Program) -> set[tuple[str, str]]:

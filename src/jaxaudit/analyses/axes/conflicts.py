@@ -116,20 +116,29 @@ class Judge:
             if dims is None or place is None or len(dims) != 2:
                 continue
             if related(dims[place].labels, other.dim.labels) and related(dims[1 - place].labels, astray.dim.labels):
-                return Conflict(meeting, Cause.REDUCED, *names, op, astray, (op.operands[0], place))
+                outer = nested(self.places, dims[1 - place].labels, dims[place].labels)
+                cause = Cause.REDUCED if outer is None else Cause.NESTED
+                return Conflict(meeting, cause, *names, outer or op, astray, (op.operands[0], place))
         return None
 
     def _reduction(self, value: Value) -> Op | None:
-        """Give the reduction that a value is the result of, behind functions of one array."""
-        for _ in range(4):
+        """Give the reduction that a value is the result of, behind calls, functions of one array and as an index."""
+        for _ in range(8):
             op = self.places.maker.get(value)
             if op is None or not op.operands:
                 return None
             if op.name in ("array.reduce", "array.order"):
                 return op
-            if op.name not in ("array.map", "array.convert") or len(op.operands) != 1:
+            index = op.arguments.get("index") if op.name == "py.item" else None
+            if op.name == "py.call" and len(op.results) == len(op.regions[0].results):
+                value = op.regions[0].results[op.results.index(value)]
+            elif isinstance(index, Value):
+                # The rows that an array of indices chooses stand where the indices stood.
+                value = index
+            elif op.name in ("array.map", "array.convert") and len(op.operands) == 1:
+                value = op.operands[0]
+            else:
                 return None
-            value = op.operands[0]
         return None
 
     def _around(self, op: Op) -> Iterator[Op]:

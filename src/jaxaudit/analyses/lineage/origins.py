@@ -66,6 +66,23 @@ def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False)
     return Origin(value, flow.maker(value), first_turn, tuple(stacked), calls, value.name or name)
 
 
+def is_differentiated(flow: Flow, value: Value) -> bool:
+    """Tell whether a value is, inside of calls, an argument that a derivative around it is taken with respect to."""
+    for _ in range(_STEPS):
+        region = flow.places.owner.get(value)
+        op = None if region is None else flow.places.holder.get(id(region))
+        if region is None or op is None:
+            return False
+        at = flow.position(region.params, value)
+        chosen = op.attrs.get("differentiated")
+        if op.name == "grad" and isinstance(chosen, tuple) and at in chosen:
+            return True
+        if op.name not in BODIES or len(region.params) != len(op.operands):
+            return False
+        value = op.operands[at]
+    return False
+
+
 def _before(flow: Flow, value: Value, calls: dict[int, Op]) -> tuple[Value, bool] | None:
     """Give what a parameter stands for outside, and whether that holds in the first turn only."""
     region = flow.places.owner.get(value)

@@ -101,6 +101,8 @@ class ShapesDomain:
         """Give the facts of an op's results once its regions are solved."""
         look = Look(op, self._naming(read))
         results = self._carried(op, self._results(op, regions.leave(op, look)), read)
+        for inner, made in look.inner:
+            self._note(inner, made)
         if op.name in _NOTED:
             for value in (*op.operands, *(one for region in op.regions for one in (*region.params, *region.results))):
                 look.read(value)

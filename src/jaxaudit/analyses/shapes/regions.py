@@ -235,7 +235,9 @@ def _one_leaf(region: Region, given: Facts, look: Look) -> ShapeFact:
     facts = dict(zip(region.params, given, strict=True))
     for op in region.ops:
         transfer = TABLE.get(op.name)
-        made = () if transfer is None else transfer(op, Look(op, lambda value: facts.get(value) or look.read(value)))
+        here = Look(op, lambda value: facts.get(value) or look.read(value))
+        made = () if transfer is None else transfer(op, here)
+        look.inner.append((here, made))
         for at, value in enumerate(op.results):
             fact = made[at] if at < len(made) else None
             facts[value] = NOTHING if fact is None else fact

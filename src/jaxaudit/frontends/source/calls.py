@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source import attributes, bindings, classes, functions, library, methods, transforms
+from jaxaudit.frontends.source import (
+    attributes,
+    bindings,
+    classes,
+    expressions,
+    functions,
+    library,
+    methods,
+    transforms,
+)
 from jaxaudit.frontends.source.arguments import Arguments, evaluate_arguments
 from jaxaudit.frontends.source.members import find_in_class, library_bases
 from jaxaudit.frontends.source.structure import leaves
@@ -37,6 +46,9 @@ def call_expression(it: Interpreter, node: ast.Call) -> Abstract:
             return found
     callee = it.evaluate(node.func)
     given = evaluate_arguments(it, node)
+    if isinstance(callee, Library) and callee.name == "builtins.next" and node.args:
+        if isinstance(asked := node.args[0], ast.Name):
+            expressions.note_asked(it, asked.id, it.span(asked))
     bindings.note_passed(it, node, callee, given)
     return call(it, callee, given, it.span(node))
 
@@ -75,7 +87,7 @@ def call(it: Interpreter, callee: Abstract, given: Arguments, span: Span) -> Abs
             return classes.construct(it, callee, given, span)
         case Ref() if isinstance(box := it.heap[callee], ObjectBox):
             return _call_object(it, callee, box, given, span)
-        case Leaf(cls=cls) if cls:
+        case Leaf(cls=cls) if cls and cls != "builtins.function":
             return library.call_method(it, callee, cls, "__call__", given, span)
         case _:
             return unknown_call(it, callee, given, "the callee is not known", span)

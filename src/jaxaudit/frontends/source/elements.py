@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.api.lookup import lookup
 from jaxaudit.frontends.source.arguments import known_items
 from jaxaudit.frontends.source.structure import argument, materialise, rebuild
 from jaxaudit.frontends.source.values import (
     Abstract,
+    BoundMethod,
     Const,
     DictBox,
+    FunctionValue,
     Leaf,
+    Library,
     ObjectBox,
+    PartialValue,
     Range,
     Record,
     Ref,
     Sequence,
+    Transformed,
     TupleValue,
     Zip,
 )
@@ -57,12 +63,25 @@ def _of_known(it: Interpreter, items: tuple[Abstract, ...], index: Leaf, span: S
         columns = {key: tuple([entries[key] for entries in dicts]) for key in dicts[0]}
         return it.heap.new(DictBox({key: _of_known(it, column, index, span) for key, column in columns.items()}))
     whole = tuple([argument(it, item, span) for item in items])
-    made = _emit(it, whole, index, span)
+    made = Leaf(_emit(it, whole, index, span).value, _common_class(items))
     if len(boxes) == len(items) and isinstance(first, Ref) and isinstance(box := boxes[0], ObjectBox):
         if all(isinstance(other, ObjectBox) and other.cls is box.cls for other in boxes):
             # Some instance of that class: its methods are known, its attributes are not.
             return it.heap.new(ObjectBox(box.cls, {}, made.value))
     return made
+
+
+def _common_class(items: tuple[Abstract, ...]) -> str:
+    """Name what all items are where none of them can be an array: text, or functions."""
+    if all(isinstance(item, Const) and isinstance(item.value, str) for item in items):
+        return "builtins.str"
+    functions = FunctionValue | BoundMethod | PartialValue | Transformed
+    return "builtins.function" if all(isinstance(item, functions) or _is_function(item) for item in items) else ""
+
+
+def _is_function(item: Abstract) -> bool:
+    row = lookup(item.name) if isinstance(item, Library) else None
+    return row is not None and row.op.startswith("array.")
 
 
 def _emit(it: Interpreter, iterable: Argument, index: Leaf, span: Span, *, listed: bool = False) -> Leaf:

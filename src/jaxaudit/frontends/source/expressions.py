@@ -78,6 +78,19 @@ def look_up(it: Interpreter, identifier: str, span: Span) -> Abstract:
     return _global(it, identifier, span)
 
 
+def note_asked(it: Interpreter, identifier: str, span: Span) -> None:
+    """Write down that compiled code asks an iterator for its next item that is older than itself."""
+    frame = it.frame
+    if not it.compiled or identifier in frame.env:
+        return
+    scope = frame.enclosing()
+    while scope is not None and scope.kind == "function" and identifier not in scope.env:
+        scope = scope.enclosing()
+    opened = scope.opened if scope is not None and scope.kind == "function" else 0
+    if opened <= it.compiled[-1][0]:
+        it.note_read("iterator", opened, identifier, span, NONE)
+
+
 def _global(it: Interpreter, identifier: str, span: Span) -> Abstract:
     module = it.frame.module
     found = module.frame.env.get(identifier) if module.frame is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source import subscripts
 from jaxaudit.frontends.source.arguments import known_items
 from jaxaudit.frontends.source.assign import assign
 from jaxaudit.frontends.source.elements import element, trip_count
@@ -24,12 +25,17 @@ from jaxaudit.frontends.source.values import (
     Ref,
     Sequence,
     TupleValue,
+    Zip,
     sized,
 )
 from jaxaudit.ir import Exit, Value
+from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpreter import Interpreter
+
+_UNROLLED = 8
+"""How many entries of a dict are computed one by one."""
 
 _LONGEST = 256
 """Displays longer than this are data, not structure."""
@@ -100,9 +106,70 @@ def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.Genera
 
 
 def dict_comprehension(it: Interpreter, node: ast.DictComp) -> Abstract:
-    """Give a dict of unknown keys."""
+    """Give a dict; its entries are known one by one where its keys are, and else nothing of it."""
+    known = _entries(it, node)
+    if known is not None:
+        return it.heap.new(DictBox(known))
     _, results = _run(it, node, node.generators, [node.key, node.value])
     return Leaf(it.emit("py.container", it.span(node), attrs={"kind": "dict"}, operands=tuple(results)).result)
+
+
+def _entries(it: Interpreter, node: ast.DictComp) -> dict[object, Abstract] | None:
+    """Give the entries of a comprehension that goes over a few items with a constant key for each."""
+    first = node.generators[0]
+    if len(node.generators) > 1 or first.ifs or not isinstance(node.key, ast.Name) or not _is_plain(first.iter):
+        return None
+    before = dict(it.frame.env)
+    rows = _rows(it, it.evaluate(first.iter), it.span(first.iter))
+    entries: dict[object, Abstract] | None = {} if rows else None
+    for row in rows:
+        assign(it, first.target, row, it.span(first.iter))
+        key = it.evaluate(node.key)
+        if not isinstance(key, Const) or not isinstance(key.value, str | int):
+            entries = None
+        if entries is None or not isinstance(key, Const):
+            break
+        entries[key.value] = it.evaluate(node.value)
+    it.frame.env = before
+    return entries
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Tell whether an expression may as well be read twice: names, and calls of Python's own functions on them."""
+    match node:
+        case ast.Name() | ast.Constant():
+            return True
+        case ast.Attribute(value=value):
+            return _is_plain(value)
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return all(map(_is_plain, items))
+        case ast.Call(func=ast.Name(id="zip" | "enumerate"), args=args, keywords=[]):
+            return all(map(_is_plain, args))
+        case ast.Call(func=ast.Attribute(value=value, attr="items" | "keys" | "values"), args=[], keywords=[]):
+            return _is_plain(value)
+    return False
+
+
+def _rows(it: Interpreter, iterable: Abstract, span: Span) -> list[Abstract]:
+    """Give what a loop over a few items sees in each of its turns; nothing where that is not known."""
+    if not isinstance(iterable, Zip):
+        items = known_items(it, iterable)
+        return list(items) if items is not None and len(items) <= _UNROLLED else []
+    counts = [len(items) for part in iterable.parts if (items := known_items(it, part)) is not None]
+    if not counts or min(counts) > _UNROLLED:
+        return []
+    columns = [_column(it, part, min(counts), span) for part in iterable.parts]
+    if not all(columns):
+        return []
+    numbers = [[Const(at) for at in range(min(counts))]] if iterable.counted else []
+    return [TupleValue(row) for row in zip(*numbers, *columns, strict=False)]
+
+
+def _column(it: Interpreter, part: Abstract, count: int, span: Span) -> list[Abstract]:
+    items = known_items(it, part)
+    if items is not None:
+        return list(items[:count])
+    return [subscripts.read(it, part, Const(at), span) for at in range(count)] if isinstance(part, Leaf) else []
 
 
 def _run(

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _CHANGES_LIST = frozenset(
     "append extend insert add update remove discard pop popleft appendleft clear sort reverse".split()
 )
+_GROWS_LIST = frozenset(("append", "appendleft", "extend"))
 # Methods of Python's containers and of text: whatever the object is, nothing draws random numbers under these names.
 _CONTAINER_METHODS = frozenset(
     """append clear copy count decode difference discard encode endswith extend find format get index insert
@@ -78,11 +79,13 @@ def _unknown(it: Interpreter, receiver: Abstract, name: str, given: Arguments, s
 
 
 def _leaf_method(it: Interpreter, receiver: Leaf, name: str, given: Arguments, span: Span) -> Abstract:
-    if receiver.cls:
+    if receiver.cls and receiver.cls != "builtins.str":
         return library.call_method(it, receiver, receiver.cls, name, given, span)
     row = lookup(f"array.{name}")
     if name in _COPIES and given.keywords and not given.positional and given.stars is None:
         return _copy(it, receiver, name, given, span)
+    if row is None and name in _GROWS_LIST and len(given.positional) == 1:
+        return _grow(it, receiver, name, given.positional[0], span)
     if row is None and name in _CONTAINER_METHODS:
         attributes.forget(it, receiver.value)
         operands = (receiver.value, *(leaf for value in given.all() for leaf in leaves(it, value)))
@@ -91,6 +94,13 @@ def _leaf_method(it: Interpreter, receiver: Leaf, name: str, given: Arguments, s
     if row is None:
         return _unknown(it, receiver, name, given, span)
     return library.emit_row(it, row, name, given.prepended(receiver), span)
+
+
+def _grow(it: Interpreter, receiver: Leaf, name: str, value: Abstract, span: Span) -> Leaf:
+    """Note that a list of which nothing but its being there is known gets longer."""
+    attributes.forget(it, receiver.value)
+    parts = {"list": receiver.value, "value": argument(it, value, span)}
+    return Leaf(it.emit("py.append", span, parts, {"method": name}).result)
 
 
 def _copy(it: Interpreter, receiver: Leaf, name: str, given: Arguments, span: Span) -> Leaf:

@@ -116,8 +116,25 @@ def _dict(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
 
 
 def _reversed(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
-    items = known_items(it, given.positional[0]) if given.positional else None
+    value = given.positional[0] if given.positional else NONE
+    if isinstance(value, Range) and value.step in (Const(1), Const(-1)):
+        return _backwards(it, value, span)
+    items = known_items(it, value)
     return None if items is None else TupleValue(items[::-1])
+
+
+def _backwards(it: Interpreter, count: Range, span: Span) -> Range:
+    """Give the same numbers in the other order: `range(stop - 1, start - 1, -1)`."""
+    forward = count.step == Const(1)
+
+    def moved(bound: Abstract) -> Abstract:
+        if isinstance(bound, Const) and isinstance(bound.value, int):
+            return Const(bound.value - 1 if forward else bound.value + 1)
+        parts = {"x": materialise(it, bound, span), "y": 1}
+        attrs = {"function": "subtract" if forward else "add", "operator": True}
+        return Leaf(it.emit("array.map", span, parts, attrs).result)
+
+    return Range(moved(count.stop), moved(count.start), Const(-1 if forward else 1))
 
 
 def _partial(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:

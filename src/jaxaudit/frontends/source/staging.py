@@ -212,7 +212,7 @@ def kind_of_argument(it: Interpreter, value: Abstract) -> str:
         case Const(value=constant):
             return type(constant).__name__
         case Leaf(cls=cls):
-            return cls.removeprefix("builtins.") if cls in ("builtins.map", "builtins.filter") else cls
+            return cls.removeprefix("builtins.")
         case Zip(listed=False, counted=counted):
             return "enumerate" if counted else "zip"
         case Zip():

@@ -164,6 +164,15 @@ def _parts(index: Argument) -> tuple[Argument, ...]:
     return index if isinstance(index, tuple) else (index,)
 
 
+def _flat(size: Argument) -> Iterator[Argument]:
+    """Give the parts of a size; methods take them one by one or as one tuple."""
+    if isinstance(size, tuple):
+        for part in size:
+            yield from _flat(part)
+    else:
+        yield size
+
+
 def _masked(visit: Visit, mask: Value, fact: Trace) -> Obligation:
     if fact.kind in (Kind.STATIC, Kind.CONCRETE):
         return _fine(visit.op, f"{named(mask, 'the mask')} is not traced")
@@ -195,7 +204,7 @@ def _counted(visit: Visit, function: str) -> Iterator[Obligation]:
 
 
 def _sized(visit: Visit, size: Argument) -> Iterator[Obligation]:
-    for part in _parts(size):
+    for part in _flat(size):
         fact = visit.of(part)
         if not isinstance(part, Value):
             continue

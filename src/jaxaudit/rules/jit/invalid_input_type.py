@@ -129,6 +129,8 @@ def _wrong(kind: object) -> str:
             return "an optimiser (a tuple of functions)"
         case str() if kind.startswith("str in "):
             return f"a {kind.removeprefix('str in a ')} that holds text"
+        case "function":
+            return "a function"
         case str() if kind.startswith(("function ", "jax.numpy.", "jax.nn.", "jax.lax.")):
             return "a function"
         case _:

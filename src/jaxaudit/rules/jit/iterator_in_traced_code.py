@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.tracing import Visit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.jit.words import tracing, transform
 
 _ITERATORS = frozenset("zip enumerate generator range map filter".split())
 
 
 class IteratorInTracedCode(Rule):
-    """A Python iterator is given to a transformation as if it were an array.
+    """A Python iterator is given to a transformation as if it were an array, or asked for its next item while traced.
 
     ## What it does
 
     Looks at what `scan`, `jit`, `jnp.stack`, `jnp.array` and their kin are given: `zip`, `enumerate`, `range` (for
-    `scan` and `jit`) and generators are no arrays.
+    `scan` and `jit`) and generators are no arrays. Looks also at `next(...)` in compiled code, where the iterator
+    lives outside of it.
 
     ## Why is this bad?
 
     JAX takes arrays and containers of arrays apart; an iterator is neither, and the call raises `TypeError`.
+    `next` runs while JAX traces and never again: the compiled code sees the first item in every call.
 
     ## Example
 
@@ -102,12 +105,32 @@ def run(xs):
 """,
             "a generator that is stacked",
         ),
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+def train(params, batches):
+    @jax.jit
+    def step(params):
+        x, y = next(batches)  #!
+        return params - 0.1 * jnp.mean(x @ params - y)
+
+    for _ in range(10):
+        params = step(params)
+    return params
+""",
+            "the next batch of an iterator from outside",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List what every scan goes over and what every compiled function is given."""
         names = ("scan", "jit", "pmap", "array.join", "array.create", "array.reduce")
         yield from (one for visit in tracing(facts).of(*names) for one in _judge(visit))
+        for visit in tracing(facts).of("py.call_library"):
+            if visit.op.text("function") == "builtins.next" and visit.tracer is not None:
+                yield from _asked(visit, flow_of(program))
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
@@ -122,6 +145,41 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
                 Verdict.PROVED,
                 f"it is given {'None' if kind == 'NoneType' else f'a {kind}'}, which JAX takes",
             )
+
+
+def _asked(visit: Visit, flow: Flow) -> Iterator[Obligation]:
+    """Judge a `next` in traced code; a counter that names are made of harms nobody: its items are not computed with."""
+    op = visit.op
+    read = next((one for one in flow.places.region_of[op].ops if one.name == "py.read" and _is_asked(op, one)), None)
+    if read is None or visit.op.attrs.get("guarded") or not _computed_with(op, flow):
+        return
+    by = transform(visit.tracer)
+    yield Obligation(
+        IteratorInTracedCode.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"`next` asks `{read.text('name')}` for an item while {by} traces, and never again",
+        current="the compiled code keeps the item of its first call and sees it in every later one",
+        expected="each call gets an item of its own",
+        steps=(Step(read.span, "the iterator lives outside of the compiled code"),),
+        suggestion="ask for the item outside and give it as an argument",
+    )
+
+
+def _is_asked(op: Op, read: Op) -> bool:
+    """Tell whether what was read from outside is the iterator itself, and not what one is made of here."""
+    call, name = op.span, read.span
+    starts = (name.line, name.column) == (call.line, call.column + len("next("))
+    return (
+        call.path == name.path and starts and (name.end_line, name.end_column + 1) == (call.end_line, call.end_column)
+    )
+
+
+def _computed_with(op: Op, flow: Flow) -> bool:
+    reached = flow.reached(op.results)
+    return any(
+        reader.name.startswith(("array.", "key.")) for value in reached for reader in flow.readers.get(value, ())
+    )
 
 
 def _kinds(op: Op) -> list[str]:

@@ -11,6 +11,8 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdi
 from jaxaudit.rules.jit.words import named, tracing
 
 _FUNCTIONS = ("jax.numpy.array", "jax.numpy.asarray")
+_MANY = 256
+"""How many items a list has that is worth a word though a function makes it anew for each call."""
 
 
 class PythonListAsArray(Rule):
@@ -117,7 +119,13 @@ def _local(visit: Visit, loop: Op) -> bool:
     values = visit.op.arguments.get("object", visit.op.arguments.get("a"))
     if call is None or not isinstance(values, Value):
         return False
-    return any(values in op.results for op in call.regions[0].walk())
+    makers = [op for op in call.regions[0].walk() if values in op.results]
+    return bool(makers) and not any(_turns(op) >= _MANY for op in makers)
+
+
+def _turns(op: Op) -> int:
+    trips = op.attrs.get("trips")
+    return trips if isinstance(trips, int) else 0
 
 
 def _long(visit: Visit) -> bool:

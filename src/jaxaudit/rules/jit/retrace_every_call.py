@@ -9,6 +9,7 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.tracing import Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.jit.growing import grown, is_longer
 from jaxaudit.rules.jit.words import named, tracing
 from jaxaudit.spans import Span
 
@@ -138,6 +139,23 @@ def run(x):
 """,
             "a shape that grows",
         ),
+        Example(
+            """
+import jax
+import jax.numpy as jnp
+
+@jax.jit
+def following(tokens):
+    return tokens.sum() % 7
+
+def generate(tokens, steps):
+    for _ in range(steps):
+        token = following(tokens)  #!
+        tokens = jnp.concatenate([tokens, token[None]])
+    return tokens
+""",
+            "an array that is joined to itself",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -165,7 +183,7 @@ def _judge(visit: Visit, loops: list[Op], flow: Flow) -> Obligation:
             return Obligation(RetraceEveryCall.name, op.span, Verdict.PROVED, reason)
         text = f"`{function}` is made anew in every turn, so `jit` compiles it every time"
         return _violation(op, anew[-1], text, "make the function once, before the loop")
-    entered = _entered(loop)
+    entered, longer = _entered(loop), grown(loop, flow)
     for value, static in zip(op.operands if _repeats(loop) else (), _statics(op), strict=False):
         fact = visit.of(value)
         if static is True and fact.turn and value.id > entered:
@@ -173,6 +191,9 @@ def _judge(visit: Visit, loops: list[Op], flow: Flow) -> Obligation:
             return _violation(op, loop, text.replace("  ", " "), "leave the argument traced, or scan over it")
         if static is False and fact.varies and value.id > entered and value in _of_turn(loop, flow):
             return _violation(op, loop, _shape_text(value, function), "pad to a fixed size")
+        if static is False and longer and is_longer(value, longer, flow):
+            text = f"{named(value, 'an argument')} is longer in every turn, so `{function}` is compiled again and again"
+            return _violation(op, loop, text, "give it its final size at once and write into it, or pad it")
     reason = f"`{function}` is one function, and no argument is known to change its shape"
     return Obligation(RetraceEveryCall.name, op.span, Verdict.PROVED, reason)
 

@@ -87,8 +87,8 @@ def _outside(op: Op, tracer: Op) -> bool:
         return False
     if "object" in op.attrs:
         return _number(op.attrs["object"]) <= heap_mark
-    holder = op.arguments.get("object", op.arguments.get("base"))
-    return isinstance(holder, Value) and op.name == "py.store_attr" and holder.id <= value_mark
+    holder = op.argument("object", "base", "list")
+    return isinstance(holder, Value) and op.name in ("py.store_attr", "py.append") and holder.id <= value_mark
 
 
 def _number(value: object) -> int:

@@ -13,6 +13,9 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.vmap.scalars import Scalar, pointless, reductions
 
+_ACTIVATIONS = 3
+"""How many functions of one array stand between a layer and an index of its outputs, at most."""
+
 _PROGRAM = """import jax
 import jax.numpy as jnp
 
@@ -114,13 +117,20 @@ def _only_outputs(program: Program, shapes: Shapes) -> Iterator[Obligation]:
 
 
 def _layer(value: Value, reader: Op, flow: Flow) -> Op | None:
-    """Give the layer or product that made a value which only one op reads; None for any other value."""
-    found = origin(flow, value, {})
-    made = found.op
-    if made is None or not (made.name == "array.dot" or made.text("function").endswith(".__call__")):
-        return None
-    others = {one for here in (value, found.value) for one in flow.readers.get(here, ())} - {reader}
-    return made if all(one.name == "py.return" for one in others) else None
+    """Give the layer or product that made a value, as it is or behind an activation, where only one op reads it."""
+    read = {reader}
+    for _ in range(_ACTIVATIONS):
+        found = origin(flow, value, {})
+        made = found.op
+        others = {one for here in (value, found.value) for one in flow.readers.get(here, ())} - read
+        if made is None or any(one.name != "py.return" for one in others):
+            return None
+        if made.name == "array.dot" or made.text("function").endswith(".__call__"):
+            return made
+        if made.name != "array.map" or len(made.operands) != 1:
+            return None
+        value, read = made.operands[0], {made}
+    return None
 
 
 def _one_of(op: Op, layer: Op, count: int) -> Obligation:

@@ -194,8 +194,8 @@ def _hidden(op: Op, flow: Flow) -> Op | None:
         value = pending.pop()
         seen.add(value)
         for reader in flow.readers.get(value, ()):
-            function = reader.text("function").rpartition(".")[2]
-            if reader.name == "array.reduce" and function in ("mean", "sum") and reader.arguments.get("axis") is None:
+            reduces = reader.name in ("array.reduce", "array.linalg") and reader.function in ("mean", "sum", "norm")
+            if reduces and reader.argument("axis") is None:
                 return reader
             if reader.name == "array.map" and len(reader.operands) == 1:
                 pending.extend(made for made in reader.results if made not in seen)

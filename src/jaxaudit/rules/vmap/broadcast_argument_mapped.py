@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Cause, Conflict, Meeting
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.origins import is_differentiated
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, is_stacked, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity
@@ -56,7 +58,8 @@ class BroadcastArgumentMapped(Rule):
 
     ## When it cannot tell
 
-    When the sizes have no names. Where neither axis was stacked by a `vmap` it is a warning: the two may be one thing.
+    When the sizes have no names. Where neither axis was stacked by a `vmap` it is a warning: the two may be one thing,
+    unless a derivative is taken with respect to one of the arguments and not to the other.
     """
 
     name = "broadcast-argument-mapped"
@@ -72,6 +75,12 @@ class BroadcastArgumentMapped(Rule):
             "y = jax.vmap(lambda a, b: a + b)(jnp.zeros(TASKS), jnp.zeros(BATCH))  #?\n",
             "two names",
         ),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\nHIDDEN, BATCH = 10, 10\n\n\n"
+            "def loss(w, x):\n    return jax.vmap(lambda v, a: v @ a)(w, x).sum()  #!\n\n\n"
+            "g = jax.grad(loss)(jnp.ones((HIDDEN, 3)), jnp.ones((BATCH, 3)))\n",
+            "parameters, row by row",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -79,8 +88,15 @@ class BroadcastArgumentMapped(Rule):
         axes = axes_facts(facts)
         found = [_finding(one) for one in axes.caused(Cause.STACKED)]
         chance = [one for one in axes.caused(Cause.TOGETHER) if one.meeting.how == "mapped"]
-        found.extend(_finding(one, Severity.WARNING) for one in chance)
+        flow = flow_of(program)
+        found.extend(_finding(one, Severity.ERROR if _learned(one, flow) else Severity.WARNING) for one in chance)
         yield from [*agreements(self.name, axes, _agreed), *found]
+
+
+def _learned(conflict: Conflict, flow: Flow) -> bool:
+    """Tell whether a derivative is taken of one side, and the other is data: all examples share the parameters."""
+    sides = (conflict.meeting.left, conflict.meeting.right)
+    return sum(is_differentiated(flow, side.value) for side in sides) == 1
 
 
 def _agreed(meeting: Meeting) -> str:

@@ -10,10 +10,12 @@ from collections.abc import Callable, Mapping
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim, constant, product
 from jaxaudit.analyses.regroup import regrouped
+from jaxaudit.analyses.shapes.broadcast import equal, shape_text
 from jaxaudit.analyses.shapes.dtypes import named_dtype
-from jaxaudit.analyses.shapes.facts import NOTHING, Dims, Layer, ShapeFact, array, as_number, sequence
+from jaxaudit.analyses.shapes.facts import NOTHING, Dims, Layer, ShapeFact, array, as_number, sequence, shown
 from jaxaudit.analyses.shapes.literals import array_like, shape_of
 from jaxaudit.analyses.shapes.mapped import place_of
+from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.convolve import covered
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.analyses.shapes.transfer.windows import adaptive_layer, padded, pool_layer, transposed
@@ -40,7 +42,34 @@ def called(look: Look, name: str) -> ShapeFact | None:
         return None
     given = array_like(look.fact("inputs", "x", "ids", "input", "inputs_q", "query"))
     layer = look.fact("self").layer
+    if layer is not None and layer.name == kind:
+        _judge_input(look, layer, given)
     return CLASSES[kind](look, _UNSEEN if layer is None or layer.name != kind else layer, given)
+
+
+_INPUTS = {
+    "equinox.nn.Linear": "in_features",
+    "equinox.nn.MLP": "in_size",
+    "flax.nnx.Linear": "in_features",
+}
+"""Layers that are told how wide their input is, and the argument that tells."""
+
+
+def _judge_input(look: Look, layer: Layer, given: ShapeFact) -> None:
+    """Say whether an input is as wide as the layer was told.
+
+    A layer of equinox is for one example: it multiplies its weights by the input as it is, so a batch gives them the
+    axis before the last.
+    """
+    told = layer.get(_INPUTS.get(layer.name, ""))
+    width = None if told is None else as_number(told)
+    if width is None or not given.dims:
+        return
+    met = given.dims[-2] if layer.name.startswith("equinox.") and len(given.dims) > 1 else given.dims[-1]
+    fit = equal(met, width)
+    look.judge(
+        fit, f"{shape_text(given.dims)} given to a layer for {shown(width)} inputs" if fit is Fit.CLASHES else ""
+    )
 
 
 def attended(look: Look) -> ShapeFact:

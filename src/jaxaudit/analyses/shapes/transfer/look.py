@@ -21,6 +21,8 @@ class Look:
     """Every value that was read, with its fact."""
     fit: Fit | None = None
     clash: str = ""
+    inner: list[tuple[Look, Sequence[ShapeFact | None]]] = field(default_factory=list)
+    """What the ops of its region met, and made, where the region is run on paper: once for each leaf of a tree."""
 
     def read(self, value: Value) -> ShapeFact:
         """Give the fact of a value."""

@@ -136,6 +136,8 @@ def _normalise(look: Look) -> ShapeFact:
 def _judge_axes(look: Look, base: ShapeFact) -> None:
     """Say whether an array has the axes that a function is told to work along."""
     axes, rank = axes_in(look.raw("axis")), base.rank
+    if look.op.name == "array.normalise" and rank == 0 and not look.has("axis"):
+        axes = (-1,)
     if axes is None or rank is None or look.has("*", "**"):
         return
     wrong = next((one for one in axes if place_of(one, rank) is None), None)
