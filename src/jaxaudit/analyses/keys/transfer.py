@@ -146,6 +146,9 @@ class TransferTable:
         return (self.terms.any_of([read(value) for value in op.operands]) if op.operands else None,)
 
     def _container(self, op: Op, read: Read[Term]) -> Facts:
+        rows = op.arguments.get("rows")
+        if isinstance(rows, Value):
+            return (read(rows),)
         return (self.terms.make(Stack, tuple(read(value) for value in op.operands), False),)
 
     def _seed(self, op: Op, read: Read[Term]) -> Facts:

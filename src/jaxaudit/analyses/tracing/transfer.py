@@ -206,6 +206,10 @@ class TransferTable:
         return base if base.what == "numpy" or base.kind is Kind.STATIC else replace(base, what="")
 
     def _container(self, op: Op, read: Read[Trace]) -> Trace:
+        if op.has("rows"):
+            base = fact_of(op.arguments.get("rows"), read)
+            known = base.what in ("shape", "list", "empty", "number")
+            return base if known else replace(base, what="items", mask=False, made=False, again=False)
         made = _together(self._operands(op, read))
         if made.what == "list" and op.text("kind") not in ("list", "sequence", "tuple"):
             return replace(made, what="")

@@ -143,8 +143,9 @@ def apply_binary(
         return note_format(it, left.value, known_items(it, right) or (right,), span)
     function = _OPERATORS[type(operator)]
     op = "array.dot" if function == "matmul" else "array.map"
-    if function == "add" and operators.is_list(it, left) and operators.is_list(it, right):
-        return operators.joined_lists(it, left, right, span)
+    joined = operators.joined(it, left, right, span) if function == "add" else None
+    if joined is not None:
+        return joined
     arguments = {"x": argument(it, left, span), "y": argument(it, right, span)}
     attrs = {"function": function, "operator": True}
     if not given and any(isinstance(one, tuple) for one in arguments.values()):

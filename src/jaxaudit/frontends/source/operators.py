@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.members import find_in_class
-from jaxaudit.frontends.source.structure import leaves
+from jaxaudit.frontends.source.structure import argument
 from jaxaudit.frontends.source.values import (
+    TUPLE,
     Abstract,
     BoundMethod,
     FunctionValue,
+    Leaf,
     ListBox,
     ObjectBox,
     OpaqueBox,
     Record,
     Ref,
     Sequence,
+    TupleValue,
 )
 from jaxaudit.spans import Span
 
@@ -54,9 +57,16 @@ def overloaded(it: Interpreter, operator: ast.operator, left: Abstract, right: A
 def is_list(it: Interpreter, value: Abstract) -> bool:
     """Tell whether a value is a list, whatever is known of its items."""
     if isinstance(value, Sequence):
-        return not value.lazy
+        return not value.lazy and value.kind == "list"
     box = it.heap[value] if isinstance(value, Ref) else None
     return isinstance(box, ListBox | OpaqueBox) and box.kind == "list"
+
+
+def is_tuple(value: Abstract) -> bool:
+    """Tell whether a value is a tuple, whatever is known of its items."""
+    if isinstance(value, Sequence):
+        return not value.lazy and value.kind == "tuple"
+    return isinstance(value, TupleValue) or (isinstance(value, Leaf) and value.cls == TUPLE)
 
 
 def is_filler(it: Interpreter, value: Abstract) -> bool:
@@ -65,11 +75,14 @@ def is_filler(it: Interpreter, value: Abstract) -> bool:
     return isinstance(box, ListBox) and box.kind == "list" and len(box.items) == 1
 
 
-def joined_lists(it: Interpreter, left: Abstract, right: Abstract, span: Span) -> Abstract:
-    """Give the list that `left + right` makes, as one value."""
-    operands = tuple(dict.fromkeys((*leaves(it, left), *leaves(it, right))))
-    made = it.emit("py.container", span, attrs={"kind": "list"}, operands=operands).result
-    return it.heap.new(OpaqueBox(made, "list"))
+def joined(it: Interpreter, left: Abstract, right: Abstract, span: Span) -> Abstract | None:
+    """Give the list or tuple that `left + right` makes, as one value; None where they are no two of a kind."""
+    kind = "list" if is_list(it, left) and is_list(it, right) else "tuple"
+    if kind == "tuple" and not (is_tuple(left) and is_tuple(right)):
+        return None
+    arguments = {"x": argument(it, left, span), "y": argument(it, right, span)}
+    made = it.emit("py.container", span, arguments, {"kind": kind}).result
+    return Leaf(made, TUPLE) if kind == "tuple" else it.heap.new(OpaqueBox(made, kind))
 
 
 def _method(it: Interpreter, receiver: Abstract, name: str) -> FunctionValue | None:

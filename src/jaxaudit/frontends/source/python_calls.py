@@ -13,7 +13,9 @@ from jaxaudit.frontends.source.structure import materialise
 from jaxaudit.frontends.source.type_tests import is_instance
 from jaxaudit.frontends.source.values import (
     NONE,
+    TUPLE,
     Abstract,
+    Attribute,
     ClassValue,
     Const,
     DictBox,
@@ -32,6 +34,7 @@ from jaxaudit.frontends.source.values import (
     TupleValue,
     Zip,
 )
+from jaxaudit.ir import Value
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -86,7 +89,21 @@ def _tuple(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         return TupleValue(items)
     if isinstance(value, Sequence):
         return Sequence(value.item, kind="tuple")
-    return Leaf(value.value, "builtins.tuple") if isinstance(value, Leaf) else None
+    return Leaf(_rows(it, value, "tuple", span), TUPLE) if _is_one_value(it, value) else None
+
+
+def _rows(it: Interpreter, value: Abstract, kind: str, span: Span) -> Value:
+    """Give the list or tuple of the rows of an array, or of the items of whatever it is, as one value."""
+    whole = materialise(it, value, span)
+    made = it.emit("py.container", span, {"rows": whole}, {"kind": kind}).result
+    made.name = whole.name
+    return made
+
+
+def _is_one_value(it: Interpreter, value: Abstract) -> bool:
+    """Tell whether nothing is known of the items of a value, which then stands for them all."""
+    opaque = isinstance(value, Ref) and isinstance(it.heap[value], OpaqueBox)
+    return opaque or isinstance(value, Leaf) or (isinstance(value, Attribute) and isinstance(value.receiver, Leaf))
 
 
 def _list(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
@@ -102,7 +119,7 @@ def _list(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         return Sequence(value.item)
     if isinstance(value, Range):
         return value
-    return it.heap.new(OpaqueBox(value.value)) if isinstance(value, Leaf) else None
+    return it.heap.new(OpaqueBox(_rows(it, value, "list", span))) if _is_one_value(it, value) else None
 
 
 def _dict(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 
 _EXPECT_FAILURE = frozenset(
-    "raises assertRaises assertRaisesRegex assertRaisesWithLiteralMatch assertRaisesWithPredicateMatch".split()
+    """raises assert_raises assert_raises_regex assertRaises assertRaisesRegex assertRaisesWithLiteralMatch
+    assertRaisesWithPredicateMatch""".split()
 )
 _CAUGHT = frozenset("Exception BaseException ValueError TypeError IndexError".split())
 """Exceptions as which JAX's own can be caught."""

@@ -27,7 +27,6 @@ from jaxaudit.frontends.source.values import (
     Slice,
     TupleValue,
 )
-from jaxaudit.ir import Argument
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ def _item_leaf(it: Interpreter, leaf: Leaf, index: Abstract, span: Span) -> Leaf
 def item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Leaf:
     """Emit the reading of one item of a value that is not known item by item."""
     whole = materialise(it, base, span)
-    arguments = {"base": whole, "index": _index(it, index, span)}
+    arguments = {"base": whole, "index": argument(it, index, span)}
     if not isinstance(base, Leaf) or not isinstance(index, Const) or not isinstance(index.value, str):
         return Leaf(it.emit("py.item", span, arguments).result)
     # Two reads of one entry are one value until somebody may have written to the object.
@@ -136,7 +135,7 @@ def entry_key(name: str) -> str:
 
 def at_item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Leaf:
     """Emit `x.at[index]`."""
-    arguments = {"base": materialise(it, base, span), "index": _index(it, index, span)}
+    arguments = {"base": materialise(it, base, span), "index": argument(it, index, span)}
     made = it.emit("array.at", span, arguments).result
     it.updates[made] = arguments
     return Leaf(made, "array.at")
@@ -149,7 +148,7 @@ def write(
     if isinstance(base, Leaf) and it.loaded:
         forget(it, base.value)
     known = isinstance(base, Ref) and _write_box(it, base, index, value)
-    arguments = {"index": _index(it, index, span), "value": argument(it, value, span)}
+    arguments = {"index": argument(it, index, span), "value": argument(it, value, span)}
     attrs: dict[str, object] = {"augmented": augmented, "kind": kind_of(it, base)}
     if isinstance(base, Ref):
         attrs["object"] = base.id
@@ -179,10 +178,3 @@ def _write_box(it: Interpreter, base: Ref, index: Abstract, value: Abstract) -> 
 
 def _hashable(value: object) -> bool:
     return isinstance(value, str | int | float | bytes | bool | None)
-
-
-def _index(it: Interpreter, index: Abstract, span: Span) -> Argument:
-    """Give an index as ops take it; a tuple of an array's rows indexes an axis with each of them, not one with all."""
-    if isinstance(index, Leaf) and index.cls == "builtins.tuple":
-        return it.emit("py.container", span, attrs={"kind": "tuple"}, operands=(index.value,)).result
-    return argument(it, index, span)

@@ -49,6 +49,8 @@ def tree_of(it: Interpreter, value: Abstract, depth: int = 0) -> Tree:
     if depth > _DEEPEST:
         return _OTHER
     match value:
+        case Leaf(value=leaf, cls="builtins.tuple"):
+            return Tree("sequence", "tuple", children=(Tree("value"),))
         case Leaf(value=leaf, cls=cls):
             return Tree("value", cls, value=leaf)
         case Const(value=constant):

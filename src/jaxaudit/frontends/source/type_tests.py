@@ -20,6 +20,7 @@ from jaxaudit.frontends.source.values import (
     ObjectBox,
     Record,
     Ref,
+    Sequence,
     TupleValue,
 )
 from jaxaudit.spans import Span
@@ -61,7 +62,7 @@ def _plain_type(it: Interpreter, value: Abstract) -> type | None:
     match value:
         case Const(value=constant):
             return type(constant)
-        case TupleValue() | Record():
+        case TupleValue() | Record() | Sequence(lazy=False, kind="tuple") | Leaf(cls="builtins.tuple"):
             return tuple
         case FunctionValue():
             return type(is_instance)

@@ -235,6 +235,8 @@ Abstract = Union[  # noqa: UP007 - a string-free alias of classes defined above
 ]
 
 NONE = Const(None)
+TUPLE = "builtins.tuple"
+"""The class of a tuple of which only one value is known, such as the rows of an array."""
 
 
 def sized(value: Abstract, name: str, scope: str) -> Abstract:

@@ -30,7 +30,7 @@ def index_array(base: ShapeFact, index: Argument, look: Look) -> ShapeFact:
 
 def indexed(dims: Dims, index: Argument, look: Look) -> Dims | None:
     """Give the shape of an array after indexing; None where the index is not understood."""
-    if isinstance(index, Value) and look.read(index).items is not None:
+    if isinstance(index, Value) and (look.read(index).items is not None or look.read(index).each is not None):
         return None
     parts = _without_ellipsis(index if isinstance(index, tuple) else (index,), len(dims), look)
     if parts is None:

@@ -23,6 +23,9 @@ from jaxaudit.analyses.shapes.transfer.index import index_array
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.ir import Argument, Op, Value
 
+_MOST_ROWS = 32
+"""Rows of an array that are told one by one where it is made a tuple."""
+
 
 def _const(look: Look) -> ShapeFact:
     value = look.op.attrs.get("value")
@@ -152,10 +155,23 @@ def _joined(look: Look) -> ShapeFact:
 
 def _container(look: Look) -> ShapeFact:
     operands = look.op.operands
+    if look.has("rows"):
+        return _rows(look.fact("rows"))
+    if look.has("x"):
+        x, y = look.fact("x").items, look.fact("y").items
+        return NOTHING if x is None or y is None else sequence(x + y)
     if look.op.text("kind") == "sequence" and len(operands) == 1:
         fact = look.read(operands[0])
         return fact if fact.each is not None else NOTHING
     return ShapeFact(parts=tuple(look.read(value) for value in operands)) if operands else NOTHING
+
+
+def _rows(base: ShapeFact) -> ShapeFact:
+    """Give the rows of an array as `tuple` or `list` does; what is no array stays what it is."""
+    if not base.dims:
+        return base if base.dims is None else NOTHING
+    row, count = array(base.dims[1:], base.dtype, weak=base.weak), base.dims[0].constant
+    return ShapeFact(each=row) if count is None or count > _MOST_ROWS else sequence((row,) * count)
 
 
 def _shape(look: Look) -> ShapeFact:
