@@ -332,6 +332,56 @@ PROGRAMS = {
         spike.defvjp(fwd, bwd)
         print(spike(jnp.ones(3)))
         """,
+    "dtypes are no arrays": """
+        def half(x):
+            kind = jnp.dtype(f"uint{8 * x.dtype.itemsize}")
+            return x // kind.type(2) + jnp.promote_types(x.dtype, jnp.float32).type(1)
+
+        def wrong(x):
+            return jnp.abs(x).type(jnp.int32)  #!
+        """,
+    "methods with keywords that arrays do not have": """
+        def paths(trees, where):
+            found = []
+
+            def is_leaf(node):
+                found.append(node)
+                return True
+
+            for level in where:
+                trees.flatten(level, is_leaf=is_leaf)
+            return found
+
+        def wrong(x):
+            jnp.abs(x).flatten(order="C")  #!
+            return x
+        """,
+    "draws that are only plotted": """
+        import matplotlib.pyplot as plt
+
+        def predict(params, x, key):
+            a, b = jax.random.split(key)
+            y = x * params + jax.random.normal(a, (3,)) * jax.random.uniform(b, (3,))
+            return y.mean(), y.std()
+
+        def plots(params, x, z):
+            key = jax.random.PRNGKey(0)
+            fig, ax = plt.subplots(1, 1)
+            mean, spread = predict(params, x, key)
+            ax.fill_between(x, mean - spread, mean + spread)
+            mean, spread = predict(params, z, key)
+            ax.plot(z, mean)
+            for one in (x, z):
+                mean, spread = predict(params, one, key)
+                ax.plot(one, mean + spread)
+            return fig
+
+        def wrong(params, x, z, key):
+            mean, spread = predict(params, x, key)
+            other, spread = predict(params, z, key)  #!
+            plt.plot(mean)
+            return mean + other + spread
+        """,
     "losses that are only listed": """
         def loss(params, key):
             x = jax.random.normal(key, (3,))

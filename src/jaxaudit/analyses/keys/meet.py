@@ -20,6 +20,11 @@ _RANKS = frozenset(
 )
 _KEEPS = frozenset(("py.append", "py.set_item", "py.store_attr", "py.store_global", "py.store_nonlocal", "py.return"))
 _REPORTS = frozenset(("py.append", "py.format", "py.print"))
+_PARTS = frozenset(("py.item", "py.unpack", "py.element", "py.container"))
+_PLOTS = frozenset(
+    """plot scatter fill_between errorbar hist hist2d imshow pcolormesh contour contourf semilogx semilogy loglog bar
+    step stairs axhline axvline vlines hlines quiver boxplot violinplot text annotate""".split()
+)
 _MAX_OPS = 400
 _MAX_STEPS = 8
 _PYTHON_LOOPS = ("py.loop", "py.while")
@@ -32,7 +37,10 @@ class Users:
         self._of: defaultdict[Value, list[Op]] = defaultdict(list)
         self._left: set[Value] = {value for root in program.roots for value in root.region.results}
         self._owner: dict[Value, Value] = {}
-        self._outside: dict[Value, tuple[Value, ...]] = {}
+        self._outside: defaultdict[Value, list[Value]] = defaultdict(list)
+        """What a value is called after the branches and loops of Python that it leaves, and in their next turn."""
+        self._gone = set(self._left)
+        """Values that leave functions, or in ways that are not followed."""
         self._dropped: set[Value] = set()
         for op in program.walk():
             if op.name == "py.drop":
@@ -44,8 +52,17 @@ class Users:
                 self._of[value].append(op)
             for region in op.regions:
                 self._left.update(region.results)
-                if op.attrs.get("kind") == "comprehension" and len(op.results) == len(region.results):
-                    self._outside.update((left, op.results) for left in region.results)
+                self._follow(op, region)
+
+    def _follow(self, op: Op, region: Region) -> None:
+        if op.name not in (*_PYTHON_LOOPS, "py.branch") or len(op.results) != len(region.results):
+            self._gone.update(region.results)
+            return
+        again = region.params[len(region.params) - len(region.results) :] if op.name in _PYTHON_LOOPS else ()
+        for left, made in zip(region.results, op.results, strict=True):
+            self._outside[left].append(made)
+        for left, param in zip(region.results, again, strict=False):
+            self._outside[left].append(param)
 
     def reached(self, values: Iterable[Value]) -> tuple[set[Value], list[Op]]:
         """Give the values and ops that depend on some values, nearest first and not without end."""
@@ -121,19 +138,32 @@ class Users:
 
     def is_only_reported(self, op: Op) -> bool:
         """Tell whether all that becomes of results are Python floats and text, which are listed or printed."""
-        pending, seen, ended = list(op.results), set(op.results), False
+        ways = self._ways(op, _looks, lambda reader: reader.name in _REPORTS)
+        return ways is not None and any(one.name == "py.to_python" for one in ways)
+
+    def is_only_plotted(self, op: Op) -> bool:
+        """Tell whether all that becomes of an op's results is shown in plots, whatever is computed of them before."""
+        ways = self._ways(op, _computes, _plots)
+        return ways is not None and any(map(_plots, ways))
+
+    def _ways(self, op: Op, passes: Callable[[Op], bool], ends: Callable[[Op], bool]) -> list[Op] | None:
+        """Give the ops that read results, and what some of them make of these; None where any other op reads them."""
+        pending, seen, met = list(op.results), set(op.results), list[Op]()
         for value in pending:
-            readers = self._of[value]
-            if len(seen) > _MAX_OPS or any(reader.name not in _REPORTS and not _looks(reader) for reader in readers):
-                return False
-            outside = self._outside.get(value, ())
-            if value in self._left and not outside:
-                return False
-            ended |= any(reader.name == "py.to_python" for reader in readers)
-            made = (*outside, *(one for reader in readers if reader.name not in _REPORTS for one in reader.results))
+            made = list(self._outside.get(value, ()))
+            for reader in self._of[value]:
+                if reader.name in _PYTHON_LOOPS:
+                    made += _carried(reader, (value,))
+                elif passes(reader):
+                    made += reader.results
+                elif not ends(reader):
+                    return None
+                met.append(reader)
+            if value in self._gone or len(seen) > _MAX_OPS:
+                return None
             pending += [one for one in made if one not in seen]
             seen.update(made)
-        return ended
+        return met
 
     def only_choice(self, op: Op) -> tuple[Op, Value] | None:
         """Give the `where` or `select` that all of a result goes to, and the value that arrives there."""
@@ -199,7 +229,15 @@ def _looks(op: Op) -> bool:
     """Tell whether an op only takes values apart, or makes Python's floats of them."""
     if op.name == "py.to_python":
         return function_of(op) in ("float", "item")
-    return op.name in ("py.item", "py.unpack", "py.element", "py.container", "array.reduce", "array.numpy")
+    return op.name in _PARTS or op.name in ("array.reduce", "array.numpy")
+
+
+def _computes(op: Op) -> bool:
+    return op.name in _PARTS or op.name.startswith("array.")
+
+
+def _plots(op: Op) -> bool:
+    return op.name == "py.call_unknown" and function_of(op) in _PLOTS
 
 
 def _branches(loop: Op) -> Iterator[Sequence[Region]]:

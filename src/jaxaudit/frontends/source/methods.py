@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source import applied, attributes, bindings, calls, classes, derivatives, expressions, library
-from jaxaudit.frontends.source.api.lookup import lookup
+from jaxaudit.frontends.source.api.lookup import ROWS, lookup
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.members import library_bases
 from jaxaudit.frontends.source.structure import argument, kind_of, leaves, materialise
@@ -38,6 +38,9 @@ _CHANGES_LIST = frozenset(
 )
 _GROWS_LIST = frozenset(("append", "appendleft", "extend"))
 # Methods of Python's containers and of text: whatever the object is, nothing draws random numbers under these names.
+_KEYWORDS = frozenset(one.lstrip("*") for name, row in ROWS.items() if name.startswith("array.") for one in row.params)
+_KEYWORDS |= frozenset("out shape newshape where method mode fill_value axes precision args ord".split())
+"""The keywords of all methods of arrays, of JAX and of NumPy."""
 _CONTAINER_METHODS = frozenset(
     """append clear copy count decode difference discard encode endswith extend find format get index insert
     intersection isdigit items join keys lower lstrip partition pop popitem remove replace rpartition rsplit rstrip
@@ -91,7 +94,8 @@ def _leaf_method(it: Interpreter, receiver: Leaf, name: str, given: Arguments, s
         operands = (receiver.value, *(leaf for value in given.all() for leaf in leaves(it, value)))
         attrs = {"function": f".{name}"}
         return Leaf(it.emit("py.call_library", span, attrs=attrs, operands=tuple(dict.fromkeys(operands))).result)
-    if row is None:
+    if row is None or not _KEYWORDS.issuperset(given.keywords):
+        # No method of arrays has such a keyword: the receiver is something else.
         return _unknown(it, receiver, name, given, span)
     return library.emit_row(it, row, name, given.prepended(receiver), span)
 

@@ -102,7 +102,8 @@ def _is_jax(flow: Flow, value: Value, context: Context, depth: int) -> bool:
     if made is None or depth == 0:
         return False
     if made.text("function").startswith(("jax.numpy.", "jax.nn.", "jax.random.", "jax.lax.", "jax.scipy.")):
-        return made.name.startswith("array.") or made.name == "key.draw"
+        # What is told of shapes and dtypes is no array.
+        return (made.name.startswith("array.") and made.name != "array.shape") or made.name == "key.draw"
     known = made.name in ("array.map", "array.reduce", "array.reshape", "array.dot") and bool(made.operands)
     return known and any(_is_jax(flow, one, context, depth - 1) for one in made.operands)
 

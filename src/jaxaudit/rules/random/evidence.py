@@ -63,7 +63,7 @@ class Evidence:
         if idle := [one.spot for one in (conflict.first, conflict.second) if self._is_idle(one.spot)]:
             return f"nothing is done with what `{callee_of(idle[0])}` gives"
         if first is not second and all(one.inner is not None for one in (conflict.first, conflict.second)):
-            if all(not _makes_samples(one) and self.keys.users.is_only_reported(one) for one in (first, second)):
+            if all(self._is_reported(one) for one in (first, second)):
                 return "both results are only reported: an evaluation on equal terms, it seems"
         if self._dry_run(conflict):
             return "its seed is fixed, and what is computed with it is dropped in the end"
@@ -104,6 +104,11 @@ class Evidence:
         uses = (conflict.first, conflict.second)
         return any(one.how is How.DRAW and self.keys.users.comes_to_nothing(one.spot) for one in uses)
 
+    def _is_reported(self, op: Op) -> bool:
+        """Tell whether what a call computes is only listed or plotted; a list of samples shows that they repeat."""
+        users = self.keys.users
+        return users.is_only_plotted(op) or (not _makes_samples(op) and users.is_only_reported(op))
+
     def _is_idle(self, op: Op) -> bool:
         """Tell whether a call does nothing but compute, and nobody reads what: compiled code computes only."""
         return self.keys.users.is_dropped(op) and (op.name == "jit" or is_pure(op))
@@ -130,7 +135,7 @@ class Evidence:
             return "each turn judges another alternative, on common random numbers, it seems"
         if loop is not None and self.keys.users.is_reported_now_and_then(use.spot, loop):
             return "only some turns use it, and no later turn gets the result: a report on equal terms, it seems"
-        if use.inner is not None and not _makes_samples(use.spot) and self.keys.users.is_only_reported(use.spot):
+        if use.inner is not None and self._is_reported(use.spot):
             return f"what `{callee_of(use.spot)}` gives is only reported"
         return self.said(use, (use.spot.span,))
 
