@@ -9,7 +9,9 @@ from jaxaudit.frontends.base import SourceFile
 from jaxaudit.session import audit
 
 PREFIX = """
+import distrax
 import functools
+import flax
 import flax.linen as nn
 import haiku as hk
 import jax
@@ -331,6 +333,147 @@ PROGRAMS = {
             experiment = Experiment(forward)
             params, average, state = experiment.start(inputs)
             return average, experiment.drop(params, state, inputs)  #!
+        """,
+    "a copy is no old version": """
+        class Views(flax.struct.PyTreeNode):
+            rays: jax.Array
+            ids: jax.Array | None
+
+        class Batch(flax.struct.PyTreeNode):
+            view: Views
+
+        def without_ids(batch: Batch):
+            view = batch.view.replace(ids=None)
+            return batch.replace(view=view)
+
+        def forgotten(batch: Batch):
+            view = batch.view.replace(ids=None)  #!
+            return batch.replace(view=batch.view)  #!
+        """,
+    "a script that gives a library's name to another": """
+        import jax.numpy as xp
+
+        def size(x):
+            return xp.abs(x)
+
+        def later(x):
+            return jax.pmap(lambda x: size(x))(x)
+
+        before = later(xp.ones((8, 3)))
+
+        def never_called_here(x):
+            return jax.pmap(lambda x: size(x))(x)
+
+        import numpy as xp
+
+        after = xp.array(before)
+        """,
+    "index functions give tuples": """
+        def scaled(x, factor):
+            return x.at[jnp.diag_indices(x.shape[0]) + (Ellipsis,)].mul(factor)
+
+        def joined(x):
+            return jnp.diag(x) + (1, 2)  #!
+        """,
+    "ends of a range of numbers are no sizes": """
+        @jax.jit
+        def half_lives(steps):
+            return jnp.logspace(1, jnp.log10(steps), 10)
+
+        @jax.jit
+        def spaced(steps):
+            return jnp.linspace(0, 1, steps)  #!
+        """,
+    "a condition asks what the other tree is": """
+        def is_scalar(x):
+            try:
+                jnp.asarray(x)
+                return True
+            except Exception:
+                return False
+
+        def scaled(tree, factor):
+            if is_scalar(factor):
+                return jax.tree_util.tree_map(lambda x: x * factor, tree)
+            return jax.tree_util.tree_map(lambda x, y: x * y, tree, factor)
+
+        def main():
+            return scaled({"a": jnp.ones(3)}, jnp.ones(()))
+
+        def mixed():
+            return jax.tree_util.tree_map(lambda x, y: x * y, {"a": jnp.ones(3)}, jnp.ones(()))  #!
+        """,
+    "names of static arguments behind a wrapper": """
+        class Step:
+            def __init__(self, rate):
+                self.rate = rate
+
+        def summarised(function, numbers=()):
+            @functools.wraps(function)
+            def wrapper(*args, **kwargs):
+                return function(*args, **kwargs), {}
+
+            return wrapper
+
+        @functools.partial(jax.jit, static_argnames=("step",))
+        @functools.partial(summarised, numbers=(0,))
+        def unroll(step, theta):
+            return theta * step.rate
+
+        @jax.jit
+        def plain(step, theta):
+            return theta * step.rate
+
+        def main(theta):
+            return unroll(Step(0.1), theta)
+
+        def refused(theta):
+            return plain(Step(0.1), theta)  #!
+        """,
+    "scores that are normalised under another temperature": """
+        def loss_of(q, chosen, target, temperature, alpha):
+            error = jnp.square(chosen - target)
+            penalty = jax.scipy.special.logsumexp(q / temperature, axis=-1) - chosen / temperature
+            return (error + alpha * penalty).mean(), distrax.Categorical(logits=q / temperature).entropy()
+
+        def update(params, batch, config):
+            def loss(params):
+                q = batch["observations"] @ params["w"]
+                chosen = q[jnp.arange(len(batch["actions"])), batch["actions"]]
+                return loss_of(q, chosen, batch["targets"], config["temperature"], config["alpha"])
+
+            return jax.grad(loss, has_aux=True)(params)
+        """,
+    "a comment says that nothing is learned here": """
+        def hard(params, x):
+            def loss(params):
+                density = jax.nn.sigmoid(x @ params["density"])
+                solid = (density > 0.5).astype(density.dtype)  # no gradient to the density
+                return (solid * (x @ params["colour"])).sum()
+
+            return jax.grad(loss)(params)
+
+        def dead(params, x):
+            def loss(params):
+                density = jax.nn.sigmoid(x @ params["density"])
+                solid = (density > 0.5).astype(density.dtype)  #!
+                return (solid * (x @ params["colour"])).sum()
+
+            return jax.grad(loss)(params)
+        """,
+    "parameters that a run reads by itself": """
+        class Model:
+            def forward(self, inputs):
+                return inputs * jax.random.normal(hk.next_rng_key(), (3,))
+
+            def __call__(self, params, key, inputs):
+                return hk.transform(hk.vmap(self.forward, split_rng=True)).apply(params, key, inputs)
+
+        def loss(params, model, key, x):
+            return (model(params, key, x) ** 2).mean()
+
+        def main(params, key, x):
+            return jax.grad(loss)(params, Model(), key, x)
         """,
 }
 

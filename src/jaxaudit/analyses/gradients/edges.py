@@ -160,6 +160,12 @@ def _draw(op: Op) -> Edges:
             yield from ((value, live) for value in values_in(argument))
 
 
+def _within(op: Op) -> Edges:
+    """Pass the value on; the parameters that the run was given may be in it, though its code does not name them."""
+    for role, argument in op.arguments.items():
+        yield from ((value, Edge.LIVE if role == "value" else Edge.MAYBE) for value in values_in(argument))
+
+
 def _operator(op: Op) -> Edges:
     return _live(op) if op.text("operator") in ("and", "or") else _zero(op)
 
@@ -187,7 +193,7 @@ _TABLE: Mapping[str, Callable[[Op], Edges]] = {
     "py.element": _by_role(lambda role: role != "index"),
     "py.set_item": _by_role(lambda role: role != "index"),
     "key.draw": _draw,
-    "key.within": _by_role(lambda role: role == "value"),
+    "key.within": _within,
     "array.create": _create,
     "array.convert": _convert,
     "array.map": _map,

@@ -21,7 +21,8 @@ _KEEPING = frozenset(
 _SEVERAL = frozenset(
     """nonzero unique unique_all unique_counts unique_inverse top_k where meshgrid histogram histogram2d histogramdd
     frexp modf divmod svd eigh eig qr lu slogdet split array_split hsplit vsplit dsplit unstack broadcast_arrays
-    tril_indices triu_indices indices ix_ lstsq""".split()
+    tril_indices triu_indices tril_indices_from triu_indices_from diag_indices diag_indices_from mask_indices
+    unravel_index polydiv indices ix_ lstsq""".split()
 )
 
 

@@ -196,11 +196,19 @@ def _returns_plainly(node: ast.stmt) -> bool:
 def note_replaced(it: Interpreter, old: Abstract, cls: ClassValue, method: str, given: Arguments, span: Span) -> None:
     """Note that a copy of a record is made with some fields changed."""
     whole = {name: one.value for name, one in given.keywords.items() if isinstance(one, Leaf)}
-    before = {name: _leaves(it, held) for name in given.keywords if (held := _field(it, old, name)) is not None}
-    again = {name: had for name, had in before.items() if had and had == _leaves(it, given.keywords[name])}
+    before = {name: held for name in given.keywords if (held := _field(it, old, name)) is not None}
+    again = {name: had for name, held in before.items() if (had := _put_back(it, held, given.keywords[name]))}
     attrs: dict[str, object] = {"class": cls.name, "method": method, "fields": tuple(given.keywords), "given": whole}
     attrs["values"] = _leaves(it, old)
     it.emit("py.replace", span, attrs={**attrs, "again": again} if again else attrs, results=0)
+
+
+def _put_back(it: Interpreter, held: Abstract, new: Abstract) -> tuple[Value, ...]:
+    """Give the leaves of what a field held, where it is given just that again; a copy of it is another object."""
+    had = _leaves(it, held)
+    if isinstance(held, Ref) and isinstance(new, Ref) and held != new:
+        return ()
+    return had if had == _leaves(it, new) else ()
 
 
 def _field(it: Interpreter, record: Abstract, name: str) -> Abstract | None:

@@ -98,6 +98,8 @@ def _global(it: Interpreter, identifier: str, span: Span) -> Abstract:
         if hasattr(builtins, identifier):
             return Library(f"builtins.{identifier}")
         return it.unknown(f"the name {identifier} is not defined in what was read", span, identifier)
+    if module.ended and identifier in module.rebound:
+        return it.unknown(f"{identifier} stands for one library first and for another later", span, identifier)
     changing = isinstance(found, Const) and identifier in module.changing
     if it.frame.kind == "module" or not (isinstance(found, Leaf) or changing):
         return found

@@ -30,6 +30,7 @@ def interpret(it: Interpreter, module: Module) -> None:
     try:
         with it.builder.nested("root", module.name, span) as region:
             it.execute(module.tree.body)
+        module.ended = True
         it.builder.close(region)
         it.roots.append(Root(module.name, module.path, region, runs=True))
     finally:
@@ -43,12 +44,20 @@ def import_(it: Interpreter, node: ast.Import) -> Exit:
     """Interpret `import a.b.c` and `import a.b.c as d`."""
     for alias in node.names:
         if alias.asname is not None:
-            it.frame.env[alias.asname] = module_or_library(it, alias.name)
+            _bind(it, alias.asname, module_or_library(it, alias.name))
             continue
         module_or_library(it, alias.name)
         top = alias.name.partition(".")[0]
         it.frame.env[top] = module_or_library(it, top)
     return Exit.FALL
+
+
+def _bind(it: Interpreter, name: str, meant: Abstract) -> None:
+    """Bind a name to what is imported, and remember where it was another library before."""
+    before = it.frame.env.get(name)
+    if it.frame.kind == "module" and isinstance(before, Library) and isinstance(meant, Library) and before != meant:
+        it.frame.module.rebound.add(name)
+    it.frame.env[name] = meant
 
 
 def module_or_library(it: Interpreter, name: str) -> Abstract:

@@ -58,6 +58,10 @@ class Module:
     """False when no function in it can be a generator."""
     registers: bool = True
     """False when nothing in it can register a class."""
+    rebound: set[str] = field(default_factory=set)
+    """Its names that stand for one library first and for another later: which one depends on when a function runs."""
+    ended: bool = False
+    """True once its top level has been interpreted to the end."""
 
     @property
     def base(self) -> str:

@@ -75,7 +75,12 @@ def _weighted(gradient: Gradient) -> Iterator[Weighted]:
             score = _beside_stopped(gradient, part.node)
             stack.extend([(score, True)] if score is not None else [])
             if not below and known:
-                yield Weighted(part.node, tuple(one.node for one in parts if _data(one) == _data(part)))
+                yield Weighted(part.node, tuple(one.node for one in parts if _go_together(one, part)))
+
+
+def _go_together(one: Addend, other: Addend) -> bool:
+    """Tell whether two parts of a sum are weighed alike: by the same data, or by some of it."""
+    return _data(one) == _data(other) or not _data(one).isdisjoint(_data(other))
 
 
 def _data(part: Addend) -> set[Node]:

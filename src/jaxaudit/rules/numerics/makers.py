@@ -10,7 +10,10 @@ _COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal"
 _ANSWERS = frozenset(("not", "is", "is not", "in", "not in", "isinstance"))
 _NO_ARRAY = frozenset(("array.shape", "array.numpy", "array.order"))
 _SEVERAL = frozenset(
-    "meshgrid broadcast_arrays split array_split hsplit vsplit dsplit nonzero unravel_index ix_ frexp modf".split()
+    """meshgrid broadcast_arrays split array_split hsplit vsplit dsplit nonzero unravel_index ix_ frexp modf divmod
+    diag_indices diag_indices_from tril_indices tril_indices_from triu_indices triu_indices_from mask_indices unstack
+    histogram histogram2d histogramdd unique_all unique_counts unique_inverse svd eigh eig qr lu slogdet lstsq
+    polyfit polydiv top_k""".split()
 )
 """Functions that give several arrays, in a tuple or list."""
 _DEPTH = 6

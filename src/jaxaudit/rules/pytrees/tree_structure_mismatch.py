@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.analyses.lineage.parts import part_of
 from jaxaudit.analyses.lineage.skeletons import one_structure, skeleton
 from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS, is_optimizer_step
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.pytrees.leaf_lists import joins_single, listed_from, mixed_leaves, reordered
@@ -143,6 +143,8 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
     if op.attrs.get("is_leaf"):
         return _open(op, "`is_leaf` changes what counts as a leaf")
     if first.kind in CONTAINERS and other.value is not None and is_array(flow, other.value, context):
+        if _is_asked(flow, op, other.value):
+            return _open(op, "a condition around it asks what the other tree is")
         return _differ(op, f"the first tree is {describe(first)} and another is one array", ())
     if first.value is None or other.value is None:
         return _open(op, "the structures of the trees are not known")
@@ -155,6 +157,21 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
     if all(is_given(flow, tree, context) for tree in (first.value, other.value)):
         return _open(op, "both trees are arguments that no call in sight gives: their structure is up to the caller")
     return _open(op, "the structures of the trees are not known")
+
+
+def _is_asked(flow: Flow, op: Op, value: Value) -> bool:
+    """Tell whether an `if` around an op, or one that may leave before it, is decided by what is computed of a value."""
+    for region, holder in flow.places.up(flow.places.region_of[op]):
+        leaving = [one for one in region.ops if one.name == "py.branch" and any(_leaves(arm) for arm in one.regions)]
+        branches = [*leaving, *([holder] if holder is not None and holder.name == "py.branch" else [])]
+        asked = [flow.maker(one) for branch in branches for one in branch.operands]
+        if any(maker is not None and value in maker.operands for maker in asked):
+            return True
+    return False
+
+
+def _leaves(arm: Region) -> bool:
+    return arm.exit is not Exit.FALL
 
 
 def _open(op: Op, reason: str) -> Obligation:

@@ -73,6 +73,9 @@ def traced(op: Op, border: Border) -> Iterator[tuple[str, Tree]]:
         name = border.name(position)
         if position in numbers or position - len(border.params) in numbers or name in names:
             continue
+        if names and not name:
+            # A wrapper that takes any arguments: JAX asks the wrapped function which of them has the name.
+            continue
         yield _argument(border, position), tree
 
 
