@@ -51,10 +51,10 @@ def test_conditions_that_can_both_hold(first, second):
         if {first}:
             x = random.normal(key)
         if {second}:
-            x = random.uniform(key)
+            x += random.uniform(key)
         return x
     """
-    assert findings(code) == ["error key-reused: x = random.uniform(key)"]
+    assert findings(code) == ["error key-reused: x += random.uniform(key)"]
 
 
 def test_use_in_the_first_turn_only():
