@@ -86,6 +86,12 @@ class Places:
             yield region, op
             region = self.region_of[op]
 
+    def top(self, region: Region) -> Region:
+        """Give the outermost region around a region, as far as the way up is one."""
+        while (op := self.holder.get(id(region))) is not None:
+            region = self.region_of[op]
+        return region
+
     def region_of_value(self, value: Value) -> Region | None:
         """Give the region that a value is made in."""
         op = self.maker.get(value)
@@ -93,7 +99,12 @@ class Places:
 
     def within(self, inner: Region | None, outer: Region) -> bool:
         """Tell whether a region is another one or stands somewhere inside it."""
-        return inner is not None and any(region is outer for region, _ in self.up(inner))
+        while inner is not None:
+            if inner is outer:
+                return True
+            op = self.holder.get(id(inner))
+            inner = None if op is None else self.region_of[op]
+        return False
 
     def comes_before(self, first: Op, second: Op) -> bool:
         """Tell whether one op stands before another where both have an ancestor in one region."""

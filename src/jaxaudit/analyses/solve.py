@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from jaxaudit import progress
 from jaxaudit.analyses.axes import axes_of
-from jaxaudit.analyses.domain import Domain, Facts
+from jaxaudit.analyses.domain import Domain, Facts, Read
 from jaxaudit.analyses.keys import KeysDomain
 from jaxaudit.analyses.ranges import RangesDomain
 from jaxaudit.analyses.shapes import ShapesDomain
@@ -100,8 +100,13 @@ class _Solver(Generic[Fact]):
     """How often each shared region was solved."""
     latest: dict[int, tuple[tuple[Fact, ...], object, tuple[Fact, ...]]] = field(default_factory=dict)
     """The parameters, the place and the results of the last call of each shared region: the next is mostly alike."""
+    read: Read[Fact] = field(init=False)
+    """Gives the fact of a value in this context: one object, so that domains can tell whether they know it."""
 
-    def read(self, value: Value) -> Fact:
+    def __post_init__(self) -> None:
+        self.read = self._read
+
+    def _read(self, value: Value) -> Fact:
         fact = self.current.get(value)
         return self.domain.unknown(value) if fact is None else fact
 
@@ -131,7 +136,9 @@ class _Solver(Generic[Fact]):
                     self.drop(region.ops[position + 1 :])
                     return False
             elif (transfer := table.get(op.name)) is not None:
-                write(op.results, transfer(op, read))
+                made = transfer(op, read)
+                if op.results:
+                    write(op.results, made)
         return True
 
     def taken(self, op: Op) -> int | None:

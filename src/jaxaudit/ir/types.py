@@ -267,6 +267,11 @@ class Program:
         self._walked()
         return chain.from_iterable(self._calling.get(function, ()) for function in functions)
 
+    def called(self, tail: str) -> Iterator[Op]:
+        """Give every op that is a call of a function whose name ends so."""
+        self._walked()
+        return chain.from_iterable(ops for function, ops in self._calling.items() if function.endswith(tail))
+
     def mapping(self, *functions: str) -> Iterator[Op]:
         """Give every elementwise op of some functions, by the last part of their names, one after the other."""
         self._walked()

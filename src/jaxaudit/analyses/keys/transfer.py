@@ -226,15 +226,9 @@ class TransferTable:
 
 def _stored(program: Program) -> tuple[set[str], set[Value]]:
     """Names that are stored to somewhere, and values whose items are: reading those twice may give two keys."""
-    names: set[str] = set()
-    changed: set[Value] = set()
-    for op in program.walk():
-        if op.name in ("py.store_attr", "py.store_global", "py.store_nonlocal"):
-            names.add(op.text("name").rpartition(".")[2])
-        elif op.name in ("py.set_item", "py.append"):
-            base = op.arguments.get("base", op.arguments.get("list"))
-            changed.update([base] if isinstance(base, Value) else [])
-    return names, changed
+    stores = program.named("py.store_attr", "py.store_global", "py.store_nonlocal")
+    changed = (op.argument("base", "list") for op in program.named("py.set_item", "py.append"))
+    return {op.text("name").rpartition(".")[2] for op in stores}, {one for one in changed if isinstance(one, Value)}
 
 
 def _is_constant(index: Argument) -> bool:

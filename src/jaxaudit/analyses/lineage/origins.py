@@ -116,7 +116,7 @@ def contexts(flow: Flow, op: Op) -> Iterator[Context]:
     given = 0
     while pending and given < _CONTEXTS:
         region, calls = pending.pop()
-        top = _top(flow, region)
+        top = flow.places.top(region)
         callers = flow.callers.get(id(top), ())
         if not callers or id(top) in calls:
             given += 1
@@ -130,12 +130,5 @@ def same(flow: Flow, first: Origin, second: Origin) -> bool:
     if first.value is not second.value:
         return False
     region = flow.places.region_of_value(first.value)
-    top = None if region is None else id(_top(flow, region))
+    top = None if region is None else id(flow.places.top(region))
     return top not in flow.callers or first.context.get(top) is second.context.get(top)
-
-
-def _top(flow: Flow, region: Region) -> Region:
-    outermost = region
-    for outer, _ in flow.places.up(region):
-        outermost = outer
-    return outermost

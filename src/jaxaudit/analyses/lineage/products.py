@@ -45,28 +45,32 @@ class Sums:
 
     def source(self, value: Value) -> Value:
         """Give the value that another one is, or is the elements of, outside of calls and before conversions."""
-        calls = dict(self.context)
+        calls = self.context
+        makers = self.flow.places.maker
         for _ in range(_STEPS):
-            op = self.flow.maker(value)
-            below = self._outside(value, calls) if op is None else self._below(op, value, calls)
+            op = makers.get(value)
+            if op is None:
+                below = self._outside(value, calls)
+            elif op.name in _LAYOUT:
+                below = op.operands[0] if op.operands else None
+            elif op.name in BODIES and op.regions:
+                calls = {**calls, id(op.regions[0]): op}
+                below = self._inside(op, value)
+            else:
+                break
             if below is None:
                 break
             value = below
         return value
 
-    def _outside(self, value: Value, calls: dict[int, Op]) -> Value | None:
+    def _outside(self, value: Value, calls: Context) -> Value | None:
         region = self.flow.places.owner.get(value)
         op = None if region is None else self.flow.places.holder.get(id(region)) or calls.get(id(region))
         if region is None or op is None or op.name not in BODIES or len(region.params) != len(op.operands):
             return None
         return op.operands[self.flow.position(region.params, value)]
 
-    def _below(self, op: Op, value: Value, calls: dict[int, Op]) -> Value | None:
-        if op.name in _LAYOUT:
-            return op.operands[0] if op.operands else None
-        if op.name not in BODIES or not op.regions:
-            return None
-        calls[id(op.regions[0])] = op
+    def _inside(self, op: Op, value: Value) -> Value | None:
         position, results = self.flow.position(op.results, value), op.regions[0].results
         return results[position] if position < len(results) else None
 
@@ -76,20 +80,17 @@ class Sums:
 
     def number(self, given: Argument) -> float | None:
         """Give the number that an argument is."""
-        if isinstance(given, Value):
-            op = self.maker(given)
-            given = op.attrs.get("value") if op is not None and op.name == "py.const" else None  # type: ignore[assignment]
-        return float(given) if isinstance(given, int | float) else None
+        return _written(self.maker(given)) if isinstance(given, Value) else _as_float(given)
 
     def products(self, given: Argument, depth: int = 0) -> tuple[Product, ...]:
         """Give the parts of a sum; something that is none has one part."""
-        number = self.number(given)
+        value = self.source(given) if isinstance(given, Value) else None
+        op = None if value is None else self.flow.maker(value)
+        number = _as_float(given) if value is None else _written(op)
         if number is not None:
             return (Product(number, ()),) if number else ()
-        if not isinstance(given, Value):
+        if value is None:
             return (Product(float("nan"), ()),)
-        value = self.source(given)
-        op = self.flow.maker(value)
         parts = None if op is None or depth > _DEEPEST else self._parts(op, depth + 1)
         return (Product(1.0, (value,)),) if parts is None or len(parts) > _MOST else parts
 
@@ -122,6 +123,15 @@ class Sums:
         mask = Product(1.0, (), (self.source(condition),))
         arms = (op.argument("x", "on_true"), op.argument("y", "on_false"))
         return tuple(part.times(mask) for arm in arms for part in self.products(arm, depth))
+
+
+def _written(op: Op | None) -> float | None:
+    """Give the number that an op writes down."""
+    return _as_float(op.attrs.get("value")) if op is not None and op.name == "py.const" else None
+
+
+def _as_float(given: object) -> float | None:
+    return float(given) if isinstance(given, int | float) else None
 
 
 def _scaled(parts: Iterable[Product], factor: float) -> tuple[Product, ...]:

@@ -89,9 +89,10 @@ def _stripped(value: Value | None, flow: Flow) -> Op | None:
 def taken_for_logits(op: Op) -> Iterator[Value]:
     """Give the operands that an op takes for logits."""
     named = op.attrs.get("named")
-    for given in (op.arguments.get("logits"), named.get("logits") if isinstance(named, dict) else None):
-        if isinstance(given, Value) and given in op.operands:
-            yield given
+    if "logits" in op.arguments or named is not None:
+        for given in (op.arguments.get("logits"), named.get("logits") if isinstance(named, dict) else None):
+            if isinstance(given, Value) and given in op.operands:
+                yield given
     if op.name == "key.draw" and tail(op) == "categorical":
         yield from op.operands[1:]
     elif op.name == "array.normalise" and tail(op) in _LOGIT_CALLS:

@@ -73,7 +73,9 @@ class Meanings:
     @cached_property
     def _logits(self) -> frozenset[Value]:
         """The values that some op takes for logits."""
-        return frozenset(value for op in self.flow.program.walk() for value in forms.taken_for_logits(op))
+        return frozenset(
+            value for op in self.flow.program.walk() if op.operands for value in forms.taken_for_logits(op)
+        )
 
     def _of(self, value: Value, depth: int) -> Meaning | None:
         if value in self._known:

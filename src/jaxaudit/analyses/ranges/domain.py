@@ -102,8 +102,9 @@ class RangesDomain:
         return run
 
     def _kept(self, op: Op, made: Sequence[Range | None]) -> Sequence[Range | None]:
-        if len(made) == len(op.results) == 1 and not self.mutated:
-            return (self._typed(op.results[0], WILD if made[0] is None else made[0]),)
+        if len(made) == len(op.results) == 1:
+            value, one = op.results[0], made[0]
+            return (WILD if value in self.mutated else self._typed(value, WILD if one is None else one),)
         missing = len(op.results) - len(made)
         given = made if missing <= 0 else [*made, *(None,) * missing]
         return [

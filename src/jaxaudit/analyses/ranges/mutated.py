@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Program, Value
 from jaxaudit.ir.ops import BODIES
 
 _VIEWS = frozenset({"array.reshape", "array.permute", "array.squeeze", "array.expand", "py.item", "array.numpy"})
@@ -10,10 +10,10 @@ _VIEWS = frozenset({"array.reshape", "array.permute", "array.squeeze", "array.ex
 
 def mutated_values(program: Program) -> frozenset[Value]:
     """Give every value that an assignment to an item, or a method of a list, may change."""
-    changed = [value for op in program.walk() if op.name in ("py.set_item", "py.append") for value in op.operands[:1]]
+    changed = [value for op in program.named("py.set_item", "py.append") for value in op.operands[:1]]
     if not changed:
         return frozenset()
-    makers, handed = _links(program)
+    makers, handed = program.makers, _handed(program)
     found: set[Value] = set()
     while changed:
         value = changed.pop()
@@ -28,12 +28,10 @@ def mutated_values(program: Program) -> frozenset[Value]:
     return frozenset(found)
 
 
-def _links(program: Program) -> tuple[dict[Value, Op], dict[Value, list[Value]]]:
-    """Give the makers of all values, and what each parameter of a function stands for."""
-    makers: dict[Value, Op] = {}
+def _handed(program: Program) -> dict[Value, list[Value]]:
+    """Give what each parameter of a function stands for, and each result of an op with regions."""
     handed: dict[Value, list[Value]] = {}
-    for op in program.walk():
-        makers.update(dict.fromkeys(op.results, op))
+    for op in (op for op in program.walk() if op.regions):
         if op.name in BODIES:
             for region in op.regions:
                 for param, given in zip(region.params, op.operands, strict=False):
@@ -41,4 +39,4 @@ def _links(program: Program) -> tuple[dict[Value, Op], dict[Value, list[Value]]]
         for region in op.regions:
             for made, inner in zip(op.results, region.results, strict=False):
                 handed.setdefault(made, []).append(inner)
-    return makers, handed
+    return handed

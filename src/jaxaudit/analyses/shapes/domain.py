@@ -54,7 +54,11 @@ class ShapesDomain:
         }
         """Values whose type the program asks for: what follows may be for other types only."""
         self.doubtful = frozenset() if program.types else methods_of_objects(program)
+        self._told_of = frozenset((*self.declared, *self.ranks, *self.read))
+        """Values of which something is known besides what their op says."""
         self._own: dict[Value, ShapeFact] = {}
+        self._names: tuple[Read[ShapeFact] | None, Read[ShapeFact]] = (None, self.unknown)
+        """The last reader that was asked for, and the one that gives names to what it reads."""
         self._table = {name: self._wrap(transfer) for name, transfer in TABLE.items()}
 
     @property
@@ -170,11 +174,15 @@ class ShapesDomain:
             fact = read(value)
             return fact if is_named(fact) else named(fact, value)
 
-        return name
+        if self._names[0] is not read:
+            self._names = (read, name)
+        return self._names[1]
 
     def _results(self, op: Op, made: Sequence[ShapeFact | None]) -> Sequence[ShapeFact | None]:
         if self.types:
             return [self.unknown(value) if value in self.types else fact for value, fact in _paired(op.results, made)]
+        if self._told_of.isdisjoint(op.results):
+            return [None if fact is NOTHING else fact for fact in made]
         if any(value in self.declared for value in op.results):
             return [self._hinted(value, fact) for value, fact in _paired(op.results, made)]
         if any(value in self.ranks for value in op.results):
@@ -219,8 +227,12 @@ class ShapesDomain:
     def _note(self, look: Look, results: Sequence[ShapeFact | None]) -> None:
         """Keep what an op met, where anything is known of it."""
         op = look.op
-        if look.fit is None and not any(fact.dims is not None for fact in look.met.values()):
-            return
+        if look.fit is None:
+            for fact in look.met.values():
+                if fact.dims is not None:
+                    break
+            else:
+                return
         if look.fit is not None and op.results and all(value in self.types for value in op.results):
             # JAX itself made these types, so what met here goes together.
             look.fit, look.clash = Fit.FITS, ""

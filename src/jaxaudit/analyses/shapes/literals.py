@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 from jaxaudit.analyses.dims import UNKNOWN, constant, same
 from jaxaudit.analyses.labels import size_labels
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number, integer, sequence
 from jaxaudit.ir import Argument, Value
 
+_BOOL = array((), "bool")
+_FLOAT = array((), "float32", weak=True)
+_COMPLEX = array((), "complex64", weak=True)
+
+
+@lru_cache(maxsize=4096)
+def _integer(number: int) -> ShapeFact:
+    return integer(constant(number))
+
 
 def literal(argument: Argument, read: Callable[[Value], ShapeFact]) -> ShapeFact:
     """Give the fact of an argument."""
     if isinstance(argument, Value):
         return read(argument)
+    if isinstance(argument, str) or argument is None:
+        return NOTHING
     if isinstance(argument, bool):
-        return array((), "bool")
+        return _BOOL
     if isinstance(argument, int):
+        if type(argument) is int:
+            return _integer(argument)
         return integer(constant(argument).labelled(size_labels(argument)))
     if isinstance(argument, float):
-        return array((), "float32", weak=True)
+        return _FLOAT
     if isinstance(argument, complex):
-        return array((), "complex64", weak=True)
+        return _COMPLEX
     if isinstance(argument, tuple):
         return sequence(tuple(literal(item, read) for item in argument))
     return NOTHING

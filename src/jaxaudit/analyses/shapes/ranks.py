@@ -16,8 +16,8 @@ def unpacked_ranks(program: Program) -> dict[Value, int]:
     shapes: dict[Value, Value] = {}
     asked: set[Value] = set()
     found: dict[Value, set[int]] = {}
-    for op in program.walk():
-        if op.name == "array.shape" and op.operands:
+    for op in program.named("array.shape"):
+        if op.operands:
             _note_question(op, shapes, asked)
     for region in regions_of(program):
         _collect(region, shapes, found)
@@ -29,7 +29,10 @@ def unpacked_ranks(program: Program) -> dict[Value, int]:
 def written_ranks(program: Program) -> dict[Value, int]:
     """Give the ranks that the letters of `einsum` and the axes of a transpose ask of a value where it is made."""
     found: dict[Value, set[int]] = {}
-    for region in regions_of(program):
+    written = {op for op in program.named("array.dot", "array.permute") if next(_written(op), None) is not None}
+    for region in regions_of(program) if written else ():
+        if written.isdisjoint(region.ops):
+            continue
         own = set(region.params)
         for op in always(region):
             own.update(op.results)

@@ -20,14 +20,14 @@ _ROUNDS = 4
 
 def tracer_questions(program: Program) -> set[Value]:
     """Give the values that say whether something is a tracer."""
-    ops = list(program.walk())
-    found = {value for op in ops if _asks(op) for value in op.results}
+    asked = program.named("py.operator", "py.call_library", "py.call_unknown")
+    found = {value for op in asked if _asks(op) for value in op.results}
     known = 0
     for _ in range(_ROUNDS if found else 0):
         if len(found) == known:
             break
         known = len(found)
-        for op in ops:
+        for op in program.walk():
             _follow(op, found)
     return found
 
@@ -47,11 +47,11 @@ def asked_numbers(program: Program) -> dict[Value, Value]:
 
 
 def _asks(op: Op) -> bool:
-    if op.name == "py.operator" and op.text("operator") == "isinstance":
-        asked = _texts(op.arguments.get("y"))
+    if op.name == "py.operator":
+        asked = _texts(op.arguments.get("y")) if op.text("operator") == "isinstance" else ()
         return any(name.rpartition(".")[2] in _CLASSES or name in _NEVER_TRACED for name in asked)
     function = op.text("function") or op.text("callee")
-    return op.name in ("py.call_library", "py.call_unknown") and function.rpartition(".")[2] in _QUESTIONS
+    return function.rpartition(".")[2] in _QUESTIONS
 
 
 def _texts(argument: object) -> list[str]:

@@ -51,6 +51,7 @@ def registration(it: Interpreter, cls: ClassValue) -> str:
     return f"{cls.name} is an enum" if cls.kind == "enum" else "no"
 
 
+@lru_cache(maxsize=1024)
 def registers_all_fields(cls: ClassValue) -> bool:
     """Tell whether every field of a class is a leaf or a tree, except those it declares static."""
     registered = _REGISTERED_BASES.intersection(library_bases(cls))

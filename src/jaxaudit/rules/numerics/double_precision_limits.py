@@ -101,7 +101,7 @@ class DoublePrecisionLimits(Rule):
         """List every use of a limit of double precision."""
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
-        if not any(_asks_double(op) for op in program.telling("function")) or has_x64(program):
+        if not any(map(_asks_double, program.called(".finfo"))) or has_x64(program):
             return
         makers = Makers(program)
         users = program.named("array.map", "array.select", "array.create")
@@ -109,8 +109,6 @@ class DoublePrecisionLimits(Rule):
 
 
 def _asks_double(op: Op) -> bool:
-    if not op.text("function").endswith(".finfo"):
-        return False
     return str(op.arguments.get("dtype", "")) in _DOUBLE
 
 

@@ -123,9 +123,8 @@ def f(scale, x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every module that crosses a border, and every new state that nobody reads."""
         flow = flow_of(program)
-        calls = (op for op in program.telling("function") if op.text("function").endswith(".apply"))
-        concerned = dict.fromkeys([*program.telling("border"), *program.named("grad", "py.unread"), *calls])
-        yield from (one for op in concerned for one in _judge(op, flow))
+        concerned = (*program.telling("border"), *program.named("grad", "py.unread"), *program.called(".apply"))
+        yield from (one for op in dict.fromkeys(concerned) for one in _judge(op, flow))
 
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
