@@ -71,7 +71,7 @@ def solve_domain(program: Program, domain: Domain[Fact]) -> Solution[Fact]:
     for number, root in enumerate(program.roots):
         progress.tell(f"following {domain.name}", number, len(program.roots))
         solver.run(root.region, ())
-    return Solution(domain, solver.recorded)
+    return Solution(domain, solver.recorded())
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class _Solver(Generic[Fact]):
     domain: Domain[Fact]
     current: dict[Value, Fact] = field(default_factory=dict)
     """The facts in the context that is being solved."""
-    recorded: dict[Value, Fact] = field(default_factory=dict)
-    """The facts over all contexts."""
+    past: dict[Value, Fact] = field(default_factory=dict)
+    """The facts over all earlier contexts, of values that had others there: most are met in one."""
     summarised: set[int] = field(default_factory=set)
     memo: dict[tuple[int, tuple[Fact, ...], object], tuple[Fact, ...]] = field(default_factory=dict)
     contexts: dict[int, int] = field(default_factory=dict)
@@ -111,17 +111,26 @@ class _Solver(Generic[Fact]):
         return self.domain.unknown(value) if fact is None else fact
 
     def write(self, values: Sequence[Value], facts: Sequence[Fact | None]) -> None:
-        current, recorded = self.current, self.recorded
+        current = self.current
         for value, fact in zip(values, facts, strict=False):
-            if fact is None:
-                current.pop(value, None)
-                continue
-            current[value] = fact
-            old = recorded.get(value)
-            if old is None:
-                recorded[value] = fact
-            elif old is not fact:
-                recorded[value] = self.domain.join(old, fact)
+            old = current.get(value)
+            if old is not None and old is not fact:
+                self.forget(value)
+            if fact is not None:
+                current[value] = fact
+
+    def forget(self, value: Value) -> None:
+        """Take the fact of a value for one of the past."""
+        fact = self.current.pop(value, None)
+        if fact is not None:
+            past = self.past.get(value)
+            self.past[value] = fact if past is None or past is fact else self.domain.join(past, fact)
+
+    def recorded(self) -> dict[Value, Fact]:
+        """Give the facts over all contexts."""
+        for value in self.past:
+            self.forget(value)
+        return self.current | self.past
 
     def run(self, region: Region, params: Sequence[Fact]) -> bool:
         """Solve a region; False when control surely leaves before its end."""
@@ -150,7 +159,7 @@ class _Solver(Generic[Fact]):
         """Forget what ops that do not run in this context made in another."""
         for op in ops:
             for value in op.results:
-                self.current.pop(value, None)
+                self.forget(value)
 
     def enter(self, op: Op) -> bool:
         """Solve the regions of an op; False when control surely leaves the region that the op stands in."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.syntax import children, names_in
+from jaxaudit.frontends.source.syntax import children, survey
 from jaxaudit.frontends.source.values import Abstract, Box, FunctionValue
 
 if TYPE_CHECKING:
@@ -101,6 +101,8 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 @lru_cache(maxsize=8192)
 def rebound_captures(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
     """Give the variables of a function that functions inside it read and that it binds again after the first time."""
+    if not survey(node).nests:
+        return frozenset()
     bound: Counter[str] = Counter()
     read: set[str] = set()
     pending: list[tuple[ast.AST, bool, bool]] = [(child, False, False) for child in children(node)]
@@ -147,4 +149,4 @@ def free_names(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> fro
     own = {
         one.arg for one in (*params.posonlyargs, *params.args, *params.kwonlyargs, params.vararg, params.kwarg) if one
     }
-    return frozenset({*names_in(node)} - own - assigned_names(node))
+    return frozenset((survey(node).head | survey(node).body) - own - assigned_names(node))

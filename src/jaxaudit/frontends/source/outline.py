@@ -5,11 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from jaxaudit.frontends.source.syntax import children
-
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+from jaxaudit.frontends.source.syntax import FunctionNode, landmarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +18,9 @@ class Outline:
 
 
 def outline(tree: ast.Module) -> Outline:
-    """Walk a syntax tree once."""
-    functions: list[FunctionNode] = []
-    mentioned: set[str] = set()
-    pending: list[ast.AST] = [tree]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Load):
-                mentioned.add(node.id)
-            continue
-        if isinstance(node, ast.Constant):
-            continue
-        if isinstance(node, ast.Attribute):
-            mentioned.add(node.attr)
-        elif isinstance(node, _FUNCTIONS):
-            functions.append(node)
-        pending += children(node)
-    functions.sort(key=lambda node: (node.lineno, node.col_offset))
-    return Outline(tuple(functions), frozenset(mentioned))
+    """Gather what a file defines and mentions."""
+    seen = landmarks(tree)
+    functions = sorted(seen.functions, key=lambda node: (node.lineno, node.col_offset))
+    return Outline(
+        tuple(functions), frozenset([*(one.id for one in seen.loads), *(one.attr for one in seen.attributes)])
+    )

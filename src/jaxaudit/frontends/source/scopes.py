@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from jaxaudit.frontends.source.syntax import children, names_in, walk
+from jaxaudit.frontends.source.syntax import children, names_in, survey, walk
 
 Place = tuple[int, int]
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -103,8 +103,7 @@ def unread_parameters(node: _Function) -> tuple[ast.arg, ...]:
     """Give the parameters that a function's body never mentions."""
     params = node.args
     named = [*params.posonlyargs, *params.args, *params.kwonlyargs]
-    body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
-    mentioned = {name for part in body for name in names_in(part)}
+    mentioned = survey(node).body
     if not mentioned.isdisjoint(_REFLECTION):
         return ()
     return tuple(param for param in named if param.arg not in mentioned)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 Below = Callable[[Any], Sequence[ast.AST]]
 
 
@@ -26,6 +28,10 @@ def _fields(*names: str) -> Below:
         return found
 
     return read
+
+
+def _nothing(node: ast.AST) -> Sequence[ast.AST]:
+    return ()
 
 
 _BELOW: dict[type[ast.AST], Below] = {
@@ -53,7 +59,7 @@ _BELOW: dict[type[ast.AST], Below] = {
     ast.FunctionDef: _fields("args", "body", "decorator_list", "returns", "type_params"),
     ast.Return: _fields("value"),
     ast.arguments: _fields("posonlyargs", "args", "vararg", "kwonlyargs", "kw_defaults", "kwarg", "defaults"),
-    **dict.fromkeys((ast.Constant, ast.Name, ast.Pass, ast.alias, ast.Import, ast.ImportFrom), _fields()),
+    **dict.fromkeys((ast.Constant, ast.Name, ast.Pass, ast.alias, ast.Import, ast.ImportFrom), _nothing),
 }
 """What holds names right below nodes of each kind; kinds that are missing here are added when they are met."""
 
@@ -72,25 +78,43 @@ def _nodes_only(kind: type[ast.AST]) -> Below:
     return lambda node: [one for one in read(node) if isinstance(one, ast.AST)]
 
 
-def walk(node: ast.AST) -> Iterator[ast.AST]:
-    """Give a node and all below it, in no order to rely on."""
-    pending = [node]
-    while pending:
-        current = pending.pop()
-        yield current
-        pending += children(current)
+def walk(*nodes: ast.AST) -> list[ast.AST]:
+    """Give some nodes and all below them, outer ones before inner ones."""
+    found = [*nodes]
+    for node in found:
+        found += children(node)
+    return found
 
 
 def names_in(node: ast.AST) -> list[str]:
     """Give the names of all variables below a node, each as often as it stands there."""
-    found: list[str] = []
-    pending = [node]
-    for current in pending:
-        if current.__class__ is ast.Name:
-            found.append(current.id)
-        else:
-            pending += children(current)
-    return found
+    return [one.id for one in walk(node) if isinstance(one, ast.Name)]
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a look through a function finds."""
+
+    head: frozenset[str]
+    """The variables that its defaults, annotations and decorators mention."""
+    body: frozenset[str]
+    """The variables that its body mentions."""
+    nests: bool
+    """Whether functions stand inside it."""
+
+
+@lru_cache(maxsize=16_384)
+def survey(node: FunctionNode) -> Survey:
+    """Look through a function, once for all who ask."""
+    body: Sequence[ast.AST] = (node.body,) if isinstance(node, ast.Lambda) else node.body
+    own = set(body)
+    head = walk(*[one for one in children(node) if one not in own])
+    inside = walk(*body)
+    return Survey(
+        frozenset([one.id for one in head if isinstance(one, ast.Name)]),
+        frozenset([one.id for one in inside if isinstance(one, ast.Name)]),
+        any(isinstance(one, FUNCTIONS) for one in (*head, *inside)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,26 +125,27 @@ class Landmarks:
     loops: list[ast.For] = field(default_factory=list)
     loads: list[ast.Name] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = field(default_factory=list)
+    attributes: list[ast.Attribute] = field(default_factory=list)
+    functions: list[FunctionNode] = field(default_factory=list)
 
 
 @lru_cache(maxsize=4096)
 def landmarks(tree: ast.Module) -> Landmarks:
     """Look through a module once, for all who ask."""
     found = Landmarks()
-    pending: list[ast.AST] = [tree]
-    for node in pending:
+    for node in walk(tree):
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Load):
                 found.loads.append(node)
         elif isinstance(node, ast.Constant):
             if isinstance(node.value, str):
                 found.texts.append(node.value)
+        elif isinstance(node, ast.Attribute):
+            found.attributes.append(node)
         elif isinstance(node, ast.Call):
             found.calls.append(node)
         elif isinstance(node, ast.For):
             found.loops.append(node)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        elif isinstance(node, FUNCTIONS):
             found.functions.append(node)
-        pending += children(node)
     return found

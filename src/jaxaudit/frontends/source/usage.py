@@ -50,7 +50,7 @@ def _is_wrapper(node: ast.expr) -> bool:
 @lru_cache(maxsize=4096)
 def _signatures(tree: ast.Module) -> Counter[tuple[str, ...]]:
     """Count the functions of a module by their parameters, leaving out those that have too few to tell."""
-    found = map(_names, landmarks(tree).functions)
+    found = (_names(one) for one in landmarks(tree).functions if not isinstance(one, ast.Lambda))
     return Counter(names for names in found if len(names) >= _SAME)
 
 
