@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -14,6 +14,9 @@ from jaxaudit.spans import Span
 
 _MOST = 600
 """How many ops a walk along the data takes before it is given up."""
+
+_DEEP = 8
+"""How many calls within each other are looked through."""
 
 _FEW = 16
 """How many values are searched one by one; the gradients of a large model are looked up in a table."""
@@ -68,6 +71,24 @@ class Flow:
     def holder(self, op: Op) -> Op | None:
         """Give the op whose region an op stands in; None at a root and in shared bodies."""
         return self.places.holder.get(id(self.places.region_of[op]))
+
+    def through(self, op: Op, beside: Op, values: Collection[Value] = (), calls: Mapping[int, Op] | None = None) -> Op:
+        """Give the call, in the region of another op, by which control gets to an op; the op itself otherwise.
+
+        Of the calls of a body that several share, it is the one that `calls` names, or that takes one of the values.
+        """
+        home, current = self.places.region_of[beside], op
+        for _ in range(_DEEP):
+            region = self.places.region_of[current]
+            if region is home:
+                return current
+            holder = self.places.holder.get(id(region)) or (calls or {}).get(id(region))
+            callers = self.callers.get(id(region), ()) if holder is None else (holder,)
+            fitting = [one for one in callers if len(callers) == 1 or any(value in values for value in one.operands)]
+            if len(fitting) != 1:
+                break
+            current = fitting[0]
+        return op
 
     def reached(self, values: Iterable[Value]) -> set[Value]:
         """Give the values that depend on some values, into the regions of ops, out of them, and not without end."""

@@ -56,7 +56,7 @@ def _judge(flow: Flow, sample: Sample, *, inverted: bool) -> Iterator[Obligation
         if again is not None:
             yield _twice(again, squash)
         for density in _densities(flow, action, sample):
-            yield _at_squashed(density.op, squash)
+            yield _at_squashed(flow.through(density.op, squash, action), squash)
     if len(squashes) == 1 and not inverted:
         yield from _corrections(flow, sample, raw, squashes[0])
 

@@ -13,6 +13,7 @@ from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow.left_behind import left_behind
 from jaxaudit.rules.flow.losses import Loss, find_loss, is_sure
+from jaxaudit.rules.flow.out_of_step import out_of_step
 from jaxaudit.rules.flow.put_back import put_back
 from jaxaudit.rules.flow.words import called, is_test, proved
 
@@ -27,7 +28,8 @@ class StaleValue(Rule):
     hands back in the place of its own parameter. If the old version is read afterwards, or in the next turn of the
     loop, the update is lost. So is an unread result of a step that depends on a part of the loop's state, has its
     shape, and is not handed on while that part goes into the next turn unchanged. And so is a newer version of a field
-    that a copy of its record puts back as it was.
+    that a copy of its record puts back as it was. A loop may also start with a state and what is computed from it, and
+    go on with the new state and what was computed from the old one.
 
     ## Why is this bad?
 
@@ -119,6 +121,13 @@ class StaleValue(Rule):
             "the old entry is in what is returned",
         ),
         Example(
+            "import jax\nimport jax.numpy as jnp\n\ndef look(s):\n    return jnp.tanh(s)\n\ndef step(s, action):\n"
+            "    new = 0.9 * s + action\n    return new, look(s)  #!\n\ndef run(s, w):\n    def body(carry, _):\n"
+            "        s, seen = carry\n        s, seen = step(s, w @ seen)\n        return (s, seen), seen\n"
+            "    return jax.lax.scan(body, (s, look(s)), None, length=9)\n",
+            "seen one step late",
+        ),
+        Example(
             "def step(h, x):\n    h = h + x\n    return h, h * 2\n\ndef f(h, x):\n    new_h, y = step(h, x)  #?\n"
             "    return y + h\n",
             "called for its other result",
@@ -131,6 +140,7 @@ class StaleValue(Rule):
         assert isinstance(shapes, Shapes)
         yield from (one for op in program.named("py.unread", *sorted(LOOPS)) for one in _judge(op, flow, shapes))
         yield from put_back(self.name, program, flow)
+        yield from out_of_step(self.name, program, flow)
 
 
 def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:

@@ -119,7 +119,10 @@ def _local(visit: Visit, loop: Op) -> bool:
     values = visit.op.arguments.get("object", visit.op.arguments.get("a"))
     if call is None or not isinstance(values, Value):
         return False
-    makers = [op for op in call.regions[0].walk() if values in op.results]
+    inside = list(call.regions[0].walk())
+    makers = [op for op in inside if values in op.results]
+    parts = {one for op in makers if op.name == "py.container" for one in op.operands}
+    makers += [op for op in inside if not parts.isdisjoint(op.results)]
     return bool(makers) and not any(_turns(op) >= _MANY for op in makers)
 
 

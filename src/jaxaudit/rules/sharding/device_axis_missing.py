@@ -1,0 +1,154 @@
+"""The rule `device-axis-missing`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.mapped import axes_of
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.axes.words import name_of
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
+
+_MADE = {
+    "flax.linen.Module.init": "the variables of a module",
+    "haiku.Transformed.init": "the parameters of a network",
+    "haiku.TransformedWithState.init": "the parameters of a network",
+    "flax.training.train_state.TrainState.create": "a training state",
+}
+"""What makes a tree whose leaves have their own axes first, and no axis of devices."""
+
+_PROGRAM = """import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from flax import jax_utils
+
+model = nn.Dense(3)
+n = jax.local_device_count()
+
+
+def main(key):
+    params = {given}
+    run = jax.pmap(model.apply)
+    return run(params, jnp.ones((n, 8, 4))){mark}
+"""
+
+
+class DeviceAxisMissing(Rule):
+    """`pmap` maps an argument that has no axis of devices.
+
+    ## What it does
+
+    Looks at what every `pmap` maps over its first axis: parameters and training states that come straight
+    from the function that made them, arrays without axes, and arrays with more entries than there are `devices=`.
+
+    ## Why is this bad?
+
+    `pmap` takes one slice for each device along the first axis of every leaf. Parameters as they were made have their
+    own axes first, of different sizes, and counters have none: the call raises, far from where they were made.
+
+    ## Example
+
+    ```python
+    params = model.init(key, x)
+    jax.pmap(model.apply)(params, batches)
+    ```
+
+    ## Use instead
+
+    ```python
+    params = jax_utils.replicate(model.init(key, x))
+    jax.pmap(model.apply)(params, batches)
+    ```
+
+    ## When it cannot tell
+
+    When an argument comes from code that was not read, or passes through a function that may give it the axis.
+    """
+
+    name = "device-axis-missing"
+    family = "sharding"
+    summary = "`pmap` maps an argument that has no axis of devices."
+    may_raise = True
+    always_raises = True
+    needs = ("shapes",)
+
+    valid = (
+        Example(
+            _PROGRAM.format(given="jax_utils.replicate(model.init(key, jnp.ones((1, 4))))", mark=""), "one copy each"
+        ),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\nn = jax.local_device_count()\n"
+            "y = jax.pmap(lambda w, x: w * x, in_axes=(None, 0))(jnp.ones(()), jnp.ones((n, 4)))\n",
+            "not mapped",
+        ),
+    )
+    invalid = (
+        Example(_PROGRAM.format(given="model.init(key, jnp.ones((1, 4)))", mark="  #!"), "as they were made"),
+        Example(
+            "import jax\nimport jax.numpy as jnp\n\nn = jax.local_device_count()\n"
+            "y = jax.pmap(lambda w, x: w * x)(jnp.ones(()), jnp.ones((n, 4)))  #!\n",
+            "a number",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List everything that a `pmap` maps over its first axis."""
+        shapes = facts.of("shapes")
+        assert isinstance(shapes, Shapes)
+        # What was traced went through.
+        maps = [op for op in program.named("pmap") if op.regions] if shapes.look is None else []
+        flow = flow_of(program)
+        yield from (one for op in maps for one in _judge(op, flow, shapes))
+
+
+def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
+    most = _most_devices(op, flow)
+    for value, axis in zip(op.operands, axes_of(op), strict=False):
+        if axis != 0:
+            continue
+        made = origin(flow, value, {}).op
+        what = _MADE.get(made.text("function"), "") if made is not None else ""
+        fact = shapes.of(value)
+        if made is not None and what and not _is_mapped(made, flow):
+            yield _finding(op, value, f"{what}, as it was made", made)
+        elif fact.dims == () and fact.number is None:
+            yield _finding(op, value, "one number", made)
+        elif fact.dims and most is not None and (fact.dims[0].constant or 0) > most:
+            yield _finding(op, value, f"one of {fact.dims[0].constant} entries for {most} devices", made)
+        elif fact.dims:
+            reason = f"{name_of(value)} has an axis to take slices from"
+            yield Obligation(DeviceAxisMissing.name, op.span, Verdict.PROVED, reason)
+
+
+def _most_devices(op: Op, flow: Flow) -> int | None:
+    """Give how many devices there are at most, where `devices=` is the beginning of a list of them."""
+    options = op.attrs.get("options")
+    chosen = options.get("devices") if isinstance(options, Mapping) else None
+    cut = origin(flow, chosen, {}).op if isinstance(chosen, Value) else None
+    index = cut.arguments.get("index") if cut is not None and cut.name == "py.item" else None
+    stop = index.get("stop") if isinstance(index, Mapping) else None
+    return stop if isinstance(stop, int) and stop > 0 else None
+
+
+def _is_mapped(op: Op, flow: Flow) -> bool:
+    """Tell whether an op runs under a map, which gives what it makes another axis."""
+    around = (holder for _, holder in flow.places.up(flow.places.region_of[op]))
+    return any(holder is not None and holder.name in ("vmap", "pmap", "scan", "map") for holder in around)
+
+
+def _finding(op: Op, value: Value, what: str, made: Op | None) -> Obligation:
+    return Obligation(
+        DeviceAxisMissing.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"`pmap` takes a slice for each device from {name_of(value)}, which is {what.rstrip()}",
+        current="its first axis, if it has one, is not that of the devices; the call raises",
+        raises=Raises.TRACING,
+        expected="every mapped argument has one entry for each device first",
+        steps=() if made is None else (Step(made.span, "it is made here, without an axis of devices"),),
+        suggestion="replicate it first (`flax.jax_utils.replicate`), or give it the entry `None` in `in_axes`",
+    )
