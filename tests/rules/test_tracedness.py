@@ -55,6 +55,16 @@ QUIET = {
         def main(x):
             return jax.vmap(forward, in_axes=(0, None))(jnp.abs(x), True)
         """,
+    "without a spec for shard_map": """
+        MESH = jax.make_mesh((1,), ("x",))
+
+        @partial(jax.shard_map, mesh=MESH, in_specs=(jax.P("x"), None), out_specs=jax.P("x"))
+        def forward(x, size):
+            return x * 2 if size > 1 else x
+
+        def main(x):
+            return forward(x, 2)
+        """,
     "grad leaves values at hand": """
         def loss(x):
             if x > 0:
@@ -178,6 +188,16 @@ QUIET = {
 }
 
 LOUD = {
+    "with a spec for shard_map": """
+        MESH = jax.make_mesh((1,), ("x",))
+
+        @partial(jax.shard_map, mesh=MESH, in_specs=(jax.P("x"), jax.P()), out_specs=jax.P("x"))
+        def forward(x, size):
+            return x * 2 if size > 1 else x  #!
+
+        def main(x):
+            return forward(x, x.sum())
+        """,
     "through a helper and a container": """
         def clip(pair):
             x, limit = pair

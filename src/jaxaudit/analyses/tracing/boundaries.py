@@ -58,8 +58,9 @@ def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
             fixed = _statics(op, len(facts))
             if name == "abstract" and op.text("spelling") in _FILTERED:
                 fixed = tuple(True if fact.kind is Kind.STATIC else None for fact in facts)
+            # What `shard_map` has no spec for it hands on as it is.
             return [
-                _staged(op, fact, True)
+                (fact if name == "shard_map" else _staged(op, fact, True))
                 if fixed[at] is True
                 else _traced(op, fact, "carry" if at < count else "element")
                 for at, fact in enumerate(facts)

@@ -251,7 +251,10 @@ def _apply_mapped(it: Interpreter, callee: Transformed, given: Arguments, span: 
     if callee.transform == "pmap":
         attrs["static"] = static = static_leaves(it, callee, given)
         axes = [None if fixed is True else axis for axis, fixed in zip(axes, static, strict=False)]
-    attrs["in_axes"] = tuple(axes[: len(inputs.operands)])
+    axes = axes[: len(inputs.operands)]
+    if callee.transform == "shard_map":
+        attrs["static"] = tuple(axis is None for axis in axes)
+    attrs["in_axes"] = tuple(axes)
     result, _ = run_body(it, callee.transform, callee.function, given, inputs, attrs, span)
     return result
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir import Argument, Op, Program, Region, Value
 
 State = tuple[str, object, object]
 """What is read or changed: its kind, whose it is, its name."""
 
 _COMPILED = frozenset(("jit", "pmap", "shard_map"))
 _LOOPS = frozenset(("py.loop", "py.while"))
+_STRUCTURES = {"flax.nnx.split": 0, "jax.tree.flatten": 1}
+"""Functions that give the structure of a tree beside its leaves, and where it stands among their results."""
+_FOLLOWED = ("array.map", "py.operator", "py.unpack", "tree.other")
 _FILLED = ("filled",)
 """Stands for whatever variable is None in one arm of a branch, is filled there, and stays as it is in the other."""
 
@@ -153,15 +156,25 @@ class _Reader:
                 if state[2] in self._missing or (_FILLED in self._missing and state[0] != "item"):
                     # Filled in where there was none: nobody can have read another value before.
                     continue
+                if self._is_structure(op.arguments.get("value")):
+                    continue
                 write = Write(op, self._at, loops, bool(self._reads), _step(op, self._made))
                 self.history.writes.setdefault(state, []).append(write)
-            elif op.name in ("array.map", "py.operator"):
+            elif op.name in _FOLLOWED:
                 self._made.update((value, op) for value in op.results)
             elif op.name == "py.branch":
                 self._branch(op, loops)
             else:
                 for inner in op.regions:
                     self.region(inner, (*loops, op) if op.name in _LOOPS else loops)
+
+    def _is_structure(self, value: Argument) -> bool:
+        """Tell what is equal whenever it is taken of a tree of one structure, whatever the leaves."""
+        op = self._made.get(value) if isinstance(value, Value) else None
+        base = op.arguments.get("base") if op is not None and op.name == "py.unpack" else None
+        whole = self._made.get(base) if isinstance(base, Value) else None
+        at = None if whole is None else _STRUCTURES.get(whole.text("function"))
+        return op is not None and at is not None and op.results[at] is value
 
     def _branch(self, op: Op, loops: tuple[Op, ...]) -> None:
         asked = self._made.get(op.operands[0]) if op.operands else None

@@ -87,6 +87,28 @@ def train(w, g, config):
         Example(
             """
 import jax
+from flax import nnx
+
+class Engine:
+    def __init__(self, model):
+        self.model = model
+        self.step = jax.jit(self.kernel)
+
+    def kernel(self, params, x):
+        return nnx.merge(self.graph, params)(x)
+
+def run(model, xs):
+    engine = Engine(model)
+    for x in xs:
+        engine.graph, params = nnx.split(engine.model)
+        y = engine.step(params, x)
+    return y
+""",
+            "the structure of one model is the same whenever it is taken",
+        ),
+        Example(
+            """
+import jax
 
 def sweep(w, g):
     config = {"lr": 0.1}
