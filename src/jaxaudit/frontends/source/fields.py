@@ -118,9 +118,22 @@ def _lists(node: ast.ClassDef | ast.Module) -> Mapping[str, tuple[str, ...]]:
 def flatten_function(node: ast.ClassDef, tree: ast.Module) -> FunctionNode | None:
     """Find the function that takes instances of a class apart."""
     for call in registrations(node, tree):
-        if len(call.args) > 1 and (found := _function(call.args[1], node, tree)) is not None:
+        if _takes_functions(call) and (found := _function(call.args[1], node, tree)) is not None:
             return found
     return next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name in _METHODS), None)
+
+
+def _takes_functions(call: ast.Call) -> bool:
+    return len(call.args) > 2 and last_name(call.func).startswith("register_pytree")
+
+
+@lru_cache(maxsize=4096)
+def rebuild_function(node: ast.ClassDef, tree: ast.Module) -> FunctionNode | None:
+    """Find the function that puts instances of a class together again."""
+    for call in registrations(node, tree):
+        if _takes_functions(call) and (found := _function(call.args[2], node, tree)) is not None:
+            return found
+    return _named("tree_unflatten", node)
 
 
 def _function(given: ast.expr, node: ast.ClassDef, tree: ast.Module) -> FunctionNode | None:

@@ -16,7 +16,17 @@ FunctionNode = ast.FunctionDef | ast.Lambda
 Fields = Mapping[str, ast.expr]
 
 _CONTAINERS = frozenset("tuple list dict set frozenset FrozenDict freeze sorted OrderedDict deepcopy copy".split())
+_KEEPING = frozenset("tuple list dict FrozenDict freeze OrderedDict deepcopy copy".split())
 _GROWS = frozenset("append extend update insert add setdefault".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How the fields stand in a part: one by one, by key, or one alone; empty for what is no field as it is."""
+
+    items: tuple[str, ...] | None = None
+    keys: Mapping[str, str] | None = None
+    alone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +41,7 @@ class Part:
     """Where it holds all fields but some, those that it does not hold."""
     known: bool = True
     """False when it may hold fields that are not told."""
+    form: Form | None = None
 
     @property
     def fields(self) -> frozenset[str]:
@@ -48,6 +59,8 @@ class Flattening:
 
     children: Part
     structure: Part
+    where: ast.expr | None = None
+    """What is returned as children."""
 
     def role(self, name: str) -> str:
         """Say `data` of a field that becomes leaves, `structure` of one that does not, nothing where it is open."""
@@ -81,7 +94,8 @@ def read_flattening(
     if not reader.given or None in reader.given:
         return None
     pairs = [one for one in reader.given if one is not None]
-    return Flattening(_joined(one.children for one in pairs), _joined(one.structure for one in pairs))
+    where = pairs[-1].where if pairs else None
+    return Flattening(_joined(one.children for one in pairs), _joined(one.structure for one in pairs), where)
 
 
 def _joined(parts: Iterable[Part]) -> Part:
@@ -89,13 +103,34 @@ def _joined(parts: Iterable[Part]) -> Part:
     near: frozenset[str] = frozenset()
     others: frozenset[str] | None = None
     known = True
+    forms: list[Form | None] = []
     for part in parts:
+        forms.append(part.form)
         exact.update(part.exact)
         near |= part.near
         known = known and part.known
         if part.others is not None:
             others = part.others if others is None else others & part.others
-    return Part(exact, near, others, known)
+    return Part(exact, near, others, known, forms[0] if forms and all(one == forms[0] for one in forms) else None)
+
+
+def _in_a_row(parts: Iterable[Part]) -> Part:
+    """Put parts one behind the other, as `+` does with tuples and `|` with dicts."""
+    told = list(parts)
+    forms = [one.form for one in told]
+    rows = [one.items for one in forms if one is not None and one.items is not None]
+    dicts = [one.keys for one in forms if one is not None and one.keys is not None]
+    form = None
+    if len(rows) == len(told):
+        form = Form(items=tuple(name for row in rows for name in row))
+    elif len(dicts) == len(told):
+        form = Form(keys={key: name for one in dicts for key, name in one.items()})
+    return replace(_joined(told), form=form)
+
+
+def _item(part: Part) -> Part:
+    """Give a part as the one item of a tuple."""
+    return replace(part, form=Form(items=(part.form.alone if part.form is not None else "",)))
 
 
 class _Reader:
@@ -108,6 +143,7 @@ class _Reader:
         self.pairs: dict[str, Flattening | None] = {}
         self.texts: dict[str, tuple[str, ...]] = dict(lists)
         self.given: list[Flattening | None] = []
+        self.places: dict[str, ast.expr] = {}
 
     def run(self, body: Iterable[ast.stmt]) -> None:
         for node in body:
@@ -122,7 +158,7 @@ class _Reader:
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 self._assign(target, value)
             case ast.AugAssign(target=ast.Name(id=name), value=value):
-                self.names[name] = _joined((self.names.get(name, OPEN), self.part(value)))
+                self.names[name] = _in_a_row((self.names.get(name, OPEN), self.part(value)))
             case ast.Delete(targets=targets):
                 for one in targets:
                     self._taken_out(one)
@@ -140,7 +176,9 @@ class _Reader:
     def give(self, value: ast.expr | None) -> None:
         match value:
             case ast.Tuple(elts=[children, structure]):
-                self.given.append(Flattening(self.part(children), self.part(structure)))
+                # What a variable holds is told where it was put in.
+                where = self.places.get(children.id, children) if isinstance(children, ast.Name) else children
+                self.given.append(Flattening(self.part(children), self.part(structure), where))
             case ast.Name(id=name) if name in self.pairs:
                 self.given.append(self.pairs[name])
             case ast.Call() if _asks_base(value):
@@ -164,8 +202,9 @@ class _Reader:
                 if isinstance(value, ast.Tuple) and len(value.elts) == 2:
                     self.pairs[name] = Flattening(self.part(value.elts[0]), self.part(value.elts[1]))
                 self.names[name] = self.part(value)
-            case ast.Subscript(value=ast.Name(id=name)), _:
-                self.names[name] = _joined((self.names.get(name, OPEN), self.part(value)))
+                self.places[name] = value
+            case ast.Subscript(value=ast.Name(id=name), slice=key), _:
+                self.names[name] = _in_a_row((self.names.get(name, OPEN), self._entry(key, value)))
             case _:
                 for one in ast.walk(target):
                     if isinstance(one, ast.Name):
@@ -188,8 +227,13 @@ class _Reader:
                 self.given.append(None)
 
     def _changed(self, name: str, method: str, args: list[ast.expr]) -> None:
-        if method in _GROWS and name in self.names:
-            self.names[name] = _joined((self.names[name], *(self.part(one) for one in args)))
+        if method == "append" and name in self.names:
+            self.names[name] = _in_a_row((self.names[name], *(_item(self.part(one)) for one in args)))
+        elif method in _GROWS and name in self.names:
+            rows = [self.part(one) for one in args]
+            self.names[name] = _in_a_row((self.names[name], *rows))
+            if method not in ("extend", "update"):
+                self.names[name] = replace(self.names[name], form=None)
         elif method == "pop" and args:
             self._removed(name, args[0])
 
@@ -209,15 +253,16 @@ class _Reader:
             case None | ast.Constant():
                 return NOTHING
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name == self.receiver:
-                return Part(others=frozenset()) if attr == "__dict__" else Part({attr: node})
+                return Part(others=frozenset()) if attr == "__dict__" else Part({attr: node}, form=Form(alone=attr))
             case ast.Name(id=name):
                 return OPEN if name == self.receiver else self.names.get(name, NOTHING)
-            case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items) | ast.Dict(values=items):
-                return _joined(self.part(item) for item in items)
-            case ast.Starred(value=inner):
-                return self.part(inner)
+            case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
+                return _in_a_row(self._one(item) for item in items)
+            case ast.Dict(keys=keys, values=items):
+                told = _in_a_row(self._entry(key, item) for key, item in zip(keys, items, strict=True))
+                return told if items else replace(told, form=Form(keys={}))
             case ast.BinOp(left=left, op=ast.Add() | ast.BitOr(), right=right):
-                return _joined((self.part(left), self.part(right)))
+                return _in_a_row((self.part(left), self.part(right)))
             case ast.IfExp(body=first, orelse=second):
                 return _joined((self.part(first), self.part(second)))
             case ast.ListComp(elt=element, generators=[one]) | ast.GeneratorExp(elt=element, generators=[one]):
@@ -229,11 +274,28 @@ class _Reader:
             case _:
                 return self._derived(node)
 
+    def _one(self, node: ast.expr) -> Part:
+        match node:
+            case ast.Starred(value=inner):
+                return self.part(inner)
+            case ast.Tuple(elts=[ast.Call() | ast.Constant(), ast.Attribute() as value]):
+                # A child with its key, as `tree_flatten_with_keys` gives it.
+                return _item(self.part(value))
+        return _item(self.part(node))
+
+    def _entry(self, key: ast.expr | None, value: ast.expr) -> Part:
+        part = self.part(value)
+        if key is None:
+            return part
+        name = part.form.alone if part.form is not None else ""
+        text = key.value if isinstance(key, ast.Constant) else None
+        return replace(part, form=Form(keys={text: name}) if isinstance(text, str) else None)
+
     def _call(self, node: ast.Call) -> Part:
         match node:
             case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id=name), ast.Constant(value=str() as attr), *_]):
                 if name == self.receiver:
-                    return Part({attr: node})
+                    return Part({attr: node}, form=Form(alone=attr))
             case ast.Call(func=ast.Name(id="vars"), args=[ast.Name(id=name)]) if name == self.receiver:
                 return Part(others=frozenset())
             case ast.Call(func=ast.Attribute(value=base, attr="copy" | "items" | "values"), args=[]):
@@ -243,7 +305,11 @@ class _Reader:
                 texts = self._strings(ast.Tuple([key], ast.Load()))
                 return OPEN if texts is None else Part(dict.fromkeys(texts, node))
         if _last(node.func) in _CONTAINERS:
-            return _joined(self.part(one) for one in (*node.args, *(word.value for word in node.keywords)))
+            words = [
+                self._entry(None if one.arg is None else ast.Constant(one.arg), one.value) for one in node.keywords
+            ]
+            given = _in_a_row((*(self.part(one) for one in node.args), *words))
+            return given if _last(node.func) in _KEEPING else replace(given, form=None)
         return self._derived(node)
 
     def _derived(self, node: ast.expr) -> Part:
@@ -276,7 +342,7 @@ class _Reader:
                 ast.comprehension(target=ast.Name(id=turn), iter=listed, ifs=[]),
             ) if name == self.receiver and key == turn:
                 texts = self._strings(listed)
-                return OPEN if texts is None else Part(dict.fromkeys(texts, element))
+                return OPEN if texts is None else Part(dict.fromkeys(texts, element), form=Form(items=texts))
             case _, ast.comprehension(target=ast.Tuple(elts=[ast.Name(id=key), ast.Name()]), iter=source, ifs=tests):
                 part = self.part(source)
                 return part if part.others is None else self._filtered(part, key, tests, element)

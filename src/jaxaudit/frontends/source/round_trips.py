@@ -1,29 +1,31 @@
-"""Reads how a class is taken apart and put together again: which fields, in which order, and what the constructor does.
-
-Only the plain forms are read: a flatten function that returns a tuple of fields, and an unflatten function that hands
-children and auxiliary data to the constructor with stars. Anything else is left alone.
-"""
+"""Compares how a class is taken apart with how it is put together again: each field must come back where it was."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from jaxaudit.frontends.source.registration import registered_names
-from jaxaudit.frontends.source.syntax import landmarks
+from jaxaudit.frontends.source.fields import own_flattening, rebuild_function, registrations
+from jaxaudit.frontends.source.flattening import Flattening
+from jaxaudit.frontends.source.registration import last_name
+from jaxaudit.frontends.source.syntax import landmarks, walk
+from jaxaudit.frontends.source.unflattening import CHILDREN, Rebuilt, read_unflatten
+from jaxaudit.frontends.source.values import ClassValue
 
 _LABELS = frozenset(("__init__", "__repr__", "__str__"))
+_PLAIN_BASES = frozenset("object ABC Generic Protocol".split())
 
 
 @dataclass(frozen=True, slots=True)
 class RoundTrip:
-    """The fields that are handed to the constructor, in order, and the attributes its parameters become."""
+    """The fields that parameters of the constructor get, and the attributes that these become."""
 
     where: ast.expr
-    """What the flatten function returns, or the call that puts the fields together."""
-    handed: tuple[str, ...]
+    """What the flatten function returns, or what puts the fields together."""
+    handed: tuple[str | None, ...]
+    """For each parameter the field that it gets, empty where that is open, None where it gets nothing."""
     params: tuple[str, ...]
     stored: tuple[str, ...]
     """For each parameter the attribute that keeps it, empty where it is not kept as it is."""
@@ -31,143 +33,163 @@ class RoundTrip:
     """Parameters that some call of the constructor in this file gives a value."""
     read: frozenset[str]
     """Attributes that this file reads for more than a label."""
+    problem: str = ""
+    """What cannot work at all."""
+    traced: frozenset[str] = frozenset()
+    """Parameters that get children."""
 
 
-@lru_cache(maxsize=4096)
-def round_trip(node: ast.ClassDef, tree: ast.Module) -> RoundTrip | None:
+def round_trip(cls: ClassValue) -> RoundTrip | None:
     """Read the round trip of a class; None when it has none or is written in another way."""
-    pair = _functions(node, tree)
-    init = next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
-    if pair is None or init is None or init.args.vararg is not None or init.args.kwarg is not None:
+    node, tree = cls.node, cls.frame.module.tree
+    if node is None:
         return None
-    flatten, unflatten = pair
-    parts = _returned(flatten)
-    handed = None if parts is None else _handed(parts, flatten, unflatten)
-    if parts is None or handed is None:
+    unlisted = _unlisted(cls, node, tree)
+    if unlisted is not None:
+        return unlisted
+    flattening, function = own_flattening(cls, cls), rebuild_function(node, tree)
+    if flattening is None or function is None:
         return None
-    params = tuple(one.arg for one in (*init.args.args[1:], *init.args.kwonlyargs))
-    stores = _stores(init)
+    rebuilt = read_unflatten(function, node.name, flattening.children.form, flattening.structure.form)
+    where = flattening.where
+    if rebuilt is None or where is None:
+        return None
+    if rebuilt.misfit is not None:
+        return _problem(rebuilt.misfit.node, f"`{cls.name}` {rebuilt.misfit.text}")
+    if rebuilt.call is None:
+        return _bare(node, rebuilt, flattening, where)
+    return _constructed(cls, rebuilt, rebuilt.call, flattening, where)
+
+
+def _problem(where: ast.expr, message: str) -> RoundTrip:
+    return RoundTrip(where, (), (), (), frozenset(), frozenset(), message)
+
+
+def _constructed(
+    cls: ClassValue, rebuilt: Rebuilt, call: ast.Call, flattening: Flattening, where: ast.expr
+) -> RoundTrip | None:
+    signature = _signature(cls)
+    if signature is None:
+        return None
+    params, stores = signature
+    handed = dict(zip(params, rebuilt.positional, strict=False)) | rebuilt.keywords
+    if len(rebuilt.positional) > len(params) or not handed.keys() <= set(params):
+        return None
+    kept = {stores.get(name, ""): origin for name, origin in handed.items()} | rebuilt.attributes
+    for name, origin in kept.items():
+        if origin == CHILDREN and name in flattening.structure.exact:
+            text = f"`{name}` of `{cls.name}` gets all children: JAX hands over the structure first, then the children"
+            return _problem(call, text)
     stored = tuple(stores.get(name, "") for name in params)
+    form = flattening.children.form
+    fits = form is not None and form.items is not None and form.items == stored[: len(form.items)]
+    late = {name for name in params if stores.get(name) in rebuilt.attributes}
+    tree = cls.frame.module.tree
     return RoundTrip(
-        _blamed(parts[0], flatten, unflatten, stored),
-        handed,
+        call if fits and _names_each(call) else where,
+        tuple(handed.get(name, "" if name in late else None) for name in params),
         params,
         stored,
-        frozenset(_given(tree, node.name, params)),
-        frozenset(_read(tree)),
+        frozenset(_given(tree, cls.name, params)),
+        _read(tree),
+        traced=frozenset(name for name, origin in handed.items() if origin in flattening.children.exact),
     )
 
 
-def _functions(node: ast.ClassDef, tree: ast.Module) -> tuple[ast.FunctionDef, ast.FunctionDef] | None:
-    own = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
-    if "tree_flatten" in own and "tree_unflatten" in own:
-        return own["tree_flatten"], own["tree_unflatten"]
-    if node.name not in registered_names(tree):
+def _names_each(call: ast.Call) -> bool:
+    """Tell whether a call names each field by itself: then it is the call that mixes them up."""
+    return not any(isinstance(one, ast.Starred) for one in call.args) and all(one.arg for one in call.keywords)
+
+
+def _bare(node: ast.ClassDef, rebuilt: Rebuilt, flattening: Flattening, where: ast.expr) -> RoundTrip | None:
+    """Judge a bare object whose attributes are set one by one: methods may read none that nobody sets."""
+    for attr, origin in rebuilt.attributes.items():
+        if origin != attr and origin in rebuilt.attributes and flattening.role(origin):
+            return _problem(where, f"`{origin}` comes back as `{attr}` when `{node.name}` is rebuilt")
+    init = _method(node, "__init__")
+    bases = {last_name(one.value if isinstance(one, ast.Subscript) else one) for one in node.bases}
+    if init is None or not bases <= _PLAIN_BASES or _method(node, "__getattr__") is not None:
         return None
-    outer = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
-    for call in landmarks(tree).calls:
-        match call:
-            case ast.Call(func=ast.Attribute(attr="register_pytree_node"), args=[ast.Name(id=name), first, second]):
-                if name == node.name and isinstance(first, ast.Name) and isinstance(second, ast.Name):
-                    if first.id in outer and second.id in outer:
-                        return outer[first.id], outer[second.id]
+    kept = [one for one in _attributes(init, ast.Store) if one not in rebuilt.attributes and one not in _members(node)]
+    users = [one for one in node.body if isinstance(one, ast.FunctionDef) and not _is_trip(one)]
+    later = {name for one in users for name in _attributes(one, ast.Store)}
+    lost = [name for name in kept if name not in later and any(_needs(one, name) for one in users)]
+    if lost:
+        return _problem(where, f"`{lost[0]}` is lost when `{node.name}` is rebuilt: nobody sets it")
+    return RoundTrip(where, (), (), (), frozenset(), frozenset())
+
+
+def _members(node: ast.ClassDef) -> set[str]:
+    """Give what the class itself has by name: methods, properties and values."""
+    found: set[str] = set()
+    for one in node.body:
+        match one:
+            case ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
+                found.add(name)
+            case ast.Assign(targets=targets):
+                found.update(target.id for target in targets if isinstance(target, ast.Name))
+    return found
+
+
+def _is_trip(function: ast.FunctionDef) -> bool:
+    return function.name in _LABELS or "flatten" in function.name
+
+
+def _needs(function: ast.FunctionDef, name: str) -> bool:
+    """Tell whether a method reads an attribute without asking first whether there is one."""
+    asked = any(isinstance(one, ast.Constant) and one.value == name for one in walk(function))
+    return not asked and name in _attributes(function, ast.Load)
+
+
+def _attributes(function: ast.FunctionDef, context: type[ast.expr_context]) -> list[str]:
+    receiver = function.args.args[0].arg if function.args.args else ""
+    found = [one for one in walk(function) if isinstance(one, ast.Attribute) and isinstance(one.ctx, context)]
+    return [one.attr for one in found if isinstance(one.value, ast.Name) and one.value.id == receiver]
+
+
+def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    return next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == name), None)
+
+
+def _signature(cls: ClassValue) -> tuple[tuple[str, ...], Mapping[str, str]] | None:
+    """Give the parameters of the constructor, and for each the attribute that keeps it."""
+    node = cls.node
+    if node is None:
+        return None
+    init = _method(node, "__init__")
+    if init is None:
+        plain = cls.kind == "dataclass" and not node.bases and not _method(node, "__post_init__")
+        made = any(_is_made_inside(node, name) for name in cls.fields)
+        return (cls.fields, {name: name for name in cls.fields}) if plain and not made else None
+    if init.args.vararg is not None or init.args.kwarg is not None:
+        return None
+    return tuple(one.arg for one in (*init.args.args[1:], *init.args.kwonlyargs)), _stores(init)
+
+
+def _unlisted(cls: ClassValue, node: ast.ClassDef, tree: ast.Module) -> RoundTrip | None:
+    """Find a field of a dataclass that the lists of data and meta fields leave out: JAX refuses such lists."""
+    found = own_flattening(cls, cls)
+    if cls.kind != "dataclass" or node.bases or found is None:
+        return None
+    listed = (*found.children.exact, *found.structure.exact)
+    for call in registrations(node, tree):
+        words = {word.arg: word.value for word in call.keywords}
+        both = len(call.args) > 2 or words.keys() >= {"data_fields", "meta_fields"}
+        if "register_dataclass" in last_name(call) and both and "drop_fields" not in words:
+            missing = [name for name in cls.fields if name not in listed and not _is_made_inside(node, name)]
+            if missing and found.children.others is None:
+                text = f"`{missing[0]}` of `{cls.name}` is neither data nor meta field, which JAX refuses"
+                return _problem(words.get("data_fields", call), text)
     return None
 
 
-def _returned(function: ast.FunctionDef) -> tuple[ast.expr, ast.expr] | None:
-    last = function.body[-1] if function.body else None
-    if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Tuple) or len(last.value.elts) != 2:
-        return None
-    assigned: dict[str, ast.expr] = {
-        one.targets[0].id: one.value
-        for one in function.body
-        if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name)
-    }
-    children, aux = (assigned.get(one.id, one) if isinstance(one, ast.Name) else one for one in last.value.elts)
-    return children, aux
-
-
-def _blamed(
-    children: ast.expr, flatten: ast.FunctionDef, unflatten: ast.FunctionDef, stored: tuple[str, ...]
-) -> ast.expr:
-    """Give what to look at when fields are mixed up: the constructor's call, where flattening has them in order."""
-    fields = _fields(children, flatten.args.args[0].arg) or ()
-    last = unflatten.body[-1]
-    call = last.value if isinstance(last, ast.Return) and _order(unflatten) is None else None
-    return children if call is None or fields != stored[: len(fields)] else call
-
-
-def _handed(
-    parts: tuple[ast.expr, ast.expr], flatten: ast.FunctionDef, unflatten: ast.FunctionDef
-) -> tuple[str, ...] | None:
-    """Give the fields that go to the constructor, in the order of its parameters."""
-    receiver = flatten.args.args[0].arg if flatten.args.args else ""
-    order = _order(unflatten)
-    if order is None:
-        return _unpacked(parts, receiver, unflatten)
-    handed = [_fields(parts[at], receiver) for at in order]
-    return None if any(one is None for one in handed) else tuple(name for one in handed for name in one or ())
-
-
-def _unpacked(parts: tuple[ast.expr, ast.expr], receiver: str, function: ast.FunctionDef) -> tuple[str, ...] | None:
-    """Read `a, b = children` and `return cls(a, b)`: each name is a field, and the call hands the fields on."""
-    names = [one.arg for one in function.args.args][-2:]
-    body = [one for one in function.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
-    if len(names) != 2 or not body:
-        return None
-    fields = {names[0]: _fields(parts[1], receiver) or (), names[1]: _fields(parts[0], receiver) or ()}
-    known: dict[str, str] = {}
-    for one in body[:-1]:
+def _is_made_inside(node: ast.ClassDef, name: str) -> bool:
+    """Tell whether a field says `init=False`."""
+    for one in node.body:
         match one:
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Name(id=source)) if source in fields:
-                if len(targets) != len(fields[source]):
-                    return None
-                pairs = zip(targets, fields[source], strict=True)
-                known.update((target.id, field) for target, field in pairs if isinstance(target, ast.Name))
-            case _:
-                return None
-    return _constructed(body[-1], known, fields)
-
-
-def _constructed(node: ast.stmt, known: dict[str, str], fields: dict[str, tuple[str, ...]]) -> tuple[str, ...] | None:
-    handed: list[str] = []
-    args = node.value.args if isinstance(node, ast.Return) and isinstance(node.value, ast.Call) else []
-    if not args or not isinstance(node, ast.Return) or not isinstance(node.value, ast.Call) or node.value.keywords:
-        return None
-    for one in args:
-        match one:
-            case ast.Name(id=name) if name in known:
-                handed.append(known[name])
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int() as at)) if name in fields:
-                handed.extend(fields[name][at : at + 1] if at >= 0 else ())
-            case _:
-                return None
-    return tuple(handed) if len(handed) == len(args) else None
-
-
-def _order(function: ast.FunctionDef) -> tuple[int, ...] | None:
-    """Give the order in which children (0) and auxiliary data (1) are handed on: `cls(*children, *aux)` is (0, 1)."""
-    names = [one.arg for one in function.args.args][-2:]
-    body = [one for one in function.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
-    match body:
-        case [ast.Return(value=ast.Call(args=args, keywords=[]))] if len(names) == 2 and args:
-            starred = [one.value.id for one in args if isinstance(one, ast.Starred) and isinstance(one.value, ast.Name)]
-            roles = {names[0]: 1, names[1]: 0}
-            if len(starred) == len(args) and all(name in roles for name in starred):
-                return tuple(roles[name] for name in starred)
-    return None
-
-
-def _fields(node: ast.expr, receiver: str) -> tuple[str, ...] | None:
-    items = node.elts if isinstance(node, ast.Tuple | ast.List) else None
-    if items is None:
-        return None
-    fields = [
-        one.attr
-        for one in items
-        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == receiver
-    ]
-    return tuple(fields) if len(fields) == len(items) else None
+            case ast.AnnAssign(target=ast.Name(id=target), value=ast.Call(keywords=words)) if target == name:
+                return any(word.arg == "init" for word in words)
+    return False
 
 
 def _stores(init: ast.FunctionDef) -> dict[str, str]:
@@ -188,15 +210,18 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.ex
         yield target, value
 
 
-def _read(tree: ast.Module) -> Iterator[str]:
+@lru_cache(maxsize=256)
+def _read(tree: ast.Module) -> frozenset[str]:
+    found: set[str] = set()
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()
         if isinstance(node, ast.FunctionDef) and node.name in _LABELS:
             continue
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-            yield node.attr
+            found.add(node.attr)
         pending.extend(ast.iter_child_nodes(node))
+    return frozenset(found)
 
 
 def _given(tree: ast.Module, name: str, params: tuple[str, ...]) -> Iterator[str]:

@@ -130,7 +130,7 @@ def note_static(it: Interpreter, cls: ClassValue, made: Abstract, span: Span) ->
 
 def note_class(it: Interpreter, cls: ClassValue) -> None:
     """Note how a class is taken apart and put together again, where it says so in a plain way."""
-    found = None if cls.node is None else round_trip(cls.node, cls.frame.module.tree)
+    found = round_trip(cls)
     if found is not None:
         read = {param for param, kept in zip(found.params, found.stored, strict=True) if kept in found.read}
         attrs = {
@@ -139,6 +139,7 @@ def note_class(it: Interpreter, cls: ClassValue) -> None:
             "params": found.params,
             "stored": found.stored,
             "given": found.given & read,
+            "problem": found.problem,
         }
         it.emit("tree.class", it.span(found.where), attrs=attrs, results=0)
 

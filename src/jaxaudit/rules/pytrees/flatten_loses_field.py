@@ -22,7 +22,8 @@ class FlattenLosesField(Rule):
     ## What it does
 
     For classes with a flatten and an unflatten function it follows each field to the parameter of the constructor
-    that gets it back, and from there to the attribute that keeps it. Each must come back where it was.
+    that gets it back, and from there to the attribute that keeps it, or to the attribute of a bare object that is set.
+    Each must come back where it was. Lists of data and meta fields must name every field.
 
     ## Why is this bad?
 
@@ -49,7 +50,7 @@ class FlattenLosesField(Rule):
 
     ## When it cannot tell
 
-    Unflatten functions that do more than call the constructor are left alone. A field whose default nobody changes in
+    Unflatten functions that do more than hand fields on are left alone. A field whose default nobody changes in
     this file, or that nobody reads, is a warning.
     """
 
@@ -86,13 +87,17 @@ class FlattenLosesField(Rule):
 
 
 def _judge(op: Op) -> Obligation:
-    handed, params, stored = (_texts(op, name) for name in ("handed", "params", "stored"))
-    for field, kept in zip(handed, stored, strict=False):
-        if kept and kept != field and kept in handed:
+    params, stored = (_texts(op, name) for name in ("params", "stored"))
+    told = op.attrs.get("handed")
+    handed = told if isinstance(told, tuple) else ()
+    if op.text("problem"):
+        return _broken(op, op.text("problem"), Severity.ERROR)
+    for field, kept in zip(handed, stored, strict=True):
+        if field and kept and kept != field and kept in handed:
             return _broken(op, f"`{field}` comes back as `{kept}` when `{op.text('class')}` is rebuilt", Severity.ERROR)
     given = op.attrs.get("given")
-    for param, kept in list(zip(params, stored, strict=True))[len(handed) :]:
-        if kept and kept not in handed:
+    for param, kept, field in zip(params, stored, handed, strict=True):
+        if field is None and kept and kept not in handed:
             sure = isinstance(given, frozenset) and param in given
             text = f"`{kept}` is lost when `{op.text('class')}` is rebuilt: it is not flattened"
             return _broken(op, text, Severity.ERROR if sure else Severity.WARNING)
