@@ -404,6 +404,27 @@ PROGRAMS = {
                 params = params - loss(params, key)[0]  #!
             return params
         """,
+    "an order of axes that is not the one a branch asks for": """
+        class Attention:
+            def __init__(self, order=(0, 1, 2, 3)):
+                self.order = order
+
+            def product(self, query, key, mode):
+                b, t, n, d = query.shape
+                if mode == "train" or self.order == (0, 1, 2, 3):
+                    return jnp.reshape(query, (b, t, n // 2, 2, d))
+                if self.order == (0, 2, 1, 3):
+                    query = jnp.transpose(query, axes=self.order)
+                    return jnp.reshape(query, (b, n // 2, 2, t, d))
+                return query
+
+        def main(query, key, mode):
+            return Attention().product(query, key, mode)
+
+        def wrong(query):
+            b, t, n, d = query.shape
+            return jnp.reshape(query, (b, n // 2, 2, t, d))  #!
+        """,
 }
 
 

@@ -170,7 +170,9 @@ class TransferTable:
     def _item(self, op: Op, read: Read[Trace]) -> Trace:
         base = fact_of(op.arguments.get("base"), read)
         index = fact_of(op.arguments.get("index"), read)
-        if base.what == "items":
+        by_name = base.what == "array" and isinstance(op.arguments.get("index"), str)
+        if base.what == "items" or by_name:
+            # No array has items with names: what it is taken for is wrong, and it holds something else.
             return replace(base, what="", again=False)
         if base.kind is Kind.TRACED:
             return replace(base, again=False)

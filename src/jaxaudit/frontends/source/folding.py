@@ -149,10 +149,25 @@ def fold_compare(it: Interpreter, op: ast.cmpop, left: Abstract, right: Abstract
             return None
     if isinstance(op, ast.Is | ast.IsNot) and _is_never_none(it, left) and right == Const(None):
         return Const(isinstance(op, ast.IsNot))
+    if isinstance(op, ast.Eq | ast.NotEq):
+        same = _equal(left, right)
+        return None if same is None else Const(same is isinstance(op, ast.Eq))
     if isinstance(op, ast.In | ast.NotIn) and isinstance(left, Const):
         found = _contains(it, right, left.value)
         return None if found is None else Const(found is isinstance(op, ast.In))
     return None
+
+
+def _equal(left: Abstract, right: Abstract) -> bool | None:
+    """Compare two tuples, item by item as far as they are known."""
+    if isinstance(left, Const) and isinstance(right, Const):
+        return bool(left.value == right.value)
+    if not (isinstance(left, TupleValue) and isinstance(right, TupleValue)):
+        return None
+    if len(left.items) != len(right.items):
+        return False
+    found = [_equal(one, other) for one, other in zip(left.items, right.items, strict=True)]
+    return False if False in found else None if None in found else True
 
 
 def _is_never_none(it: Interpreter, value: Abstract) -> bool:
