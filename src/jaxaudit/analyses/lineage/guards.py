@@ -15,7 +15,7 @@ _MOST = 24
 def asks_about(flow: Flow, op: Op) -> bool:
     """Tell whether an `if` around an op, or one before it that may leave, depends on something that the op reads."""
     read = {*op.operands, *_gone_through(flow, op)}
-    return any(_meets(flow, branch, read) for branch in _deciding(flow, op))
+    return any(_meets(flow, branch, read) for branch in deciding(flow, op))
 
 
 def _gone_through(flow: Flow, op: Op) -> Iterator[Value]:
@@ -26,7 +26,7 @@ def _gone_through(flow: Flow, op: Op) -> Iterator[Value]:
             yield from maker.operands[:1]
 
 
-def _deciding(flow: Flow, op: Op) -> Iterator[Op]:
+def deciding(flow: Flow, op: Op) -> Iterator[Op]:
     """Give the branches that decide whether an op runs."""
     region = flow.places.region_of.get(op)
     inner = op

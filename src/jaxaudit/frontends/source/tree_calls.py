@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source import transforms
 from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.regions import data_leaves, flattened, with_data
-from jaxaudit.frontends.source.structure import materialise
+from jaxaudit.frontends.source.structure import leaves, materialise
 from jaxaudit.frontends.source.trees import trees_of
-from jaxaudit.frontends.source.values import Abstract, Attribute, FunctionValue, Leaf
+from jaxaudit.frontends.source.values import Abstract, Attribute, FunctionValue, Leaf, Record, TupleValue
 from jaxaudit.ir.trees import Border
 from jaxaudit.spans import Span
 
@@ -54,7 +55,25 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
         return shape
 
     transforms.run_body(it, "tree.map", function, wholes, inputs, attrs, span, fresh)
-    return with_data(it, first, [leaf.value for leaf in shape])
+    made = with_data(it, first, [leaf.value for leaf in shape])
+    return _cut(it, made, 0) if attrs["is_leaf"] is True and not _asks_for_none(given) else made
+
+
+def _cut(it: Interpreter, value: Abstract, depth: int) -> Abstract:
+    """Give one leaf for each tuple and record inside a tree: `is_leaf` may have made it one."""
+    if not isinstance(value, TupleValue | Record):
+        return value
+    if depth:
+        first = next(iter(leaves(it, value)), None)
+        return value if first is None else Leaf(first)
+    return replace(value, items=tuple(_cut(it, item, depth + 1) for item in value.items))
+
+
+def _asks_for_none(given: Arguments) -> bool:
+    match given.keywords.get("is_leaf"):
+        case FunctionValue(node=ast.Lambda(body=ast.Compare(ops=[ast.Is()], comparators=[ast.Constant(value=None)]))):
+            return True
+    return False
 
 
 def _stops(given: Arguments, function: Abstract) -> bool | str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage.guards import asks_about
-from jaxaudit.analyses.lineage.index import flow_of
+from jaxaudit.analyses.lineage.guards import asks_about, deciding
+from jaxaudit.analyses.lineage.index import Flow, flow_of
 from jaxaudit.analyses.shapes import Context, Shapes
+from jaxaudit.analyses.shapes.facts import as_number, named
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
@@ -121,7 +122,8 @@ class AxisConflict(Rule):
 
 
 def _judge(op: Op, fits: Sequence[Fit], shapes: Shapes, program: Program) -> Obligation:
-    if Fit.CLASHES in fits and asks_about(flow_of(program), op):
+    flow = flow_of(program)
+    if Fit.CLASHES in fits and (asks_about(flow, op) or _asks_sizes(flow, op, shapes)):
         reason = "the `if` around it asks about these arrays, and what it asks is not known"
         return Obligation(AxisConflict.name, op.span, Verdict.UNKNOWN, reason)
     if Fit.CLASHES in fits:
@@ -129,6 +131,22 @@ def _judge(op: Op, fits: Sequence[Fit], shapes: Shapes, program: Program) -> Obl
     if Fit.OPEN in fits:
         return Obligation(AxisConflict.name, op.span, Verdict.UNKNOWN, "not all sizes that meet here are known")
     return Obligation(AxisConflict.name, op.span, Verdict.PROVED, "the sizes that meet here are equal or 1")
+
+
+def _asks_sizes(flow: Flow, op: Op, shapes: Shapes) -> bool:
+    """Tell whether an `if` around an op compares one of the sizes that meet in it, so that it is no longer any size."""
+    dims = (dim for one in shapes.contexts(op) for fact in one.facts.values() for dim in fact.dims or ())
+    sizes = {atom for dim in dims for atom in dim.atoms()}
+    for branch in deciding(flow, op) if sizes else ():
+        made = flow.maker(branch.operands[0]) if branch.operands else None
+        if made is None:
+            continue
+        for value in made.operands:
+            facts = [shapes.of(value), *(one.of(value) for one in shapes.contexts(made))]
+            numbers = (as_number(named(fact, value)) for fact in facts)
+            if any(not sizes.isdisjoint(number.atoms()) for number in numbers if number is not None):
+                return True
+    return False
 
 
 def _conflict(op: Op, context: Context) -> Obligation:

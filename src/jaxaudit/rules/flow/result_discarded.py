@@ -17,6 +17,7 @@ _PURE = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.scipy.", "jax.random.", "jax.
 # Functions of other libraries that give a changed copy, and methods that do so whatever array they belong to.
 _GIVES_NEW = frozenset("dataclasses.replace copy.replace equinox.tree_at flax.core.freeze flax.core.unfreeze".split())
 _PURE_METHODS = frozenset("astype reshape transpose swapaxes squeeze flatten ravel clip cumsum conj".split())
+_NOT_ARRAYS_ALONE = frozenset("flatten transpose squeeze clip".split())
 # Called for the exception that they raise, or they only look at types.
 _CHECKS = frozenset("broadcast_shapes result_type promote_types shape ndim dtype issubdtype asarray array".split())
 # Done once to warm up, or again and again to measure the time.
@@ -185,7 +186,16 @@ def _only_computes(op: Op, flow: Flow) -> bool:
         return True
     if not op.name.startswith("array.") or op.name in ("array.shape", "array.numpy"):
         return False
-    return function in _PURE_METHODS or _on_jax_array(op, flow)
+    return (function in _PURE_METHODS and _serves_as_array(op, flow)) or _on_jax_array(op, flow)
+
+
+def _serves_as_array(op: Op, flow: Flow) -> bool:
+    """Other things can be flattened in place, so ask who else takes this one for an array."""
+    if op.function not in _NOT_ARRAYS_ALONE or len(op.arguments) > 1:
+        return True
+    receiver = next((value for value in op.arguments.values() if isinstance(value, Value)), None)
+    others = () if receiver is None else (one for one in flow.readers.get(receiver, ()) if one is not op)
+    return any(one.name.startswith("array.") for one in others)
 
 
 def _on_jax_array(op: Op, flow: Flow) -> bool:

@@ -26,6 +26,7 @@ from jaxaudit.spans import Span
 _NAME = re.compile(
     r"(^|_)(shared?|common|same|fixed|const(ant)?|crn|static|frozen|dummy|placeholder|example)(_|$)", re.IGNORECASE
 )
+_INVERSE = re.compile(r"(?<![a-z])(inverse|invert|inv|undo|un|de|reverse)_?(?=[a-z])|_(inverse|inv|undo)$")
 _SAMPLES = re.compile(r"sampl|draw|noise|generat|random|init|make|create|build|new", re.IGNORECASE)
 _EVALUATION_KEY = re.compile(r"(^|_)eval(uation)?(_|$)", re.IGNORECASE)
 _EVALUATES = re.compile(r"eval|score|bench|compar|validat|measure|test|plot|report|time", re.IGNORECASE)
@@ -54,6 +55,8 @@ class Evidence:
         first, second = conflict.first.spot, conflict.second.spot
         if _same_start(first, second) or _one_module(conflict):
             return f"both are made by the same `{callee_of(first)}`, so that they start alike, it seems"
+        if _undoes(callee_of(first), callee_of(second)):
+            return f"`{callee_of(second)}` undoes what `{callee_of(first)}` did, with the same numbers, it seems"
         if self._fruitless(conflict.first):
             return f"nothing is drawn from the keys that `{callee_of(first)}` splits off"
         if self._other_rows(conflict):
@@ -198,6 +201,11 @@ class Evidence:
         last = min(span.end_line, span.line + 3)
         texts = [comments[line] for line in range(span.line - 2, last + 1) if line in comments]
         return any(map(states_purpose, texts))
+
+
+def _undoes(first: str, second: str) -> bool:
+    """Tell whether one function is called the inverse of the other."""
+    return _INVERSE.sub("", second) == first != second or _INVERSE.sub("", first) == second != first
 
 
 def _tries_settings(loop: Op, call: Op) -> bool:
