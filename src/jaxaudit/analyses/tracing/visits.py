@@ -54,8 +54,8 @@ class Visits:
                 stack = stack[:-1]
             self._stopped.setdefault(stack, op.span)
         if name in _ANYWHERE or (name in _TRACED_CODE and self.context.tracer is not None):
-            captured = op.attrs.get("captured")
-            values = (*op.operands, *captured) if isinstance(captured, tuple) else op.operands
+            more = [op.attrs.get(name) for name in ("captured", "structure")]
+            values = (*op.operands, *(value for one in more if isinstance(one, tuple) for value in one))
             self.keep(name, op, {value: read(value) for value in values})
 
     def keep(self, name: str, op: Op, facts: Mapping[Value, Trace]) -> None:

@@ -143,6 +143,12 @@ def data_leaves(it: Interpreter, value: Abstract) -> tuple[Value, ...]:
     return leaves_in_order(it, value, copy=True, data=True)
 
 
+def structure_leaves(it: Interpreter, value: Abstract) -> tuple[Value, ...]:
+    """Give the values in fields that are part of the structure of objects."""
+    data = set(data_leaves(it, value))
+    return tuple(one for one in leaves_in_order(it, value, copy=True) if one not in data)
+
+
 def with_leaves(it: Interpreter, value: Abstract, leaves: Seq[Value], *, copy: bool, data: bool = False) -> Abstract:
     """Give a value with its leaves replaced one by one; unknown ones where it was changed and has others by now."""
     if len(leaves_in_order(it, value, copy=copy, data=data)) != len(leaves):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from jaxaudit.frontends.source.constructors import asked_values
 from jaxaudit.frontends.source.fields import own_flattening, rebuild_function, registrations
 from jaxaudit.frontends.source.flattening import Flattening
 from jaxaudit.frontends.source.registration import last_name
@@ -35,8 +36,8 @@ class RoundTrip:
     """Attributes that this file reads for more than a label."""
     problem: str = ""
     """What cannot work at all."""
-    traced: frozenset[str] = frozenset()
-    """Parameters that get children."""
+    asked: tuple[tuple[str, str, ast.expr], ...] = ()
+    """Parameters that get children and whose values the constructor needs, with what needs them and where."""
 
 
 def round_trip(cls: ClassValue) -> RoundTrip | None:
@@ -92,8 +93,13 @@ def _constructed(
         stored,
         frozenset(_given(tree, cls.name, params)),
         _read(tree),
-        traced=frozenset(name for name, origin in handed.items() if origin in flattening.children.exact),
+        asked=_asked(cls, frozenset(name for name, origin in handed.items() if origin in flattening.children.exact)),
     )
+
+
+def _asked(cls: ClassValue, params: frozenset[str]) -> tuple[tuple[str, str, ast.expr], ...]:
+    init = None if cls.node is None else _method(cls.node, "__init__")
+    return () if init is None else tuple(asked_values(init, params, cls.frame.module.tree))
 
 
 def _names_each(call: ast.Call) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.frames import Frame, free_names
 from jaxaudit.frontends.source.members import library_bases
-from jaxaudit.frontends.source.regions import Entered, Parametrised, data_leaves, flattened, lifted
+from jaxaudit.frontends.source.regions import Entered, Parametrised, data_leaves, flattened, lifted, structure_leaves
 from jaxaudit.frontends.source.structure import kind_of, leaves
 from jaxaudit.frontends.source.values import (
     Abstract,
@@ -139,6 +139,7 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
     parts: list[Parametrised] = []
     static: list[bool | None] = []
     told: list[tuple[str, str, bool | None]] = []
+    structure: list[Value] = []
     entered = (it.builder.newest, it.heap.newest)
     optional = _optional(it, callee.function)
     for at, value in enumerate(given.all()):
@@ -151,8 +152,10 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
         # Of a method it is the receiver that has a leaf, and nothing says that the receiver can be hashed.
         static += [None if isinstance(value, Attribute) else fixed] * len(parts[-1].params)
         told.append((name, kind_of_argument(it, value), fixed))
+        structure += structure_leaves(it, inner) if fixed is False else ()
     inputs = _joined(parts, entered)
-    return Staged(inputs, {"static": tuple(static), "given": tuple(told), "misfits": statics.misfits})
+    attrs = {"given": tuple(told), "misfits": statics.misfits, "structure": tuple(dict.fromkeys(structure))}
+    return Staged(inputs, {"static": tuple(static), **attrs})
 
 
 def static_leaves(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[bool | None, ...]:

@@ -140,6 +140,8 @@ def note_class(it: Interpreter, cls: ClassValue) -> None:
             "stored": found.stored,
             "given": found.given & read,
             "problem": found.problem,
+            "asked": tuple((name, what, it.span(where)) for name, what, where in found.asked),
+            "where": _place(cls),
         }
         it.emit("tree.class", it.span(found.where), attrs=attrs, results=0)
 

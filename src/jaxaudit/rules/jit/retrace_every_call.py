@@ -194,6 +194,12 @@ def _judge(visit: Visit, loops: list[Op], flow: Flow) -> Obligation:
         if static is False and longer and is_longer(value, longer, flow):
             text = f"{named(value, 'an argument')} is longer in every turn, so `{function}` is compiled again and again"
             return _violation(op, loop, text, "give it its final size at once and write into it, or pad it")
+    for value in _structure(op) if _repeats(loop) else ():
+        if visit.of(value).turn and value.id > entered:
+            text = (
+                f"{named(value, 'a field')} is structure and differs in every turn, so `{function}` is compiled again"
+            )
+            return _violation(op, loop, text, "make the field a leaf (data) of its class")
     reason = f"`{function}` is one function, and no argument is known to change its shape"
     return Obligation(RetraceEveryCall.name, op.span, Verdict.PROVED, reason)
 
@@ -229,6 +235,12 @@ def _shape_text(value: Value, function: str) -> str:
 def _entered(loop: Op) -> int:
     mark = loop.attrs.get("entered")
     return mark[0] if isinstance(mark, tuple) else 0
+
+
+def _structure(op: Op) -> tuple[Value, ...]:
+    """Give the values in fields that are part of the structure of arguments."""
+    structure = op.attrs.get("structure")
+    return tuple(one for one in structure if isinstance(one, Value)) if isinstance(structure, tuple) else ()
 
 
 def _statics(op: Op) -> tuple[object, ...]:

@@ -14,6 +14,7 @@ from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS, is_optimizer_ste
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.pytrees.absent import absence
 from jaxaudit.rules.pytrees.leaf_lists import joins_single, listed_from, mixed_leaves, reordered
 from jaxaudit.rules.pytrees.meetings import alike, described, is_given, one_tree
 from jaxaudit.rules.pytrees.optimised import APPLIES, BLENDS, optimised_trees, other_module, started_with
@@ -125,16 +126,26 @@ def _mapped(op: Op, flow: Flow) -> Iterator[Obligation]:
     trees = () if border is None else border.trees
     if len(trees) == 1 and joins_single(op):
         yield _differ(op, "the function joins one leaf of each tree, but gets one tree: a star is missing", ())
-    for other in trees[1:]:
-        yield from _paired(op, trees[0], other, flow)
+    for at, other in enumerate(trees[1:], 1):
+        yield from _paired(op, trees[0], other, flow, at)
 
 
-def _paired(op: Op, first: Tree, other: Tree, flow: Flow) -> Iterator[Obligation]:
+def _paired(op: Op, first: Tree, other: Tree, flow: Flow, position: int = 1) -> Iterator[Obligation]:
     found = "" if op.attrs.get("is_leaf") else difference(first, other)
+    if not found and not op.attrs.get("is_leaf"):
+        found = _absence(op, position, first, other, flow)
     if found:
         yield _differ(op, f"the trees differ: {found}", ())
     else:
         yield from (_met(op, first, other, flow, context) for context in contexts(flow, op))
+
+
+def _absence(op: Op, position: int, first: Tree, other: Tree, flow: Flow) -> str:
+    told = [
+        absence(op, position, first, other, lambda value, context=context: is_array(flow, value, context))
+        for context in contexts(flow, op)
+    ]
+    return next((text for text in told if text), "")
 
 
 def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obligation:

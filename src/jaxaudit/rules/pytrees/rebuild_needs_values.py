@@ -1,0 +1,129 @@
+"""The rule `rebuild-needs-values`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
+from jaxaudit.rules.pytrees.words import border_of, crossing, nodes, proved
+from jaxaudit.spans import Span
+
+_HEAD = "import jax\nimport jax.numpy as jnp\n\n@jax.tree_util.register_pytree_node_class\nclass Gauss:\n"
+_TAIL = (
+    "\n    def tree_flatten(self):\n        return (self.mean, self.scale), None\n\n    @classmethod\n"
+    "    def tree_unflatten(cls, aux, children):\n        return cls(*children)\n\n"
+    "def f(x):\n    return jax.jit(lambda g: g.mean * g.scale)(Gauss(x, 2.0))\n"
+)
+
+
+class RebuildNeedsValues(Rule):
+    """A constructor needs the values of arrays, but JAX calls it with tracers.
+
+    ## What it does
+
+    Looks at classes whose unflatten function calls the constructor. It finds parameters that get children and whose
+    value the constructor needs on every path: `float(x)`, `np.asarray(x)`, `x.item()`, `if x <= 0`.
+
+    ## Why is this bad?
+
+    Every transformation takes its arguments apart and builds them again around tracers, which have no value. The call
+    raises an error that points into the constructor.
+
+    ## Example
+
+    ```python
+    def __init__(self, mean, scale):
+        self.mean = mean
+        self.scale = float(scale)
+
+
+    def tree_unflatten(cls, aux, children):
+        return cls(*children)
+    ```
+
+    ## Use instead
+
+    ```python
+    def tree_unflatten(cls, aux, children):
+        new = object.__new__(cls)
+        new.mean, new.scale = children
+        return new
+    ```
+
+    ## When it cannot tell
+
+    A class that is seen to cross into no transformation that traces is a warning. Values that are asked for under a
+    condition are left alone.
+    """
+
+    name = "rebuild-needs-values"
+    family = "pytrees"
+    summary = "The constructor that rebuilds an object asks tracers for their value."
+    may_raise = True
+
+    valid = (
+        Example(
+            _HEAD + "    def __init__(self, mean, scale):\n        self.mean = jnp.asarray(mean)\n"
+            "        self.scale = scale\n" + _TAIL,
+            "arrays of JAX",
+        ),
+        Example(
+            _HEAD + "    def __init__(self, mean, scale):\n        if isinstance(scale, float) and scale <= 0:\n"
+            "            raise ValueError(scale)\n        self.mean, self.scale = mean, scale\n" + _TAIL,
+            "a value that is asked for under a condition",
+        ),
+    )
+    invalid = (
+        Example(
+            _HEAD + "    def __init__(self, mean, scale):\n        self.mean = mean\n"
+            "        self.scale = float(scale)  #!\n" + _TAIL,
+            "a number",
+        ),
+        Example(
+            _HEAD + "    def __init__(self, mean, scale):\n        if scale <= 0:  #!\n"
+            "            raise ValueError(scale)\n        self.mean, self.scale = mean, scale\n" + _TAIL,
+            "a check",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every class whose constructor rebuilds its instances."""
+        noted = [op for op in program.named("tree.class") if op.attrs.get("asked") is not None]
+        crossed = _crossed(program) if any(op.attrs.get("asked") for op in noted) else {}
+        yield from (one for op in noted for one in _judge(op, crossed))
+
+
+def _crossed(program: Program) -> dict[Span, Op]:
+    """Give for each class, by its place, a transformation that traces an instance of it."""
+    found: dict[Span, Op] = {}
+    for op in program.walk():
+        border = border_of(op) if op.name != "grad" else None
+        for _, tree in crossing(op, border) if border is not None else ():
+            for node in nodes(tree):
+                if node.kind in ("object", "outside") and node.registered == "yes":
+                    found.setdefault(node.where, op)
+    return found
+
+
+def _judge(op: Op, crossed: dict[Span, Op]) -> Iterator[Obligation]:
+    asked, name, where = op.attrs.get("asked"), op.text("class"), op.attrs.get("where")
+    if not isinstance(asked, tuple) or not asked:
+        reason = f"the constructor of `{name}` asks for no value of what it is rebuilt from"
+        yield proved(RebuildNeedsValues.name, op.span, reason)
+        return
+    met = crossed.get(where) if isinstance(where, Span) else None
+    for param, what, span in asked:
+        yield Obligation(
+            RebuildNeedsValues.name,
+            span,
+            Verdict.VIOLATED,
+            severity=Severity.WARNING if met is None else Severity.ERROR,
+            message=f"`{what}` needs the value of `{param}`, but JAX rebuilds `{name}` around tracers",
+            current="the unflatten function calls the constructor; with a tracer this raises an error",
+            raises=Raises.TRACING,
+            expected="what is called while an object is rebuilt takes tracers too",
+            steps=() if met is None else (Step(met.span, f"a `{name}` is traced here"),),
+            suggestion="rebuild with `object.__new__(cls)` and set the attributes, or convert before the constructor",
+        )
