@@ -2,8 +2,10 @@
 
 from sketch import Sketch
 
+from jaxaudit.config import Config
 from jaxaudit.ir import Exit
 from jaxaudit.rules.random.key_reused import KeyReused
+from jaxaudit.session import audit_text
 
 
 def verdict(sketch: Sketch, op) -> str | None:
@@ -255,3 +257,30 @@ def test_deferred_function_only_counts_inside():
     after = s.draw(key)
     assert verdict(s, first) == "proved"
     assert verdict(s, after) == "unknown"
+
+
+DEFAULT_KEY = """
+import jax
+
+def draw(n, key=jax.random.PRNGKey(1)):
+    return jax.random.normal(key, (n,))
+
+def main(n):
+    {body}
+
+{calls}
+"""
+
+
+def severities(source: str) -> list[str]:
+    report = audit_text("a.py", source.encode(), Config()).report
+    return [one.severity for one in (*report.issues, *report.warnings) if one.rule == "key-reused"]
+
+
+def test_two_runs_with_a_default_key_are_a_warning():
+    assert severities(DEFAULT_KEY.format(body="print(draw(n))", calls="main(3)\nmain(4)")) == ["warning"]
+
+
+def test_two_draws_with_a_default_key_are_an_error():
+    assert severities(DEFAULT_KEY.format(body="print(draw(n) * draw(n))", calls="main(3)")) == ["error"]
+    assert severities(DEFAULT_KEY.format(body="return draw(n)", calls="print(main(3) * main(3))")) == ["error"]

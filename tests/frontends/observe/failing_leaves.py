@@ -107,6 +107,12 @@ LEAVES = (
         "`step` returns `(s, 1.0, False)`",
     ),
     Failing("script-failed", "a = = 1  #!", "is not valid Python: invalid syntax, line 8"),
+    Failing("script-failed", "assert x.sum() < 0, 'no'  #!", "own assertion does not hold: `x.sum() < 0` (no)"),
+    Failing(
+        "tree-structure-mismatch",
+        "jax.jit(lambda v: jax.tree.map(lambda a, b: a, {'p': {'w': None}}, {'p': {'w': v}}))(x)  #!",
+        "different structures at `['p']['w']`: None where another has an array",
+    ),
     Failing("script-failed", "import no_such_module  #!", "there is no module `no_such_module` in the environment"),
     Failing("script-failed", "from optax import no_such_name  #!", "there is no `no_such_name` in the `optax`"),
 )

@@ -130,6 +130,42 @@ def test_steps_and_timeout_stop_early(tmp_path):
     assert (done.returncode, done.stderr) == (0, "jaxaudit: the script was stopped early (timeout)\n")
 
 
+def test_what_is_read_after_the_last_step_still_is(tmp_path):
+    """A function outside `jit` is traced once more in the end, and may call the one that has no steps left."""
+    (tmp_path / "train.py").write_text(
+        "import jax, jax.numpy as jnp\n\nstep = jax.jit(lambda x: x + 1)\njax.vmap(step)(jnp.ones(3))\n"
+        "while True:\n    step(1.0)\n"
+    )
+    told = report("run", "--steps", "2", "train.py", cwd=tmp_path)
+    assert [row["transform"] for row in told["transformation_stack"] if not row["depth"]] == ["jit", "vmap"]
+    assert told["coverage"]["skipped"] == []
+
+
+_SPREAD = """
+import jax, jax.numpy as jnp
+from jax.sharding import NamedSharding, PartitionSpec
+
+mesh = jax.make_mesh((2,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+x = jax.device_put(jnp.ones(4), NamedSharding(mesh, PartitionSpec("data")))
+traces = []
+
+@jax.jit
+def step(x):
+    traces.append(1)
+    return x + 1
+
+step(x)
+assert len(traces) == 1
+
+"""
+
+
+def test_what_is_spread_over_devices_is_read_from_the_first_trace(tmp_path):
+    (tmp_path / "train.py").write_text(_SPREAD + "import atexit\natexit.register(lambda: print(len(traces)))\n")
+    done = jaxaudit("run", "--devices", "2", "train.py", cwd=tmp_path)
+    assert done.stdout.startswith("1\n"), done.stdout
+
+
 def test_many_devices(tmp_path):
     (tmp_path / "train.py").write_text("import jax\nprint(jax.device_count())\n")
     assert jaxaudit("run", "--devices", "8", "train.py", cwd=tmp_path).stdout.startswith("8\n")

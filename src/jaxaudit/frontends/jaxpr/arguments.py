@@ -60,7 +60,7 @@ def abstract(tree: Any) -> Any:
 
 
 def struct(item: Any) -> Any:
-    """Give the type of an array, weak types and explicit shardings included."""
+    """Give the type of an array, weak types and meshes included: without these JAX would trace it anew."""
     jax = the_jax()
     aval = jax.typeof(item) if hasattr(jax, "typeof") else item.aval
     options: dict[str, Any] = {}
@@ -68,7 +68,7 @@ def struct(item: Any) -> Any:
         options["weak_type"] = True
     sharding = getattr(aval, "sharding", None)
     mesh = getattr(sharding, "mesh", None)
-    if mesh is not None and not mesh.empty and any(getattr(sharding, "spec", ())):
+    if mesh is not None and not mesh.empty:
         options["sharding"] = sharding
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, **options)
 

@@ -275,7 +275,9 @@ class Counted:
         functools.update_wrapper(self, jitted)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it, unless it was called often enough."""
+        """Call it, unless it was called often enough; calls inside other functions do not count."""
+        if _DEPTH.get():
+            return self._jitted(*args, **kwargs)
         if self._left <= 0:
             raise StopScript("steps")
         self._left -= 1

@@ -9,6 +9,7 @@ from jaxaudit.analyses.gradients import Gradient, Leaf
 from jaxaudit.analyses.gradients.algebra import strip
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Program
+from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.gradients.readers import inner_path, is_read, is_read_elsewhere
 from jaxaudit.rules.gradients.words import function_of, is_source, is_undecided, judged, names, unknown_reason
@@ -81,6 +82,30 @@ class DeadParameter(Rule):
             """,
             "an encoder that is frozen on purpose",
         ),
+        Example(
+            """
+            import equinox as eqx, jax, jax.numpy as jnp
+
+            class Net(eqx.Module):
+                width: int
+                weight: jax.Array
+
+                def __init__(self, width):
+                    self.width = width
+                    self.weight = jnp.ones((width,))
+
+                def __call__(self, x):
+                    return jnp.zeros((self.width,)) + self.weight * x
+
+            def train(x, steps):
+                model = Net(4)
+                for _ in range(steps):
+                    loss, grads = eqx.filter_value_and_grad(lambda model: jnp.mean(model(x) ** 2))(model)
+                    model = eqx.apply_updates(model, grads)
+                return model
+            """,
+            "a size that a module holds",
+        ),
     )
     invalid = (Example(_NET.format(second="w1", mark="  #!"), "the second layer is never read"),)
 
@@ -101,10 +126,16 @@ def _trained(gradients: list[Gradient]) -> set[str]:
 
 
 def _is_array(gradient: Gradient, leaf: Leaf) -> bool:
-    """Tell whether a leaf is surely an array: what an object of a class holds need not be."""
+    """Tell whether a leaf is surely an array: what an object of a class holds need not be, and a size is none."""
     held = gradient.op.attrs.get("held")
     at = gradient.op.regions[0].params.index(leaf.param)
-    return not (isinstance(held, tuple) and at < len(held) and held[at])
+    return not ((isinstance(held, tuple) and at < len(held) and held[at]) or _is_size(gradient, leaf))
+
+
+def _is_size(gradient: Gradient, leaf: Leaf) -> bool:
+    """Tell whether the function makes arrays of a shape that a leaf says."""
+    made = (op for op in gradient.op.regions[0].walk() if "shape" in op.arguments)
+    return any(leaf.param in values_in(op.arguments["shape"]) for op in made)
 
 
 def _judge(gradient: Gradient, flow: Flow, trained: set[str]) -> Iterator[Obligation]:

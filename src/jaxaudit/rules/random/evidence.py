@@ -68,6 +68,8 @@ class Evidence:
         if first is not second and all(one.inner is not None for one in (conflict.first, conflict.second)):
             if all(self._is_reported(one) for one in (first, second)):
                 return "both results are only reported: an evaluation on equal terms, it seems"
+        if self._is_default(conflict):
+            return "it is the default of a parameter, and two runs on the same numbers are compared, it seems"
         if self._dry_run(conflict):
             return "its seed is fixed, and what is computed with it is dropped in the end"
         if _aligned(conflict.first.origin.spot) and _aligned(conflict.second.origin.spot):
@@ -111,6 +113,24 @@ class Evidence:
         """Tell whether what a call computes is only listed or plotted; a list of samples shows that they repeat."""
         users = self.keys.users
         return users.is_only_plotted(op) or (not _makes_samples(op) and users.is_only_reported(op))
+
+    def _is_default(self, conflict: Conflict) -> bool:
+        """Two calls that give nothing leave the key to the default of a parameter, in the head of a function."""
+        uses = (conflict.first, conflict.second)
+        made = self.keys.terms.made_by.get(root(conflict.second.term))
+        first, second = (self._dropped_call(use.spot) for use in uses)
+        if made is None or first is None or second is None or first is second:
+            return False
+        seed, region = made[0], self.keys.places.region_of[uses[1].origin.spot]
+        around = [one for one, _ in self.keys.places.up(region) if one.kind == "function"]
+        inside = [one for one, _ in self.keys.places.up(self.keys.places.region_of[seed])]
+        return any(_holds(one.span, seed.span) and one not in inside for one in around)
+
+    def _dropped_call(self, op: Op) -> Op | None:
+        """Give the outermost call around an op that stands as a statement of its own."""
+        around = (one for _, one in self.keys.places.up(self.keys.places.region_of[op]) if one is not None)
+        calls = [one for one in (op, *around) if one.name == "py.call"]
+        return next((one for one in reversed(calls) if not one.results or self.keys.users.is_dropped(one)), None)
 
     def _is_idle(self, op: Op) -> bool:
         """Tell whether a call does nothing but compute, and nobody reads what: compiled code computes only."""
@@ -206,6 +226,10 @@ class Evidence:
 def _undoes(first: str, second: str) -> bool:
     """Tell whether one function is called the inverse of the other."""
     return _INVERSE.sub("", second) == first != second or _INVERSE.sub("", first) == second != first
+
+
+def _holds(span: Span, inner: Span) -> bool:
+    return span.path == inner.path and span.line <= inner.line <= span.end_line
 
 
 def _tries_settings(loop: Op, call: Op) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import re
 import sys
@@ -138,6 +139,28 @@ def _file(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
+def _assertion(facts: Facts, match: re.Match[str]) -> Explanation:
+    """Tell an assertion of the user's own by what it states."""
+    node = next((one for one in ast.walk(_statement(facts.line)) if isinstance(one, ast.Assert)), None)
+    if facts.inner or node is None:
+        return failed(facts, match)
+    said = f" ({first_line(facts.message, 80)})" if facts.message.strip() else ""
+    return Explanation(
+        "script-failed",
+        f"the program's own assertion does not hold: `{first_line(ast.unparse(node.test), 90)}`{said}",
+        current=_STOPS,
+        expected="what the assertion states",
+        suggestion="correct what leads to it, or the assertion",
+    )
+
+
+def _statement(line: str) -> ast.AST:
+    try:
+        return ast.parse(line.strip())
+    except SyntaxError:
+        return ast.Module([], [])
+
+
 _VERSION = r"^(.*) \((.*), line (\d+), Python (\d+)\.(\d+)\)$"
 
 
@@ -169,7 +192,8 @@ ROWS = (
     Row(r"'([\w.]+)' object has no attribute '(\w+)'", _field, ("AttributeError",)),
     Row(r"'NoneType' object is not subscriptable()()", _none, ("TypeError",)),
     Row(r"^(?:tuple|list) index out of range", _element, ("IndexError",)),
-    Row(r"^No module named '([\w.]+)'", _module, ("ModuleNotFoundError",)),
+    Row(r"^No module named '([\w.]+)'", _module, ("ImportError",)),
+    Row(r"^(.*)$", _assertion, ("AssertionError",)),
     Row(
         r"cannot import name '(\w+)' from (?:partially initialized module )?'([\w.]+)'.*\((\S+)\)$",
         _import,

@@ -8,9 +8,11 @@ from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, s
 
 
 def _tree(facts: Facts, match: re.Match[str]) -> Explanation:
+    where = re.search(r"at key path\s+(?:tree_map tree|tree)?(\[\S*|\.\S*)", facts.message)
+    at = f" at `{where[1]}`" if where else ""
     return Explanation(
         "tree-structure-mismatch",
-        f"the trees that are walked together have different structures{tree_difference(facts.message)}",
+        f"the trees that are walked together have different structures{at}{tree_difference(facts.message)}",
         current="the call stops with an exception: leaves are paired by their place in the tree",
         expected="the same containers with the same keys in every tree",
         suggestion="give trees of one structure: for example `variables['params']` for both, or neither",
@@ -55,6 +57,8 @@ _QUOTES = "[]'\""
 def kind_of(name: str) -> str:
     """Name a type of a tree's part for people."""
     short = name.rpartition(".")[2]
+    if short.endswith("Tracer"):
+        return "an array"
     return {"NoneType": "None", "ArrayImpl": "an array", "ShapedArray": "an array"}.get(short, f"a {short}")
 
 
