@@ -251,6 +251,7 @@ class Program:
     _calling: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
     _mapping: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
     _telling: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
+    _regions: list[Region] = field(default_factory=list, init=False, repr=False)
     _makers: dict[Value, Op] = field(default_factory=dict, init=False, repr=False)
 
     def walk(self) -> Iterator[Op]:
@@ -281,6 +282,14 @@ class Program:
         """Give every op that has an attribute, in order."""
         self._walked()
         return self._telling.get(attr, ())
+
+    def regions(self) -> Sequence[Region]:
+        """Give every region once: those of the roots, then all others in order."""
+        if not self._regions:
+            inner = [region for op in self._walked() for region in op.regions]
+            known = {id(region): region for region in (*(root.region for root in self.roots), *inner)}
+            self._regions.extend(known.values())
+        return self._regions
 
     @property
     def makers(self) -> Mapping[Value, Op]:

@@ -42,10 +42,10 @@ def repeated_lengths(program: Program, shapes: Shapes) -> Iterator[RepeatedLengt
         carried = _carried(op, length, shapes) if isinstance(length, Size) else None
         if not isinstance(length, Size) or carried is None:
             continue
-        used = used or _used(program)
-        for product in products:
-            meant = _partner(product, length)
-            if meant is not None and (meant.name, meant.scope) not in used:
+        meetings = [(product, meant) for product in products if (meant := _partner(product, length)) is not None]
+        used = used or (_used(program) if meetings else set())
+        for product, meant in meetings:
+            if (meant.name, meant.scope) not in used:
                 yield RepeatedLength(op, length, meant, product, carried)
 
 

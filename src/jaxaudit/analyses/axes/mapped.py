@@ -27,16 +27,8 @@ def _inside(region: Region) -> Iterator[Region]:
     return (inner for op in region.ops for inner in op.regions)
 
 
-def mapped_ops(program: Program) -> Iterator[Op]:
+@lru_cache(maxsize=4)
+def mapped_ops(program: Program) -> tuple[Op, ...]:
     """Give every op that runs under a `vmap`, once."""
     regions = mapped_regions(program)
-    seen: set[int] = set()
-    for region in _regions(program):
-        if id(region) in regions and id(region) not in seen:
-            seen.add(id(region))
-            yield from region.ops
-
-
-def _regions(program: Program) -> Iterator[Region]:
-    for op in program.walk():
-        yield from op.regions
+    return tuple([op for region in program.regions() if id(region) in regions for op in region.ops])

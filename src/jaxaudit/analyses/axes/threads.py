@@ -44,7 +44,7 @@ def threads_of(program: Program, shapes: Shapes) -> tuple[Thread, ...]:
     sizes: dict[str, str] = {}
     for op in (op for op in program.walk() if op.name in _TELLING):
         for dim, deed in _deeds(op, shapes):
-            for label in told(dim.labels):
+            for label in sorted(told(dim.labels), key=lambda label: label.name):
                 sizes.setdefault(label.name, str(dim))
                 stations = ways.setdefault(label.name, {})
                 if len(stations) < _MOST:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 
-from jaxaudit.analyses.shapes.ranks import always, regions_of
+from jaxaudit.analyses.shapes.ranks import always
 from jaxaudit.ir import REST, Argument, Declared, Op, Program, Size, Value
 
 Names = tuple[str, ...]
@@ -18,11 +18,14 @@ def asserted_axes(program: Program) -> dict[Value, Declared]:
     alike: list[tuple[Op, tuple[Value, ...]]] = []
     sized: list[Op] = []
     letters = _letters(program)
-    for region in regions_of(program):
+    asserting = {op for op in program.named("py.call_library") if op.text("function").startswith("chex.assert_")}
+    for region in program.regions() if asserting else ():
+        if asserting.isdisjoint(region.ops):
+            continue
         own = set(region.params)
         for op in always(region):
             own.update(op.results)
-            if op.name != "py.call_library" or not op.text("function").startswith("chex.assert_"):
+            if op not in asserting:
                 continue
             if op.text("function") in _ALIKE:
                 alike.append((op, tuple(value for value in _values(op) if value in own)))

@@ -19,7 +19,7 @@ def unpacked_ranks(program: Program) -> dict[Value, int]:
     for op in program.named("array.shape"):
         if op.operands:
             _note_question(op, shapes, asked)
-    for region in regions_of(program):
+    for region in program.regions():
         _collect(region, shapes, found)
     known = {value: ranks.pop() for value, ranks in found.items() if len(ranks) == 1}
     known |= {value: rank for value, rank in written_ranks(program).items() if value not in known}
@@ -30,7 +30,7 @@ def written_ranks(program: Program) -> dict[Value, int]:
     """Give the ranks that the letters of `einsum` and the axes of a transpose ask of a value where it is made."""
     found: dict[Value, set[int]] = {}
     written = {op for op in program.named("array.dot", "array.permute") if next(_written(op), None) is not None}
-    for region in regions_of(program) if written else ():
+    for region in program.regions() if written else ():
         if written.isdisjoint(region.ops):
             continue
         own = set(region.params)
@@ -94,18 +94,6 @@ def _note_question(op: Op, shapes: dict[Value, Value], asked: set[Value]) -> Non
         asked.add(op.operands[0])
     elif function == "len" and op.operands[0] in shapes:
         asked.add(shapes[op.operands[0]])
-
-
-def regions_of(program: Program) -> list[Region]:
-    """Give every region of a program once."""
-    found = [root.region for root in program.roots]
-    seen: set[int] = set()
-    for op in program.walk():
-        for region in op.regions:
-            if id(region) not in seen:
-                seen.add(id(region))
-                found.append(region)
-    return found
 
 
 def always(region: Region) -> Iterator[Op]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import reduce
 
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.tracing.context import Context
-from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join
+from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
 from jaxaudit.ir import Op, Region
 
 _FILTERED = frozenset(
@@ -43,7 +42,7 @@ def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
         case "cond":
             return _fitted([_traced(op, fact, "argument") for fact in facts[1:]], region)
         case "grad" | "jvp" | "vjp":
-            return [replace(fact, kind=Kind.UNKNOWN) if fact.kind is Kind.CONCRETE else fact for fact in facts]
+            return [revised(fact, kind=Kind.UNKNOWN) if fact.kind is Kind.CONCRETE else fact for fact in facts]
         case "tree.map":
             return [_leaf(fact) for fact in facts]
         case "callback":
@@ -80,7 +79,7 @@ def _fitted(facts: list[Trace], region: Region) -> list[Trace]:
 
 
 def _settled(fact: Trace) -> Trace:
-    return replace(fact, again=False) if fact.again else fact
+    return revised(fact, again=False) if fact.again else fact
 
 
 def _statics(op: Op, count: int) -> tuple[object, ...]:
@@ -105,7 +104,7 @@ def _mapped(op: Op, fact: Trace, axis: object) -> Trace:
     if axis is None or (axis == "?" and fact.kind is Kind.TRACED):
         return fact
     if axis == "?" or op.text("spelling") != "jax.vmap":
-        return replace(fact, kind=Kind.UNKNOWN) if fact.kind is not Kind.TRACED else fact
+        return revised(fact, kind=Kind.UNKNOWN) if fact.kind is not Kind.TRACED else fact
     return _traced(op, fact, "argument")
 
 
@@ -119,8 +118,8 @@ def _traced(op: Op, fact: Trace, way: str) -> Trace:
 def _leaf(fact: Trace) -> Trace:
     """Give one leaf of a tree: under plain transformations each of them is an array."""
     if fact.kind is Kind.TRACED and fact.by is not None and fact.by.text("spelling") in _PLAIN:
-        return replace(fact, what="array")
-    return replace(fact, what="") if fact.kind is Kind.TRACED else UNKNOWN
+        return revised(fact, what="array")
+    return revised(fact, what="") if fact.kind is Kind.TRACED else UNKNOWN
 
 
 def leaving(op: Op, read: Read[Trace], context: Context) -> Sequence[Trace | None]:
@@ -146,7 +145,7 @@ def leaving(op: Op, read: Read[Trace], context: Context) -> Sequence[Trace | Non
         case "callback":
             return [_outside(ARRAY, context, operands)] * len(op.results)
         case "tree.map":
-            return _padded(inner, op, replace(inner[0], what="") if inner else UNKNOWN)
+            return _padded(inner, op, revised(inner[0], what="") if inner else UNKNOWN)
         case _:
             return [UNKNOWN] * len(op.results)
 
@@ -157,8 +156,8 @@ def _padded(facts: list[Trace], op: Op, rest: Trace = UNKNOWN) -> list[Trace]:
 
 def _after_loop(op: Op, inner: list[Trace], operands: list[Trace]) -> list[Trace]:
     carry = len(operands)
-    later = [replace(fact, again=True) if fact.kind is Kind.TRACED else fact for fact in inner[:carry]]
-    joined = [replace(join(a, b), again=False) for a, b in zip(operands, later, strict=False)]
+    later = [revised(fact, again=True) if fact.kind is Kind.TRACED else fact for fact in inner[:carry]]
+    joined = [revised(join(a, b), again=False) for a, b in zip(operands, later, strict=False)]
     return _padded([*joined, *inner[carry:]], op)
 
 
@@ -194,4 +193,4 @@ def _derived(context: Context, operands: list[Trace]) -> Trace:
 
 def number_or(fact: Trace) -> Trace:
     """Give the fact of a Python number made from this one."""
-    return replace(NUMBER, turn=fact.turn)
+    return revised(NUMBER, turn=fact.turn)

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.tracing.boundaries import entering, leaving
 from jaxaudit.analyses.tracing.context import Context
-from jaxaudit.analyses.tracing.facts import CONCRETE, UNKNOWN, Kind, Trace, TracingFacts, join
+from jaxaudit.analyses.tracing.facts import CONCRETE, UNKNOWN, Kind, Trace, TracingFacts, join, revised
 from jaxaudit.analyses.tracing.questions import asked_numbers, tracer_questions
 from jaxaudit.analyses.tracing.transfer import TransferTable
-from jaxaudit.analyses.tracing.visits import Visits
+from jaxaudit.analyses.tracing.visits import WATCHED, Visits
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 
 if TYPE_CHECKING:
     from jaxaudit.analyses.solve import Solution
-
-_PLAIN = frozenset("py.const py.unknown py.return py.raise py.join key.seed key.fold_in array.map array.dot".split())
-"""Ops that neither rules nor doubts are about."""
 
 
 class TracingDomain:
@@ -105,7 +101,7 @@ class TracingDomain:
         return [reduce(join, column) for column in columns]
 
     def _watched(self, name: str, transfer: Transfer[Trace]) -> Transfer[Trace]:
-        if name in _PLAIN:
+        if name not in WATCHED:
             return transfer
 
         def watched(op: Op, read: Read[Trace]) -> Sequence[Trace | None]:
@@ -126,5 +122,5 @@ class TracingDomain:
 def _later(fact: Trace, *, changed: bool) -> Trace:
     """Give what a later turn sees: a tracer for sure, or a number that is another one than before."""
     if fact.kind is Kind.TRACED:
-        return replace(fact, again=True)
-    return replace(fact, turn=True) if changed and fact.what == "number" else fact
+        return revised(fact, again=True)
+    return revised(fact, turn=True) if changed and fact.what == "number" else fact

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from enum import Enum
+from typing import Any
 
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.record import record
@@ -70,9 +71,17 @@ NUMPY = Trace(Kind.CONCRETE, "numpy")
 ARRAY = Trace(Kind.CONCRETE, "array")
 
 
+def revised(fact: Trace, **fields: Any) -> Trace:
+    """Give a fact with other fields; the fact itself, as is mostly so, where it has them already."""
+    for name, value in fields.items():
+        if getattr(fact, name) != value:
+            return replace(fact, **fields)
+    return fact
+
+
 def join(first: Trace, second: Trace) -> Trace:
     """Give what holds on both of two paths."""
-    if first == second or second.what == "empty":
+    if first is second or first == second or second.what == "empty":
         return first
     if first.what == "empty":
         return second
@@ -90,11 +99,11 @@ def join(first: Trace, second: Trace) -> Trace:
     for one, other in ((first, second), (second, first)):
         if one.kind is Kind.TRACED and (one.again or other.kind is Kind.TRACED):
             kept = one.what if one.again or one.what == other.what else ""
-            return replace(one, what=kept, **flags)
+            return revised(one, what=kept, **flags)
     if first.kind is second.kind:
-        return replace(first, what=what, **flags)
+        return revised(first, what=what, **flags)
     if {first.kind, second.kind} == {Kind.STATIC, Kind.CONCRETE}:
-        return replace(first, kind=Kind.CONCRETE, what=what, **flags)
+        return revised(first, kind=Kind.CONCRETE, what=what, **flags)
     return Trace(Kind.UNKNOWN, what, **flags)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 
 from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.tracing.context import Context
-from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join
+from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
 from jaxaudit.analyses.tracing.names import (
     ARITHMETIC,
     JAX_LIBRARIES,
@@ -43,7 +42,7 @@ def _together(facts: Sequence[Trace]) -> Trace:
         return Trace(Kind.STATIC, "list", turn=any(fact.turn for fact in facts))
     kinds = {fact.kind for fact in facts}
     if kinds == {Kind.TRACED}:
-        return replace(facts[0], what="", mask=False, again=False)
+        return revised(facts[0], what="", mask=False, again=False)
     if kinds <= {Kind.STATIC, Kind.CONCRETE}:
         varies = any(fact.varies for fact in facts)
         turn = any(fact.turn for fact in facts)
@@ -124,7 +123,8 @@ class TransferTable:
         if not is_jax(function):
             return self._method(op, operands, mask)
         what = "" if gives_several(op.name, function) else "array"
-        return replace(self._made(operands, what, mask=mask), varies=_varies(op, operands, read))
+        made = self._made(operands, what, mask=mask)
+        return revised(made, varies=True) if _varies(op, operands, read) else made
 
     def _operated(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
         """Give what a Python operator makes: its operands decide whose operator it is."""
@@ -140,23 +140,23 @@ class TransferTable:
             return Trace(Kind.STATIC, "number" if number else "", turn=turn, axis=axis)
         if any(one.what == "array" for one in operands):
             made = self._made(operands, mask=mask)
-            return replace(made, varies=any(one.varies for one in operands))
+            return revised(made, varies=True) if any(one.varies for one in operands) else made
         if all(one.what in ("numpy", "number") for one in operands):
-            return replace(NUMPY, mask=mask)
+            return revised(NUMPY, mask=mask)
         known = all(one.kind in (Kind.STATIC, Kind.CONCRETE) for one in operands)
-        return CONCRETE if known and self.context.stage is None else replace(UNKNOWN, mask=mask)
+        return CONCRETE if known and self.context.stage is None else revised(UNKNOWN, mask=mask)
 
     def _method(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
         """Give what a method of an array makes: NumPy's arrays stay NumPy's."""
         receiver = operands[0] if operands else UNKNOWN
         if op.text("function") == "copy":
             # Dicts and lists have this method too.
-            return replace(receiver, again=False)
+            return revised(receiver, again=False)
         if receiver.kind is Kind.TRACED or receiver.what == "array":
             what = "" if gives_several(op.name, op.text("function")) else "array"
-            return replace(self._made(operands, what, mask=mask), varies=receiver.varies)
+            return revised(self._made(operands, what, mask=mask), varies=receiver.varies)
         if receiver.what == "numpy":
-            return replace(NUMPY, mask=mask, varies=receiver.varies)
+            return revised(NUMPY, mask=mask, varies=receiver.varies)
         return UNKNOWN if receiver.kind is Kind.UNKNOWN else CONCRETE
 
     def _attribute(self, op: Op, read: Read[Trace]) -> Trace:
@@ -164,7 +164,7 @@ class TransferTable:
         if base.kind is Kind.TRACED and op.text("role") == "structure":
             return STATIC
         if base.kind is Kind.TRACED and op.text("role") == "data":
-            return replace(base, what="", mask=False, again=False)
+            return revised(base, what="", mask=False, again=False)
         return CONCRETE if base.kind in (Kind.STATIC, Kind.CONCRETE) else UNKNOWN
 
     def _item(self, op: Op, read: Read[Trace]) -> Trace:
@@ -173,49 +173,49 @@ class TransferTable:
         by_name = base.what == "array" and isinstance(op.arguments.get("index"), str)
         if base.what == "items" or by_name:
             # No array has items with names: what it is taken for is wrong, and it holds something else.
-            return replace(base, what="", again=False)
+            return revised(base, what="", again=False)
         if base.kind is Kind.TRACED:
-            return replace(base, again=False)
+            return revised(base, again=False)
         if base.what in ("shape", "list"):
-            return replace(NUMBER, turn=base.turn, axis=base.axis and op.arguments.get("index") == 0)
+            return revised(NUMBER, turn=base.turn, axis=base.axis and op.arguments.get("index") == 0)
         if base.what == "array":
             varies = base.varies or _slides(op.arguments.get("index"), read)
-            return replace(self._made([base, index], mask=base.mask), varies=varies)
+            return revised(self._made([base, index], mask=base.mask), varies=varies)
         if base.what == "numpy":
             return base
         if base.kind is Kind.STATIC:
             return STATIC
         # A slice of an array or of a list of arrays: another size is another signature either way.
         varies = base.varies or _slides(op.arguments.get("index"), read)
-        return replace(CONCRETE if base.kind is Kind.CONCRETE else UNKNOWN, varies=varies)
+        return revised(CONCRETE if base.kind is Kind.CONCRETE else UNKNOWN, varies=varies)
 
     def _element(self, op: Op, read: Read[Trace]) -> Trace:
         iterable = op.arguments.get("iterable")
         if isinstance(iterable, Mapping):
-            return replace(NUMBER, turn=True)
+            return revised(NUMBER, turn=True)
         if isinstance(iterable, tuple):
             parts = [fact_of(part, read) for part in iterable]
             return reduce(join, parts) if parts else UNKNOWN
         base = fact_of(iterable, read)
         if base.what == "items":
-            return replace(base, what="", again=False)
+            return revised(base, what="", again=False)
         if base.kind is Kind.TRACED:
-            return replace(base, again=False)
+            return revised(base, again=False)
         if base.what in ("shape", "list"):
-            return replace(NUMBER, turn=True)
+            return revised(NUMBER, turn=True)
         if base.what == "array":
-            return replace(self._made([base]), varies=base.varies)
-        return base if base.what == "numpy" or base.kind is Kind.STATIC else replace(base, what="")
+            return revised(self._made([base]), varies=base.varies)
+        return base if base.what == "numpy" or base.kind is Kind.STATIC else revised(base, what="")
 
     def _container(self, op: Op, read: Read[Trace]) -> Trace:
         if op.has("rows"):
             base = fact_of(op.arguments.get("rows"), read)
             known = base.what in ("shape", "list", "empty", "number")
-            return base if known else replace(base, what="items", mask=False, made=False, again=False)
+            return base if known else revised(base, what="items", mask=False, made=False, again=False)
         made = _together(self._operands(op, read))
         if made.what == "list" and op.text("kind") not in ("list", "sequence", "tuple"):
-            return replace(made, what="")
-        return replace(made, what="items") if not made.what and op.text("kind") in _SEQUENCES else made
+            return revised(made, what="")
+        return revised(made, what="items") if not made.what and op.text("kind") in _SEQUENCES else made
 
     def _changed(self, op: Op, read: Read[Trace]) -> Trace:
         base = op.arguments.get("list", op.arguments.get("base"))
@@ -224,7 +224,7 @@ class TransferTable:
     def _to_python(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
         fresh = any(read(value).what in ("array", "numpy") and self._of_this_turn(value) for value in op.operands)
-        return replace(NUMBER, turn=fresh or any(one.turn for one in operands))
+        return revised(NUMBER, turn=fresh or any(one.turn for one in operands))
 
     def _of_this_turn(self, value: Value) -> bool:
         """Tell whether the innermost Python loop computes a value anew in each turn."""
@@ -237,7 +237,7 @@ class TransferTable:
         if any(one.traced_array for one in operands):
             # It raises, or it only calls a method of the traced array, or such arrays never come here.
             return Trace(Kind.UNKNOWN, "array", mask=_makes_mask(op, operands))
-        return replace(NUMPY, mask=_makes_mask(op, operands), varies=_varies(op, operands, read))
+        return revised(NUMPY, mask=_makes_mask(op, operands), varies=_varies(op, operands, read))
 
     def _library(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
@@ -246,7 +246,7 @@ class TransferTable:
         if package in ("math", "cmath", "statistics") or function in ARITHMETIC:
             return self._computed(function, operands)
         if function == "builtins.map" and op.text("of") == "builtins.len":
-            return replace(UNKNOWN, length=True)
+            return revised(UNKNOWN, length=True)
         traced = next((one for one in operands if one.kind is Kind.TRACED), None)
         if package in JAX_LIBRARIES and traced is not None:
             what = "array" if op.attrs.get("loss") else ""
@@ -255,12 +255,12 @@ class TransferTable:
 
     def _computed(self, function: str, operands: list[Trace]) -> Trace:
         if function == "builtins.abs" and operands:
-            return replace(operands[0], again=False)
+            return revised(operands[0], again=False)
         if function == "builtins.max" and len(operands) == 1 and operands[0].length:
             # The longest of many: who asks for it expects lengths to differ, and so will the next batch's.
-            return replace(NUMBER, turn=True)
+            return revised(NUMBER, turn=True)
         if all(one.kind is Kind.STATIC for one in operands):
-            return replace(NUMBER, turn=any(one.turn for one in operands))
+            return revised(NUMBER, turn=any(one.turn for one in operands))
         return UNKNOWN
 
     def _key(self, op: Op, read: Read[Trace]) -> Trace:
@@ -273,7 +273,7 @@ class TransferTable:
         operands = self._operands(op, read)
         if not operands:
             return UNKNOWN
-        first = replace(operands[0], again=False)
+        first = revised(operands[0], again=False)
         if first.kind is Kind.TRACED or self.context.stage is None:
             return first
         return self._made(operands, "array" if first.what in ("array", "numpy", "number") else "")
@@ -298,10 +298,10 @@ def _operator(op: Op, read: Read[Trace]) -> Trace:
         return STATIC
     if asked == "not" and op.operands:
         answer = read(op.operands[0]).holds
-        return NUMBER if answer is None else replace(NUMBER, holds=not answer)
+        return NUMBER if answer is None else revised(NUMBER, holds=not answer)
     if asked in ("is", "is not") and len(op.operands) == 1 and op.arguments.get("y", ...) is None:
         # What is an array for sure is not None.
-        return replace(NUMBER, holds=asked == "is not") if read(op.operands[0]).what in _ARRAYS else NUMBER
+        return revised(NUMBER, holds=asked == "is not") if read(op.operands[0]).what in _ARRAYS else NUMBER
     return NUMBER
 
 
@@ -313,7 +313,7 @@ def _random(op: Op, read: Read[Trace]) -> Trace:
         return NUMBER
     # A size that is itself a random number makes arrays of different lengths.
     size = fact_of(op.arguments.get("size"), read)
-    return replace(NUMPY, varies=size.what == "numpy" or size.turn)
+    return revised(NUMPY, varies=size.what == "numpy" or size.turn)
 
 
 def _shape(op: Op, read: Read[Trace]) -> Trace:
@@ -323,7 +323,7 @@ def _shape(op: Op, read: Read[Trace]) -> Trace:
         return Trace(Kind.STATIC, "shape", turn=base.varies, axis=base.kind is Kind.TRACED)
     if function == "len":
         base = fact_of(op.arguments.get("a"), read)
-        return replace(NUMBER, turn=base.varies, axis=base.traced_array, length=base.kind is not Kind.TRACED)
+        return revised(NUMBER, turn=base.varies, axis=base.traced_array, length=base.kind is not Kind.TRACED)
     return NUMBER if function in ("ndim", "size", "nbytes", "itemsize") else STATIC
 
 
@@ -338,10 +338,11 @@ def _structural(op: Op, operands: Sequence[Trace]) -> bool:
 def _joins_items(op: Op, operands: Sequence[Trace]) -> bool:
     """Tell whether `+` has a list or tuple on one side: arrays of JAX refuse that, so it joins lists."""
     sides = list(op.arguments.values())
-    written = op.text("function") == "add" and any(isinstance(one, tuple) for one in sides)
+    if op.text("function") != "add" or not any(isinstance(one, tuple) for one in sides):
+        return False
     facts = dict(zip(op.operands, operands, strict=False))
     others = [facts[one] for one in sides if isinstance(one, Value) and one in facts]
-    return written and not any(one.what in ("array", "numpy", "shape", "number") for one in others)
+    return not any(one.what in ("array", "numpy", "shape", "number") for one in others)
 
 
 def _joined_items(operands: Sequence[Trace]) -> Trace:

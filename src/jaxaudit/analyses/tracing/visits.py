@@ -30,6 +30,10 @@ _TYPE_TESTS = frozenset(
 )
 
 
+WATCHED = _ANYWHERE | _TRACED_CODE | _CONVERTS | {"py.global", "py.operator", "py.call_library", "array.shape"}
+"""Ops without regions that rules or doubts are about."""
+
+
 class Visits:
     """Notes each op in each context, and what makes the facts about it doubtful."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.syntax import children, survey
+from jaxaudit.frontends.source.syntax import FUNCTIONS, FunctionNode, children, survey
 from jaxaudit.frontends.source.values import Abstract, Box, FunctionValue
 
 if TYPE_CHECKING:
@@ -94,31 +94,58 @@ def declarations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Declarations:
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 @lru_cache(maxsize=8192)
-def rebound_captures(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+def rebound_captures(node: FunctionNode) -> frozenset[str]:
     """Give the variables of a function that functions inside it read and that it binds again after the first time."""
     if not survey(node).nests:
         return frozenset()
     bound: Counter[str] = Counter()
     read: set[str] = set()
-    pending: list[tuple[ast.AST, bool, bool]] = [(child, False, False) for child in children(node)]
-    while pending:
-        current, inner, again = pending.pop()
-        if isinstance(current, ast.Name):
-            if inner and isinstance(current.ctx, ast.Load):
-                read.add(current.id)
-            elif not inner and isinstance(current.ctx, ast.Store):
+    pending: list[tuple[ast.AST, bool]] = [(child, False) for child in children(node)]
+    for current, again in pending:
+        if isinstance(current, FUNCTIONS):
+            inner = _reach(current)
+            read |= inner.reads
+            bound.update(dict.fromkeys(inner.rebinds, 2))
+        elif isinstance(current, ast.Name):
+            if isinstance(current.ctx, ast.Store):
                 bound[current.id] += 2 if again else 1
         elif isinstance(current, ast.Nonlocal):
             bound.update(dict.fromkeys(current.names, 2))
-        inner = inner or isinstance(current, _FUNCTIONS)
-        again = again or isinstance(current, _LOOPS)
-        pending += [(child, inner, again) for child in children(current)]
+        else:
+            repeats = again or isinstance(current, _LOOPS)
+            pending += [(child, repeats) for child in children(current)]
     return frozenset(name for name in read if bound[name] > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    reads: frozenset[str]
+    rebinds: frozenset[str]
+
+
+@lru_cache(maxsize=8192)
+def _reach(node: FunctionNode) -> _Reach:
+    """Give the names that a function and those inside it read, and those they declare nonlocal."""
+    reads: set[str] = set()
+    rebinds: set[str] = set()
+    pending = [*children(node)]
+    for current in pending:
+        if isinstance(current, FUNCTIONS):
+            inner = _reach(current)
+            reads |= inner.reads
+            rebinds |= inner.rebinds
+        elif isinstance(current, ast.Name):
+            if isinstance(current.ctx, ast.Load):
+                reads.add(current.id)
+        elif isinstance(current, ast.Nonlocal):
+            rebinds.update(current.names)
+        else:
+            pending += children(current)
+    return _Reach(frozenset(reads), frozenset(rebinds))
 
 
 @lru_cache(maxsize=4096)
@@ -143,7 +170,7 @@ def assigned_names(node: ast.AST) -> frozenset[str]:
 
 
 @lru_cache(maxsize=8192)
-def free_names(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+def free_names(node: FunctionNode) -> frozenset[str]:
     """Give the names that a function may read from the functions around it."""
     params = node.args
     own = {

@@ -61,8 +61,6 @@ class Interpreter:
     def __init__(self, project: Project) -> None:
         self.project = project
         self.builder = Builder()
-        self._spans: dict[ast.AST, Span] = {}
-        """The places of nodes that were met already: most are met again and again."""
         self.heap = Heap()
         self.frame: Frame
         self.entered: set[FunctionNode] = set()
@@ -103,9 +101,10 @@ class Interpreter:
 
     def span(self, node: ast.expr | ast.stmt | ast.arg | ast.excepthandler | ast.alias) -> Span:
         """Give the place of a node in the file being interpreted."""
-        known = self._spans.get(node)
+        # Most nodes are met again and again, so the place is kept where the node keeps what else is known of it.
+        known = node.__dict__.get("span")
         if known is None:
-            known = self._spans[node] = span_of(node, self.frame.module.path)
+            known = node.__dict__["span"] = span_of(node, self.frame.module.path)
         return known
 
     def emit(

@@ -36,6 +36,8 @@ class Scope:
 
     reads: defaultdict[str, list[ast.expr]] = field(default_factory=lambda: defaultdict(list))
     """By name, and by path: `self.state`, `carry['h']`."""
+    last: dict[str, Place] = field(default_factory=dict)
+    """Where each of them is read last."""
     writes: defaultdict[str, list[Place]] = field(default_factory=lambda: defaultdict(list))
     shared: set[str] = field(default_factory=set)
     """Names that other scopes can read: captured, global or nonlocal."""
@@ -46,10 +48,15 @@ class Scope:
         """Tell whether the value that a statement binds to a name is surely never read."""
         if self.reflects or name in self.shared:
             return False
-        reads = self.reads.get(name, ())
-        end = _end(after)
+        if name in self.last and self.last[name] >= _end(after):
+            return False
         loops = self.around[after].loops if after in self.around else ()
-        return not any(_start(read) >= end or any(_inside(read, loop) for loop in loops) for read in reads)
+        return not any(_inside(read, loop) for loop in loops for read in self.reads.get(name, ()))
+
+    def add_read(self, name: str, node: ast.expr) -> None:
+        """Note that a name or path is read."""
+        self.reads[name].append(node)
+        self.last[name] = max(self.last.get(name, (0, 0)), _start(node))
 
     def later_read(self, name: str, after: ast.stmt) -> tuple[ast.expr, bool] | None:
         """Give a read that sees the same binding of a name as a statement does, and whether it is in the next turn."""
@@ -119,7 +126,7 @@ def _index(scope: Scope, body: list[ast.stmt], around: Around) -> None:
         if isinstance(statement, ast.Global | ast.Nonlocal):
             scope.shared.update(statement.names)
         if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-            scope.reads[statement.target.id].append(statement.target)
+            scope.add_read(statement.target.id, statement.target)
         for name, value in ast.iter_fields(statement):
             _index_field(scope, statement, name, value, around)
 
@@ -169,14 +176,14 @@ def _note(scope: Scope, node: ast.Name) -> None:
         scope.writes[node.id].append(_start(node))
     else:
         # Deleting a name says that it is not needed: that counts as having seen it.
-        scope.reads[node.id].append(node)
+        scope.add_read(node.id, node)
     scope.reflects |= node.id in _REFLECTION
 
 
 def _note_path(scope: Scope, node: ast.Attribute | ast.Subscript) -> None:
     path = path_of(node)
     if path and isinstance(node.ctx, ast.Load):
-        scope.reads[path[-1]].append(node)
+        scope.add_read(path[-1], node)
     elif path:
         scope.writes[path[-1]].append(_start(node))
 

@@ -28,14 +28,8 @@ def padded_reads(rule: str, program: Program, flow: Flow) -> Iterator[Obligation
     """Give every gather whose padding is mixed into a result."""
     if not any(_tested(op) is not None for op in program.mapping(*_ASKS)):
         return
-    for root in program.roots:
-        yield from _in_region(rule, root.region, flow)
-    seen: set[int] = set()
-    for op in program.walk():
-        for region in op.regions:
-            if id(region) not in seen:
-                seen.add(id(region))
-                yield from _in_region(rule, region, flow)
+    for region in program.regions():
+        yield from _in_region(rule, region, flow)
 
 
 def _in_region(rule: str, region: Region, flow: Flow) -> Iterator[Obligation]:

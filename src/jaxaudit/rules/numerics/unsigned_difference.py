@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.lineage.index import flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
@@ -92,7 +93,7 @@ class UnsignedDifference(Rule):
         assert isinstance(shapes, Shapes)
         found = {op: dtype for op in program.mapping(*_SUBTRACTS) if (dtype := _unsigned(op, shapes))}
         if found:
-            users = _users(program)
+            users = flow_of(program).readers
             yield from (_judge(op, dtype, users) for op, dtype in found.items())
 
 
@@ -101,14 +102,6 @@ def _unsigned(op: Op, shapes: Shapes) -> str:
     given = [shapes.of(one) for one in op.arguments.values() if isinstance(one, Value)]
     dtypes = {one.dtype or "" for one in given if not one.weak and one.number is None}
     return dtypes.pop() if len(dtypes) == 1 and dtypes <= _UNSIGNED else ""
-
-
-def _users(program: Program) -> dict[Value, list[Op]]:
-    users: dict[Value, list[Op]] = {}
-    for op in program.walk():
-        for value in op.operands:
-            users.setdefault(value, []).append(op)
-    return users
 
 
 def _judge(op: Op, dtype: str, users: dict[Value, list[Op]]) -> Obligation:
