@@ -62,7 +62,11 @@ class Builder:
         """
         if operands is None:
             operands = tuple(_values_of(arguments)) if arguments else ()
-        made = results if isinstance(results, tuple) else tuple([self.value(span) for _ in range(results)])
+        if results == 1:
+            # By far the most frequent case.
+            made = (self.value(span),)
+        else:
+            made = results if isinstance(results, tuple) else tuple([self.value(span) for _ in range(results)])
         op = Op(name, operands, made, span, arguments, attrs, regions)
         self._open[-1].ops.append(op)
         self.emitted += 1
