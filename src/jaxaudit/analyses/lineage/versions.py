@@ -133,7 +133,7 @@ def _first_tree(op: Op) -> Iterator[Value]:
             yield tree.value
 
 
-def _averaged(flow: Flow, result: Value, params: Sequence[Value]) -> Value | None:
+def averaged(flow: Flow, result: Value, params: Sequence[Value]) -> Value | None:
     """Give the parameter that a result is a running average of: `decay * mean + (1 - decay) * x`."""
     made = flow.maker(result)
     if made is None or made.name != "array.map" or made.text("function") not in ("add", "subtract"):
@@ -191,7 +191,7 @@ def _handed_back(flow: Flow, op: Op, position: int, depth: int) -> Version | Non
     if inner is not None:
         # What is not a parameter may come from the functions around.
         return Version(frozenset(outside.get(old, old) for old in inner.old), op, inner.plain)
-    blended = _averaged(flow, result, region.params)
+    blended = averaged(flow, result, region.params)
     if blended is not None:
         return Version(frozenset((outside[blended],)), op, plain=False)
     same = [param for param in region.params if param.name and param.name == result.name]

@@ -24,6 +24,8 @@ class Arguments:
     stars: Abstract | None = None
     spread: bool = False
     """Whether some of them were written as `*x`."""
+    after: int = 0
+    """How many positional arguments stand behind `star`; negative where there are several of its kind."""
 
     def all(self) -> list[Abstract]:
         """Give every argument, in order."""
@@ -38,13 +40,14 @@ class Arguments:
 
     def prepended(self, *values: Abstract) -> Arguments:
         """Give the same arguments with further ones in front."""
-        return Arguments((*values, *self.positional), self.keywords, self.star, self.stars)
+        return Arguments((*values, *self.positional), self.keywords, self.star, self.stars, after=self.after)
 
 
 def evaluate_arguments(it: Interpreter, node: ast.Call) -> Arguments:
     """Evaluate the arguments of a call expression."""
     positional: list[Abstract] = []
     star: Abstract | None = None
+    before = 0
     for item in node.args:
         if not isinstance(item, ast.Starred):
             positional.append(it.evaluate(item))
@@ -52,6 +55,7 @@ def evaluate_arguments(it: Interpreter, node: ast.Call) -> Arguments:
         value = it.evaluate(item.value)
         known = known_items(it, value)
         if known is None or star is not None:
+            before = len(positional) if star is None else -1
             star = value
         else:
             positional.extend(known)
@@ -66,7 +70,8 @@ def evaluate_arguments(it: Interpreter, node: ast.Call) -> Arguments:
         else:
             stars = value
     spread = any(isinstance(item, ast.Starred) for item in node.args)
-    return Arguments(tuple(positional), keywords, star, stars, spread)
+    after = -1 if before < 0 else 0 if star is None else len(positional) - before
+    return Arguments(tuple(positional), keywords, star, stars, spread, after)
 
 
 def known_items(it: Interpreter, value: Abstract) -> tuple[Abstract, ...] | None:

@@ -142,8 +142,11 @@ def bind_row(it: Interpreter, row: Row, given: Arguments, span: Span) -> dict[st
     for position, value in enumerate(given.positional):
         name = params[position] if position < len(params) else ""
         if name.startswith("*"):
-            rest = given.positional[position:]
-            bound[name[1:]] = tuple(argument(it, part, span) for part in rest)
+            rest = tuple(argument(it, part, span) for part in given.positional[position:])
+            if row.op == "array.reshape" and isinstance(given.star, Leaf) and given.after >= 0:
+                # `x.reshape(n, *rest)` asks for the shape `(n,) + rest`.
+                return {**bound, name[1:]: (_joined(it, rest, given.star, given.after, span),)}
+            bound[name[1:]] = rest
             break
         bound[_role(row, name or f"extra{position}")] = argument(it, value, span)
     for name, value in given.keywords.items():
@@ -152,6 +155,18 @@ def bind_row(it: Interpreter, row: Row, given: Arguments, span: Span) -> dict[st
         if value is not None:
             bound[name] = tuple(leaves(it, value))
     return bound
+
+
+def _joined(it: Interpreter, parts: tuple[Argument, ...], star: Leaf, after: int, span: Span) -> Argument:
+    """Give a tuple with an unknown number of items among known ones."""
+    attrs = {"function": "add", "operator": True, "own": True}
+    before, behind = parts[: len(parts) - after], parts[len(parts) - after :]
+    made: Argument = star.value
+    if before:
+        made = it.emit("array.map", span, {"x": before, "y": made}, attrs).result
+    if behind:
+        made = it.emit("array.map", span, {"x": made, "y": behind}, attrs).result
+    return made
 
 
 def _role(row: Row, name: str) -> str:

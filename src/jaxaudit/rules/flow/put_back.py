@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.lineage import Flow, versions
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.analyses.lineage.versions import averaged
+from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
 from jaxaudit.rules.flow.words import called, is_test
+
+_MAP = "array.map"
 
 
 def put_back(rule: str, program: Program, flow: Flow) -> Iterator[Obligation]:
@@ -19,6 +22,31 @@ def put_back(rule: str, program: Program, flow: Flow) -> Iterator[Obligation]:
             newer = _newer_record(op, had, copies, flow) or _newer_leaf(op, had, flow)
             if newer is not None:
                 yield _told(rule, op, str(field), newer)
+
+
+def average_left_out(rule: str, program: Program, flow: Flow) -> Iterator[Obligation]:
+    """Give every function that gives a running average back as it was, though it moved it and another one on."""
+    for op in program.named("py.return"):
+        region = flow.places.region_of[op]
+        given, left = set(region.params), set(region.results)
+        for old in given & left if len(region.results) > 1 else ():
+            newer = _moved(old, left, flow)
+            if newer is not None and any(_follows(one, old, region, flow) for one in left - given):
+                yield _told(rule, op, old.name, newer)
+
+
+def _moved(old: Value, left: set[Value], flow: Flow) -> Op | None:
+    """Give what makes the next value of a running average, where something reads that and nothing gives it back."""
+    for scaled in flow.readers.get(old, ()):
+        sums = (one for made in scaled.results for one in flow.readers.get(made, ())) if scaled.name == _MAP else ()
+        for one in sums:
+            if one.name == _MAP and averaged(flow, one.result, (old,)) is old and one.result not in left:
+                return one if flow.readers.get(one.result) else None
+    return None
+
+
+def _follows(value: Value, old: Value, region: Region, flow: Flow) -> bool:
+    return any(averaged(flow, value, (one,)) is one for one in region.params if one is not old)
 
 
 def _newer_record(op: Op, had: tuple[Value, ...], copies: list[Op], flow: Flow) -> Op | None:
@@ -54,7 +82,7 @@ def _told(rule: str, op: Op, field: str, newer: Op) -> Obligation:
         Verdict.VIOLATED,
         severity=Severity.WARNING if is_test(op.span) else Severity.ERROR,
         message=f"`{field}` is put back as it was, though a newer version of it was made",
-        current=f"`{op.text('method')}` is given the old `{field}` again, so the newer one is not kept",
+        current=f"`{op.text('method') or 'return'}` is given the old `{field}` again, so the newer one is not kept",
         expected=f"the copy holds the newer `{field}`",
         steps=(Step(newer.span, f"`{called(newer)}` makes the newer version here"),),
         suggestion=f"give the newer `{field}`, or leave the field out",

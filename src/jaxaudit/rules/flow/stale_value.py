@@ -14,7 +14,7 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdi
 from jaxaudit.rules.flow.left_behind import left_behind
 from jaxaudit.rules.flow.losses import Loss, find_loss, is_sure
 from jaxaudit.rules.flow.out_of_step import out_of_step
-from jaxaudit.rules.flow.put_back import put_back
+from jaxaudit.rules.flow.put_back import average_left_out, put_back
 from jaxaudit.rules.flow.words import called, is_test, proved
 
 
@@ -29,7 +29,8 @@ class StaleValue(Rule):
     loop, the update is lost. So is an unread result of a step that depends on a part of the loop's state, has its
     shape, and is not handed on while that part goes into the next turn unchanged. And so is a newer version of a field
     that a copy of its record puts back as it was. A loop may also start with a state and what is computed from it, and
-    go on with the new state and what was computed from the old one.
+    go on with the new state and what was computed from the old one; a function may move two running averages on and
+    give back only one of them.
 
     ## Why is this bad?
 
@@ -121,6 +122,12 @@ class StaleValue(Rule):
             "the old entry is in what is returned",
         ),
         Example(
+            "def moments(mean, square, g):\n    mean = 0.9 * mean + 0.1 * g\n    newer = 0.99 * square + 0.01 * g**2\n"
+            "    return mean / newer, mean, square  #!\n\ndef step(mean, square, g):\n"
+            "    return moments(mean, square, g)\n",
+            "one of two averages stays",
+        ),
+        Example(
             "import jax\nimport jax.numpy as jnp\n\ndef look(s):\n    return jnp.tanh(s)\n\ndef step(s, action):\n"
             "    new = 0.9 * s + action\n    return new, look(s)  #!\n\ndef run(s, w):\n    def body(carry, _):\n"
             "        s, seen = carry\n        s, seen = step(s, w @ seen)\n        return (s, seen), seen\n"
@@ -140,6 +147,7 @@ class StaleValue(Rule):
         assert isinstance(shapes, Shapes)
         yield from (one for op in program.named("py.unread", *sorted(LOOPS)) for one in _judge(op, flow, shapes))
         yield from put_back(self.name, program, flow)
+        yield from average_left_out(self.name, program, flow)
         yield from out_of_step(self.name, program, flow)
 
 

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Value
 from jaxaudit.spans import Span
 
 _REORDERS = frozenset(("builtins.sorted", "builtins.reversed"))
+_FEW = 12
 _GIVES_LEAVES = frozenset(("jax.tree.leaves",))
 
 
 def mixed_leaves(flow: Flow, leaves: Value) -> Span | None:
     """Give the place where each item of a list of leaves is made of all leaves of one tree; None when not so."""
     items = _comprehension(flow, leaves)
-    made = None if items is None else flow.maker(items.regions[0].results[0])
-    if items is None or made is None:
-        return None
-    for value in made.operands:
-        element = flow.maker(value)
-        if element is not None and element.name == "py.element" and flow.places.region_of[element] is items.regions[0]:
-            lists = element.arguments.get("iterable")
-            source = _comprehension(flow, lists) if isinstance(lists, Value) else None
-            if source is not None and _each_gives_leaves(flow, source):
-                return source.span
+    for element in () if items is None else _elements(flow, items):
+        lists = element.arguments.get("iterable")
+        source = _comprehension(flow, lists) if isinstance(lists, Value) else None
+        if source is not None and _each_gives_leaves(flow, source):
+            return source.span
     return None
+
+
+def _elements(flow: Flow, items: Op) -> Iterator[Op]:
+    """Give the elements that an item of a comprehension is made of, over a few ops."""
+    pending, seen = [items.regions[0].results[0]], set[Value]()
+    while pending and len(seen) < _FEW:
+        value = pending.pop()
+        op = flow.maker(value)
+        if op is None or value in seen or flow.places.region_of[op] is not items.regions[0]:
+            continue
+        seen.add(value)
+        if op.name == "py.element":
+            yield op
+        elif not op.regions:
+            pending.extend(op.operands)
 
 
 def listed_from(flow: Flow, leaves: Value) -> list[Op]:
@@ -82,5 +95,4 @@ def _comprehension(flow: Flow, value: Value) -> Op | None:
 
 
 def _each_gives_leaves(flow: Flow, loop: Op) -> bool:
-    made = flow.maker(loop.regions[0].results[0])
-    return made is not None and made.text("function") in _GIVES_LEAVES
+    return _taken_apart(flow, loop.regions[0].results[0]) is not None

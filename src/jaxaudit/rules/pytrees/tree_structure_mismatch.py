@@ -157,6 +157,9 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
         if _is_asked(flow, op, other.value):
             return _open(op, "a condition around it asks what the other tree is")
         return _differ(op, f"the first tree is {describe(first)} and another is one array", ())
+    for one, against in ((first, other), (other, first)):
+        if against.kind == "dict" and one.value is not None and _is_list(flow, one.value, context):
+            return _differ(op, f"one tree is a list and another is {describe(against)}", ())
     if first.value is None or other.value is None:
         return _open(op, "the structures of the trees are not known")
     for whole, part in ((first.value, other.value), (other.value, first.value)):
@@ -168,6 +171,12 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
     if all(is_given(flow, tree, context) for tree in (first.value, other.value)):
         return _open(op, "both trees are arguments that no call in sight gives: their structure is up to the caller")
     return _open(op, "the structures of the trees are not known")
+
+
+def _is_list(flow: Flow, value: Value, context: Context) -> bool:
+    """Tell whether a value is a list that the code made, at least in the first turn of a loop."""
+    made = origin(flow, value, context).op
+    return made is not None and made.name == "py.container" and made.attrs.get("kind") in ("sequence", "list")
 
 
 def _is_asked(flow: Flow, op: Op, value: Value) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.keys.holders import carried
+from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
@@ -116,6 +118,20 @@ def settle(x):
 """,
             "a thousand copies",
         ),
+        Example(
+            """
+import jax
+
+@jax.jit
+def settle(x):
+    i = 0
+    while i < 1000:  #!
+        x = 0.9 * x
+        i += 1
+    return x
+""",
+            "counted by hand",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -125,6 +141,8 @@ def settle(x):
         shapes = facts.of("shapes")
         assert isinstance(shapes, Shapes)
         yield from (one for loop in _elements(found) for one in _judge(loop, carrying, shapes))
+        flow = flow_of(program)
+        yield from (one for visit in found.of("py.test") for one in _counting(visit, flow))
 
 
 def _carries(visit: Visit) -> bool:
@@ -150,6 +168,33 @@ def _judge(visit: Visit, carrying: set[Op], shapes: Shapes) -> Iterator[Obligati
             yield _violation(visit.op, stage, f"{trips} turns")
     elif _over_leading_axis(visit, loop):
         yield _violation(visit.op, stage, "one for each item of the leading axis")
+
+
+def _counting(visit: Visit, flow: Flow) -> Iterator[Obligation]:
+    """Judge a `while` of Python that counts to a number."""
+    loop = visit.stack[-1] if visit.stack else None
+    if visit.stage is None or loop is None or loop.name != "py.while" or visit.op.text("construct") != "while":
+        return
+    turns = _turns(visit.op, loop, flow)
+    if turns is not None and turns >= _MANY and len(loop.operands) > 1:
+        yield _violation(visit.op, visit.stage, f"{turns} turns")
+
+
+def _turns(test: Op, loop: Op, flow: Flow) -> int | None:
+    """Give how often `while i < n: i += 1` runs, where all three numbers are written down."""
+    asked = test.arguments.get("value")
+    compared = flow.maker(asked) if isinstance(asked, Value) else None
+    if compared is None or compared.function not in ("less", "less_equal"):
+        return None
+    counter, bound = compared.argument("x"), compared.argument("y")
+    for param, start, at in carried(loop, loop.regions[0]):
+        first, later = flow.maker(start), flow.maker(loop.regions[0].results[at])
+        if param is not counter or first is None or later is None or later.function != "add":
+            continue
+        begin, step = first.attrs.get("value"), later.argument("y")
+        if later.argument("x") is param and isinstance(begin, int) and isinstance(step, int) and isinstance(bound, int):
+            return (bound - begin) // step if step > 0 else None
+    return None
 
 
 def _counted(element: Op, shapes: Shapes) -> int | None:
