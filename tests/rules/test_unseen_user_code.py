@@ -475,6 +475,122 @@ PROGRAMS = {
         def main(params, key, x):
             return jax.grad(loss)(params, Model(), key, x)
         """,
+    "axes of static arguments, and lists of axes": """
+        @functools.partial(jax.pmap, in_axes=(None, 0), static_broadcasted_argnums=(2,))
+        def collect(agent, key, size):
+            return agent * key * size
+
+        @functools.partial(jax.pmap, in_axes=(None, 0), static_broadcasted_argnums=(0,))  #!
+        def short(size, agent, key):
+            return agent * key * size
+
+        def main(agent, keys):
+            return collect(agent, keys, 3), short(3, agent, keys)
+
+        def interleaved(x, block):
+            x = jnp.reshape(x, x.shape[:-1] + tuple(block) + (-1,))
+            axes = (np.arange(2 * len(block)) + 1).reshape(2, -1).ravel(order="F")
+            return jnp.transpose(x, (0,) + tuple(axes) + (len(axes) + 1,))
+        """,
+    "text is no array": """
+        def scaled(x):
+            if x == "none":
+                return None
+            return x * 2
+
+        def sized(x):
+            if x == 1:  #!
+                return None
+            return x * 2
+
+        def main(xs):
+            return jax.vmap(lambda x: scaled(jnp.exp(x)))(xs), jax.vmap(lambda x: sized(jnp.exp(x)))(xs)
+        """,
+    "one element, one key for two on request, objects with keys": """
+        def start(rng, x):
+            model = hk.transform(lambda y: hk.Linear(3)(y))
+            return jax.vmap(model.init, in_axes=None, axis_size=1)(rng, x)
+
+        def interpolated(key, x, same):
+            first, second = jax.random.split(key)
+            noise = jax.random.normal(first, x.shape)
+            if same:
+                second = first
+            return noise, jax.random.normal(second, x.shape)
+
+        def forgetful(key, x, again):
+            noise = jax.random.normal(key, x.shape)
+            if again:
+                key, _ = jax.random.split(key)  #!
+            return noise, jax.random.normal(key, x.shape)  #!
+
+        def drawn(rng, shape):
+            for _ in range(10):
+                print(jax.random.normal(rng.split(), shape))
+
+        def repeated(rng, shape):
+            for _ in range(10):
+                print(jax.random.normal(rng, shape))  #!
+        """,
+    "a network that is run at several points of a batch": """
+        def analysed(forward, params, rng, data):
+            model = hk.transform(forward)
+            predict = lambda z: model.apply(params, rng, z[None])[0, -1]
+            return jax.vmap(jax.grad(predict))(data)
+
+        def noisy(rng, data):
+            return jax.vmap(lambda z: z + jax.random.normal(rng, z.shape))(data)  #!
+        """,
+    "a name of its own for fields that are structure": """
+        fixed = functools.partial(flax.struct.field, pytree_node=False)
+
+        class Agent(flax.struct.PyTreeNode):
+            rate: jax.Array
+            config: dict = fixed()
+
+            @jax.jit
+            def update(agent, batch):
+                return batch * int(1.0 / agent.config["rate"])
+
+            @jax.jit
+            def refused(agent, batch):
+                return batch * int(1.0 / agent.rate)  #!
+
+        def main(batch, rate):
+            agent = Agent(jnp.ones(()), config={"rate": rate})
+            return agent.update(batch), agent.refused(batch)
+        """,
+    "an append of another class": """
+        class Runner:
+            def __init__(self, storage):
+                self.storage = storage
+
+            @functools.partial(jax.jit, static_argnums=0)
+            def step(self, rollout, *parts):
+                return self.storage.append(rollout, *parts)
+
+            @functools.partial(jax.jit, static_argnums=0)
+            def leak(self, loss):
+                self.storage.append(loss)  #!
+                return loss
+
+        def main(storage, rollout, observation):
+            return Runner(storage).step(rollout, observation), Runner([]).leak(observation)
+        """,
+    "updates with a form of their own": """
+        import optax
+
+        def averaged(decay):
+            def init(params):
+                return jax.tree.map(jnp.zeros_like, params)
+
+            def update(updates, state, params=None):
+                state = jax.tree.map(lambda g, t: decay * t + g, updates["variables"], state)
+                updates["moments"] = state
+                return updates, state
+
+            return optax.GradientTransformation(init, update)
+        """,
 }
 
 

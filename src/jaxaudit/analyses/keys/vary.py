@@ -144,7 +144,8 @@ class Variation:
             return Vary.SAME
         if op.name in _CHANGING or op.text("function") in _CHANGING_FUNCTIONS:
             return Vary.VARIES
-        if op.name in _OPAQUE:
+        if op.name in _OPAQUE or (op.name == "py.call_library" and op.text("function").startswith(".")):
+            # A method of an object that nothing is known of, such as `rng.split()`, may change the object.
             return Vary.UNKNOWN
         depends = combine(self.of(self.read(value)) for value in op.operands)
         return Vary.UNKNOWN if op.regions and depends is Vary.SAME else depends

@@ -132,6 +132,9 @@ class TransferTable:
             return _joined_items(operands)
         if _compares_items(op, operands):
             return UNKNOWN
+        if op.text("function") in ("equal", "not_equal") and any(isinstance(one, str) for one in op.arguments.values()):
+            # Arrays do not compare with text: Python answers, and says that they differ.
+            return NUMBER
         if any(one.kind is Kind.TRACED for one in operands):
             return self._made(operands, "" if _structural(op, operands) else "array", mask=mask)
         if all(one.kind is Kind.STATIC for one in operands):

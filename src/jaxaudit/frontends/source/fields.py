@@ -13,7 +13,7 @@ from jaxaudit.frontends.source.flattening import Flattening, FunctionNode, Part,
 from jaxaudit.frontends.source.members import ancestry
 from jaxaudit.frontends.source.registration import last_name, registered_names, registers_all_fields
 from jaxaudit.frontends.source.syntax import landmarks
-from jaxaudit.frontends.source.values import ClassValue
+from jaxaudit.frontends.source.values import ClassValue, Const, PartialValue
 from jaxaudit.spans import Span, span_of
 
 _METHODS = ("tree_flatten", "tree_flatten_with_keys")
@@ -37,7 +37,7 @@ def _static(cls: ClassValue) -> Mapping[str, Span]:
     for current in ancestry(cls):
         if current.node is not None:
             path = current.frame.module.path
-            found.update((name, span_of(node, path)) for name, node in _declared(current.node))
+            found.update((name, span_of(node, path)) for name, node in _fixed(current))
     taken = _flattening(cls)
     if taken is not None:
         owner, flattening = taken
@@ -50,7 +50,26 @@ def _static(cls: ClassValue) -> Mapping[str, Span]:
 @lru_cache(maxsize=1024)
 def _roles(cls: ClassValue) -> Mapping[str, str]:
     """Give the roles of fields that declarations tell."""
-    return dict.fromkeys((name for one in ancestry(cls) if one.node for name, _ in _declared(one.node)), "structure")
+    return dict.fromkeys((name for one in ancestry(cls) for name, _ in _fixed(one)), "structure")
+
+
+def _fixed(cls: ClassValue) -> tuple[tuple[str, ast.stmt], ...]:
+    """Give the fields that a class itself declares to be structure, also by a name of its own for such fields."""
+    if cls.node is None:
+        return ()
+    return (*_declared(cls.node), *((name, node) for name, node in _annotated(cls.node) if _by_own_name(cls, node)))
+
+
+def _by_own_name(cls: ClassValue, field: ast.AnnAssign) -> bool:
+    """Tell whether a field is made by a `partial` that says it is structure: `fixed = partial(field, static=True)`."""
+    frame = cls.frame.module.frame
+    if frame is None or not isinstance(field.value, ast.Call) or not isinstance(field.value.func, ast.Name):
+        return False
+    maker = frame.env.get(field.value.func.id)
+    if not isinstance(maker, PartialValue):
+        return False
+    given = {word: value.value for word, value in maker.kwargs.items() if isinstance(value, Const)}
+    return given.get("pytree_node") is False or given.get("static") is True
 
 
 def _other(cls: ClassValue, name: str) -> str:
@@ -194,8 +213,13 @@ def _fields_of(call: ast.Call, name: str, position: int) -> Mapping[str, ast.exp
 
 @lru_cache(maxsize=4096)
 def _declared(node: ast.ClassDef) -> tuple[tuple[str, ast.stmt], ...]:
-    fields = [one for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
-    return tuple((one.target.id, one) for one in fields if isinstance(one.target, ast.Name) and _says_static(one))
+    return tuple((name, one) for name, one in _annotated(node) if _says_static(one))
+
+
+@lru_cache(maxsize=4096)
+def _annotated(node: ast.ClassDef) -> tuple[tuple[str, ast.AnnAssign], ...]:
+    fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+    return tuple((one.target.id, one) for one in fields if isinstance(one.target, ast.Name))
 
 
 def _says_static(field: ast.AnnAssign) -> bool:

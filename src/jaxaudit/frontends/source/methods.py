@@ -37,6 +37,8 @@ _CHANGES_LIST = frozenset(
     "append extend insert add update remove discard pop popleft appendleft clear sort reverse".split()
 )
 _GROWS_LIST = frozenset(("append", "appendleft", "extend"))
+_TAKES_ONE = frozenset(("append", "add", "extend", "appendleft"))
+"""Methods of lists that take one argument: those that take more are of another class."""
 # Methods of Python's containers and of text: whatever the object is, nothing draws random numbers under these names.
 _KEYWORDS = frozenset(one.lstrip("*") for name, row in ROWS.items() if name.startswith("array.") for one in row.params)
 _KEYWORDS |= frozenset("out shape newshape where method mode fill_value axes precision args ord".split())
@@ -87,7 +89,7 @@ def _leaf_method(it: Interpreter, receiver: Leaf, name: str, given: Arguments, s
     row = lookup(f"array.{name}")
     if name in _COPIES and given.keywords and not given.positional and given.stars is None:
         return _copy(it, receiver, name, given, span)
-    if row is None and name in _GROWS_LIST and len(given.positional) == 1:
+    if row is None and name in _GROWS_LIST and _gives_one(given):
         return _grow(it, receiver, name, given.positional[0], span)
     if row is None and name in _CONTAINER_METHODS:
         attributes.forget(it, receiver.value)
@@ -152,6 +154,10 @@ def _note_change(it: Interpreter, ref: Ref, name: str, value: Abstract, span: Sp
     it.emit("py.append", span, {"value": argument(it, value, span)}, attrs, results=0)
 
 
+def _gives_one(given: Arguments) -> bool:
+    return len(given.positional) == 1 and given.star is None and given.stars is None and not given.keywords
+
+
 def _spoil(it: Interpreter, ref: Ref, name: str, given: Arguments, span: Span) -> Abstract:
     """Leave a container known as one value only, and give what the method gives."""
     kind = kind_of(it, ref)
@@ -162,7 +168,7 @@ def _spoil(it: Interpreter, ref: Ref, name: str, given: Arguments, span: Span) -
 
 
 def _opaque_method(it: Interpreter, ref: Ref, box: OpaqueBox, name: str, given: Arguments, span: Span) -> Abstract:
-    if name not in _CHANGES_LIST and name != "setdefault":
+    if (name not in _CHANGES_LIST and name != "setdefault") or (name in _TAKES_ONE and not _gives_one(given)):
         return _leaf_method(it, Leaf(box.value), name, given, span)
     value = given.positional[0] if given.positional else NONE
     part = argument(it, value, span)

@@ -6,6 +6,7 @@ and parameters of one structure.
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.arguments import Arguments
@@ -33,7 +34,7 @@ def note(it: Interpreter, name: str, given: Arguments) -> None:
 def by_protocol(it: Interpreter, function: FunctionValue, given: Arguments, span: Span) -> Arguments:
     """Give the arguments of a function that nobody visibly calls as the library would give them."""
     init = it.optimizers.get(function.node)
-    if init is None or len(given.positional) != 3:
+    if init is None or len(given.positional) != 3 or _takes_apart(function):
         return given
     updates, state, params = given.positional
     if not isinstance(params, Leaf) or not isinstance(updates, Leaf) or not isinstance(state, Leaf):
@@ -42,6 +43,15 @@ def by_protocol(it: Interpreter, function: FunctionValue, given: Arguments, span
     gradients = it.emit("tree.leaf", span, {"like": params.value, "tree": updates.value}).result
     gradients.name = updates.value.name
     return Arguments((Leaf(gradients), made, params), given.keywords, given.star, given.stars)
+
+
+def _takes_apart(function: FunctionValue) -> bool:
+    """Tell whether a function reads entries of its updates by name: then they have a form of their own."""
+    params = [*function.node.args.posonlyargs, *function.node.args.args]
+    first = params[0].arg if params else ""
+    subscripts = (one for one in ast.walk(function.node) if isinstance(one, ast.Subscript))
+    named = (one for one in subscripts if isinstance(one.value, ast.Name) and one.value.id == first)
+    return any(isinstance(one.slice, ast.Constant) and isinstance(one.slice.value, str) for one in named)
 
 
 def _takes(function: FunctionValue, count: int) -> bool:

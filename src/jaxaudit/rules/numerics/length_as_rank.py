@@ -130,4 +130,7 @@ def _length(argument: Argument, makers: Makers, depth: int = 0) -> Op | None:
 
 def _is_array(value: Value, makers: Makers, shapes: Shapes) -> bool:
     fact = shapes.of(value)
-    return (fact.dims is not None and len(fact.dims) > 0) or makers.is_jax_array(value)
+    if fact.dims is not None:
+        # What has one axis may be a list of axes, whose length is how many there are.
+        return len(fact.dims) > 1
+    return makers.is_jax_array(value)

@@ -172,6 +172,8 @@ class Evidence:
             return "the mapped function puts a new key in its place each time, it seems"
         if op.name == "pmap" and use.inner is not None and not is_given(self.keys, op, use):
             return "the mapped function holds its key fixed, which is often meant for devices"
+        if op.name == "vmap" and not is_given(self.keys, op, use) and _asks_for_key(use.origin.spot):
+            return "the mapped function holds it fixed, and `apply` asks for a key whether it draws or not"
         if _mapped_inside(use):
             return "each of its keys serves another element of a function mapped inside, so alternatives share them"
         if _judges_parameters(op):
@@ -296,6 +298,11 @@ def _same_choice(first: Op, second: Op) -> bool:
     rest, other = ({k: v for k, v in op.arguments.items() if k != "a"} for op in (first, second))
     arrays = [op.arguments.get("a") for op in (first, second)]
     return rest == other and all(isinstance(one, Value) for one in arrays) and arrays[0] is not arrays[1]
+
+
+def _asks_for_key(op: Op) -> bool:
+    """Tell whether an op runs a function of haiku, which takes a key though its networks may draw nothing."""
+    return op.name == "key.draw" and op.text("function").startswith("haiku.") and callee_of(op) == "apply"
 
 
 def _mapped_inside(use: Use) -> bool:

@@ -40,12 +40,27 @@ def reason_of_pair(program: Program, keys: KeyFacts, conflict: Conflict) -> str:
         return f"what `{callee_of(shown[0])}` gives only serves to find out shapes"
     if _same_places(program, first, second):
         return f"`{callee_of(first)}` picks the same places in two arrays, it seems"
+    if _shared_on_request(keys, conflict):
+        return "a condition says whether both are to use one key"
     if networks := _networks(keys, conflict):
         return networks
     # A trace does not show what Python reads of the first split.
     if program.front_end != "jaxpr" and _split_for_nobody(keys, conflict):
         return "nobody uses the keys of one of the splits"
     return ""
+
+
+def _shared_on_request(keys: KeyFacts, conflict: Conflict) -> bool:
+    """Tell whether an `if` puts the first key in the place of another one that was there before."""
+    first, second = conflict.first.value, conflict.second.value
+    branch = None if second is None else keys.places.maker.get(second)
+    if first is None or second is None or branch is None or branch.name != "py.branch" or len(branch.regions) != 2:
+        return False
+    if any(len(region.results) != len(branch.results) for region in branch.regions):
+        return False
+    then, otherwise = (region.results[branch.results.index(second)] for region in branch.regions)
+    made = keys.places.region_of_value(otherwise)
+    return then is first and otherwise is not first and made is not branch.regions[1]
 
 
 def _networks(keys: KeyFacts, conflict: Conflict) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.explain import callee_of
@@ -133,6 +133,10 @@ def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts, evidence: Evidence)
     # A draw says more than the split it comes from.
     same.sort(key=lambda use: use.origin.how is not How.DRAW)
     kind, element = _WORDS[op.name]
+    options = op.attrs.get("options")
+    if same and isinstance(options, Mapping) and options.get("axis_size") == 1:
+        yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.PROVED, f"{kind} has one {element} only")
+        return
     if same and op.name in ("pmap", "shard_map") and all(callee_of(use.origin.spot) == "init" for use in same):
         reason = f"every {element} is to start from the same parameters"
         yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.PROVED, reason)

@@ -88,7 +88,7 @@ def _judge(op: Op) -> Iterator[Obligation]:
         return
     axes, wrapped = options["in_axes"], op.attrs.get("wrapped")
     span = wrapped if isinstance(wrapped, Span) and wrapped.line else op.span
-    trouble = _trouble(axes, border)
+    trouble = _trouble(axes, border, options.get("static_broadcasted_argnums", ()))
     if trouble:
         yield _mismatch(op, span, trouble)
     elif border.open_ended or not (axes is None or isinstance(axes, (int, tuple))):
@@ -97,12 +97,16 @@ def _judge(op: Op) -> Iterator[Obligation]:
         yield proved(InAxesStructureMismatch.name, span, f"`in_axes` fits the arguments on line {op.span.line}")
 
 
-def _trouble(axes: object, border: Border) -> str:
+def _trouble(axes: object, border: Border, static: object) -> str:
     if isinstance(axes, Mapping):
         return "`in_axes` is a dict; it must be a number or a tuple with one entry for each argument"
     if not isinstance(axes, tuple) or border.open_ended:
         return ""
     count = len(border.positional)
+    fixed = static if isinstance(static, tuple) else (static,)
+    if fixed and all(at < len(axes) or at in fixed for at in range(count)):
+        # `pmap` looks up no axis for an argument that is static.
+        return ""
     if len(axes) != count:
         return f"`in_axes` has {len(axes)} entries for {count} positional argument{'s' * (count != 1)}"
     found = (
