@@ -148,15 +148,27 @@ def _excluded(users: Users, first: Op, second: Op) -> bool:
 def _read_elsewhere(program: Program, first: Op, second: Op) -> bool:
     """Tell whether whatever is computed from a draw is read on paths alone that the second use is not on."""
     flow = flow_of(program)
-    pending, seen = list(first.results), set(first.results)
+    pending, seen, elsewhere = list(first.results), set(first.results), False
     for value in pending:
+        elsewhere = elsewhere or _is_read_apart(flow, value, second)
         made = [*_passed_on(flow, value, second), *_left_to(flow, value, second)]
         if None in made or len(seen) > _MOST:
             return False
         fresh = [one for one in made if one is not None and one not in seen]
         pending += fresh
         seen.update(fresh)
-    return len(seen) > len(first.results)
+    return elsewhere and len(seen) > len(first.results)
+
+
+def _is_read_apart(flow: Flow, value: Value, second: Op) -> bool:
+    """Tell whether something reads a value, or it leaves, where the second use does not happen."""
+    around, places = flow.places.region_of[second], flow.places
+    holders = [(region, places.holder.get(id(region))) for region in flow.leaving.get(value, ())]
+    others = [other for region, op in holders if op is not None for other in op.regions if other is not region]
+    apart = (op for op in flow.readers.get(value, ()) if not places.both_happen(op, second))
+    return any(places.within(around, other) for other in others) or any(
+        not places.both_happen(second, op) for op in apart
+    )
 
 
 def _passed_on(flow: Flow, value: Value, second: Op) -> Iterator[Value | None]:
