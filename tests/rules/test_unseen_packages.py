@@ -76,6 +76,71 @@ PROGRAMS = {
         def wrong(x, key):
             return mix(jnp.round(rotate(x, key)), key)  #!
         """,
+    "a norm that is zero for nothing": """
+        def safe_norm(x):
+            total = jnp.sum(x * x, axis=-1, keepdims=True)
+            safe = jnp.where(total == 0.0, 1.0, total)
+            return jnp.where(total == 0.0, 0.0, jnp.sqrt(safe))
+
+        def harmonics(x):
+            return x / safe_norm(x)
+
+        def wrong(x, mask):
+            return x / jnp.where(mask, x.sum(), 0.0)  #!
+        """,
+    "functions of numbers and of arrays": """
+        from jaxtyping import Array, Float
+
+        def amplitude(f: Float[Array, " n"], theta: Float[Array, "4"]) -> Float[Array, " n"]:
+            return f**2 * theta[0]
+
+        def joined(f, theta):
+            value, slope = jax.value_and_grad(amplitude)(f * 2.0, theta)
+            return value + slope
+
+        def loss(w: Float[Array, "d"], x: Float[Array, "n d"]):
+            return (x @ w) ** 2
+
+        def wrong(w, x):
+            return jax.grad(loss)(w, x)  #!
+        """,
+    "both orders, one of them in a branch": """
+        def bound(misses, alarms):
+            return jnp.log(1 - misses) - jnp.log(alarms)
+
+        def both(counts, one_sided):
+            misses, alarms = counts[0] / 3, counts[1] / 4
+            found = bound(misses, alarms)
+            if not one_sided:
+                found = jnp.maximum(found, bound(alarms, misses))
+            return found
+
+        def wrong(counts):
+            misses, alarms = counts[0] / 3, counts[1] / 4
+            return bound(alarms, misses)  #!
+        """,
+    "double precision for one block": """
+        def solve(f, x):
+            with jax.enable_x64():
+                return f(x)
+
+        def run(f):
+            start = jnp.array(0.0)
+            return solve(f, start)
+        """,
+    "a key for each layer and one more": """
+        def init(key, sizes, last):
+            keys = jax.random.split(key, len(sizes) + 1)
+            params = []
+            for i, size in enumerate(sizes):
+                params.append(jax.random.normal(keys[i], (size,)))
+            return [*params, jax.random.normal(keys[-1], (last,))]
+
+        def wrong(key, n, last):
+            keys = jax.random.split(key, n)
+            params = jax.vmap(lambda key: jax.random.normal(key, (3,)))(keys)
+            return params, jax.random.normal(keys[-1], (last,))  #!
+        """,
 }
 
 

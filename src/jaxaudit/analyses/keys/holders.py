@@ -104,16 +104,19 @@ def _counter(terms: Terms, op: Op, read: Read[Term]) -> Term:
         start, stop = (_bound(terms, op, name, i, read) for i, name in enumerate(("lower", "upper")))
     elif isinstance(trips, int):
         stop = terms.number(trips)
-    elif _is_zip(op):
+    elif _ends_elsewhere(op):
         stop = terms.number(SHORTEST)
     return terms.make(Steps, start, stop, terms.number(1))
 
 
-def _is_zip(op: Op) -> bool:
-    """Tell whether a loop goes through several things at once, so that the shortest ends it."""
-    counter = op.regions[0].params[0]
-    elements = [inner for inner in op.regions[0].ops if inner.name == "py.element"]
-    return sum(inner.arguments.get("index") is counter for inner in elements) > 1
+def _ends_elsewhere(op: Op) -> bool:
+    """Tell whether a loop goes through several things at once, or counts those of another thing than it indexes."""
+    region = op.regions[0]
+    counter = region.params[0]
+    counted = [one for one in region.ops if one.argument("index") is counter]
+    gone = [one.argument("iterable") for one in counted if one.name == "py.element"]
+    indexed = {one.argument("base") for one in counted if one.name == "py.item"}
+    return len(gone) > 1 or any(isinstance(one, Value) and indexed and one not in indexed for one in gone)
 
 
 def _bound(terms: Terms, op: Op, name: str, position: int, read: Read[Term]) -> Term:

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS
-from jaxaudit.ir import Op, Program
+from jaxaudit.ir import Op, Program, Region
 from jaxaudit.ir.names import is_stem
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.flow.exchanged import derivative, exchanged
 from jaxaudit.rules.flow.words import is_test, proved
 
+_INLINE = frozenset(("py.branch", "py.loop", "py.while"))
 _SIDES = frozenset(
     """left right first second source target query other base head tail start stop front back lower upper inner outer
     prior posterior prediction predictions pred true label labels targets forward backward""".split()
@@ -101,9 +102,18 @@ class SwappedArguments(Rule):
         flow = flow_of(program)
         notes: defaultdict[tuple[int, str], list[Op]] = defaultdict(list)
         for op in program.named("py.passed"):
-            notes[id(flow.places.region_of[op]), op.text("function")].append(op)
+            notes[id(_function_of(op, flow)), op.text("function")].append(op)
         yield from (_judge(op, beside, flow) for beside in notes.values() for op in beside)
         yield from (one for op in program.calling(*OPTIMIZER_STEPS) for one in _step(op, flow))
+
+
+def _function_of(op: Op, flow: Flow) -> Region:
+    """Give the region of the function that an op is written in, whatever branches and loops are around it there."""
+    around = flow.places.region_of[op]
+    for region, holder in flow.places.up(around):
+        if holder is None or holder.name not in _INLINE:
+            return region
+    return around
 
 
 def _step(op: Op, flow: Flow) -> Iterator[Obligation]:

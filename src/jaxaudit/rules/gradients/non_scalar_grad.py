@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
@@ -114,6 +115,17 @@ def _loss(op: Op) -> Value | None:
     return results[0] if results and (beside or len(results) == 1) else None
 
 
+def _follows_argument(op: Op, dims: Sequence[Dim], context: Context) -> bool:
+    """Tell whether the sizes of a result are those that annotations say of the argument it is differentiated by."""
+    params, options = op.regions[0].params, op.attrs.get("options")
+    at = options.get("argnums", 0) if isinstance(options, Mapping) else 0
+    if not isinstance(at, int) or not 0 <= at < min(len(params), len(op.operands)):
+        return False
+    inside, outside = context.of(params[at]).dims, context.of(op.operands[at]).dims
+    said = {atom for dim in inside or () for atom in dim.atoms()}
+    return outside is None and all(dim.constant is None and said.issuperset(dim.atoms()) for dim in dims)
+
+
 def _judge(op: Op, loss: Value, context: Context | None) -> Obligation:
     dims = None if context is None else context.of(loss).dims
     name = op.text("function").rpartition(".")[2] or "the function"
@@ -121,6 +133,9 @@ def _judge(op: Op, loss: Value, context: Context | None) -> Obligation:
         return Obligation(NonScalarGrad.name, op.span, Verdict.UNKNOWN, f"the shape of what `{name}` gives is unknown")
     if not dims:
         return Obligation(NonScalarGrad.name, op.span, Verdict.PROVED, f"`{name}` gives one number")
+    if context is not None and _follows_argument(op, dims, context):
+        reason = f"`{name}` gives as many numbers as it is given, and how many that are here is only annotated"
+        return Obligation(NonScalarGrad.name, op.span, Verdict.UNKNOWN, reason)
     return Obligation(
         NonScalarGrad.name,
         op.span,

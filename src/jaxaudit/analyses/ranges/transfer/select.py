@@ -16,6 +16,7 @@ _DEEP = -1e4
 """A number so far below that its exponential is zero next to ordinary ones."""
 
 _COMPARISONS = frozenset({"greater", "greater_equal", "less", "less_equal", "gt", "ge", "lt", "le"})
+_EQUALITIES = frozenset({"equal", "not_equal", "eq", "ne"})
 _MASKED = Zero("elements that the condition leaves out are 0", ordinary=True, blocks=True)
 _TRIANGLE = Zero("the other triangle is 0", ordinary=True, fixed=True, blocks=True)
 
@@ -46,6 +47,8 @@ def _chosen(look: Look, condition: Argument, x: Argument, y: Argument) -> Range:
     made = _marked(_either(unrelated(first), unrelated(second)), first, second)
     if made.zero is _MASKED and _compares_anything(look, condition):
         return made._replace(zero=_MASKED._replace(assumed=True))
+    if made.zero is _MASKED and _asks_for_coincidence(look, condition):
+        return made._replace(zero=_MASKED._replace(ordinary=False))
     return made
 
 
@@ -62,6 +65,18 @@ def _compares_anything(look: Look, condition: Argument) -> bool:
         return False
     sides = [look.of(one) for one in maker.arguments.values()]
     return all(one.constant is not None or (one.low == -inf and one.high == inf) for one in sides)
+
+
+def _asks_for_coincidence(look: Look, condition: Argument) -> bool:
+    """Tell a test whether a computed real number is exactly zero: ordinary inputs do not make it so."""
+    maker = look.maker(condition)
+    if maker is None or maker.name != "array.map" or maker.function not in _EQUALITIES:
+        return False
+    sides = list(maker.arguments.values())
+    asked = next((one for one in sides if isinstance(one, Value) and look.of(one).constant is None), None)
+    made = look.maker(asked)
+    computed = made is not None and made.name in ("array.map", "array.reduce", "array.dot", "array.linalg")
+    return computed and any(look.of(one).constant == 0 for one in sides) and not look.of(asked).integer
 
 
 def arm_range(look: Look, arm: Argument, known: Constraints) -> Range:
