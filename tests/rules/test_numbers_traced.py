@@ -62,3 +62,18 @@ def test_arguments_without_a_finite_value(tmp_path):
 
 def test_masked_gradients(tmp_path):
     assert errors("where-nan-gradient", tmp_path) == (wanted(code_of("where-nan-gradient"), "!"), [])
+
+
+def test_counters_inside_a_library_are_not_the_users():
+    optax = pytest.importorskip("optax")
+    optimiser = optax.inject_hyperparams(optax.sgd)(learning_rate=0.1)
+
+    def train(w, state):
+        for _ in range(3):
+            _, state = optimiser.update(w, state)
+        return state, jnp.minimum(jnp.int32(3) + state.count, 2**31 - 1) + 1
+
+    chosen = next(one for one in all_rules() if one.name == "integer-overflow")
+    program = lower.trace_and_lower(jax.jit(train), (W, optimiser.init(W)), {}, name="train", path=__file__)
+    judged = list(chosen().check(program, solve(program, chosen.needs)))
+    assert {one.span.line for one in judged} == {train.__code__.co_firstlineno + 3}

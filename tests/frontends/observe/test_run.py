@@ -166,6 +166,13 @@ def test_what_is_spread_over_devices_is_read_from_the_first_trace(tmp_path):
     assert done.stdout.startswith("1\n"), done.stdout
 
 
+def test_a_module_that_cannot_be_imported_is_blamed_itself(tmp_path):
+    (tmp_path / "train.py").write_text("import jax\nimport helpers\n")
+    (tmp_path / "helpers.py").write_text("import math\nimport no_such_module\n")
+    (issue,) = report("run", "train.py", cwd=tmp_path)["issues"]
+    assert (issue["path"], issue["line"], issue["why"][0]["path"]) == ("helpers.py", 2, "train.py")
+
+
 def test_many_devices(tmp_path):
     (tmp_path / "train.py").write_text("import jax\nprint(jax.device_count())\n")
     assert jaxaudit("run", "--devices", "8", "train.py", cwd=tmp_path).stdout.startswith("8\n")

@@ -26,7 +26,8 @@ def argument_leaves(traceback: TracebackType | None) -> tuple[Leaf, ...]:
     """
     frames = _frames(traceback)
     own = [number for number, frame in enumerate(frames) if is_user_file(frame.f_code.co_filename)]
-    for frame in frames[own[-1] + 1 :] if own else ():
+    # A library may call one transformation inside another; the innermost is the one that raised.
+    for frame in reversed(frames[own[-1] + 1 :]) if own else ():
         if is_own_file(frame.f_code.co_filename):
             found = tuple(_leaves(_arguments(frame.f_code.co_name, frame.f_locals)))
             if found:

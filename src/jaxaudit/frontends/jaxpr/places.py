@@ -15,7 +15,7 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from jaxaudit.frontends.jaxpr.protocol import Frame
+from jaxaudit.frontends.jaxpr.protocol import Failure, Frame
 
 _OWN = Path(__file__).resolve().parents[2]
 _PYTHON = tuple(
@@ -43,9 +43,11 @@ def is_own_file(name: str) -> bool:
     return not name.startswith("<") and Path(name).resolve().is_relative_to(_OWN)
 
 
-def user_files() -> tuple[str, ...]:
-    """Give the files of the user's modules that are loaded now."""
-    found = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+def user_files(failure: Failure | None = None) -> tuple[str, ...]:
+    """Give the files of the user's modules that are loaded now, and of those whose import raised."""
+    found = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    if failure is not None:
+        found += [frame.path for frame in failure.frames if Path(frame.path).is_file()]
     return tuple(sorted({name for name in found if isinstance(name, str) and is_user_file(name)}))
 
 

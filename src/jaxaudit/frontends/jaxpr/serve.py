@@ -83,7 +83,7 @@ def gather(
         captures=tuple(captures),
         retraces=tuple(retraces),
         failure=ending.failure,
-        files=user_files(),
+        files=user_files(ending.failure),
         jax_version=_jax_version(),
         probes=probes() if probe else (),
         faults=tuple(faults),

@@ -20,7 +20,7 @@ from jaxaudit.frontends.jaxpr.imports import the_jax
 from jaxaudit.frontends.jaxpr.inputs import Inputs
 from jaxaudit.frontends.jaxpr.models import callable_of
 from jaxaudit.frontends.jaxpr.places import call_at, user_files
-from jaxaudit.frontends.jaxpr.protocol import Capture, Frame, Reply, Request
+from jaxaudit.frontends.jaxpr.protocol import Capture, Failure, Frame, Reply, Request
 from jaxaudit.frontends.jaxpr.serve import probes
 from jaxaudit.frontends.jaxpr.specs import Spec, SpecError, parse_spec
 from jaxaudit.ir import Root, Value
@@ -40,7 +40,8 @@ def trace_target(request: Request) -> Reply:
     except SpecError as error:
         return Reply("refused", str(error))
     except BaseException as error:  # noqa: BLE001
-        return Reply("failed", failure=describe(error), files=_files(path), jax_version=the_jax().__version__)
+        failure = describe(error)
+        return Reply("failed", failure=failure, files=_files(path, failure), jax_version=the_jax().__version__)
 
 
 def split_target(target: str) -> tuple[str, str]:
@@ -148,6 +149,6 @@ def _given(value: Any) -> Spec:
     return Constant(value)
 
 
-def _files(path: str) -> tuple[str, ...]:
-    found = user_files()
+def _files(path: str, failure: Failure | None = None) -> tuple[str, ...]:
+    found = user_files(failure)
     return found if not path.endswith(".py") else tuple(dict.fromkeys([str(Path(path).absolute()), *found]))

@@ -152,9 +152,9 @@ class IntegerOverflow(Rule):
 
 
 def _is_written(op: Op) -> bool:
-    """Tell what the user wrote from what a power or an index is made of in a trace."""
+    """Tell what the user wrote from what a power, an index or a library's call is made of in a trace."""
     api, name = op.text("api"), short(op)
-    if op.is_derived:
+    if op.is_derived or op.text("library"):
         return False
     return api in ("", name) or (api.startswith("operator") and api.rpartition("_")[2].lstrip("r")[:3] in name[:3])
 
