@@ -28,6 +28,8 @@ class Tree:
     """For objects: `yes` when JAX can take them apart, `no` when it cannot, else why that is not known."""
     where: Span = NOWHERE
     """For objects: the place of their class."""
+    fixed: tuple[tuple[str, object], ...] = ()
+    """For objects: fields that are part of their structure, with the constants that they hold."""
 
     def __str__(self) -> str:
         inner = ", ".join(map(str, self.children))

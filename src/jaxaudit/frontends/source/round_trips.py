@@ -51,6 +51,8 @@ def round_trip(cls: ClassValue) -> RoundTrip | None:
     flattening, function = own_flattening(cls, cls), rebuild_function(node, tree)
     if flattening is None or function is None:
         return None
+    if isinstance(function, ast.FunctionDef) and (broken := _never_rebuilds(cls, function)) is not None:
+        return broken
     rebuilt = read_unflatten(function, node.name, flattening.children.form, flattening.structure.form)
     where = flattening.where
     if rebuilt is None or where is None:
@@ -60,6 +62,29 @@ def round_trip(cls: ClassValue) -> RoundTrip | None:
     if rebuilt.call is None:
         return _bare(node, rebuilt, flattening, where)
     return _constructed(cls, rebuilt, rebuilt.call, flattening, where)
+
+
+def _never_rebuilds(cls: ClassValue, function: ast.FunctionDef) -> RoundTrip | None:
+    """Find an unflatten function that cannot be called as JAX does, or that gives nothing back."""
+    required = len(function.args.args) - len(function.args.defaults)
+    called = any(name.endswith("_class") for name in cls.decorators) and function.name == "tree_unflatten"
+    where = ast.copy_location(ast.Name(function.name, ast.Load()), function)
+    if called and required > 2 and not function.decorator_list and cls.node is not None and function in cls.node.body:
+        return _problem(where, f"`tree_unflatten` of `{cls.name}` is no classmethod, but JAX calls it on the class")
+    leaving = [one for one in walk(function) if isinstance(one, ast.Return | ast.Raise | ast.Yield | ast.YieldFrom)]
+    if not any(not isinstance(one, ast.Return) or one.value is not None for one in leaving) and not _is_stub(function):
+        last = function.body[-1]
+        where = last.value if isinstance(last, ast.Expr) else where
+        return _problem(where, f"`{function.name}` gives nothing back, so `{cls.name}` is None after every rebuild")
+    return None
+
+
+def _is_stub(function: ast.FunctionDef) -> bool:
+    """Tell whether a function only stands for another one: it has no statements of its own."""
+    return all(
+        isinstance(one, ast.Pass) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+        for one in function.body
+    )
 
 
 def _problem(where: ast.expr, message: str) -> RoundTrip:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.arguments import Arguments, known_items
 from jaxaudit.frontends.source.frames import Frame, free_names
+from jaxaudit.frontends.source.hashing import UNHASHABLE, is_unhashable
 from jaxaudit.frontends.source.members import library_bases
 from jaxaudit.frontends.source.regions import Entered, Parametrised, data_leaves, flattened, lifted, structure_leaves
 from jaxaudit.frontends.source.structure import kind_of, leaves
@@ -151,7 +152,7 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
         parts.append(flattened(it, [inner], copy=fixed is not True))
         # Of a method it is the receiver that has a leaf, and nothing says that the receiver can be hashed.
         static += [None if isinstance(value, Attribute) else fixed] * len(parts[-1].params)
-        told.append((name, kind_of_argument(it, value), fixed))
+        told.append((name, _kind_when_static(it, value) if fixed is True else kind_of_argument(it, value), fixed))
         structure += structure_leaves(it, inner) if fixed is False else ()
     inputs = _joined(parts, entered)
     attrs = {"given": tuple(told), "misfits": statics.misfits, "structure": tuple(dict.fromkeys(structure))}
@@ -207,6 +208,14 @@ def _role(given: Arguments, at: int, names: tuple[str, ...], statics: Statics) -
         name = rest[at - len(given.positional)]
         return name, name in statics.names if statics.known else None
     return "", False if statics.known and not statics.positions and not statics.names else None
+
+
+def _kind_when_static(it: Interpreter, value: Abstract) -> str:
+    """Name what is given as a static argument; an object says so when it cannot be hashed."""
+    box = it.heap[value] if isinstance(value, Ref) else None
+    if isinstance(box, ObjectBox) and box.value is None and is_unhashable(box.cls):
+        return f"{UNHASHABLE}{box.cls.name}"
+    return kind_of_argument(it, value)
 
 
 def kind_of_argument(it: Interpreter, value: Abstract) -> str:

@@ -212,9 +212,11 @@ def run_body(
         inner = call_inside(it, function, functions.replaced(given, inputs), span)
         if op in _GIVES_ARRAYS:
             inner = lifted(it, inner, span)
-        out = leaves_in_order(it, inner, copy=True)
+        everything = leaves_in_order(it, inner, copy=True)
+        traced = set(data_leaves(it, inner))
+        # Structure that is older than the region is the same outside.
+        out = tuple([one for one in everything if one in traced or one.id > inputs.entered[0]])
     it.builder.close(region, out)
-    traced = set(data_leaves(it, inner))
     attrs = {**attrs, "entered": inputs.entered, "held": inputs.held, "kept": tuple(one not in traced for one in out)}
     if op == "grad":
         attrs["returned"] = trees_of(it, (inner,))[0]
@@ -222,7 +224,9 @@ def run_body(
     results = tuple(it.builder.value(span, value.name) for value in out)
     made = (*results, *(leaf.value for leaf in further))
     it.emit(op, span, attrs=attrs, operands=inputs.operands, results=made, regions=(region,))
-    return with_leaves(it, inner, results, copy=True), tuple(further)
+    handed = iter(results)
+    outside = [next(handed) if one in traced or one.id > inputs.entered[0] else one for one in everything]
+    return with_leaves(it, inner, outside, copy=True), tuple(further)
 
 
 def _where(function: Abstract, span: Span) -> Span:

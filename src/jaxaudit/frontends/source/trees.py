@@ -106,7 +106,9 @@ def _object(it: Interpreter, cls: ClassValue, attrs: object, outside: bool, dept
     wanted = ("data",) if answer == "yes" else ("data", "")
     dynamic = {name: part for name, part in parts.items() if role(cls, name) in wanted}
     kind = "outside" if outside else "object"
-    return Tree(kind, cls.name, tuple(dynamic), _inner(it, dynamic.values(), depth), None, answer, _place(cls))
+    static = static_fields(cls) if answer == "yes" else {}
+    fixed = tuple((name, part.value) for name, part in parts.items() if name in static and isinstance(part, Const))
+    return Tree(kind, cls.name, tuple(dynamic), _inner(it, dynamic.values(), depth), None, answer, _place(cls), fixed)
 
 
 def _place(cls: ClassValue) -> Span:

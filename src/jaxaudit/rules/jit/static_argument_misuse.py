@@ -13,6 +13,8 @@ from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit.words import named, tracing
 
 _UNHASHABLE = frozenset(("list", "dict", "set"))
+_NO_HASH = "unhashable "
+"""What a front end says before the class of an object that cannot be hashed."""
 
 
 class StaticArgumentMisuse(Rule):
@@ -157,6 +159,9 @@ def _judge(visit: Visit, shapes: Shapes) -> Iterator[Obligation]:
     for name, kind, static in given if isinstance(given, tuple) else ():
         if static is True and kind in _UNHASHABLE:
             yield _violation(op, f"`{name}` is static, but a {kind} cannot be hashed", "give a tuple")
+        elif static is True and kind.startswith(_NO_HASH):
+            text = f"`{name}` is static, but a `{kind.removeprefix(_NO_HASH)}` cannot be hashed"
+            yield _violation(op, text, "define `__hash__`, or make the dataclass frozen")
         elif static is True:
             yield Obligation(StaticArgumentMisuse.name, op.span, Verdict.PROVED, "the static arguments can be hashed")
     statics = op.attrs.get("static")

@@ -11,6 +11,7 @@ from jaxaudit.spans import Span
 
 _CHECKS_ALL = frozenset(("jax.jit", "jax.checkpoint"))
 _LOOPS = frozenset(("scan", "fori", "while"))
+_SIMPLE = (bool, int, float, str)
 _WORDS = {"tuple": "a tuple", "list": "a list", "dict": "a dict", "none": "None", "number": "a number"}
 
 
@@ -99,6 +100,8 @@ def difference(first: Tree, second: Tree, path: str = "") -> str:
     """Say where the second tree cannot be mapped along the first; empty where that is not sure."""
     if "sequence" in (first.kind, second.kind) and _form(first) and _form(second) and _form(first) != _form(second):
         return f"{_place(path)} is a {_form(first)} in one and a {_form(second)} in the other"
+    if first.kind == second.kind == "object" and first.registered == second.registered == "yes":
+        return _difference_of_objects(first, second, path)
     if first.kind not in (*CONTAINERS, "none"):
         return ""
     if second.kind in ("value", "other", "object", "outside", "sequence", "callable", "text"):
@@ -114,6 +117,22 @@ def difference(first: Tree, second: Tree, path: str = "") -> str:
         key = first.keys[at] if at < len(first.keys) else str(at)
         other = second.child(key) if first.kind == "dict" else second.children[at]
         found = "" if other is None else difference(child, other, f"{path}[{key}]")
+        if found:
+            return found
+    return ""
+
+
+def _difference_of_objects(first: Tree, second: Tree, path: str) -> str:
+    if (first.name, first.where) != (second.name, second.where):
+        return f"{_place(path)} is {describe(first)} in one and {describe(second)} in the other"
+    others = dict(second.fixed)
+    for name, value in first.fixed:
+        met = others.get(name, value)
+        if isinstance(value, _SIMPLE) and isinstance(met, _SIMPLE) and value != met:
+            return f"`{path}.{name}` is structure, and {value} in one and {met} in the other"
+    for key, child in zip(first.keys, first.children, strict=True):
+        other = second.child(key)
+        found = "" if other is None else difference(child, other, f"{path}.{key}")
         if found:
             return found
     return ""
