@@ -6,7 +6,7 @@ right, because such a region sees nothing from outside.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -27,11 +27,13 @@ class Places:
     """Rises in program order among the ops of one region."""
     holder: dict[int, Op | None] = field(default_factory=dict)
     """The op that holds a region, by the region's identity; None for shared regions."""
-    maker: dict[Value, Op] = field(default_factory=dict)
+    maker: Mapping[Value, Op] = field(default_factory=dict)
     owner: dict[Value, Region] = field(default_factory=dict)
     """The region a value is a parameter of."""
     escaped: dict[Value, set[Region]] = field(default_factory=dict)
     """Values that left the region they were made in, in a container or a variable, with the regions that use them."""
+    _home: dict[Value, Region] = field(default_factory=dict)
+    """The region that each value is made in."""
     _visible: set[int] = field(default_factory=set)
     _exits: dict[int, Exit] = field(default_factory=dict)
 
@@ -60,18 +62,20 @@ class Places:
 
     def _open(self, region: Region, open_regions: list[tuple[Region, Iterator[Op]]]) -> None:
         self._visible.add(id(region))
-        self.owner.update(dict.fromkeys(region.params, region))
+        for value in region.params:
+            self.owner[value] = self._home[value] = region
         open_regions.append((region, iter(region.ops)))
 
     def _add(self, op: Op, region: Region) -> None:
         self.region_of[op] = region
         self.order[op] = len(self.order)
+        home, visible = self._home, self._visible
         for value in op.operands:
-            made_in = self.region_of_value(value)
-            if made_in is not None and id(made_in) not in self._visible:
+            made_in = home.get(value)
+            if made_in is not None and id(made_in) not in visible:
                 self.escaped.setdefault(value, set()).add(region)
         for value in op.results:
-            self.maker[value] = op
+            home[value] = region
         for inner in op.regions:
             shared = self.holder.get(id(inner), op) is not op
             self.holder[id(inner)] = None if shared else op
@@ -94,8 +98,7 @@ class Places:
 
     def region_of_value(self, value: Value) -> Region | None:
         """Give the region that a value is made in."""
-        op = self.maker.get(value)
-        return self.owner.get(value) if op is None else self.region_of[op]
+        return self._home.get(value)
 
     def within(self, inner: Region | None, outer: Region) -> bool:
         """Tell whether a region is another one or stands somewhere inside it."""
@@ -187,7 +190,7 @@ class Places:
 
 @lru_cache(maxsize=2)
 def _places_of(program: Program) -> Places:
-    places = Places()
+    places = Places(maker=program.makers)
     seen: set[int] = set()
     for root in program.roots:
         places._index(root.region, seen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from jaxaudit.analyses.lineage.index import flow_of
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.ops import VOCABULARY
 
@@ -31,27 +32,20 @@ _PYTHON_LOOPS = ("py.loop", "py.while")
 
 
 class Users:
-    """The ops that read each value, indexed once."""
+    """Who reads what, and what becomes of it."""
 
     def __init__(self, program: Program) -> None:
-        self._of: defaultdict[Value, list[Op]] = defaultdict(list)
-        self._left: set[Value] = {value for root in program.roots for value in root.region.results}
-        self._owner: dict[Value, Value] = {}
+        flow = flow_of(program)
+        self._of, self._left = flow.readers, flow.leaving
+        self._owner = {op.result: op.operands[0] for op in program.named("py.attr") if op.operands}
         self._outside: defaultdict[Value, list[Value]] = defaultdict(list)
         """What a value is called after the branches and loops of Python that it leaves, and in their next turn."""
-        self._gone = set(self._left)
+        self._gone = {value for root in program.roots for value in root.region.results}
         """Values that leave functions, or in ways that are not followed."""
-        self._dropped: set[Value] = set()
+        dropped = [op.attrs.get("values") for op in program.named("py.drop")]
+        self._dropped = {value for values in dropped if isinstance(values, tuple) for value in values}
         for op in program.walk():
-            if op.name == "py.drop":
-                dropped = op.attrs.get("values")
-                self._dropped.update(dropped if isinstance(dropped, tuple) else ())
-            if op.name == "py.attr" and op.operands:
-                self._owner[op.result] = op.operands[0]
-            for value in op.operands:
-                self._of[value].append(op)
             for region in op.regions:
-                self._left.update(region.results)
                 self._follow(op, region)
 
     def _follow(self, op: Op, region: Region) -> None:
@@ -71,7 +65,7 @@ class Users:
         met: set[Op] = set()
         pending = list(seen)
         for value in pending:
-            for op in self._of[value]:
+            for op in self._of.get(value, ()):
                 if op in met or len(ops) >= _MAX_OPS:
                     continue
                 met.add(op)
@@ -119,7 +113,7 @@ class Users:
     def comes_to_nothing(self, op: Op) -> bool:
         """Tell whether whatever is computed from an op is dropped in the end: a dry run, to see whether parts fit."""
         seen, ops = self.reached(op.results)
-        if not op.results or len(ops) >= _MAX_OPS or not seen.isdisjoint(self._left):
+        if not op.results or len(ops) >= _MAX_OPS or not self._left.keys().isdisjoint(seen):
             return False
         return not any(VOCABULARY[user.name].effect for user in ops)
 
@@ -151,7 +145,7 @@ class Users:
         pending, seen, met = list(op.results), set(op.results), list[Op]()
         for value in pending:
             made = list(self._outside.get(value, ()))
-            for reader in self._of[value]:
+            for reader in self._of.get(value, ()):
                 if reader.name in _PYTHON_LOOPS:
                     made += _carried(reader, (value,))
                 elif passes(reader):
@@ -171,7 +165,7 @@ class Users:
             return None
         value = op.result
         for _ in range(_MAX_STEPS):
-            readers = self._of[value]
+            readers = self._of.get(value, ())
             if value in self._left or len(readers) != 1:
                 return None
             reader = readers[0]
@@ -189,7 +183,7 @@ class Users:
         for value in pending:
             if (value in self._left and value not in inside) or len(seen) > _MAX_OPS:
                 return False
-            for reader in self._of[value]:
+            for reader in self._of.get(value, ()):
                 if reader.name == "py.return" and value in inside:
                     continue
                 if is_end(reader):
@@ -205,11 +199,11 @@ class Users:
 
     def is_overwritten(self, op: Op) -> bool:
         """Tell whether nobody reads a result before a loop puts another one in its place, if it is carried at all."""
-        users = [user for value in op.results for user in self._of[value]]
-        if not self._left.isdisjoint(op.results) or any(user.name not in _PYTHON_LOOPS for user in users):
+        users = [user for value in op.results for user in self._of.get(value, ())]
+        if not self._left.keys().isdisjoint(op.results) or any(user.name not in _PYTHON_LOOPS for user in users):
             return False
         carried = [param for user in users for param in _carried(user, op.results)]
-        return not any(self._of[param] or param in self._left for param in carried)
+        return not any(self._of.get(param, ()) or param in self._left for param in carried)
 
     def is_dropped(self, op: Op) -> bool:
         """Tell whether an op stands as a statement, and nothing is done with what it gives."""
@@ -217,7 +211,7 @@ class Users:
 
     def is_read(self, op: Op) -> bool:
         """Tell whether anything is done with the results of an op."""
-        return not op.results or any(self._of[value] or value in self._left for value in op.results)
+        return not op.results or any(self._of.get(value, ()) or value in self._left for value in op.results)
 
 
 def function_of(op: Op) -> str:
