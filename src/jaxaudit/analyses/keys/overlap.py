@@ -48,8 +48,14 @@ def _longer(first: list[_Step], second: list[_Step]) -> Overlap:
     return Overlap.MAYBE if field or _Mark.SOME in rest else Overlap.SAME
 
 
+_TAKEN = frozenset((Row, Part, Each, Repeat, View))
+"""Terms that are taken from another one."""
+
+
 def way(term: Term) -> tuple[Term, list[_Step]]:
     """Take a term apart into the key it starts from and the steps to its rows."""
+    if type(term) not in _TAKEN:
+        return term, []
     steps: list[_Step] = []
     while True:
         match term:

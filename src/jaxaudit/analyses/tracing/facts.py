@@ -22,6 +22,9 @@ class Kind(Enum):
     """Every array in it stands for values that exist later: asking for one raises."""
     UNKNOWN = "unknown"
 
+    # Facts are looked up all the time, and each kind is one object: Python's own hash of it would go by its name.
+    __hash__ = object.__hash__
+
 
 @record
 class Trace:

@@ -30,7 +30,10 @@ _TYPE_TESTS = frozenset(
 )
 
 
-WATCHED = _ANYWHERE | _TRACED_CODE | _CONVERTS | {"py.global", "py.operator", "py.call_library", "array.shape"}
+_ASKS = frozenset(("py.operator", "py.call_library", "array.shape"))
+"""Ops that may ask for the type of a value."""
+
+WATCHED = _ANYWHERE | _TRACED_CODE | _CONVERTS | _ASKS | {"py.global"}
 """Ops without regions that rules or doubts are about."""
 
 
@@ -50,9 +53,9 @@ class Visits:
         name = op.name
         if name == "py.global" or (name == "py.operator" and not self._switches.isdisjoint(op.operands)):
             self._switches.update(op.results)
-        if _tests_type(op):
+        if name in _ASKS and _tests_type(op):
             self._tested.update(op.operands)
-        if op.attrs.get("guarded") and name in _CONVERTS and any(read(value).traced_array for value in op.operands):
+        if name in _CONVERTS and op.attrs.get("guarded") and any(read(value).traced_array for value in op.operands):
             stack = tuple(self.context.ops())
             while stack and stack[-1].name == "py.branch":
                 stack = stack[:-1]
@@ -117,4 +120,4 @@ class Visits:
 def _tests_type(op: Op) -> bool:
     if op.name == "py.operator":
         return op.text("operator") == "isinstance"
-    return op.name in ("py.call_library", "array.shape") and op.text("function") in _TYPE_TESTS
+    return op.text("function") in _TYPE_TESTS
