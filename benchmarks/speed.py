@@ -73,6 +73,8 @@ def main() -> None:
         tools["pyflakes"] = run([sys.executable, "-m", "pyflakes", *names], fine=(0, 1))
 
     print(f"{len(files)} files, {lines} lines")
+    # An installed jaxaudit has its byte code; one that is run from a checkout shall keep it too.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as answers:
         os.environ["JAXAUDIT_CACHE_DIR"] = answers
         run([*check, *names])()
