@@ -141,6 +141,60 @@ PROGRAMS = {
             params = jax.vmap(lambda key: jax.random.normal(key, (3,)))(keys)
             return params, jax.random.normal(keys[-1], (last,))  #!
         """,
+    "parts of a tree that are lists": """
+        def stacked(start, stop):
+            pairs = jax.tree.map(lambda x: [x, x], {"a": jnp.zeros(()), "b": jnp.ones(())})
+            return jax.tree.map(lambda x: jnp.stack(x[start:stop]), pairs, is_leaf=lambda x: isinstance(x, list))
+
+        def wrong(start, stop):
+            return jax.tree.map(lambda x: x[start:stop], {"a": jnp.zeros(()), "b": jnp.ones(())})  #!
+        """,
+    "compared with None": """
+        def scaled(x, scale):
+            if scale == None:
+                return x
+            return x * scale
+
+        @jax.jit
+        def run(x, scale):
+            return scaled(x, scale * 2.0)
+
+        @jax.jit
+        def wrong(x, scale):
+            if scale * 2.0 == 1.0:  #!
+                return x
+            return x * scale
+        """,
+    "a loop behind a rule of its own": """
+        @jax.custom_vjp
+        def power(x):
+            return jax.lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * 2.0), (0, x))[1]
+
+        def fwd(x):
+            return power(x), x
+
+        def bwd(x, g):
+            return (g * 8.0,)
+
+        power.defvjp(fwd, bwd)
+
+        def slope(x):
+            return jax.grad(lambda x: power(x).sum())(x)
+
+        def wrong(x):
+            def plain(x):
+                return jax.lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * 2.0), (0, x))[1]  #!
+            return jax.grad(lambda x: plain(x).sum())(x)
+        """,
+    "arrays of another library": """
+        def shuffle(x, groups):
+            b, c, h, w = x.shape
+            return x.reshape(b, groups, c // groups, h, w).transpose(1, 2).reshape(b, c, h, w)
+
+        def wrong(x, groups):
+            b, c, h, w = x.shape
+            return jnp.exp(x).reshape(b, groups, c // groups, h, w).transpose(1, 2)  #!
+        """,
 }
 
 
@@ -154,3 +208,23 @@ def test_unseen_packages(title: str) -> None:
     found = audit([SourceFile("unseen.py", code)], Config())
     assert not found.faults
     assert {issue.line for issue in found.report.issues} == lines(code, "#!"), found.report.issues
+
+
+def test_a_file_is_told_once_of_double_precision() -> None:
+    code = "import jax.numpy as jnp\n\ndef f(n):\n    return jnp.zeros(n, jnp.float64), jnp.ones(n, jnp.float64)\n"
+    report = audit([SourceFile("one.py", code), SourceFile("two.py", code)], Config()).report
+    assert [(one.path, one.line) for one in report.warnings] == [("one.py", 4), ("two.py", 4)]
+
+
+def test_signs_of_purpose_are_enough_in_tests() -> None:
+    code = """
+import jax
+
+def score(w, key):
+    return (w * jax.random.normal(key, (3,))).sum()
+
+def slope(w, key):
+    return score(w + 0.1, key) - score(w - 0.1, key)
+"""
+    assert not audit([SourceFile("tests/test_slope.py", code)], Config()).report.warnings
+    assert audit([SourceFile("slope.py", code)], Config()).report.warnings

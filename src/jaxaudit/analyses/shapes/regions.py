@@ -220,6 +220,9 @@ _PLAIN = 24
 def _each_leaf(op: Op, look: Look) -> Facts | None:
     """Run the function of a `tree.map` for each leaf; None where it is more than a few plain ops."""
     region, count = op.regions[0], len(op.regions[0].results)
+    if op.attrs.get("is_leaf") is True:
+        # The function sees larger parts of the tree than its leaves.
+        return None
     trees = [look.read(value).parts for value in op.operands]
     plain = len(region.ops) <= _PLAIN and not any(one.regions for one in region.ops)
     leaves = len(op.results) - count

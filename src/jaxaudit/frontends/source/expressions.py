@@ -46,6 +46,7 @@ _OPERATORS: dict[type[ast.AST], str] = {
     ast.GtE: "greater_equal",
 }
 
+_SAME_AS_IS = {"equal": "is", "not_equal": "is not"}
 _WORDS: dict[type[ast.cmpop], str] = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}
 
 
@@ -226,6 +227,9 @@ def _compare_pair(
         return folded
     arguments = {"x": argument(it, left, span), "y": argument(it, right, span)}
     function = _OPERATORS.get(type(operator))
+    if function in _SAME_AS_IS and NONE in (left, right):
+        # Arrays of JAX leave this to Python, which asks whether it is the same object.
+        return Leaf(it.emit("py.operator", span, arguments, {"operator": _SAME_AS_IS[function]}).result)
     if function is not None:
         return Leaf(it.emit("array.map", span, arguments, {"function": function, "operator": True, **notes}).result)
     return Leaf(it.emit("py.operator", span, arguments, {"operator": _WORDS[type(operator)]}).result)

@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.index import Flow, flow_of
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.facts import as_number, named
 from jaxaudit.analyses.shapes.result import Fit
-from jaxaudit.ir import Op, Program
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 
 _DEEDS = {
@@ -19,6 +19,8 @@ _DEEDS = {
     "array.dot": "cannot be multiplied",
     "array.join": "cannot be joined",
 }
+
+_STEPS = 6
 
 
 class AxisConflict(Rule):
@@ -126,11 +128,35 @@ def _judge(op: Op, fits: Sequence[Fit], shapes: Shapes, program: Program) -> Obl
     if Fit.CLASHES in fits and (asks_about(flow, op) or _asks_sizes(flow, op, shapes)):
         reason = "the `if` around it asks about these arrays, and what it asks is not known"
         return Obligation(AxisConflict.name, op.span, Verdict.UNKNOWN, reason)
+    if Fit.CLASHES in fits and _swaps_two(op) and not _is_made_by_jax(op, flow):
+        reason = "`transpose` of two axes is a method of PyTorch, and whose array this is is not known"
+        return Obligation(AxisConflict.name, op.span, Verdict.UNKNOWN, reason)
     if Fit.CLASHES in fits:
         return _conflict(op, next(context for context in shapes.contexts(op) if context.fit is Fit.CLASHES))
     if Fit.OPEN in fits:
         return Obligation(AxisConflict.name, op.span, Verdict.UNKNOWN, "not all sizes that meet here are known")
     return Obligation(AxisConflict.name, op.span, Verdict.PROVED, "the sizes that meet here are equal or 1")
+
+
+def _swaps_two(op: Op) -> bool:
+    """Tell `x.transpose(1, 2)`."""
+    axes = op.argument("axes")
+    return (
+        op.name == "array.permute" and op.text("function") == "transpose" and isinstance(axes, tuple) and len(axes) == 2
+    )
+
+
+def _is_made_by_jax(op: Op, flow: Flow) -> bool:
+    """Tell whether a function of JAX made an array that methods have rearranged since."""
+    maker: Op | None = op
+    for _ in range(_STEPS):
+        given = next((value for value in maker.arguments.values() if isinstance(value, Value)), None) if maker else None
+        maker = None if given is None else flow.maker(given)
+        if maker is None or not maker.name.startswith("array."):
+            return False
+        if maker.text("function").startswith("jax."):
+            return True
+    return False
 
 
 def _asks_sizes(flow: Flow, op: Op, shapes: Shapes) -> bool:

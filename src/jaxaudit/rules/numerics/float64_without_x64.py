@@ -118,7 +118,19 @@ print(weights(3))
         if has_x64(program):
             yield from (one for root in program.roots for one in _early(root))
         elif any(map(_asks_wide, program.telling("function"))):
-            yield from (_unswitched(op, root) for root in program.roots for op in root.region.walk() if _asks_wide(op))
+            yield from _wide(program)
+
+
+def _wide(program: Program) -> Iterator[Obligation]:
+    """Judge each 64-bit dtype; of those that may be fine, the first of a file speaks for all."""
+    told: set[str] = set()
+    for root in program.roots:
+        for op in filter(_asks_wide, root.region.walk()):
+            found = _unswitched(op, root)
+            if found.verdict is Verdict.UNKNOWN and found.span.path in told:
+                found = Obligation(found.rule, found.span, Verdict.UNKNOWN, found.reason)
+            told.add(op.span.path)
+            yield found
 
 
 @lru_cache(maxsize=2)

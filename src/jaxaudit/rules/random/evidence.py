@@ -186,6 +186,10 @@ class Evidence:
             return "its name says that it is for an evaluation, which shares its numbers for fairness"
         return self.said(use, (op.span, use.origin.spot.span))
 
+    def is_only_tested(self, purpose: str, span: Span) -> bool:
+        """Tell whether nobody needs to hear of it: it is in a test, where any sign of purpose is enough."""
+        return purpose == IN_TEST or (purpose != "" and self.program.front_end == "source" and in_test(span))
+
     def said(self, use: Use, spans: Iterable[Span]) -> str:
         """Look at the key's names, the comments near some places, and the kind of file."""
         if any(_NAME.search(name) for name in self._names(use)):

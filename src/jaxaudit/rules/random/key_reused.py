@@ -11,7 +11,7 @@ from jaxaudit.analyses.keys.terms import Number, Row, Split
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.random.evidence import EXPLICIT, IN_TEST, Evidence
+from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
 from jaxaudit.rules.random.unrolled import is_library, is_repeated, is_unrolled
 from jaxaudit.rules.random.words import doer, key_name, line_of, short, steps, way_to
 from jaxaudit.spans import Span
@@ -295,7 +295,7 @@ def _finding(scope: Scope, keys: KeyFacts, conflict: Conflict, evidence: Evidenc
     name = key_name(keys, use)
     where = line_of(first.spot.span, span)
     purpose = evidence.of_pair(conflict)
-    if purpose == IN_TEST:
+    if evidence.is_only_tested(purpose, span):
         return Obligation(KeyReused.name, span, Verdict.UNKNOWN, f"{name} is used twice, but {purpose}")
     now = f"{doer(use)} uses {name}, and {doer(first)} already {_PAST.get(first.origin.how, 'used')} it on {where}"
     if purpose:

@@ -11,7 +11,7 @@ from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.random.evidence import EXPLICIT, IN_TEST, Evidence
+from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
 from jaxaudit.rules.random.words import doer, is_key, key_name, short, steps, way_to
 
 _WORDS = {
@@ -161,7 +161,7 @@ def _finding(op: Op, use: Use, seeded: bool, keys: KeyFacts, evidence: Evidence)
     kind, element = _WORDS[op.name]
     name = key_name(keys, use)
     purpose = evidence.of_map(op, use)
-    if purpose == IN_TEST:
+    if evidence.is_only_tested(purpose, op.span):
         reason = f"{name} is the same for every {element}, but {purpose}"
         return Obligation(SameKeyAcrossVmap.name, op.span, Verdict.UNKNOWN, reason)
     if op.name == "shard_map":

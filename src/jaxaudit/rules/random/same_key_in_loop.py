@@ -11,7 +11,7 @@ from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.random.evidence import EXPLICIT, IN_TEST, Evidence
+from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
 from jaxaudit.rules.random.unrolled import unrolled
 from jaxaudit.rules.random.words import doer, is_key, key_name, line_of, short, steps, way_to
 
@@ -218,7 +218,7 @@ def _finding(loop: Op, verdict: Turned, keys: KeyFacts, evidence: Evidence) -> O
     use = verdict.use
     name, kind = key_name(keys, use), _LOOPS[loop.name]
     purpose = evidence.of_loop(use, loop if verdict.turn is not Turn.HANDED_ON else None)
-    if purpose == IN_TEST:
+    if evidence.is_only_tested(purpose, use.spot.span):
         return _plain(use.spot, Verdict.UNKNOWN, f"{name} is the same in every turn, but {purpose}")
     if verdict.turn is Turn.SEEDED:
         purpose = purpose or "it is seeded inside the loop"

@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.tangents import smooth_in
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 
 _PROGRAM = """import jax
@@ -109,7 +109,7 @@ def _spelling(op: Op) -> str:
 
 
 def _judged(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
-    loops = [op for region in grad.regions for op in region.walk() if op.name == "while" and op.regions]
+    loops = [op for region in grad.regions for op in _walk(region) if op.name == "while" and op.regions]
     if not loops or not grad.regions[0].results:
         return
     start = _differentiated(grad)
@@ -129,6 +129,14 @@ def _judged(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
         else:
             reason = "the result that is differentiated does not depend on the loop"
         yield Obligation(ReverseThroughWhileLoop.name, loop.span, Verdict.PROVED, reason)
+
+
+def _walk(region: Region) -> Iterator[Op]:
+    """Give the ops that are differentiated: functions with a rule of their own are not."""
+    for op in region.ops:
+        yield op
+        for inner in op.regions if op.name not in ("custom_vjp", "custom_jvp") else ():
+            yield from _walk(inner)
 
 
 def _differentiated(grad: Op) -> list[Value]:
