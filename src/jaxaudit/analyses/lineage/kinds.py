@@ -11,7 +11,7 @@ _MAKES = ("jax.numpy.", "jax.nn.", "jax.random.", "jax.lax.", "jax.scipy.", "jax
 _KEEPS = frozenset(
     "array.map array.reduce array.scan array.normalise array.select array.reshape array.permute array.expand "
     "array.squeeze array.join array.move array.gather array.order array.dot array.linalg array.scatter "
-    "array.convert py.item".split()
+    "array.convert py.item py.unpack".split()
 )
 _DEPTH = 8
 
@@ -28,7 +28,8 @@ def is_array(flow: Flow, value: Value, context: Context, depth: int = _DEPTH) ->
         return True
     if op.name == "array.reduce" and op.arguments.get("axis") is not None:
         return True
-    return op.name in _KEEPS and any(is_array(flow, one, context, depth - 1) for one in _operands(op.arguments))
+    found = op.operands if op.name == "py.unpack" else _operands(op.arguments)
+    return op.name in _KEEPS and any(is_array(flow, one, context, depth - 1) for one in found)
 
 
 def _operands(arguments: object) -> list[Value]:

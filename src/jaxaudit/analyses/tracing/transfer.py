@@ -179,6 +179,8 @@ class TransferTable:
             return revised(base, what="", again=False)
         if base.kind is Kind.TRACED:
             return revised(base, again=False)
+        if base.what == "list" and isinstance(op.arguments.get("index"), Mapping):
+            return base
         if base.what in ("shape", "list"):
             return revised(NUMBER, turn=base.turn, axis=base.axis and op.arguments.get("index") == 0)
         if base.what == "array":

@@ -11,7 +11,7 @@ from jaxaudit.analyses.tracing.facts import UNKNOWN, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.spans import Span
 
-_ANYWHERE = frozenset("jit pmap scan py.set_item array.create array.join array.reduce".split())
+_ANYWHERE = frozenset("jit pmap scan map py.set_item array.create array.join array.reduce".split())
 """Ops that rules judge wherever they run."""
 
 _TRACED_CODE = frozenset(

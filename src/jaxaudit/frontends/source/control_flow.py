@@ -264,6 +264,7 @@ def _runs(op: str, skip: int = 1, spelling: str = "") -> Handler:
         attrs: dict[str, object] = {"function": transforms.name_of(function), "spelling": spelling}
         if op in ("map", "tree.map"):
             attrs["in_axes"] = (0,) * len(inputs.operands)
+            attrs["xs"] = kind_of_argument(it, rest[0]) if rest else ""
         elif op in ("vjp", "jvp"):
             attrs |= {"differentiated": tuple(range(len(inputs.operands))), "arguments": len(staged)}
         result, _ = transforms.run_body(it, op, function, operands, inputs, attrs, span)

@@ -16,7 +16,6 @@ from jaxaudit.frontends.source.values import (
     Leaf,
     Library,
     ObjectBox,
-    PartialValue,
     Range,
     Record,
     Ref,
@@ -75,11 +74,13 @@ def _common_class(items: tuple[Abstract, ...]) -> str:
     """Name what all items are where none of them can be an array: text, or functions."""
     if all(isinstance(item, Const) and isinstance(item.value, str) for item in items):
         return "builtins.str"
-    functions = FunctionValue | BoundMethod | PartialValue | Transformed
-    return "builtins.function" if all(isinstance(item, functions) or _is_function(item) for item in items) else ""
+    return "builtins.function" if all(map(is_function, items)) else ""
 
 
-def _is_function(item: Abstract) -> bool:
+def is_function(item: Abstract) -> bool:
+    """Tell whether a value is surely a function, which is no leaf for JAX."""
+    if isinstance(item, FunctionValue | BoundMethod | Transformed):
+        return True
     row = lookup(item.name) if isinstance(item, Library) else None
     return row is not None and row.op.startswith("array.")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.arguments import Arguments, known_items
+from jaxaudit.frontends.source.elements import is_function
 from jaxaudit.frontends.source.frames import Frame, free_names
 from jaxaudit.frontends.source.hashing import UNHASHABLE, is_unhashable
 from jaxaudit.frontends.source.members import library_bases
@@ -235,18 +236,22 @@ def kind_of_argument(it: Interpreter, value: Abstract) -> str:
             return "generator" if lazy else kind
         case Ref() if isinstance(box := it.heap[value], ObjectBox) and "flax.linen.Module" in library_bases(box.cls):
             return "flax.linen.Module"
-        case TupleValue() | Ref() if _holds_text(it, value):
-            return f"str in a {kind_of(it, value)}"
+        case TupleValue() | Ref() if held := _held(it, value):
+            return f"{held} in a {kind_of(it, value)}"
         case _:
             return kind_of(it, value)
 
 
-def _holds_text(it: Interpreter, value: Abstract) -> bool:
-    """Tell whether a tuple, list or dict holds text among its values."""
-    if isinstance(value, Ref) and isinstance(box := it.heap[value], DictBox):
-        return any(isinstance(item, Const) and isinstance(item.value, str) for item in box.entries.values())
-    items = known_items(it, value) or ()
-    return any(isinstance(item, Const) and isinstance(item.value, str) for item in items)
+def _held(it: Interpreter, value: Abstract) -> str:
+    """Name what a tuple, list or dict holds among its values that JAX takes for no leaf: text or a function."""
+    box = it.heap[value] if isinstance(value, Ref) else None
+    items = tuple(box.entries.values()) if isinstance(box, DictBox) else known_items(it, value) or ()
+    if any(isinstance(item, Const) and isinstance(item.value, str) for item in items):
+        return "str"
+    classes = {item.cls for item in items if isinstance(item, Leaf)}
+    if "builtins.str" in classes:
+        return "str"
+    return "function" if "builtins.function" in classes or any(map(is_function, items)) else ""
 
 
 def unbound(given: Arguments, callee: Transformed, function: FunctionValue) -> Arguments:

@@ -11,12 +11,26 @@ from jaxaudit.frontends.source.arguments import Arguments
 from jaxaudit.frontends.source.regions import data_leaves, flattened, with_data
 from jaxaudit.frontends.source.structure import leaves, materialise
 from jaxaudit.frontends.source.trees import trees_of
-from jaxaudit.frontends.source.values import Abstract, Attribute, FunctionValue, Leaf, Record, TupleValue
+from jaxaudit.frontends.source.values import (
+    NONE,
+    Abstract,
+    Attribute,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    ListBox,
+    Record,
+    Ref,
+    TupleValue,
+)
 from jaxaudit.ir.trees import Border
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpreter import Interpreter
+
+_DEEPEST = 4
+"""How deep in containers a None is looked for."""
 
 
 def tree_map(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
@@ -56,7 +70,26 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
 
     transforms.run_body(it, "tree.map", function, wholes, inputs, attrs, span, fresh)
     made = with_data(it, first, [leaf.value for leaf in shape])
-    return _cut(it, made, 0) if attrs["is_leaf"] is True and not _asks_for_none(given) else made
+    if attrs["is_leaf"] is not True:
+        return made
+    made = _filled(it, made, span)
+    return made if _asks_for_none(given) else _cut(it, made, 0)
+
+
+def _filled(it: Interpreter, value: Abstract, span: Span, depth: int = 0) -> Abstract:
+    """Give a tree in which the function may have replaced each None: `is_leaf` may have made it a leaf."""
+    if value == NONE:
+        return it.unknown("what the function gives for None", span)
+    if isinstance(value, TupleValue | Record):
+        return replace(value, items=tuple(_filled(it, item, span, depth + 1) for item in value.items))
+    box = it.heap[value] if isinstance(value, Ref) and depth < _DEEPEST else None
+    match box:
+        case DictBox(entries=entries):
+            filled = {key: _filled(it, item, span, depth + 1) for key, item in entries.items()}
+            return it.heap.new(replace(box, entries=filled))
+        case ListBox(items=items):
+            return it.heap.new(replace(box, items=tuple(_filled(it, item, span, depth + 1) for item in items)))
+    return value
 
 
 def _cut(it: Interpreter, value: Abstract, depth: int) -> Abstract:

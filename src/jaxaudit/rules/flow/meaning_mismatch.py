@@ -13,6 +13,7 @@ from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.flow import taken_as
 from jaxaudit.rules.flow.angles import angles_in_wrong_unit
+from jaxaudit.rules.flow.mixed_ratios import mixed_ratios
 from jaxaudit.rules.flow.raw_scores import raw_scores
 from jaxaudit.rules.flow.squashed import squashed_samples
 from jaxaudit.rules.flow.unread_forms import unread_forms
@@ -97,9 +98,10 @@ class MeaningMismatch(Rule):
     Finds places that take a value for logits, probabilities or log-probabilities, and reads off the ops that made the
     value what it is: a softmax gives probabilities, `log_softmax` and the logarithm of probabilities give
     log-probabilities, written out or called. Probabilities in a loss, a softmax or `categorical` that takes logits, and
-    the logarithm of log-probabilities, are errors. A second sigmoid or tanh and the exponential of probabilities are
-    warnings. So is a raw value that is read after it was normalised into a variable that nothing reads; where mean and
-    spread are computed on the spot, or the raw value enters a network, it is an error.
+    the logarithm of log-probabilities, are errors, and so is a ratio `exp(a - b)` of the one and the other. A second
+    sigmoid or tanh and the exponential of probabilities are warnings. So is a raw value that is read after it was
+    normalised into a variable that nothing reads; where mean and spread are computed on the spot, or the raw value
+    enters a network, it is an error.
 
     Follows samples of a normal distribution: a log-probability taken at the squashed sample, one of the sample before
     `tanh` that is added to something that depends on the squashed one without a correction, a sample that is squashed
@@ -200,6 +202,15 @@ class MeaningMismatch(Rule):
             """
             import jax, jax.numpy as jnp
 
+            def ratio(new, old):
+                return jnp.exp(jax.nn.log_softmax(new) - jax.nn.softmax(old))  #!
+            """,
+            "a ratio of a logarithm and no logarithm",
+        ),
+        Example(
+            """
+            import jax, jax.numpy as jnp
+
             def squash(mean):
                 action = jnp.tanh(mean)
                 return jnp.tanh(action) * 2.0  #?
@@ -250,6 +261,7 @@ class MeaningMismatch(Rule):
         yield from angles_in_wrong_unit(flow)
         yield from raw_scores(program, meanings)
         yield from weighted_logs(program, meanings)
+        yield from mixed_ratios(program, meanings)
 
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:

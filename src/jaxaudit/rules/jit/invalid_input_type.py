@@ -131,6 +131,8 @@ def _wrong(kind: object) -> str:
             return f"a {kind.removeprefix('str in a ')} that holds text"
         case "function":
             return "a function"
+        case str() if kind.startswith("function in "):
+            return f"a {kind.removeprefix('function in a ')} that holds a function"
         case str() if kind.startswith(("function ", "jax.numpy.", "jax.nn.", "jax.lax.")):
             return "a function"
         case _:

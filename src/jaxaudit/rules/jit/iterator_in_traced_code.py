@@ -19,9 +19,9 @@ class IteratorInTracedCode(Rule):
 
     ## What it does
 
-    Looks at what `scan`, `jit`, `jnp.stack`, `jnp.array` and their kin are given: `zip`, `enumerate`, `range` (for
-    `scan` and `jit`) and generators are no arrays. Looks also at `next(...)` in compiled code, where the iterator
-    lives outside of it.
+    Looks at what `scan`, `map`, `jit`, `jnp.stack`, `jnp.array` and their kin are given: `zip`, `enumerate`, `range`
+    (for `scan` and `jit`) and generators are no arrays. Looks also at `next(...)` in compiled code, where the
+    iterator lives outside of it.
 
     ## Why is this bad?
 
@@ -126,7 +126,7 @@ def train(params, batches):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List what every scan goes over and what every compiled function is given."""
-        names = ("scan", "jit", "pmap", "array.join", "array.create", "array.reduce")
+        names = ("scan", "map", "jit", "pmap", "array.join", "array.create", "array.reduce")
         yield from (one for visit in tracing(facts).of(*names) for one in _judge(visit))
         for visit in tracing(facts).of("py.call_library"):
             if visit.op.text("function") == "builtins.next" and visit.tracer is not None:
@@ -183,7 +183,7 @@ def _computed_with(op: Op, flow: Flow) -> bool:
 
 
 def _kinds(op: Op) -> list[str]:
-    if op.name == "scan":
+    if op.name in ("scan", "map"):
         return [op.text("xs")]
     if op.name.startswith("array."):
         iterator = op.text("first") in _ITERATORS - {"range"} and op.text("function").startswith("jax.")

@@ -91,7 +91,7 @@ def _chosen(option: object) -> set[object] | None:
 def nodes(tree: Tree) -> Iterator[Tree]:
     """Give a tree and everything in it that JAX would take apart."""
     yield tree
-    if tree.kind in CONTAINERS or tree.registered == "yes":
+    if tree.kind in (*CONTAINERS, "sequence") or tree.registered == "yes":
         for child in tree.children:
             yield from nodes(child)
 

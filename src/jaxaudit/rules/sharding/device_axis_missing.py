@@ -21,6 +21,9 @@ _MADE = {
 }
 """What makes a tree whose leaves have their own axes first, and no axis of devices."""
 
+_LOCAL = 8
+"""How many devices a program may rightly count on without asking: one host rarely has more."""
+
 _PROGRAM = """import flax.linen as nn
 import jax
 import jax.numpy as jnp
@@ -119,9 +122,17 @@ def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
             yield _finding(op, value, "one number", made)
         elif fact.dims and most is not None and (fact.dims[0].constant or 0) > most:
             yield _finding(op, value, f"one of {fact.dims[0].constant} entries for {most} devices", made)
+        elif fact.dims and (fact.dims[0].constant or 0) > _LOCAL and _has_devices(op, shapes):
+            yield _finding(op, value, f"a batch of {fact.dims[0].constant} beside copies for each device", made)
         elif fact.dims:
             reason = f"{name_of(value)} has an axis to take slices from"
             yield Obligation(DeviceAxisMissing.name, op.span, Verdict.PROVED, reason)
+
+
+def _has_devices(op: Op, shapes: Shapes) -> bool:
+    """Tell whether something that is mapped has one entry for each device, however many there are."""
+    firsts = [dims[0] for value in op.operands if (dims := shapes.of(value).dims)]
+    return any(label.kind == "devices" for dim in firsts for label in dim.labels)
 
 
 def _most_devices(op: Op, flow: Flow) -> int | None:
