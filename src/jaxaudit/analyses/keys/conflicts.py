@@ -29,6 +29,8 @@ class Conflict:
 def conflicts(scope: Scope, places: Places) -> dict[Use, Conflict]:
     """Find, for each use in a scope, the earlier use it repeats; a certain conflict wins over a doubtful one."""
     found: dict[Use, Conflict] = {}
+    if len(scope.uses) < 2:
+        return found
     for group in _groups(scope.uses):
         for later in range(1, len(group)):
             for earlier in range(later):

@@ -67,7 +67,7 @@ class Turns:
 
     def judge(self, scope: Scope) -> Iterator[Verdict]:
         """Give a verdict for every use in a scope that spends a key, for sure or for all we know."""
-        if scope.op is None:
+        if scope.op is None or not scope.uses:
             return
         general = Variation(scope.op, scope.region, self.places, self.read)
         handed_on = self._handed_on(scope, scope.op)
