@@ -10,14 +10,16 @@ import jax
 import jax.numpy as jnp
 from frontends.jaxpr.tracing import trace
 from jax import lax
-from jax.sharding import AbstractMesh
+from jax.sharding import AbstractMesh, AxisType
 from jax.sharding import PartitionSpec as P
 
 from jaxaudit.rules.base import Verdict
 from jaxaudit.spread import spread_obligations
 
 W, X = jnp.ones((2, 3)), jnp.ones((8, 2))
-ONE, TWO, LONE = AbstractMesh((4,), ("d",)), AbstractMesh((2, 2), ("d", "m")), AbstractMesh((1,), ("d",))
+AUTO = AxisType.Auto
+ONE, LONE = (AbstractMesh((size,), ("d",), axis_types=(AUTO,)) for size in (4, 1))
+TWO = AbstractMesh((2, 2), ("d", "m"), axis_types=(AUTO, AUTO))
 SAME, GIVEN = P(), (P(), P("d"))
 RING = [(place, (place + 1) % 4) for place in range(4)]
 

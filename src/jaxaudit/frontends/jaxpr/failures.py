@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType, TracebackType
+from typing import TypeVar
 
 from jaxaudit.frontends.jaxpr.given import given, is_array
 from jaxaudit.frontends.jaxpr.holds import holds
@@ -14,6 +15,7 @@ from jaxaudit.frontends.jaxpr.leaves import argument_leaves, mapped_leaf
 from jaxaudit.frontends.jaxpr.places import is_user_file, traceback_frames
 from jaxaudit.frontends.jaxpr.protocol import Failure, Frame
 
+Answer = TypeVar("Answer")
 _BEFORE_TRANSFORMATION = "JaxStackTraceBeforeTransformation"
 
 
@@ -28,10 +30,18 @@ def describe(error: BaseException) -> Failure:
         given(error.__traceback__),
         tuple(dict.fromkeys(_name(type(cause)) for cause in _causes(error))),
         _similar(error),
-        argument_leaves(error.__traceback__),
-        mapped_leaf(error.__traceback__),
-        holds(error),
+        _asked(lambda: argument_leaves(error.__traceback__), ()),
+        _asked(lambda: mapped_leaf(error.__traceback__), None),
+        _asked(lambda: holds(error), ()),
     )
+
+
+def _asked(question: Callable[[], Answer], otherwise: Answer) -> Answer:
+    """Ask frames of any library and any version; what they cannot answer costs a detail, not the report."""
+    try:
+        return question()
+    except Exception:  # noqa: BLE001
+        return otherwise
 
 
 def first_user_traceback(traceback: TracebackType | None) -> TracebackType | None:

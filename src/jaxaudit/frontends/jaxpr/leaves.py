@@ -49,7 +49,7 @@ def mapped_leaf(traceback: TracebackType | None) -> Leaf | None:
 
 
 def _walks(frame: FrameType) -> bool:
-    return {"f", "tree", "rest"} <= frame.f_locals.keys()
+    return all(name in frame.f_locals for name in ("f", "tree", "rest"))
 
 
 def _current(frame: FrameType) -> tuple[Any, ...] | None:
