@@ -17,6 +17,7 @@ import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
+from typing import NamedTuple
 """
 
 PROGRAMS = {
@@ -576,6 +577,19 @@ PROGRAMS = {
 
         def main(storage, rollout, observation):
             return Runner(storage).step(rollout, observation), Runner([]).leak(observation)
+        """,
+    "a type that does not say whether there is a key": """
+        class Networks(NamedTuple):
+            policy: hk.Transformed
+            model: hk.Transformed
+
+        def rolled_out(networks: Networks, params, z):
+            action = networks.policy.apply(params, z)
+            return networks.model.apply(params, z, action)
+
+        def drawn(forward, params, key, x, y):
+            network = hk.transform(forward)
+            return network.apply(params, key, x), network.apply(params, key, y)  #!
         """,
     "updates with a form of their own": """
         import optax

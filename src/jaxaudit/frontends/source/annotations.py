@@ -27,6 +27,8 @@ _PLAIN = frozenset(
     """jax.Array jax.numpy.ndarray numpy.ndarray chex.Array chex.ArrayTree chex.PRNGKey chex.Numeric chex.Scalar
     jax.typing.ArrayLike jax.random.PRNGKey jax.core.Tracer""".split()
 )
+_AMBIGUOUS = frozenset(("haiku.Transformed", "haiku.TransformedWithState"))
+"""Types that do not say how they are called: `without_apply_rng` gives the same type and takes one argument less."""
 
 
 def annotated_value(it: Interpreter, annotation: ast.expr | None, value: Value, module: Module) -> Abstract:
@@ -35,7 +37,11 @@ def annotated_value(it: Interpreter, annotation: ast.expr | None, value: Value, 
     if isinstance(named, Library):
         name = canonical(named.name)
         last = name.rpartition(".")[2]
-        known = last[:1].isupper() and name not in _PLAIN and name.partition(".")[0] not in ("builtins", "typing")
+        known = (
+            last[:1].isupper()
+            and name not in _PLAIN | _AMBIGUOUS
+            and name.partition(".")[0] not in ("builtins", "typing")
+        )
         return Leaf(value, name if known else "")
     if isinstance(named, ClassValue):
         return instance(it, named, value)
