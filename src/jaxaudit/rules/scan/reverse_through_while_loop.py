@@ -135,7 +135,8 @@ def _walk(region: Region) -> Iterator[Op]:
     """Give the ops that are differentiated: functions with a rule of their own are not."""
     for op in region.ops:
         yield op
-        for inner in op.regions if op.name not in ("custom_vjp", "custom_jvp") else ():
+        ruled = op.name in ("custom_vjp", "custom_jvp") or op.text("role") == "derivative"
+        for inner in () if ruled else op.regions:
             yield from _walk(inner)
 
 
