@@ -11,7 +11,10 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdi
 from jaxaudit.rules.test_code import in_test
 
 _SWITCH = "jax_enable_x64"
-_WIDE = frozenset(f"jax.numpy.{name}" for name in ("float64", "int64", "uint64", "complex128", "double"))
+_NAMES = ("float64", "int64", "uint64", "complex128", "double")
+_WIDE = frozenset(f"jax.numpy.{name}" for name in _NAMES)
+_SPELLED = _WIDE | {f"{package}{name}" for package in ("", "numpy.") for name in _NAMES}
+"""How functions of JAX may be asked for 64 bits; the method of an array may be one of NumPy's."""
 _WHOLE_NUMBERS = frozenset("arange indices tri eye identity diag_indices tril_indices triu_indices ix_".split())
 
 
@@ -195,9 +198,10 @@ def _asks_wide(op: Op) -> bool:
         return True
     if "dtype" not in op.arguments:
         return False
-    jax_made = op.text("function").startswith("jax.") or op.text("function") == "astype"
+    by_jax = op.text("function").startswith("jax.")
     makes_array = op.name not in ("array.numpy", "array.shape", "py.call_library")
-    return jax_made and makes_array and str(op.arguments.get("dtype")) in _WIDE
+    asked = _SPELLED if by_jax else _WIDE if op.text("function") == "astype" else frozenset[str]()
+    return makes_array and str(op.arguments.get("dtype")) in asked
 
 
 def _runs(root: Root) -> bool:

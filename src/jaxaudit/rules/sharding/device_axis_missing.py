@@ -16,6 +16,7 @@ from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 _MADE = {
     "flax.linen.Module.init": "the variables of a module",
     "haiku.Transformed.init": "the parameters of a network",
+    "haiku.TransformedWithoutRng.init": "the parameters of a network",
     "haiku.TransformedWithState.init": "the parameters of a network",
     "flax.training.train_state.TrainState.create": "a training state",
 }
