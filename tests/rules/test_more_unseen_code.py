@@ -425,6 +425,28 @@ PROGRAMS = {
             b, t, n, d = query.shape
             return jnp.reshape(query, (b, n // 2, 2, t, d))  #!
         """,
+    "one key where there is one turn, and a list that is longer than it was": """
+        def sample(key, n, size):
+            def body(carry, i):
+                k = key if n == 1 else jax.random.fold_in(key, i)
+                return carry, jax.random.normal(k, (size,))
+            return jax.lax.scan(body, None, jnp.arange(n))
+
+        def wrong(key, n, size):
+            def body(carry, i):
+                return carry, i * jax.random.normal(key, (size,))  #!
+            return jax.lax.scan(body, None, jnp.arange(n))
+
+        class Cache:
+            def register(self, lock):
+                chain = len(self._finished)
+                self._finished.append(lock)
+                return self._finished[chain]
+
+        def beyond(items):
+            n = items.shape[0]
+            return items[n]  #!
+        """,
 }
 
 

@@ -88,6 +88,8 @@ class Turns:
             return Verdict(use, Turn.UNKNOWN)
         if self._folded(scope, use, general):
             return Verdict(use, Turn.FRESH)
+        if self._is_exception(scope, use, general):
+            return Verdict(use, Turn.UNKNOWN)
         guard = self._guard(scope, use, general)
         if guard is not None:
             return Verdict(use, guard)
@@ -105,6 +107,15 @@ class Turns:
                 folded = any(one.how is How.FOLD or isinstance(one.term, Fold) for one in parts)
                 return folded and all(one.how is How.FOLD or general.of(one.term) is Vary.VARIES for one in parts)
             here = here.inner
+        return False
+
+    def _is_exception(self, scope: Scope, use: Use, general: Variation) -> bool:
+        """Tell whether another branch makes a new key for each turn: `key if turns == 1 else fold_in(key, turn)`."""
+        for op, region in use.assume:
+            for one in scope.uses:
+                other = any(taken is op and at != region for taken, at in one.assume)
+                if one.site is use.site and other and general.of(one.term) is Vary.VARIES:
+                    return True
         return False
 
     def _guard(self, scope: Scope, use: Use, general: Variation) -> Turn | None:
