@@ -90,7 +90,7 @@ def _joined(spreads: Sequence[Spread]) -> Spread:
 
 
 def _collected(op: Op, given: Spread) -> Spread:
-    name = op.text("function").rpartition(".")[2]
+    name = op.function
     axes = frozenset(re.findall(r"\w+", str(op.arguments.get("axis_name", op.attrs.get("axis_name", "")))))
     if name == "axis_index":
         return Spread(axes)

@@ -62,7 +62,7 @@ def origin(thread: Thread) -> str:
         return maker(first.op)
     if thread.called is not None:
         return f"{thread.called.value.name}, axis {thread.called.axis}"
-    what = first.op.text("function").rpartition(".")[2] or "a constant"
+    what = first.op.function or "a constant"
     return f"{value.name or what}, axis {axis}"
 
 

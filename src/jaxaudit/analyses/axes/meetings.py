@@ -112,7 +112,7 @@ def _loss(op: Op, context: Context) -> Pairs:
 
 
 def _product(op: Op, context: Context) -> Pairs:
-    function = op.text("function").rpartition(".")[2]
+    function = op.function
     if function == "einsum":
         yield from _einsum(op, context)
         return
@@ -191,7 +191,7 @@ def _joined(op: Op, context: Context) -> Pairs:
     """Arrays that are put one after the other have all axes in common but one."""
     given = op.arguments.get("arrays", op.arguments.get("tup"))
     axis = op.arguments.get("axis", 0)
-    function = op.text("function").rpartition(".")[2]
+    function = op.function
     if not isinstance(given, tuple) or not isinstance(axis, int) or function not in ("stack", "concatenate"):
         return
     arrays = _arrays(given[:8], context)

@@ -53,7 +53,7 @@ def threads_of(program: Program, shapes: Shapes) -> tuple[Thread, ...]:
 
 
 def _what(op: Op) -> str:
-    return op.text("function").rpartition(".")[2] or next((value.name for value in op.results if value.name), op.name)
+    return op.function or next((value.name for value in op.results if value.name), op.name)
 
 
 def _deeds(op: Op, shapes: Shapes) -> Iterator[tuple[Dim, str]]:

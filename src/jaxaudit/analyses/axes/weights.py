@@ -109,7 +109,7 @@ def _handed_back(value: Value, flow: Flow) -> Iterator[Value]:
 
 
 def _sums(op: Op, start: _Place, flow: Flow, shapes: Shapes) -> Iterator[tuple[str, int, int]]:
-    function = op.text("function").rpartition(".")[2]
+    function = op.function
     if op.name == "array.dot" and function == "einsum":
         yield from _einsum(op, start)
     elif op.name == "array.dot" and function == "matmul":
@@ -163,7 +163,7 @@ def _product(op: Op, start: _Place, flow: Flow, shapes: Shapes) -> Iterator[tupl
     free = any(own == ONE and other != ONE for own, other in zip(start.dims, dims, strict=True))
     for reader in flow.readers.get(op.result, ()):
         axes = axes_in(reader.arguments.get("axis"))
-        if reader.name != "array.reduce" or reader.text("function").rpartition(".")[2] != "sum" or axes is None:
+        if reader.name != "array.reduce" or reader.function != "sum" or axes is None:
             continue
         places = [place for axis in axes if (place := place_of(axis, len(made))) is not None]
         summed = [place for place in places if start.dims[place] != ONE]

@@ -54,7 +54,7 @@ _NOTES = frozenset(
 
 def short(op: Op) -> str:
     """Give the last part of the name of an op's function: `argmax` of `jax.numpy.argmax`."""
-    return op.text("function").rpartition(".")[2]
+    return op.function
 
 
 def edges(op: Op) -> Edges:

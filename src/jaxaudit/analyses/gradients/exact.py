@@ -28,7 +28,7 @@ def _is_zero(argument: Argument, made_by: Mapping[Value, Op], depth: int) -> boo
     if op.name == "py.const":
         return op.attrs.get("value") == 0
     if op.name == "array.create":
-        return op.text("function").rpartition(".")[2] in ("zeros", "zeros_like")
+        return op.function in ("zeros", "zeros_like")
     if op.name in _KEEPS:
         source = next(iter(op.arguments.values()), None)
         return source is not None and _is_zero(source, made_by, depth + 1)

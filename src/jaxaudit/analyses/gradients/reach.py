@@ -53,7 +53,7 @@ class Gradient:
     @property
     def function(self) -> str:
         """The name of the differentiated function."""
-        return self.op.text("function").rpartition(".")[2]
+        return self.op.function
 
     @property
     def silent(self) -> list[Leaf]:

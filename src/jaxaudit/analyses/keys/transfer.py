@@ -175,11 +175,11 @@ class TransferTable:
 
     def _stack(self, op: Op, read: Read[Term]) -> Facts:
         items = op.arguments.get("arrays") or next(iter(op.arguments.values()), None)
-        if isinstance(items, Value) and op.text("function").rpartition(".")[2] in _COPIED:
+        if isinstance(items, Value) and op.function in _COPIED:
             return (read(items),)
         if not isinstance(items, tuple) or not items or not all(isinstance(item, Value) for item in items):
             return (None,)
-        aligned = op.text("function").rpartition(".")[2] in _STACKS
+        aligned = op.function in _STACKS
         return (self.terms.make(Stack, tuple(read(item) for item in items if isinstance(item, Value)), aligned),)
 
     def _select(self, op: Op, read: Read[Term]) -> Facts:
@@ -187,7 +187,7 @@ class TransferTable:
         return (self.terms.any_of([read(value) for value in ways]) if len(ways) == 2 else None,)
 
     def _expand(self, op: Op, read: Read[Term]) -> Facts:
-        copies = op.text("function").rpartition(".")[2] in _COPIES
+        copies = op.function in _COPIES
         if not copies or not op.operands:
             return self._view(op, read)
         return (self.terms.make(Repeat, read(op.operands[0]), (op,)),)

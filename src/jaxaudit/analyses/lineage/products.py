@@ -95,7 +95,7 @@ class Sums:
         return (Product(1.0, (value,)),) if parts is None or len(parts) > _MOST else parts
 
     def _parts(self, op: Op, depth: int) -> tuple[Product, ...] | None:
-        function = op.text("function").rpartition(".")[2]
+        function = op.function
         if op.name == "array.select" and op.has("condition", "pred"):
             return self._chosen(op, depth)
         if op.name != "array.map":

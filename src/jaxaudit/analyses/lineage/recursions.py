@@ -140,7 +140,7 @@ def _is_mask(value: Value, region: Region, sums: Sums) -> bool:
     op = sums.flow.maker(value)
     if op is None:
         return value not in region.params
-    return op.text("function").rpartition(".")[2] == "subtract" and sums.number(op.arguments.get("x")) == 1
+    return op.function == "subtract" and sums.number(op.arguments.get("x")) == 1
 
 
 def _unchanged(sums: Sums, results: tuple[Value, ...], param: Value, at: int) -> bool:
@@ -220,5 +220,5 @@ def _is_turned(op: Op | None) -> bool:
     if op is None:
         return False
     if op.name == "array.move":
-        return op.text("function").rpartition(".")[2] in ("flip", "flipud", "rev")
+        return op.function in ("flip", "flipud", "rev")
     return op.name == "py.item" and _leading(op.arguments.get("index")).get("step") == -1

@@ -39,7 +39,7 @@ def smooth_in(flow: Flow, values: Iterable[Value]) -> set[Value]:
 def _onwards(flow: Flow, value: Value) -> Iterator[Value]:
     for op in flow.readers.get(value, ()):
         if op.name in _ENDS or _is_step(op):
-            if op.name == "array.order" and op.text("function").rpartition(".")[2] == "sort":
+            if op.name == "array.order" and op.function == "sort":
                 yield from op.results
             continue
         if op.regions and op.name not in _OWN_DERIVATIVE:
@@ -50,7 +50,7 @@ def _onwards(flow: Flow, value: Value) -> Iterator[Value]:
 
 
 def _is_step(op: Op) -> bool:
-    function = op.text("function").rpartition(".")[2]
+    function = op.function
     if op.name == "array.convert":
         return str(op.arguments.get("dtype", function)).rpartition(".")[2].startswith(_INTEGERS)
     return op.name == "array.map" and function in _STEPS

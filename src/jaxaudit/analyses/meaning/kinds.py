@@ -52,7 +52,7 @@ class Meaning:
 
 def tail(op: Op) -> str:
     """Give the name of an op's function without its modules."""
-    return op.text("function").rpartition(".")[2]
+    return op.function
 
 
 MAPS: dict[str, tuple[Kind, str]] = {

@@ -56,7 +56,7 @@ _NOT = frozenset({"logical_not", "invert", "bitwise_not", "bitwise_invert"})
 
 def name_of(op: Op) -> str:
     """Give the short name of an op's function."""
-    name = op.text("function").rpartition(".")[2]
+    name = op.function
     return _SHORT.get(name, name)
 
 

@@ -83,11 +83,11 @@ def _is_method(op: Op) -> bool:
 def measured(program: Program) -> frozenset[Value]:
     """Give the arrays whose shape the code reads."""
     asked = (op for op in program.named("array.shape") if op.operands)
-    return frozenset(op.operands[0] for op in asked if op.text("function").rpartition(".")[2] == "shape")
+    return frozenset(op.operands[0] for op in asked if op.function == "shape")
 
 
 def _note_question(op: Op, shapes: dict[Value, Value], asked: set[Value]) -> None:
-    function = op.text("function").rpartition(".")[2]
+    function = op.function
     if function == "shape":
         shapes[op.results[0]] = op.operands[0]
     elif function == "ndim":

@@ -322,7 +322,7 @@ def _random(op: Op, read: Read[Trace]) -> Trace:
 
 
 def _shape(op: Op, read: Read[Trace]) -> Trace:
-    function = op.text("function").rpartition(".")[2]
+    function = op.function
     if function == "shape":
         base = fact_of(op.arguments.get("a"), read)
         return Trace(Kind.STATIC, "shape", turn=base.varies, axis=base.kind is Kind.TRACED)

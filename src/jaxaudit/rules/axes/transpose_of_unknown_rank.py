@@ -81,7 +81,7 @@ class TransposeOfUnknownRank(Rule):
 
 
 def _is_bare(op: Op) -> bool:
-    if op.text("function").rpartition(".")[2] not in ("T", "transpose", "permute_dims"):
+    if op.function not in ("T", "transpose", "permute_dims"):
         return False
     given = op.arguments.get("axes", op.arguments.get("permutation"))
     return given in (None, ()) and not {"*", "**"} & set(op.arguments) and "permutation" not in op.attrs
@@ -120,7 +120,7 @@ def _comes_back(value: Value, flow: Flow, depth: int = 4) -> bool:
 
 def _is_crossed(op: Op, turned: Value, shapes: Shapes) -> bool:
     """Tell whether a product takes the leading axes of two arrays for one, one of which is turned round."""
-    if op.name != "array.dot" or op.text("function").rpartition(".")[2] != "matmul" or len(op.operands) != 2:
+    if op.name != "array.dot" or op.function != "matmul" or len(op.operands) != 2:
         return False
     contexts = shapes.contexts(op)
     return bool(contexts) and all(_crosses(op, turned, context) for context in contexts)

@@ -99,7 +99,7 @@ def _updates(program: Program, flow: Flow) -> Iterator[_Update]:
 
 
 def _function(op: Op) -> str:
-    return op.text("function").rpartition(".")[2]
+    return op.function
 
 
 def _moved(running: Value, delta: Value, flow: Flow) -> Iterator[Op]:

@@ -123,7 +123,7 @@ def _blends(op: Op, flow: Flow) -> Iterator[Blend]:
 
 def _weighted(op: Op | None, flow: Flow) -> Iterator[Blend]:
     """Take a sum apart, where it is one of two values with weights that add up to one."""
-    if op is None or op.name != "array.map" or op.text("function").rpartition(".")[2] != "add":
+    if op is None or op.name != "array.map" or op.function != "add":
         return
     for context in contexts(flow, op):
         parts = sorted(Sums(flow, context).products(op.results[0]), key=lambda part: part.coefficient)

@@ -118,7 +118,7 @@ _SUMS = ("add", "subtract", "sub")
 
 
 def _sums(op: Op) -> bool:
-    return op.name == "array.map" and op.text("function").rpartition(".")[2] in _SUMS
+    return op.name == "array.map" and op.function in _SUMS
 
 
 def _counts(fact: ShapeFact) -> bool:

@@ -128,7 +128,7 @@ def _follows_argument(op: Op, dims: Sequence[Dim], context: Context) -> bool:
 
 def _judge(op: Op, loss: Value, context: Context | None) -> Obligation:
     dims = None if context is None else context.of(loss).dims
-    name = op.text("function").rpartition(".")[2] or "the function"
+    name = op.function or "the function"
     if dims is None:
         return Obligation(NonScalarGrad.name, op.span, Verdict.UNKNOWN, f"the shape of what `{name}` gives is unknown")
     if not dims:

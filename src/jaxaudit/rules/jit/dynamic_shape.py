@@ -137,7 +137,7 @@ def head(x, n):
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
-    op, function = visit.op, visit.op.text("function").rpartition(".")[2]
+    op, function = visit.op, visit.op.function
     if op.name == "py.item":
         yield from _indexed(visit)
     elif function in _COUNTING or (function == "where" and not {"x", "y"} & op.arguments.keys()):

@@ -170,7 +170,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
                 yield _verdict(visit, bound, "range")
         case "py.call_library" if op.text("function") in ("builtins.max", "builtins.min"):
             for value in op.operands:
-                yield _verdict(visit, value, op.text("function").rpartition(".")[2])
+                yield _verdict(visit, value, op.function)
         case _:
             return
 

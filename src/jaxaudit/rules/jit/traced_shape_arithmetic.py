@@ -99,7 +99,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
     fact = visit.of(asked)
     if visit.tracer is None or not (fact.traced_array and fact.made):
         return
-    function = op.text("function").rpartition(".")[2]
+    function = op.function
     yield Obligation(
         TracedShapeArithmetic.name,
         op.span,

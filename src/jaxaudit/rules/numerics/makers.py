@@ -89,7 +89,7 @@ class Makers:
         op = self.of(argument)
         if op is None or depth > _DEPTH or op.name != "array.map":
             return False
-        function = op.text("function").rpartition(".")[2]
+        function = op.function
         if function in _COMPARISONS or function.startswith(("logical_", "is")):
             return True
         return function.startswith("bitwise_") and all(self.is_mask(one, depth + 1) for one in op.arguments.values())

@@ -59,7 +59,7 @@ def _mixed(region: Region, value: Value) -> Op | None:
     for op in region.ops:
         if reached.isdisjoint(op.operands):
             continue
-        function = op.text("function").rpartition(".")[2]
+        function = op.function
         if op.name == "array.reduce" and function in _MIXES and "where" not in op.arguments:
             mixer = mixer or op
         elif op.name in _KEEPS and function not in _MASKS:

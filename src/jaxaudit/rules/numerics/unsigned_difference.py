@@ -125,7 +125,7 @@ def _judge(op: Op, dtype: str, users: dict[Value, list[Op]]) -> Obligation:
 
 
 def _needs_sign(op: Op) -> bool:
-    function = op.text("function").rpartition(".")[2]
+    function = op.function
     if function in ("less", "less_equal", "maximum"):
         return op.arguments.get("y") == 0 or op.arguments.get("x") == 0
     if function == "power":

@@ -250,7 +250,7 @@ def _inside(keys: KeyFacts, conflict: Conflict) -> Obligation:
         )
     library = conflict.second.origin.site.text("library")
     where = f"`{library}` of a library" if library else "the library that is called here"
-    drawn = [one.origin.site.text("function").rpartition(".")[2] or one.how.value for one in _both(conflict)]
+    drawn = [one.origin.site.function or one.how.value for one in _both(conflict)]
     return Obligation(
         KeyReused.name,
         span,

@@ -149,7 +149,7 @@ def _judge(op: Op, name: str, around: _Around) -> Obligation:
         return Obligation(rule, op.span, Verdict.PROVED, f"a transformation around it binds the axis `{name}`")
     if not around.certain:
         return Obligation(rule, op.span, Verdict.UNKNOWN, f"what binds the axis `{name}` was not seen")
-    function = op.text("function").rpartition(".")[2]
+    function = op.function
     bound = ", ".join(f"`{one}`" for one in around.names) or "none"
     binder = around.binder
     return Obligation(

@@ -49,7 +49,7 @@ def pointless(program: Program, shapes: Shapes) -> Iterator[Scalar]:
 
 def outcome_for_number(op: Op, value: Value, flow: Flow) -> str:
     """Say what a reduction always gives for one number; empty where it gives what is wanted all the same."""
-    function = op.text("function").rpartition(".")[2]
+    function = op.function
     if function in _SPREADS or function in _PICKS:
         return f"`{function}` of one number is always 0"
     if function == "norm":
@@ -60,7 +60,7 @@ def outcome_for_number(op: Op, value: Value, flow: Flow) -> str:
 
 
 def _subtracts(op: Op, whole: Value, mean: Value) -> bool:
-    if op.name != "array.map" or op.text("function").rpartition(".")[2] != "subtract":
+    if op.name != "array.map" or op.function != "subtract":
         return False
     return list(op.operands) == [whole, mean]
 

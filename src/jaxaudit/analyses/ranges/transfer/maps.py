@@ -192,7 +192,7 @@ def _squared(look: Look, value: Value) -> Value | None:
     if maker is None:
         return None
     given = list(maker.arguments.values()) or list(maker.operands)
-    name = maker.text("function").rpartition(".")[2]
+    name = maker.function
     twice = name in ("multiply", "mul") and len(given) > 1 and given[0] is given[1]
     second_power = name in ("power", "pow", "integer_pow") and len(given) > 1 and given[1] in (2, 2.0)
     if (name == "square" or twice or second_power) and isinstance(given[0], Value):
@@ -320,7 +320,7 @@ def _counted_axis(look: Look, positions: Argument) -> int | None:
     """Give the axis along which an array counts 0, 1, 2, ...; None where it does not."""
     maker = look.maker(positions)
     sizes = look.sizes(positions)
-    if maker is None or not sizes or maker.text("function").rpartition(".")[2] not in ("arange", "iota"):
+    if maker is None or not sizes or maker.function not in ("arange", "iota"):
         return None
     dimension = maker.arguments.get("dimension", 0)
     return dimension - len(sizes) if isinstance(dimension, int) and look.of(positions).low == 0 else None

@@ -61,7 +61,7 @@ def _either(first: Range, second: Range) -> Range:
 def _compares_anything(look: Look, condition: Argument) -> bool:
     """Tell a condition on numbers that may all lie on one side of it from a mask, which has both kinds of elements."""
     maker = look.known.makers.get(condition) if isinstance(condition, Value) else None
-    if maker is None or maker.name != "array.map" or maker.text("function").rpartition(".")[2] not in _COMPARISONS:
+    if maker is None or maker.name != "array.map" or maker.function not in _COMPARISONS:
         return False
     sides = [look.of(one) for one in maker.arguments.values()]
     return all(one.constant is not None or (one.low == -inf and one.high == inf) for one in sides)
