@@ -36,7 +36,7 @@ class Config:
 
 
 def layer_shapes(config: Config) -> dict[str, tuple[int, ...]]:
-    """Give the shapes of one layer's parameters."""
+    """Return the shapes of one layer's parameters."""
     return {
         "attention_norm": (config.width,),
         "query": (config.width, config.heads, config.head_width),
@@ -90,7 +90,7 @@ def block(config: Config, layer: Tree, x: jax.Array, angles: jax.Array, mask: ja
 
 
 def forward(config: Config, params: Tree, tokens: jax.Array) -> jax.Array:
-    """Give the logits of every position; the layers are scanned when their parameters are stacked."""
+    """Return the logits of every position; the layers are scanned when their parameters are stacked."""
     positions = jnp.arange(tokens.shape[1], dtype=jnp.float32)
     half = config.head_width // 2
     angles = positions[:, None] * 500000.0 ** (-jnp.arange(half, dtype=jnp.float32) / half)
@@ -110,7 +110,7 @@ def forward(config: Config, params: Tree, tokens: jax.Array) -> jax.Array:
 
 
 def loss(config: Config, params: Tree, tokens: jax.Array) -> jax.Array:
-    """Give the mean negative log-likelihood of each next token."""
+    """Return the mean negative log-likelihood of each next token."""
     logits = forward(config, params, tokens[:, :-1]).astype(jnp.float32)
     found = jax.nn.log_softmax(logits, axis=-1)
     return -jnp.mean(jnp.take_along_axis(found, tokens[:, 1:, None], axis=-1))
@@ -142,7 +142,7 @@ def train_step(config: Config) -> Callable[..., Any]:
 
 
 def arguments(config: Config, *, scanned: bool) -> tuple[Any, ...]:
-    """Give the shapes and dtypes of what a step takes."""
+    """Return the shapes and dtypes of what a step takes."""
     shapes = layer_shapes(config)
     one = {name: jax.ShapeDtypeStruct(shape, jnp.bfloat16) for name, shape in shapes.items()}
     stacked = {name: jax.ShapeDtypeStruct((config.layers, *shape), jnp.bfloat16) for name, shape in shapes.items()}

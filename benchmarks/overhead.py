@@ -96,7 +96,7 @@ def measured(command: Sequence[str], script: Path, steps: int) -> dict[str, floa
 
 
 def best(rounds: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Give the shortest of each kind."""
+    """Return the shortest of each kind."""
     return {kind: min(one[kind] for one in rounds) for kind in rounds[0]}
 
 

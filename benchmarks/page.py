@@ -26,7 +26,7 @@ def write_report(layers: int, file: Path) -> dict[str, int]:
     """Trace the step and write its report; give how large it is."""
     import llama
 
-    from jaxaudit.observing import audit_call
+    from jaxaudit.observation.audit import audit_call
     from jaxaudit.reports.html.page import render_html
 
     config = llama.Config(layers=layers)
@@ -73,7 +73,7 @@ def write_made_up(steps: int, file: Path) -> dict[str, int]:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Give how long something takes as somebody who waits for it sees it."""
+    """Return how long something takes as somebody who waits for it sees it."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started

@@ -157,7 +157,7 @@ def main() -> None:
 
 
 def belongs(rule: Any, library: str) -> bool:
-    """Tell whether a rule is defined in a library."""
+    """Whether a rule is defined in a library."""
     from jaxaudit.frontends.jaxpr.probe.met import users_function
 
     function = users_function(rule.fun, "fun")
@@ -168,7 +168,7 @@ def belongs(rule: Any, library: str) -> bool:
 
 
 def unreached(library: str, met: list[Any]) -> Iterator[str]:
-    """Give the rules that exist in this process but that the driver did not call."""
+    """Return the rules that exist in this process but that the driver did not call."""
     import jax
 
     for rule in gc.get_objects():

@@ -67,7 +67,7 @@ class Cost:
 
 
 def timed(work: Callable[[], Result], repeat: int = 1) -> tuple[float, Result]:
-    """Give the least processor time of a few runs, and what the last one gave."""
+    """Return the least processor time of a few runs, and what the last one gave."""
     times = []
     for _ in range(repeat):
         gc.collect()
@@ -78,7 +78,7 @@ def timed(work: Callable[[], Result], repeat: int = 1) -> tuple[float, Result]:
 
 
 def megabytes() -> float:
-    """Give the most memory that this process ever had."""
+    """Return the most memory that this process ever had."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -125,13 +125,13 @@ def _audited(
 ) -> Cost:
     import jax
 
-    from jaxaudit.concluding import seen_by
     from jaxaudit.config import Config
     from jaxaudit.discover import read_file, shown_name
     from jaxaudit.frontends.jaxpr.lower import Lowering, install_markers, traced
     from jaxaudit.frontends.jaxpr.protocol import Capture, Reply, read_reply, write
     from jaxaudit.ir.collector import stop_collecting
     from jaxaudit.ir.serial import encode_program
+    from jaxaudit.observation.conclude import seen_by
     from jaxaudit.session import audit
 
     before = megabytes()

@@ -20,18 +20,18 @@ from pathlib import Path
 
 
 def python_files(paths: Sequence[Path]) -> list[Path]:
-    """Give all Python files of some paths."""
+    """Return all Python files of some paths."""
     return [file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*.py")))]
 
 
 def spent() -> float:
-    """Give the processor time of this process and of its children so far."""
+    """Return the processor time of this process and of its children so far."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
 
 def best(work: Callable[[], object], repeat: int) -> float:
-    """Give the shortest time of a few runs: the one with the least noise of other programs in it."""
+    """Return the shortest time of a few runs: the one with the least noise of other programs in it."""
     times = []
     for _ in range(repeat):
         start = spent()

@@ -55,7 +55,7 @@ def install(monkeypatch, *rules):
 
 
 def obligations(file: SourceFile) -> Iterator[Obligation]:
-    """Give an obligation for each marked line, on the code before the mark."""
+    """Return an obligation for each marked line, on the code before the mark."""
     for number, line in enumerate(file.text.split("\n"), 1):
         for mark, (verdict, severity) in MARKS.items():
             if mark in line:

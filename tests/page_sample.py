@@ -88,7 +88,7 @@ def axes() -> tuple[Axis, ...]:
 
 
 def sample(filler: int = 0) -> Report:
-    """Give the report, with any number of further verified obligations."""
+    """Return the report, with any number of further verified obligations."""
     verified = tuple(
         Verified("key-reused", "random", PATH, 1 + number % 7, f"fresh {number}") for number in range(filler)
     )

@@ -91,7 +91,7 @@ class Sketch:
         return merge(rule().check(program, solve(program, {"keys", *rule.needs})))
 
     def verdicts(self, rule: type[Rule]) -> dict[int, str]:
-        """Give the verdict on each line: `proved`, `unknown`, `error` or `warning`."""
+        """Return the verdict on each line: `proved`, `unknown`, `error` or `warning`."""
         return {one.span.line: verdict_of(one) for one in self.judge(rule)}
 
 

@@ -14,10 +14,10 @@ pytest.importorskip("flax")
 pytest.importorskip("optax")
 pytest.importorskip("equinox")
 
-from jaxaudit.concluding import conclude
 from jaxaudit.config import Config
 from jaxaudit.frontends.jaxpr.protocol import Request
 from jaxaudit.frontends.jaxpr.targets import trace_target
+from jaxaudit.observation.conclude import conclude
 from jaxaudit.reports.model import Axis, Report
 from jaxaudit.reports.text import render_text
 from jaxaudit.session import Outcome
@@ -65,7 +65,7 @@ def way(axis: Axis) -> list[tuple[str, int]]:
 
 
 def line(name: str, text: str) -> int:
-    """Give the line of an example that holds a text."""
+    """Return the line of an example that holds a text."""
     lines = (EXAMPLES / name).read_text().splitlines()
     return next(number for number, one in enumerate(lines, start=1) if text in one)
 

@@ -31,7 +31,7 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 def length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Give the lines of a function without decorators and docstring."""
+    """Return the lines of a function without decorators and docstring."""
     total = node.end_lineno - node.lineno + 1
     if ast.get_docstring(node) is not None:
         total -= node.body[0].end_lineno - node.body[0].lineno + 1
@@ -69,7 +69,7 @@ def test_the_first_line_of_a_docstring_is_a_sentence(path):
 
 
 def documented(path: Path) -> Iterator[tuple[str, str | None]]:
-    """Give every place that needs a docstring, with the docstring it has."""
+    """Return every place that needs a docstring, with the docstring it has."""
     tree = ast.parse(path.read_text())
     yield "module", ast.get_docstring(tree)
     yield from _public(tree.body, "")

@@ -47,7 +47,7 @@ def headings(text: str, level: str) -> list[str]:
 
 
 def shown(text: str) -> str:
-    """Give the text that a reader sees of one line of Markdown."""
+    """Return the text that a reader sees of one line of Markdown."""
     (inline,) = [token for token in PARSER.parse(text) if token.type == "inline"]
     kinds = {child.type for child in inline.children}
     assert kinds <= {"text", "code_inline", "text_special", "softbreak"}, kinds

@@ -21,7 +21,7 @@ MARK = re.compile(r"^(?P<indent>\s*)(?P<good>.*?)\s*#(?P<kind>[~!]) ?(?P<bad>.*)
 
 
 def versions(text: str) -> tuple[str, str, set[int]]:
-    """Give the correct program, the one with the mistake, and the lines of the latter where an error belongs."""
+    """Return the correct program, the one with the mistake, and the lines of the latter where an error belongs."""
     good: list[str] = []
     bad: list[str] = []
     lines: set[int] = set()

@@ -42,7 +42,7 @@ class Renamer(ast.NodeTransformer):
 
 
 def _said(node: ast.AST) -> list[object]:
-    """Give the names that a node says in another way than as a variable."""
+    """Return the names that a node says in another way than as a variable."""
     match node:
         case ast.Import(names=names) | ast.ImportFrom(names=names):
             return [name.asname or name.name for name in names]
@@ -56,7 +56,7 @@ def _said(node: ast.AST) -> list[object]:
 
 
 def _free_functions(tree: ast.Module) -> list[str]:
-    """Give the functions that nothing reaches as an attribute; what pytest runs is told by its name."""
+    """Return the functions that nothing reaches as an attribute; what pytest runs is told by its name."""
     methods = {one.name for cls in ast.walk(tree) if isinstance(cls, ast.ClassDef) for one in cls.body if _is_def(one)}
     named = {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)} | methods
     found = (one.name for one in ast.walk(tree) if isinstance(one, ast.FunctionDef))

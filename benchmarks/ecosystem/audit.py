@@ -101,7 +101,7 @@ def general(reason: str) -> str:
 
 
 def version_of(directory: Path) -> str:
-    """Give the version of an installed package, from the metadata beside it."""
+    """Return the version of an installed package, from the metadata beside it."""
     for file in directory.parent.glob("*.dist-info/METADATA"):
         name, _, version = file.parent.name.removesuffix(".dist-info").partition("-")
         if name.replace("-", "_").lower() == directory.name.lower():

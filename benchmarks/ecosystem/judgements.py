@@ -41,6 +41,6 @@ def read_judgements() -> list[Judgement]:
 
 
 def unjudged(errors: list[Error], judged: list[Judgement]) -> list[Error]:
-    """Give the errors that nobody has judged."""
+    """Return the errors that nobody has judged."""
     known = {one.key for one in judged}
     return [error for error in errors if error.key not in known]

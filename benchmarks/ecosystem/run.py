@@ -54,7 +54,7 @@ class Result:
     verdicts: Counter[str]
 
     def row(self) -> list[str]:
-        """Give the cells of the table."""
+        """Return the cells of the table."""
         audit = self.audit
         count = audit.coverage
         decided = count["proved"] + count["violated"]
@@ -69,7 +69,7 @@ class Result:
 
 
 def find_package(name: str, site_packages: Path | None) -> Path | None:
-    """Give the directory of a package, without importing it."""
+    """Return the directory of a package, without importing it."""
     if site_packages is not None:
         found = site_packages / name
         return found if found.is_dir() else None
@@ -89,7 +89,7 @@ def parse_all(directory: Path) -> tuple[int, float]:
 
 
 def project_commits() -> dict[str, str]:
-    """Give the commit that each project is checked out at."""
+    """Return the commit that each project is checked out at."""
     return {one["name"]: one["commit"] for one in tomllib.loads(PROJECTS.read_text(encoding="utf-8"))["project"]}
 
 

@@ -31,7 +31,7 @@ NEW_KEY = jax.random.key
 
 
 def last_line_in(error: BaseException, path: Path) -> int:
-    """Give the line of the program where an exception came from, 0 when it never passed through it."""
+    """Return the line of the program where an exception came from, 0 when it never passed through it."""
     # An error found in a jaxpr names the traced line in its cause; one found in a run names the first use there.
     traced = type(error.__cause__).__name__ == "JaxStackTraceBeforeTransformation"
     for raised in (error.__cause__ if traced else None, error):
@@ -49,7 +49,7 @@ def run_main(path: Path) -> None:
 
 
 def trace_main(path: Path) -> None:
-    """Give the checker the jaxpr of a program's `main`."""
+    """Return the checker the jaxpr of a program's `main`."""
     check_key_reuse(runpy.run_path(str(path))["main"])
 
 

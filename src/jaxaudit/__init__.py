@@ -35,6 +35,6 @@ def audit(function: Callable[..., Any], *args: Any, axes: Mapping[str, str] | No
     `axes` names the axes of arguments, such as `{"obs": "batch time feat"}`. Nothing is computed; an exception that
     tracing raises is an issue of the report.
     """
-    from jaxaudit.observing import audit_call
+    from jaxaudit.observation.audit import audit_call
 
     return audit_call(function, args, kwargs, axes or {}).report

@@ -59,7 +59,7 @@ def audit_paths(
 
 
 def directory() -> Path | None:
-    """Give where answers are kept: JAXAUDIT_CACHE_DIR, else below the user's cache directory; None for nowhere."""
+    """Return where answers are kept: JAXAUDIT_CACHE_DIR, else below the user's cache directory; None for nowhere."""
     named = os.environ.get("JAXAUDIT_CACHE_DIR")
     if named is not None:
         return Path(named) if named else None

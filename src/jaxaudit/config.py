@@ -37,11 +37,11 @@ class Config:
     """Argument specs of functions to trace, by target and parameter."""
 
     def target_specs(self, target: str) -> Mapping[str, str]:
-        """Give the specs of a target, which may be named in full or by its function alone."""
+        """Return the specs of a target, which may be named in full or by its function alone."""
         return self.targets.get(target) or self.targets.get(target.rpartition(":")[2], {})
 
     def runs(self, rule: str, family: str) -> bool:
-        """Tell whether a rule is wanted: its own name beats its family's, and `ignore` beats `select`."""
+        """Whether a rule is wanted: its own name beats its family's, and `ignore` beats `select`."""
         if rule in self.ignore or rule in self.select:
             return rule not in self.ignore
         if family in self.ignore:
@@ -49,7 +49,7 @@ class Config:
         return not self.select or family in self.select
 
     def names(self) -> Iterator[tuple[str, str]]:
-        """Give every rule or family that is named, with the setting that names it."""
+        """Return every rule or family that is named, with the setting that names it."""
         yield from (("select", name) for name in self.select)
         yield from (("ignore", name) for name in self.ignore)
         yield from (("per-file-ignores", name) for _, names in self.per_file_ignores for name in names)

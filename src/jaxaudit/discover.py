@@ -23,14 +23,14 @@ NEVER_SOURCE = frozenset({"__pycache__", "node_modules", "site-packages", ".git"
 
 
 def common_directory(paths: Sequence[str]) -> Path:
-    """Give the directory that holds all the paths: where the search for a configuration starts."""
+    """Return the directory that holds all the paths: where the search for a configuration starts."""
     places = [_absolute(path) for path in paths] or [Path.cwd()]
     common = Path(os.path.commonpath(places))
     return common if common.is_dir() else common.parent
 
 
 def find_files(paths: Sequence[str], config: Config, *, force_exclude: bool = False) -> tuple[Path, ...]:
-    """Give the Python files of the paths, once each, in order; `exclude` spares named files unless it is forced."""
+    """Return the Python files of the paths, once each, in order; `exclude` spares named files unless it is forced."""
     excluded = exclusion(config)
     found: dict[Path, None] = {}
     for name in paths:
@@ -45,7 +45,7 @@ def find_files(paths: Sequence[str], config: Config, *, force_exclude: bool = Fa
 
 
 def exclusion(config: Config) -> Callable[[Path | str], bool]:
-    """Give the test whether the configuration excludes a path."""
+    """Return the test whether the configuration excludes a path."""
     spec = GitIgnoreSpec.from_lines(config.exclude)
     return lambda path: matches(spec, path, config.root)
 
@@ -75,7 +75,7 @@ Loader = Callable[[str], SourceFile | None]
 
 
 def loader(known: Iterable[SourceFile], asked: dict[str, str | None] | None = None) -> Loader:
-    """Give the function that fetches a project file outside the audited set: None when there is no such file.
+    """Return the function that fetches a project file outside the audited set: None when there is no such file.
 
     What it fetches is written down in `asked`.
     """
@@ -92,7 +92,7 @@ def loader(known: Iterable[SourceFile], asked: dict[str, str | None] | None = No
 
 
 def show_path(path: Path) -> str:
-    """Give the path as reports show it: relative below the current directory, forward slashes, printable."""
+    """Return the path as reports show it: relative below the current directory, forward slashes, printable."""
     try:
         shown = path.relative_to(Path.cwd())
     except ValueError:
@@ -101,7 +101,7 @@ def show_path(path: Path) -> str:
 
 
 def matches(spec: GitIgnoreSpec, path: Path | str, root: Path) -> bool:
-    """Tell whether patterns relative to a directory match a path; never one outside of it."""
+    """Whether patterns relative to a directory match a path; never one outside of it."""
     if not spec.patterns:
         return False
     relative = os.path.relpath(path, root)
@@ -109,7 +109,7 @@ def matches(spec: GitIgnoreSpec, path: Path | str, root: Path) -> bool:
 
 
 def shown_name(path: str) -> str:
-    """Give a path that the user typed as reports show it."""
+    """Return a path that the user typed as reports show it."""
     return show_path(_absolute(path))
 
 

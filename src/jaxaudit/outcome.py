@@ -28,7 +28,7 @@ class Outcome:
 
 
 def sources_of(load: Loader) -> Sources:
-    """Give the text of files, for places and for lines that reports show."""
+    """Return the text of files, for places and for lines that reports show."""
 
     @cache
     def text(path: str) -> SourceText:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 
-from jaxaudit.observed_pages import PAGE, RULES
+from jaxaudit.observation.pages import PAGE, RULES
 from jaxaudit.rules.base import Rule
 from jaxaudit.rules.registry import all_rules
 
@@ -68,11 +68,11 @@ OBSERVED = tuple(Page(rule.name, rule.family, rule.summary, PAGE.format(summary=
 
 
 def all_pages() -> tuple[Page, ...]:
-    """Give the page of every rule, by family and name."""
+    """Return the page of every rule, by family and name."""
     pages = {page.name: page for page in (*OBSERVED, *BUILTIN, *(page_of(rule) for rule in all_rules()))}
     return tuple(sorted(pages.values(), key=lambda page: (page.family, page.name)))
 
 
 def page_of(rule: type[Rule]) -> Page:
-    """Give the page of one rule."""
+    """Return the page of one rule."""
     return Page(rule.name, rule.family, rule.summary, inspect.getdoc(rule) or rule.summary)

@@ -123,7 +123,7 @@ def _problems(results: Sequence[SourceFile | Problem]) -> Iterator[Problem]:
 
 
 def known_families() -> dict[str, str]:
-    """Give the family of every rule, those about files and comments included."""
+    """Return the family of every rule, those about files and comments included."""
     return {rule.name: rule.family for rule in (*OBSERVED, *BUILTIN, *all_rules())}
 
 
@@ -223,7 +223,7 @@ def _guard(work: Callable[[], Result], otherwise: Result, stage: str, faults: li
 
 
 def _runs(config: Config) -> Callable[[str, str], bool]:
-    """Give the test whether a rule speaks about a path, after `select`, `ignore` and `per-file-ignores`."""
+    """Return the test whether a rule speaks about a path, after `select`, `ignore` and `per-file-ignores`."""
     families = known_families()
     builtin = {*(page.name for page in BUILTIN), "script-failed"}
     patterns = [(GitIgnoreSpec.from_lines([pattern]), frozenset(names)) for pattern, names in config.per_file_ignores]

@@ -21,7 +21,7 @@ class Span(NamedTuple):
     end_column: int
 
     def covers(self, inner: Span) -> bool:
-        """Tell whether another place lies within this one."""
+        """Whether another place lies within this one."""
         starts = (self.line, self.column) <= (inner.line, inner.column)
         ends = (inner.end_line, inner.end_column) <= (self.end_line, self.end_column)
         return self.path == inner.path and starts and ends
@@ -34,7 +34,7 @@ NOWHERE = Span("", 0, 0, 0, 0)
 
 
 def span_of(node: ast.expr | ast.stmt | ast.arg | ast.keyword | ast.alias | ast.excepthandler, path: str) -> Span:
-    """Give the span of a syntax node (an incomplete node ends where it starts)."""
+    """Return the span of a syntax node (an incomplete node ends where it starts)."""
     end_line, end_column = node.end_lineno, node.end_col_offset
     if end_line is None or end_column is None:
         return Span(path, node.lineno, node.col_offset, node.lineno, node.col_offset)
@@ -55,7 +55,7 @@ class SourceText:
         object.__setattr__(self, "lines", tuple(normal.split("\n")))
 
     def line(self, number: int) -> str:
-        """Give one line of the text, empty when there is no such line."""
+        """Return one line of the text, empty when there is no such line."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     def code_point_column(self, line: int, byte_column: int) -> int:

@@ -32,11 +32,11 @@ class Spread(NamedTuple):
         return Spread((self.sure | other.sure) - unclear, unclear)
 
     def unclear(self) -> Spread:
-        """Give the same with nothing sure."""
+        """Return the same with nothing sure."""
         return Spread(frozenset(), self.sure | self.open)
 
     def without(self, axes: _Axes) -> Spread:
-        """Give what is left after a reduction."""
+        """Return what is left after a reduction."""
         return Spread(self.sure - axes, self.open - axes)
 
 

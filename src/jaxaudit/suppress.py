@@ -34,7 +34,7 @@ class Suppression:
     last: int
 
     def covers(self, finding: Finding) -> bool:
-        """Tell whether a finding starts in the lines that the comment speaks for."""
+        """Whether a finding starts in the lines that the comment speaks for."""
         return finding.path == self.path and self.first <= finding.line <= self.last
 
 
@@ -67,7 +67,7 @@ def apply_suppressions(
 
 
 def find_suppressions(file: SourceFile) -> Iterator[Suppression]:
-    """Give the suppressions of one file; none when it is not valid Python, which is an issue of its own."""
+    """Return the suppressions of one file; none when it is not valid Python, which is an issue of its own."""
     # A null byte is no Python, and CPython 3.13's tokenizer fails on it in odd ways.
     if "jaxaudit:" not in file.text or "\0" in file.text:
         return
@@ -88,13 +88,13 @@ def find_suppressions(file: SourceFile) -> Iterator[Suppression]:
 
 
 def _scope(line: int, statements: Sequence[tuple[int, int]], comments: set[int]) -> tuple[int, int]:
-    """Give the lines of the statement that a comment stands in, or directly above with only comments between."""
+    """Return the lines of the statement that a comment stands in, or directly above with only comments between."""
     first, last = next((lines for lines in statements if line <= lines[1]), (line, line))
     return (first, last) if comments.issuperset(range(line, first)) else (line, line)
 
 
 def _statements(tokens: Sequence[tokenize.TokenInfo]) -> list[tuple[int, int]]:
-    """Give the first and last line of every logical line, in order."""
+    """Return the first and last line of every logical line, in order."""
     statements: list[tuple[int, int]] = []
     first = 0
     for token in tokens:

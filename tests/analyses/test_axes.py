@@ -23,7 +23,7 @@ def solved(code):
 
 
 def names_of(code, variable_name):
-    """Give the names of the axes of a variable, `-` where there is none."""
+    """Return the names of the axes of a variable, `-` where there is none."""
     program, shapes, _ = solved(code)
     values = [value for op in program.walk() for value in op.results if value.name == variable_name]
     return [_text(dim) for dim in shapes.of(values[-1]).dims or ()]

@@ -4,7 +4,7 @@ from sketch import Sketch
 
 from jaxaudit.analyses.explain import explain_term, name_of
 from jaxaudit.analyses.keys import KeyFacts
-from jaxaudit.rules.random.words import line_of, short
+from jaxaudit.rules.random._shared.phrases import line_of, short
 from jaxaudit.spans import Span
 
 

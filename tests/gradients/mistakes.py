@@ -25,7 +25,7 @@ class Mistake:
     """False where it may be meant so, and a warning is all that can be said."""
 
     def text(self) -> str:
-        """Give the program with the mistake in it."""
+        """Return the program with the mistake in it."""
         text = (PROGRAMS / f"{self.program}.py").read_text(encoding="utf-8")
         for old, new in self.edits:
             assert old in text, (self.title, old)

@@ -26,7 +26,7 @@ LABELS = jnp.zeros(4, jnp.int32)
 
 
 def found(function: Callable, *args) -> list[str] | None:
-    """Give what is told of the gradient of a function; None where it does not take such arguments."""
+    """Return what is told of the gradient of a function; None where it does not take such arguments."""
 
     def loss(*given):
         leaves = jax.tree.leaves(function(*given))

@@ -12,7 +12,7 @@ from jaxaudit.frontends.source.read import read_source
 
 
 def gradient(code: str) -> Gradient:
-    """Give the only gradient of a program; its text starts with the imports."""
+    """Return the only gradient of a program; its text starts with the imports."""
     text = "import jax\nimport jax.numpy as jnp\n" + textwrap.dedent(code)
     files = [decode_file("case.py", text.encode())]
     (found,) = [one for one in gradients_of(read_source(files, loader(files)).program) if one.op.name == "grad"]  # type: ignore[arg-type]
@@ -20,7 +20,7 @@ def gradient(code: str) -> Gradient:
 
 
 def ways(found: Gradient) -> dict[str, str]:
-    """Give the best way of each leaf to the loss."""
+    """Return the best way of each leaf to the loss."""
     mask = found.mask
     kinds = ("live", "maybe", "cut", "zero")
     return {one.name: next((kind for kind in kinds if getattr(mask, kind) & one.bit), "none") for one in found.leaves}

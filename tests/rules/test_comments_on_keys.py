@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxaudit.rules.random.comments import states_purpose
+from jaxaudit.rules.random._shared.comments import states_purpose
 
 PURPOSES = (
     "# same noise for both on purpose",

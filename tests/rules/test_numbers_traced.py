@@ -35,7 +35,7 @@ ARGUMENTS = {
 
 
 def errors(rule: str, tmp_path) -> tuple[list[int], list[int]]:
-    """Give the lines of errors and warnings in the traces of the functions of a program."""
+    """Return the lines of errors and warnings in the traces of the functions of a program."""
     code = code_of(rule).partition("W = jax.random")[0]
     path = tmp_path / "numbers.py"
     path.write_text(code)

@@ -339,7 +339,7 @@ PROGRAMS = {
 
 
 def expected_and_found(program: str) -> tuple[set[int], set[int]]:
-    """Give the lines that are marked, and those that give an error."""
+    """Return the lines that are marked, and those that give an error."""
     text = PREFIX + textwrap.dedent(program)
     report = audit([SourceFile("app.py", text)], Config()).report
     marked = {line for line, code in enumerate(text.splitlines(), 1) if code.endswith("#!")}

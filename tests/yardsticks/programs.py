@@ -73,7 +73,7 @@ def programs(folder: str) -> list[Program]:
 
 
 def without_comments(path: Path) -> str:
-    """Give a program without its first line and its marks, every line where it was."""
+    """Return a program without its first line and its marks, every line where it was."""
     lines = path.read_text(encoding="utf-8").splitlines()[1:]
     return "\n".join(["", *(MARK.sub("", line).rstrip() for line in lines)]) + "\n"
 

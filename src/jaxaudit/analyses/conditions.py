@@ -30,7 +30,7 @@ class Condition:
     holds: bool
 
     def contradicts(self, other: Condition) -> bool:
-        """Tell whether two conditions cannot hold at once."""
+        """Whether two conditions cannot hold at once."""
         if self.subject != other.subject:
             return False
         if self.relation == other.relation and self.against == other.against:
@@ -42,7 +42,7 @@ class Condition:
 
 
 def conditions(places: Places, op: Op, inside: Region | None = None) -> Iterator[Condition]:
-    """Give what holds where an op stands, as far as the branches around it say (those within a region, if given)."""
+    """Return what holds where an op stands, as far as the branches around it say (those within a region, if given)."""
     for region, holder in places.up(places.region_of[op]):
         if region is inside:
             return
@@ -74,7 +74,7 @@ def _truth(places: Places, value: Value, holds: bool) -> Condition:
 
 
 def _connective(places: Places, join: Op) -> str:
-    """Say whether a joined condition is an `and` or an `or`: the test of its first part says so."""
+    """Whether a joined condition is an `and` or an `or`: the test of its first part says so."""
     for op in places.region_of[join].ops:
         if op.name == "py.test" and op.operands == join.operands[:1] and op.text("construct") in ("and", "or"):
             return op.text("construct")

@@ -70,7 +70,7 @@ class Dim:
         return self.terms is not None
 
     def atoms(self) -> Iterable[Atom]:
-        """Give every atom, those inside quotients included."""
+        """Return every atom, those inside quotients included."""
         for monomial, _ in self.terms or ():
             for atom in monomial:
                 yield atom
@@ -78,13 +78,13 @@ class Dim:
                     yield from part.atoms()
 
     def labelled(self, labels: Labels) -> Dim:
-        """Give the same size with further labels; an axis of size one is nobody's in particular."""
+        """Return the same size with further labels; an axis of size one is nobody's in particular."""
         if not labels or labels <= self.labels or self.constant in (-1, 0, 1) or len(self.labels) > _MOST_LABELS:
             return self
         return Dim(self.terms, self.labels | labels)
 
     def plain(self) -> Dim:
-        """Give the same size without labels."""
+        """Return the same size without labels."""
         return Dim(self.terms) if self.labels else self
 
     def __add__(self, other: Dim) -> Dim:
@@ -116,7 +116,7 @@ class Dim:
 
 @lru_cache(maxsize=4096, typed=True)
 def constant(number: int) -> Dim:
-    """Give the dim of a number."""
+    """Return the dim of a number."""
     return Dim((((), int(number)),) if number else ())
 
 
@@ -126,17 +126,17 @@ ONE = constant(1)
 
 
 def variable(text: str, kind: str = "size", born: int = 0, turns: tuple[Dim, Dim] | None = None) -> Dim:
-    """Give a dim that stands for itself."""
+    """Return a dim that stands for itself."""
     return Dim((((Atom(text, None, kind, born, turns),), 1),))
 
 
 def same(first: Dim, second: Dim) -> bool:
-    """Tell whether two dims are equal in every run."""
+    """Whether two dims are equal in every run."""
     return first.terms is not None and first.terms == second.terms
 
 
 def differ(first: Dim, second: Dim) -> bool:
-    """Tell whether two dims are different in every run, arrays without elements aside."""
+    """Whether two dims are different in every run, arrays without elements aside."""
     gap = (first - second).terms
     if gap is None or len(gap) != 1:
         return False
@@ -148,7 +148,7 @@ def differ(first: Dim, second: Dim) -> bool:
 
 
 def either(first: Dim, second: Dim) -> Dim:
-    """Give what two paths leave: the size they agree on, with the labels that both give it."""
+    """Return what two paths leave: the size they agree on, with the labels that both give it."""
     if first == second:
         return first
     return Dim(first.terms, first.labels & second.labels) if same(first, second) else UNKNOWN
@@ -170,7 +170,7 @@ def substitute(dim: Dim, mapping: Mapping[Atom, Dim]) -> Dim:
 
 
 def evaluate(dim: Dim, numbers: Mapping[str, int]) -> int | None:
-    """Give the number a dim is where the variables have these values; None where one is missing."""
+    """Return the number a dim is where the variables have these values; None where one is missing."""
     made = _rebuild(dim, lambda atom: constant(numbers[atom.text]) if atom.text in numbers else None)
     return made.constant
 

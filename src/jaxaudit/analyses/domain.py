@@ -41,26 +41,26 @@ class Domain(Protocol[Fact]):
         ...
 
     def unknown(self, value: Value) -> Fact:
-        """Give the fact of a value nothing is known of."""
+        """Return the fact of a value nothing is known of."""
         ...
 
     def join(self, first: Fact, second: Fact) -> Fact:
-        """Give the fact that covers both: idempotent, commutative and associative."""
+        """Return the fact that covers both: idempotent, commutative and associative."""
         ...
 
     def widen(self, old: Fact, new: Fact) -> Fact:
-        """Give a fact that covers both and makes every rising sequence end."""
+        """Return a fact that covers both and makes every rising sequence end."""
         ...
 
     def enter(self, op: Op, region: Region, read: Read[Fact], turn: int) -> Sequence[Fact]:
-        """Give the facts of a region's parameters.
+        """Return the facts of a region's parameters.
 
         In turn 0 they come from the op's operands; in a later turn of a loop, from what the turn before left behind.
         """
         ...
 
     def leave(self, op: Op, read: Read[Fact]) -> Sequence[Fact | None]:
-        """Give the facts of an op's results once its regions are solved."""
+        """Return the facts of an op's results once its regions are solved."""
         ...
 
     def finish(self, program: Program, solution: Solution[Fact]) -> object:
@@ -76,7 +76,7 @@ class Facts:
     solved: Mapping[str, object]
 
     def of(self, name: str) -> object:
-        """Give what one domain found; asking for a domain that no rule declared is a mistake in the rule."""
+        """Return what one domain found; asking for a domain that no rule declared is a mistake in the rule."""
         if name not in self.solved:
             raise KeyError(f"no facts of domain {name!r}: declare it in the rule's `needs`")
         return self.solved[name]

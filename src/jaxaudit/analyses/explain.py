@@ -17,7 +17,7 @@ _MAX_STEPS = 6
 
 
 def name_of(facts: KeyFacts, term: Term, value: Value | None = None) -> str:
-    """Give the name people know a key by, in backticks where there is one."""
+    """Return the name people know a key by, in backticks where there is one."""
     if value is not None and value.name:
         return f"`{value.name}`"
     return _written(facts, term)
@@ -77,7 +77,7 @@ def _history(facts: KeyFacts, term: Term) -> Iterator[Told]:
 
 
 def callee_of(op: Op) -> str:
-    """Give the name of what an op calls, as people write it."""
+    """Return the name of what an op calls, as people write it."""
     for attr in ("function", "callee"):
         if text := op.text(attr):
             return text.rpartition(".")[2].replace("<lambda>", "lambda")

@@ -30,7 +30,7 @@ class FlatValues:
         return cls({value: op for op in program.walk() if not op.regions for value in op.results})
 
     def is_flat(self, value: Value, depth: int = 0) -> bool:
-        """Tell whether no gradient surely flows through a value."""
+        """Whether no gradient surely flows through a value."""
         if value not in self.known:
             op = self.made_by.get(value)
             self.known[value] = op is not None and depth < _DEEPEST and self._makes_flat(op, depth)

@@ -44,7 +44,7 @@ Labels: TypeAlias = frozenset[Label]
 
 
 def size_labels(number: object) -> Labels:
-    """Give the label of a named constant, and of those it was computed of; none for other numbers."""
+    """Return the label of a named constant, and of those it was computed of; none for other numbers."""
     if not isinstance(number, Size):
         return frozenset()
     own = (Label("size", number.name, number.scope),) if number.name else ()
@@ -55,38 +55,38 @@ _IDENTITIES = frozenset(("size", "declared", "axis"))
 
 
 def derived(how: str, labels: Labels) -> Labels:
-    """Give the labels of a number that is a part or a multiple of a size."""
+    """Return the labels of a number that is a part or a multiple of a size."""
     kinds = _IDENTITIES | {how} if how == "multiple" else _IDENTITIES
     return frozenset(Label(how, label.name, label.scope) for label in labels if label.kind in kinds)
 
 
 def is_of(label: Label, labels: Labels) -> bool:
-    """Tell whether a part or multiple is one of this very axis."""
+    """Whether a part or multiple is one of this very axis."""
     return any(one.kind in _IDENTITIES and (one.name, one.scope) == (label.name, label.scope) for one in labels)
 
 
 def one_axis(first: Labels, second: Labels) -> bool:
-    """Tell whether two sizes were read off one axis of one array."""
+    """Whether two sizes were read off one axis of one array."""
     return any(label.kind == "axis" and label in second for label in first)
 
 
 def made_by(kind: str, op: Op) -> Labels:
-    """Give the label of an axis that an op made."""
+    """Return the label of an axis that an op made."""
     return frozenset((Label(kind, op=op),))
 
 
 def named(labels: Labels) -> Iterator[Label]:
-    """Give the labels that are names which code relies on."""
+    """Return the labels that are names which code relies on."""
     return (label for label in labels if label.kind in ("size", "declared"))
 
 
 def told(labels: Labels) -> Iterator[Label]:
-    """Give the labels that are names, those that somebody only wrote in a comment included."""
+    """Return the labels that are names, those that somebody only wrote in a comment included."""
     return (label for label in labels if label.kind in ("size", "declared", "noted"))
 
 
 def related(first: Labels, second: Labels) -> bool:
-    """Tell whether two axes share a name, whoever gave it."""
+    """Whether two axes share a name, whoever gave it."""
     return not _names(first).isdisjoint(_names(second))
 
 
@@ -95,7 +95,7 @@ def _names(labels: Labels) -> set[str]:
 
 
 def contradiction(first: Labels, second: Labels) -> tuple[Label, Label] | None:
-    """Give two names of one scope by which two axes are different things; None where nothing says so."""
+    """Return two names of one scope by which two axes are different things; None where nothing says so."""
     if related(first, second) or not {one.name.lower() for one in told(first)}.isdisjoint(
         one.name.lower() for one in told(second)
     ):

@@ -81,7 +81,7 @@ class Places:
             self.holder[id(inner)] = None if shared else op
 
     def up(self, region: Region) -> Iterator[tuple[Region, Op | None]]:
-        """Give a region and those around it, innermost first, each with the op that holds it."""
+        """Return a region and those around it, innermost first, each with the op that holds it."""
         while True:
             op = self.holder.get(id(region))
             if op is None:
@@ -91,17 +91,17 @@ class Places:
             region = self.region_of[op]
 
     def top(self, region: Region) -> Region:
-        """Give the outermost region around a region, as far as the way up is one."""
+        """Return the outermost region around a region, as far as the way up is one."""
         while (op := self.holder.get(id(region))) is not None:
             region = self.region_of[op]
         return region
 
     def region_of_value(self, value: Value) -> Region | None:
-        """Give the region that a value is made in."""
+        """Return the region that a value is made in."""
         return self._home.get(value)
 
     def within(self, inner: Region | None, outer: Region) -> bool:
-        """Tell whether a region is another one or stands somewhere inside it."""
+        """Whether a region is another one or stands somewhere inside it."""
         while inner is not None:
             if inner is outer:
                 return True
@@ -110,7 +110,7 @@ class Places:
         return False
 
     def comes_before(self, first: Op, second: Op) -> bool:
-        """Tell whether one op stands before another where both have an ancestor in one region."""
+        """Whether one op stands before another where both have an ancestor in one region."""
         met = self.meet(first, second)
         return met is not None and self.order[met.first] <= self.order[met.second]
 
@@ -142,7 +142,7 @@ class Places:
         return None
 
     def _climb(self, op: Op) -> Iterator[tuple[Region, Op, list[Region]]]:
-        """Give each region around an op, the op of that region on the way down, and the regions passed so far."""
+        """Return each region around an op, the op of that region on the way down, and the regions passed so far."""
         below: list[Region] = []
         for region, holder in self.up(self.region_of[op]):
             yield region, op, list(below)
@@ -151,7 +151,7 @@ class Places:
                 op = holder
 
     def both_happen(self, first: Op, second: Op) -> bool:
-        """Tell whether the second op can still run, in the same turn, after the first one did."""
+        """Whether the second op can still run, in the same turn, after the first one did."""
         met = self.meet(first, second)
         if met is None:
             return True

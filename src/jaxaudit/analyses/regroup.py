@@ -17,7 +17,7 @@ Group = tuple[Dims, tuple[int, ...]]
 
 
 def regrouped(old: Dims, new: Dims, op: Op | None = None) -> Dims:
-    """Give the new axes of a reshape the labels of the old ones they are."""
+    """Return the new axes of a reshape the labels of the old ones they are."""
     made = list(new)
     for parts, places in _groups(old, new):
         if len(places) == 1 and len(parts) == 1 and contradiction(parts[0].labels, new[places[0]].labels) is None:
@@ -41,7 +41,7 @@ def _completed(parts: Dims, whole: Dim) -> Dims:
 
 
 def picked(dim: Dim) -> Labels:
-    """Give the label of an axis that holds some elements of a flat one, in whatever order."""
+    """Return the label of an axis that holds some elements of a flat one, in whatever order."""
     flat = next((label for label in dim.labels if label.kind in ("product", "picked")), None)
     return frozenset() if flat is None else frozenset((Label("picked", op=flat.op, factors=flat.factors),))
 
@@ -60,7 +60,7 @@ def expanded(dims: Sequence[Dim]) -> Dims:
 
 
 def _groups(old: Dims, new: Dims) -> Iterator[Group]:
-    """Give the shortest runs of old and new axes that have equal numbers of elements, as far as that can be told."""
+    """Return the shortest runs of old and new axes that have equal numbers of elements, as far as that can be told."""
     left = [dim for dim in old if dim != ONE]
     right = [place for place, dim in enumerate(new) if dim != ONE]
     while left and right:
@@ -84,7 +84,7 @@ def _is_smaller(first: Dim, second: Dim) -> bool:
 
 
 def displaced(old: Dims, new: Dims) -> tuple[Dim, Dim] | None:
-    """Give an axis that a reshape moves: the old one, and the new one that has its name or symbol; None for none."""
+    """Return an axis that a reshape moves: the old one, and the new one that has its name or symbol; None for none."""
     before, after = expanded(old), expanded(new)
     for place, dim in enumerate(after):
         twins = [at for at, other in enumerate(before) if is_one(other, dim)]
@@ -101,7 +101,7 @@ def displaced(old: Dims, new: Dims) -> tuple[Dim, Dim] | None:
 
 
 def _torn(old: Dims, new: Dims) -> Iterator[tuple[Dim, Dim]]:
-    """Give the parts that do not lie within their axis, and the multiples that do not hold theirs."""
+    """Return the parts that do not lie within their axis, and the multiples that do not hold theirs."""
     for place, dim in enumerate(new):
         for label in (one for one in dim.labels if one.kind in ("part", "multiple")):
             twins = [at for at, other in enumerate(old) if is_of(label, other.labels)]
@@ -116,7 +116,7 @@ def _torn(old: Dims, new: Dims) -> Iterator[tuple[Dim, Dim]]:
 
 
 def _is_no_multiple(first: Dim, second: Dim) -> bool:
-    """Tell whether a number of elements is surely no multiple of another."""
+    """Whether a number of elements is surely no multiple of another."""
     if not first.known or not second.known or same(first, second):
         return False
     if first.constant is not None and second.constant is not None:
@@ -129,26 +129,26 @@ def _is_named_alike(old: Dim, new: Dim) -> bool:
 
 
 def _are_numbers(*dims: Dim) -> bool:
-    """Tell whether all sizes are known: a size that is not may be one, which moves nothing."""
+    """Whether all sizes are known: a size that is not may be one, which moves nothing."""
     return all(dim.constant is not None for dim in dims)
 
 
 def _is_other(first: Dim, second: Dim) -> bool:
-    """Tell whether two strides are different; one that is the other times an axis is, since axes have many elements."""
+    """Whether two strides are different; one that is the other times an axis is, since axes have many elements."""
     if not first.known or not second.known or same(first, second):
         return False
     return _is_smaller(first, second) or _is_smaller(second, first)
 
 
 def is_one(old: Dim, new: Dim) -> bool:
-    """Tell whether two axes are one by name, or by a size that is a symbol."""
+    """Whether two axes are one by name, or by a size that is a symbol."""
     if not same(old, new) or old == ONE:
         return False
     return related(old.labels, new.labels) or old.constant is None or one_axis(old.labels, new.labels)
 
 
 def kept(old: Dims, new: Dims) -> bool:
-    """Tell whether a reshape has axes whose names can be compared."""
+    """Whether a reshape has axes whose names can be compared."""
     before, after = expanded(old), expanded(new)
     return any(is_one(dim, other) or _is_derived(dim, other) for dim in before for other in after)
 

@@ -82,7 +82,7 @@ class Solution(Generic[Fact]):
     facts: Mapping[Value, Fact]
 
     def of(self, value: Value) -> Fact:
-        """Give the fact of a value, covering every context it was seen in."""
+        """Return the fact of a value, covering every context it was seen in."""
         fact = self.facts.get(value)
         return self.domain.unknown(value) if fact is None else fact
 
@@ -127,7 +127,7 @@ class _Solver(Generic[Fact]):
             self.past[value] = fact if past is None or past is fact else self.domain.join(past, fact)
 
     def recorded(self) -> dict[Value, Fact]:
-        """Give the facts over all contexts."""
+        """Return the facts over all contexts."""
         for value in self.past:
             self.forget(value)
         return self.current | self.past
@@ -151,7 +151,7 @@ class _Solver(Generic[Fact]):
         return True
 
     def taken(self, op: Op) -> int | None:
-        """Give the only branch that runs in this context, where the domain can tell."""
+        """Return the only branch that runs in this context, where the domain can tell."""
         ask = getattr(self.domain, "taken", None)
         return None if ask is None else ask(op, self.read)
 

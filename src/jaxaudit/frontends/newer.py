@@ -50,7 +50,7 @@ def shown(version: Version) -> str:
 
 
 def _has_nested(line: str) -> bool:
-    """Tell whether a line has a whole f-string in whose braces stands what older versions refuse there."""
+    """Whether a line has a whole f-string in whose braces stands what older versions refuse there."""
     at = 0
     while (start := _QUOTE.search(line, at)) is not None:
         end, nested = _string(line, start)
@@ -63,7 +63,7 @@ def _has_nested(line: str) -> bool:
 
 
 def _string(line: str, start: re.Match[str]) -> tuple[int, bool]:
-    """Give where a string ends, below 0 if it does not, and whether its braces hold what older versions refuse."""
+    """Return where a string ends, below 0 if it does not, and whether its braces hold what older versions refuse."""
     quote, formatted = start["quote"], "f" in start["prefix"].lower()
     at, depth, nested = start.end(), 0, False
     while at < len(line):

@@ -111,7 +111,7 @@ def _values_of(arguments: Mapping[str, Argument]) -> list[Value]:
 
 
 def values_in(argument: Argument) -> Iterator[Value]:
-    """Give the values inside an argument, in order."""
+    """Return the values inside an argument, in order."""
     if isinstance(argument, Value):
         yield argument
     elif isinstance(argument, tuple):

@@ -107,7 +107,7 @@ class _Encoder:
         return [*row, [self.region(region) for region in op.regions]] if op.regions else row
 
     def form(self, op: Op) -> int:
-        """Give the number of what an op has in common with others; values among its arguments are left open."""
+        """Return the number of what an op has in common with others; values among its arguments are left open."""
         key = _form_of(op)
         known = None if key is None else self._form_numbers.get(key)
         if known is None:
@@ -141,7 +141,7 @@ class _Encoder:
         return self.spans.setdefault(span, len(self.spans))
 
     def table_of_values(self, types: Mapping[Value, ArrayType]) -> list[list[Any]]:
-        """Give everything about the values that were met, one column after the other."""
+        """Return everything about the values that were met, one column after the other."""
         kinds, told = self.kinds, list(map(types.get, self.numbers))
         return [
             [value.id for value in self.numbers],
@@ -175,7 +175,7 @@ class _Encoder:
 
 
 def _form_of(op: Op) -> Key | None:
-    """Give what decides the form of an op; None where its operands are not its arguments in order, or are nested.
+    """Return what decides the form of an op; None where its operands are not its arguments in order, or are nested.
 
     Constants stand beside their types, since `1`, `1.0` and `True` are equal.
     """
@@ -242,7 +242,7 @@ class _Decoder:
         return Op(name, given, self.many(results), self.spans[span], arguments, self._attrs[attrs], inner)
 
     def form(self, name: str, arguments: list[list[Any]]) -> tuple[str, dict[str, Argument], list[str]]:
-        """Give the name of an op, its arguments, and which of them are its operands."""
+        """Return the name of an op, its arguments, and which of them are its operands."""
         given = {row[0]: self.data(row[1]) if len(row) > 1 else None for row in arguments}
         return name, given, [row[0] for row in arguments if len(row) == 1]
 

@@ -37,7 +37,7 @@ class Tree:
         return f"{self.name or self.kind}({keyed or inner})" if self.children else self.name or self.kind
 
     def child(self, key: str) -> Tree | None:
-        """Give the child of a name."""
+        """Return the child of a name."""
         return self.children[self.keys.index(key)] if key in self.keys else None
 
 

@@ -113,7 +113,7 @@ class Op:
         return bool(self.attrs.get("backward")) and "rule" not in self.attrs
 
     def text(self, attr: str) -> str:
-        """Give a text attribute, empty when the op has none of that name."""
+        """Return a text attribute, empty when the op has none of that name."""
         value = self.attrs.get(attr)
         return value if isinstance(value, str) else ""
 
@@ -124,14 +124,14 @@ class Op:
         return name.rpartition(".")[2] if isinstance(name, str) else ""
 
     def argument(self, *names: str) -> Argument:
-        """Give an argument under the first of these names that was used; None where none of them was."""
+        """Return an argument under the first of these names that was used; None where none of them was."""
         for name in names:
             if name in self.arguments:
                 return self.arguments[name]
         return None
 
     def has(self, *names: str) -> bool:
-        """Tell whether an argument was given under one of these names."""
+        """Whether an argument was given under one of these names."""
         return not self.arguments.keys().isdisjoint(names)
 
 
@@ -152,7 +152,7 @@ class Region:
     """True for the closed body of a function that several calls may use; else the region belongs to its op alone."""
 
     def walk(self) -> Iterator[Op]:
-        """Give every op in this region and the regions inside it, in program order.
+        """Return every op in this region and the regions inside it, in program order.
 
         A region that several ops share (a function called twice) is given at its first op only.
         """
@@ -201,7 +201,7 @@ class Declared:
         return None if REST in self.names else len(self.names)
 
     def for_rank(self, rank: int) -> tuple[str, ...] | None:
-        """Give one name for each axis of an array of some rank; None where it has too many axes or too few."""
+        """Return one name for each axis of an array of some rank; None where it has too many axes or too few."""
         if REST not in self.names:
             return self.names if len(self.names) == rank else None
         at, missing = self.names.index(REST), rank - len(self.names) + 1
@@ -255,36 +255,36 @@ class Program:
     _makers: dict[Value, Op] = field(default_factory=dict, init=False, repr=False)
 
     def walk(self) -> Iterator[Op]:
-        """Give every op of every root, in order."""
+        """Return every op of every root, in order."""
         return iter(self._walked())
 
     def named(self, *names: str) -> Iterator[Op]:
-        """Give every op of some names: those of each name in order, one name after the other."""
+        """Return every op of some names: those of each name in order, one name after the other."""
         self._walked()
         return chain.from_iterable(self._named.get(name, ()) for name in names)
 
     def calling(self, *functions: str) -> Iterator[Op]:
-        """Give every op that is a call of some functions: those of each function in order, one after the other."""
+        """Return every op that is a call of some functions: those of each function in order, one after the other."""
         self._walked()
         return chain.from_iterable(self._calling.get(function, ()) for function in functions)
 
     def called(self, tail: str) -> Iterator[Op]:
-        """Give every op that is a call of a function whose name ends so."""
+        """Return every op that is a call of a function whose name ends so."""
         self._walked()
         return chain.from_iterable(ops for function, ops in self._calling.items() if function.endswith(tail))
 
     def mapping(self, *functions: str) -> Iterator[Op]:
-        """Give every elementwise op of some functions, by the last part of their names, one after the other."""
+        """Return every elementwise op of some functions, by the last part of their names, one after the other."""
         self._walked()
         return chain.from_iterable(self._mapping.get(function, ()) for function in functions)
 
     def telling(self, attr: str) -> Sequence[Op]:
-        """Give every op that has an attribute, in order."""
+        """Return every op that has an attribute, in order."""
         self._walked()
         return self._telling.get(attr, ())
 
     def regions(self) -> Sequence[Region]:
-        """Give every region once: those of the roots, then all others in order."""
+        """Return every region once: those of the roots, then all others in order."""
         if not self._regions:
             inner = [region for op in self._walked() for region in op.regions]
             known = {id(region): region for region in (*(root.region for root in self.roots), *inner)}
@@ -299,7 +299,7 @@ class Program:
         return self._makers
 
     def values(self) -> Iterator[Value]:
-        """Give every value: some more than once."""
+        """Return every value: some more than once."""
         for root in self.roots:
             yield from root.region.params
         for op in self._walked():

@@ -28,7 +28,7 @@ class ThreadAxes:
     _ids: dict[tuple[Thread | None, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def ids(self, value: Value) -> tuple[str, ...]:
-        """Give the ids of a value's axes."""
+        """Return the ids of a value's axes."""
         threads = self.woven.of(value)
         found = self._ids.get(threads)
         if found is None:
@@ -72,7 +72,7 @@ _BEGINS = ("enters", "made", "collected", "stacked", "joined", "broadcast", "ext
 def axes_section(
     threads: ThreadAxes, shown: frozenset[str], steps: Mapping[Op, int], rows: Mapping[Op, int]
 ) -> tuple[Axis, ...]:
-    """Give every axis with its stations; several of one kind on one line are told as one.
+    """Return every axis with its stations; several of one kind on one line are told as one.
 
     Constants that JAX makes for a derivative or to fill a shape have axes of their own, which no other section shows.
     """

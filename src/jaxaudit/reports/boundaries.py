@@ -34,7 +34,7 @@ class _Side(NamedTuple):
 
 
 def boundaries(view: View) -> tuple[Boundary, ...]:
-    """Give every boundary of a program once, in program order."""
+    """Return every boundary of a program once, in program order."""
     found: dict[tuple[object, ...], Boundary] = {}
     for root in view.roots:
         captured = captures(root) if view.exact else {}
@@ -91,12 +91,12 @@ class _Border:
         return Boundary(root, spelling, function, *place, _crossings(entries), _crossings(exits), mapped)
 
     def _is_given(self, number: int) -> bool:
-        """Tell whether a result goes to the caller: a differentiated body also leaves what the backward pass needs."""
+        """Whether a result goes to the caller: a differentiated body also leaves what the backward pass needs."""
         given = self.op.attrs.get("given")
         return not isinstance(given, tuple) or not any(given) or (number < len(given) and bool(given[number]))
 
     def _told(self, value: Value) -> bool:
-        """Tell whether a captured value is worth a line: numbers without a name are constants of the code."""
+        """Whether a captured value is worth a line: numbers without a name are constants of the code."""
         kind = self.types(value)
         return kind is not None and bool(value.name or kind.shape)
 
@@ -144,7 +144,7 @@ class _Border:
         return _Side(name, self.look(result), self.look(inner), self._how_out(number, mapped))
 
     def _collected(self, number: int) -> int | None:
-        """Give the axis along which `vmap` collects a result; source has it as it is written."""
+        """Return the axis along which `vmap` collects a result; source has it as it is written."""
         if self.exact:
             return _at(self.op.attrs.get("collected"), number)
         options = self.op.attrs.get("options")
@@ -152,7 +152,10 @@ class _Border:
         return _at(given, number) if isinstance(given, tuple) else _number(given)
 
     def _carried(self, number: int) -> str:
-        """Give the name of a carried value, by the parameter it comes in as; of a gradient, by what it is taken for."""
+        """Return the name of a carried value, by the parameter it comes in as.
+
+        Of a gradient, by what it is taken for.
+        """
         op = self.op
         if op.name in ("scan", "while", "fori") and number < (_count(op) or len(op.results)):
             at = number + (1 if op.name == "fori" else 0)
@@ -184,13 +187,13 @@ class _Border:
 
 
 def _spec(op: Op, attr: str, number: int) -> str:
-    """Give the partition spec of an argument or result, as it is written."""
+    """Return the partition spec of an argument or result, as it is written."""
     specs = op.attrs.get(attr)
     return str(specs[number]) if isinstance(specs, tuple) and number < len(specs) else ""
 
 
 def _leaf(op: Op, number: int) -> str:
-    """Give where a result sits in what the function gives, as JAX writes it."""
+    """Return where a result sits in what the function gives, as JAX writes it."""
     leaves = op.attrs.get("leaves")
     return str(leaves[number]) if isinstance(leaves, tuple) and number < len(leaves) else ""
 

@@ -126,7 +126,7 @@ def _axes(
 
 
 def _shown(flow: Flow, crossings: Sequence[Boundary]) -> frozenset[str]:
-    """Give the ids of the axes that the other sections show."""
+    """Return the ids of the axes that the other sections show."""
     values = {axes for step in flow.steps for value in (*step.makes, *step.enters) for axes in value.axes}
     passing = (one for boundary in crossings for one in (*boundary.entries, *boundary.exits))
     return frozenset(values | {axes for one in passing for axes in (*one.outside_axes, *one.inside_axes)})
@@ -204,7 +204,7 @@ def coverage_of(
 
 
 def _judged(merged: Sequence[Obligation], families: Mapping[str, str], notes: Notes | None) -> set[str]:
-    """Give the families to count: all that were run, and of those only a run can show the ones it did."""
+    """Return the families to count: all that were run, and of those only a run can show the ones it did."""
     return {families[one.rule] for one in merged} if notes else set(families.values())
 
 

@@ -23,7 +23,7 @@ _WORDS: Mapping[str, str] = {
 
 
 def called(op: Op) -> str:
-    """Give the function that an op is part of: a library's, else JAX's; a flax module by the name it has."""
+    """Return the function that an op is part of: a library's, else JAX's; a flax module by the name it has."""
     library = op.text("library")
     if library and not op.regions:
         return _module(op.text("scope").rpartition("/")[2], library) if library[:1].isupper() else library

@@ -8,7 +8,7 @@ from jaxaudit.ir import Op, Region, Root, Value
 
 
 def captures(root: Root) -> Mapping[Op, Sequence[Value]]:
-    """Give for each op that holds regions the values that its inside reads and that are neither made nor handed in."""
+    """Return for each op with regions the values that its inside reads and that are neither made nor handed in."""
     found: dict[Op, dict[Value, None]] = {}
     made: dict[Value, tuple[Op, ...]] = dict.fromkeys(root.region.params, ())
     waiting: list[tuple[Region, tuple[Op, ...], int]] = [(root.region, (), 0)]

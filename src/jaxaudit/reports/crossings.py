@@ -27,12 +27,12 @@ class Row(NamedTuple):
 
     @property
     def keeps(self) -> bool:
-        """Tell whether it is inside what it is outside, so that its shape is told once."""
+        """Whether it is inside what it is outside, so that its shape is told once."""
         return self.outside == self.inside and self.how in UNCHANGED
 
 
 def axis_names(report: Report) -> Named:
-    """Give the names that are worth showing in a shape: those that somebody gave, and products of them."""
+    """Return the names that are worth showing in a shape: those that somebody gave, and products of them."""
     shown = ("declared", "constant", "axis_name", "product")
     return {axis.id: axis.name for axis in report.axes if axis.named_by in shown}
 
@@ -48,7 +48,7 @@ def shape_text(kind: str, axes: Sequence[str], named: Named) -> str:
 
 
 def crossing_rows(crossings: Sequence[Crossing], named: Named) -> Iterator[Row]:
-    """Give what crosses in one direction, put together by how it crosses."""
+    """Return what crosses in one direction, put together by how it crosses."""
     for how in dict.fromkeys(one.how for one in crossings):
         yield from _folded([one for one in crossings if one.how == how], how, named)
 

@@ -35,7 +35,7 @@ class Flow(NamedTuple):
 
 
 def data_flow(view: View) -> Flow:
-    """Give the steps of every root of a program."""
+    """Return the steps of every root of a program."""
     of_op: dict[Op, int] = {}
     steps: list[FlowStep] = []
     for number, root in enumerate(view.roots):
@@ -144,7 +144,7 @@ class _Root:
         )
 
     def telling(self, group: _Group) -> Sequence[Op]:
-        """Give the ops that say what a step does: not those that only prepare the backward pass."""
+        """Return the ops that say what a step does: not those that only prepare the backward pass."""
         if not self.residuals.any or len(group.ops) == 1:
             return group.ops
         read = Counter(value for op in group.ops for value in op.operands)
@@ -161,20 +161,20 @@ class _Root:
         return told or group.ops
 
     def seen(self, value: Value) -> tuple[Value, ...]:
-        """Give the values that a step really takes when it takes one that a silent op made."""
+        """Return the values that a step really takes when it takes one that a silent op made."""
         return self.behind.get(value, (value,))
 
     def is_dropped(self, value: Value, group: _Group) -> bool:
-        """Tell whether somebody gave a value a name, or gets it from a call, and then nothing reads it."""
+        """Whether somebody gave a value a name, or gets it from a call, and then nothing reads it."""
         return not self.uses[value] and bool(value.name or "leaves" in group.ops[0].attrs)
 
     def is_left_over(self, value: Value, group: _Group) -> bool:
-        """Tell whether JAX made a value for differentiation and then did not need it."""
+        """Whether JAX made a value for differentiation and then did not need it."""
         named = value.name or "leaves" in group.ops[0].attrs or group.ops[0].attrs.get("backward")
         return not named and self.residuals.unread(value, group.ops)
 
     def is_residual(self, value: Value, group: _Group) -> bool:
-        """Tell whether a step of a forward pass makes a value only for the backward pass."""
+        """Whether a step of a forward pass makes a value only for the backward pass."""
         forward = not group.ops[0].attrs.get("backward")
         return forward and self.uses[value] > 0 and self.residuals.has(value, group.ops)
 
@@ -279,7 +279,7 @@ def _folded(place: _Inside, numbers: Iterator[int]) -> Iterator[_Group | _Inside
 
 
 def _moves_nothing(op: Op) -> bool:
-    """Tell whether no data goes through an op: a note, or what is left of a transformation whose result is constant."""
+    """Whether no data goes through an op: a note, or what is left of a transformation whose result is constant."""
     return not (op.operands or op.results or (op.regions and op.name not in TRANSFORMS))
 
 
@@ -291,7 +291,7 @@ def _insides(op: Op, group: _Group) -> Iterator[_Inside]:
 
 
 def _passages(region: Region) -> tuple[dict[Value, Value], dict[Value, Value]]:
-    """Give for each parameter of a body what it is outside, and for each result of a call what it is inside."""
+    """Return for each parameter of a body what it is outside, and for each result of a call what it is inside."""
     outside: dict[Value, Value] = {}
     inside: dict[Value, Value] = {}
     for op in region.walk():
@@ -318,7 +318,7 @@ def _uses(root: Root) -> Counter[Value]:
 
 
 def _behind(region: Region) -> dict[Value, tuple[Value, ...]]:
-    """Give for each value that a silent op made what that op was given."""
+    """Return for each value that a silent op made what that op was given."""
     behind: dict[Value, tuple[Value, ...]] = {}
     for op in region.walk():
         if op.name == "py.const":

@@ -20,7 +20,7 @@ Sources = Callable[[str], SourceText]
 
 
 def with_ids(findings: Sequence[Finding], sources: Sources) -> tuple[Finding, ...]:
-    """Give every finding its id; they must be in report order."""
+    """Return every finding its id; they must be in report order."""
     outlines: dict[str, Outline] = {}
     seen: Counter[tuple[str, ...]] = Counter()
     named: list[Finding] = []
@@ -49,7 +49,7 @@ def outline(text: str) -> Outline:
 
 
 def enclosing(places: Outline, line: int) -> str:
-    """Give the qualified name of the innermost function or class around a line, empty at the top level."""
+    """Return the qualified name of the innermost function or class around a line, empty at the top level."""
     name = ""
     for first, last, qualified in places:
         if first <= line <= last:

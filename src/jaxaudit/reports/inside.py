@@ -53,7 +53,7 @@ class _Map:
         self.single = op.attrs.get("axis_size") == 1
 
     def found(self, gone: Places) -> Iterator[tuple[Value, int]]:
-        """Give the values under the map with the place of its axis."""
+        """Return the values under the map with the place of its axis."""
         yield from self.places.items()
         if not self.places:
             return
@@ -70,7 +70,7 @@ class _Map:
         return not self.threads.isdisjoint(self.names(value))
 
     def _place(self, value: Value, before: tuple[int, ...]) -> int | None:
-        """Give the first axis that is the mapped one; an axis of size one has no thread and is told by its size."""
+        """Return the first axis that is the mapped one; an axis of size one has no thread and is told by its size."""
         kind = self.types.get(value)
         if self.single:
             free = (place for place, size in enumerate(kind.shape if kind else ()) if size == 1)
@@ -79,7 +79,7 @@ class _Map:
         return next((place for place in free if place not in before), None)
 
     def _captured(self) -> set[Value]:
-        """Give what is read from around the map and has the axis as well."""
+        """Return what is read from around the map and has the axis as well."""
         own = {*self.region.params, *_made(self.region)}
         read = chain(self.region.results, *(op.operands for op in self.region.walk()))
         return {value for value in read if value not in own and self._has(value)}
@@ -93,7 +93,7 @@ def _made(region: Region) -> Iterator[Value]:
 
 
 def _reached(region: Region, values: Iterable[Value]) -> set[Value]:
-    """Give all values that are made of some values."""
+    """Return all values that are made of some values."""
     reached = set(values)
     _spread(region, reached, set())
     return reached

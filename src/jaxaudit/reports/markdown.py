@@ -46,7 +46,7 @@ _DATA: tuple[tuple[str, str, Lines], ...] = (
 
 
 def _data(report: Report, key: str, section: Lines) -> Iterator[str]:
-    """Give a section about data, folded away where Markdown is shown as a page: findings are read first."""
+    """Return a section about data, folded away where Markdown is shown as a page: findings are read first."""
     if not getattr(report, key):
         yield "Needs exact shapes: use `run` or `trace`." if key in report.not_available else "None."
         return

@@ -21,7 +21,7 @@ _MOST_STATIONS = 10
 
 
 def flow_lines(report: Report) -> Iterator[str]:
-    """Give the data flow, one step a line, indented by what it stands in."""
+    """Return the data flow, one step a line, indented by what it stands in."""
     named = axis_names(report)
     blocks = [_step(step, named) for step in report.data_flow if step.op != "leave"]
     yield from bounded(blocks, _FLOW_ROOM, "steps are")
@@ -68,7 +68,7 @@ def _value(value: FlowValue, named: Named) -> str:
 
 
 def stack_lines(report: Report) -> Iterator[str]:
-    """Give the nesting of transformations as a mermaid diagram, then what they were called with."""
+    """Return the nesting of transformations as a mermaid diagram, then what they were called with."""
     rows = report.transformation_stack
     shown = rows[:_MOST_NODES]
     known = {row.id for row in shown}
@@ -95,7 +95,7 @@ def _option(row: Transformation) -> str:
 
 
 def boundary_lines(report: Report) -> Iterator[str]:
-    """Give a table for each boundary: outside, inside, how it crosses."""
+    """Return a table for each boundary: outside, inside, how it crosses."""
     named = axis_names(report)
     blocks = [_boundary(row, named) for row in report.boundaries]
     yield from bounded(blocks, _BOUNDARY_ROOM, "boundaries are")
@@ -118,7 +118,7 @@ def _cells(way: str, row: Row) -> tuple[str, ...]:
 
 
 def axis_lines(report: Report) -> Iterator[str]:
-    """Give the way of each axis that has a name."""
+    """Return the way of each axis that has a name."""
     blocks = [[_axis(axis)] for axis in report.axes if axis.name and tells(axis)]
     yield from bounded(blocks, _AXES_ROOM, "axes are")
 

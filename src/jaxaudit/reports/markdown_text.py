@@ -17,13 +17,13 @@ _LONGEST_NAME = 120
 
 
 def escaped(text: str) -> str:
-    """Give text in which nothing is markup, and nobody is mentioned."""
+    """Return text in which nothing is markup, and nobody is mentioned."""
     plain = _SPECIAL.sub(r"\\\1", clean(" ".join(text.split())))
     return re.sub(r"[&<>@`]", lambda found: _ENTITIES[found[0]], plain)
 
 
 def prose(text: str) -> str:
-    """Give a message: names in backticks stay code, the rest is plain text."""
+    """Return a message: names in backticks stay code, the rest is plain text."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escaped(text)
@@ -43,7 +43,7 @@ def _spaced(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Give a code span, also of text with backticks in it."""
+    """Return a code span, also of text with backticks in it."""
     shown = clean(" ".join(text.split()))
     if len(shown) > _LONGEST_NAME:
         shown = shown[: _LONGEST_NAME - 3] + "..."
@@ -55,12 +55,12 @@ def code(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """Give a text for a table: a bar would end the cell even inside a code span."""
+    """Return a text for a table: a bar would end the cell even inside a code span."""
     return re.sub(r"(?<!\\)\|", r"\\|", text)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Give the lines of a table; a head that ends in a colon is aligned to the right."""
+    """Return the lines of a table; a head that ends in a colon is aligned to the right."""
     yield "| " + " | ".join(name.removesuffix(":") for name in head) + " |"
     yield "|" + "|".join("---:" if name.endswith(":") else "---" for name in head) + "|"
     for row in rows:
@@ -68,13 +68,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def fenced(lines: Sequence[str], language: str) -> list[str]:
-    """Give a block of code that its own text cannot end."""
+    """Return a block of code that its own text cannot end."""
     fence = "`" * max(3, max((_longest_run(line) for line in lines), default=0) + 1)
     return [f"{fence}{language}", *lines, fence]
 
 
 def label(text: str, most: int = 60) -> str:
-    """Give a text for a node of a mermaid diagram, between double quotes."""
+    """Return a text for a node of a mermaid diagram, between double quotes."""
     shown = clean(" ".join(text.split()))
     shown = shown if len(shown) <= most else shown[: most - 3] + "..."
     return "".join(char if char.isalnum() or char in " _.,:=/()" else f"#{ord(char)};" for char in shown)
@@ -86,7 +86,7 @@ def counted(number: int, one: str, many: str) -> str:
 
 
 def bounded(blocks: Sequence[Sequence[str]], room: int, left: str) -> Iterator[str]:
-    """Give as many blocks as there is room for, and say how many are left out; `left` names them."""
+    """Return as many blocks as there is room for, and say how many are left out; `left` names them."""
     for number, block in enumerate(blocks):
         room -= sum(len(line) + 1 for line in block)
         if room < 0:

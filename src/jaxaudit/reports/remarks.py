@@ -10,7 +10,7 @@ _MOST_NAMES = 4
 
 
 def note_of(ops: Sequence[Op]) -> str:
-    """Give the note of a step; empty where there is nothing to add."""
+    """Return the note of a step; empty where there is nothing to add."""
     return "; ".join(dict.fromkeys(words for op in ops for words in _notes(op)))
 
 
@@ -37,7 +37,7 @@ def _mapped(op: Op, size: object) -> Iterator[str]:
 
 
 def _head(name: str) -> str:
-    """Give the argument that a leaf belongs to: `params` for `params['w']`."""
+    """Return the argument that a leaf belongs to: `params` for `params['w']`."""
     return name.partition("[")[0].partition(".")[0]
 
 

@@ -48,9 +48,9 @@ class Residuals:
                     self._late.add(inner)
 
     def unread(self, value: Value, ops: Collection[Op]) -> bool:
-        """Tell whether nothing reads a value but some ops, though a body may leave it behind."""
+        """Whether nothing reads a value but some ops, though a body may leave it behind."""
         return self.any and value not in self._late and self._readers.get(value, set()) <= set(ops)
 
     def has(self, value: Value, ops: Collection[Op]) -> bool:
-        """Tell whether the backward pass reads a value, and nothing in the forward pass does but some ops."""
+        """Whether the backward pass reads a value, and nothing in the forward pass does but some ops."""
         return value in self._late and self._readers.get(value, set()) <= set(ops)

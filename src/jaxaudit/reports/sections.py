@@ -18,7 +18,7 @@ _SHOWN_LINES = 12
 
 
 def all_sections(report: Report, findings: Findings, look: Look) -> Iterator[Text]:
-    """Give everything the report holds, section by section."""
+    """Return everything the report holds, section by section."""
     for title, key, lines in _FLOW_SECTIONS:
         yield heading(title, look)
         if getattr(report, key):
@@ -51,7 +51,7 @@ _FLOW_SECTIONS = (
 
 
 def heading(title: str, look: Look) -> Text:
-    """Give the line that opens a section."""
+    """Return the line that opens a section."""
     line = ("─" if look.unicode else "-") * max(4, min(look.width, 80) - len(title) - 4)
     return Text().append(line[:2] + " ", "dim").append(title, "bold").append(f" {line}", "dim")
 

@@ -17,7 +17,7 @@ _ORDER = ("declared", "constant", "axis_name", "product", "vmap", "scan", "")
 
 
 def axes_section(report: Report, look: Look) -> Iterator[Text]:
-    """Give every axis that has a name or goes through a transformation; those that people named come first."""
+    """Return every axis that has a name or goes through a transformation; those that people named come first."""
     root = ""
     roots = list(dict.fromkeys(axis.root for axis in report.axes))
     shown = [axis for axis in report.axes if tells(axis)]
@@ -34,7 +34,7 @@ def axes_section(report: Report, look: Look) -> Iterator[Text]:
 
 
 def tells(axis: Axis) -> bool:
-    """Tell whether an axis is worth a line: it has a way to tell of, and is not one of a tree of weights."""
+    """Whether an axis is worth a line: it has a way to tell of, and is not one of a tree of weights."""
     kinds = {station.kind for station in axis.stations}
     if not kinds - {"made"}:
         return False

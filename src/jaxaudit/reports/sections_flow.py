@@ -24,7 +24,7 @@ _SHOWN_STEPS = 4000
 
 
 def flow_section(report: Report, look: Look) -> Iterator[Text]:
-    """Give the data flow, function by function."""
+    """Return the data flow, function by function."""
     arrow = "←" if look.unicode else "<-"
     named = axis_names(report)
     root = ""
@@ -40,7 +40,7 @@ def flow_section(report: Report, look: Look) -> Iterator[Text]:
 
 
 def stack_section(report: Report, look: Look) -> Iterator[Text]:
-    """Give the transformations, each indented below the one around it."""
+    """Return the transformations, each indented below the one around it."""
     traced = any(row.front_end == "jaxpr" for row in report.transformation_stack)
     for row, guide, below in branches(report.transformation_stack, look):
         line = Text().append(f"  {guide}", "dim").append(row.transform, "bold").append(f"  {clean(row.function)}")
@@ -56,12 +56,12 @@ def stack_section(report: Report, look: Look) -> Iterator[Text]:
 
 
 def _is_usual(name: str, value: str) -> bool:
-    """Tell whether an option is what everybody has: all arrays are mapped over their first axis."""
+    """Whether an option is what everybody has: all arrays are mapped over their first axis."""
     return name in ("in_axes", "out_axes") and set(value) <= set("(0, )")
 
 
 def boundary_section(report: Report, look: Look) -> Iterator[Text]:
-    """Give a table at each entry and exit: outside, inside, and how it crosses."""
+    """Return a table at each entry and exit: outside, inside, and how it crosses."""
     arrow = "→" if look.unicode else "->"
     named = axis_names(report)
     for row in report.boundaries:

@@ -61,7 +61,7 @@ _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
 
 def snippet(source: SourceText, marked: Marked, look: Look, style: str, indent: int = 2) -> Iterator[Text]:
-    """Give the marked lines, each with its number and an underline."""
+    """Return the marked lines, each with its number and an underline."""
     numbers = _numbers(marked)
     gutter = len(str(marked.end_line))
     lines = {number: clean(source.line(number)) for number in numbers if number}
@@ -76,14 +76,14 @@ def snippet(source: SourceText, marked: Marked, look: Look, style: str, indent: 
 
 
 def code_line(source: SourceText, number: int, look: Look, gutter: int, indent: int) -> Text:
-    """Give one line with its number, without a mark."""
+    """Return one line with its number, without a mark."""
     line = clean(source.line(number)).strip().expandtabs(4)
     shown, _, _ = _crop(line, 0, 0, look.width - indent - gutter - 3, look.more)
     return _gutter(str(number), gutter, look, indent).append(shown)
 
 
 def under_line(text: Text, look: Look, gutter: int, indent: int) -> Text:
-    """Give a line of text that stands below a code line."""
+    """Return a line of text that stands below a code line."""
     return _gutter("", gutter, look, indent).append_text(text)
 
 
@@ -107,7 +107,7 @@ def _gutter(number: str, gutter: int, look: Look, indent: int) -> Text:
 
 
 def _numbers(marked: Marked) -> list[int]:
-    """Give the line numbers to show; 0 stands for lines left out."""
+    """Return the line numbers to show; 0 stands for lines left out."""
     numbers = list(range(marked.line, max(marked.line, marked.end_line) + 1))
     return numbers if len(numbers) <= _MOST_LINES else [*numbers[: _MOST_LINES - 2], 0, numbers[-1]]
 

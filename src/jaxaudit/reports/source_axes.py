@@ -12,7 +12,7 @@ from jaxaudit.reports.model import Axis, AxisStation
 
 
 def source_axes(axes: Axes, steps: Mapping[Op, int], rows: Mapping[Op, int], paths: frozenset[str]) -> tuple[Axis, ...]:
-    """Give every named axis that passes through the audited files."""
+    """Return every named axis that passes through the audited files."""
     found = (_axis(thread, steps, rows, paths) for thread in axes.threads)
     return tuple(axis for axis in found if axis.stations)
 

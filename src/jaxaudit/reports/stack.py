@@ -37,7 +37,7 @@ class Stack(NamedTuple):
 
 
 def stack(source: Program, notes: Notes | None, paths: frozenset[str]) -> Stack:
-    """Give the stack of what was traced, then of what only the source shows, within the audited files."""
+    """Return the stack of what was traced, then of what only the source shows, within the audited files."""
     of_op: dict[Op, int] = {}
     traced = list(_rows(notes.program, notes, 0, of_op)) if notes else []
     places = {(row.path, row.line) for row in traced}
@@ -70,7 +70,7 @@ def _rows(program: Program, notes: Notes | None, first: int, of_op: dict[Op, int
 
 
 def _leading_to_transforms(program: Program) -> dict[int, list[Op]]:
-    """Give the regions that hold a transformation somewhere inside, each with its ops that have regions.
+    """Return the regions that hold a transformation somewhere inside, each with its ops that have regions.
 
     Most code holds none, and shared bodies would be walked again and again to find that out.
     """
@@ -143,7 +143,7 @@ class _Rows:
                 waiting.append(self._ops(_Place(inner, parent, depth, place.root)))
 
     def _ops(self, place: _Place) -> Iterator[tuple[Op, _Place]]:
-        """Give the ops of a region that hold regions, unless it was walked for the same parent already."""
+        """Return the ops of a region that hold regions, unless it was walked for the same parent already."""
         key = (id(place.region), place.parent)
         if key not in self.visited and self.left >= 0:
             self.visited.add(key)
@@ -164,7 +164,7 @@ class _Rows:
 
 
 def _tells(value: object) -> bool:
-    """Tell whether an option says more than its default."""
+    """Whether an option says more than its default."""
     parts = value if isinstance(value, tuple) else (value,)
     return any(one is not None and one is not False and one != {} for one in parts)
 

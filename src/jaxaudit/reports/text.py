@@ -67,14 +67,14 @@ _START = re.compile(r"[\s│├└─|`-]*(?:\d+ {2,}|(?:in|out) {1,3}\S* {2,})?
 
 
 def look_of(console: Console) -> Look:
-    """Give what the console can show."""
+    """Return what the console can show."""
     pinned = "COLUMNS" in getattr(console, "_environ", {})
     width = console.width if console.is_terminal or pinned else _UNLIMITED
     return Look(max(width, 40), unicode=(console.encoding or "").lower().startswith("utf"))
 
 
 def short(report: Report, sources: Sources, look: Look) -> Iterator[Text]:
-    """Give the default output: issues, warnings, two lines of summary."""
+    """Return the default output: issues, warnings, two lines of summary."""
     yield from _findings(report.issues, sources, look)
     if report.warnings:
         yield heading("Warnings", look)
@@ -84,14 +84,14 @@ def short(report: Report, sources: Sources, look: Look) -> Iterator[Text]:
 
 
 def one_line(finding: Finding) -> Text:
-    """Give a finding on one line, for `--quiet` and for grep."""
+    """Return a finding on one line, for `--quiet` and for grep."""
     line = Text().append(clean(f"{finding.path}:{finding.line}:{finding.column}: "), "bold")
     line.append(finding.severity, _STYLES[finding.severity]).append(f"[{finding.rule}] ")
     return line.append_text(prose(finding.message))
 
 
 def finding_lines(finding: Finding, sources: Sources, look: Look) -> Iterator[Text]:
-    """Give a finding in full: where, what, the code, now, meant, why, fix."""
+    """Return a finding in full: where, what, the code, now, meant, why, fix."""
     style = _STYLES[finding.severity]
     head = Text().append(clean(f"{finding.path}:{finding.line}:{finding.column}"), "bold")
     yield head.append("  ").append(finding.severity, style).append(f"  {finding.rule}", "dim")
@@ -106,7 +106,7 @@ def finding_lines(finding: Finding, sources: Sources, look: Look) -> Iterator[Te
 
 
 def wrapped(text: str, label: str, look: Look, style: str = "") -> Iterator[Text]:
-    """Give a text wrapped to the terminal, behind a label or flush left without one; its own line breaks stay."""
+    """Return a text wrapped to the terminal, behind a label or flush left without one; its own line breaks stay."""
     indent = _LABEL if label else 0
     lines: list[str] = []
     for part in text.splitlines() or [""]:
@@ -124,7 +124,7 @@ def wrapped(text: str, label: str, look: Look, style: str = "") -> Iterator[Text
 
 
 def prose(text: str, style: str = "") -> Text:
-    """Give a text with the names in backticks set apart; nothing in it is markup."""
+    """Return a text with the names in backticks set apart; nothing in it is markup."""
     line = Text(clean(text), style)
     line.highlight_regex(r"`[^`]*`", "cyan")
     return line

@@ -18,7 +18,7 @@ class Branch(NamedTuple):
 
 
 def branches(rows: Sequence[Transformation], look: Look) -> Iterator[Branch]:
-    """Give the rows of a stack with their guides; rows come in order, each below the one it is nested in."""
+    """Return the rows of a stack with their guides; rows come in order, each below the one it is nested in."""
     fork, corner, bar = ("├─ ", "└─ ", "│  ") if look.unicode else ("|- ", "`- ", "|  ")
     last = _last_rows(rows)
     open_bars: list[bool] = []

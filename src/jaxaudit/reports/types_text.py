@@ -54,7 +54,7 @@ def inferred_types(shapes: Shapes) -> Types:
 
 
 def axis_name(dim: Dim, known: Container[str]) -> str:
-    """Give the name of an axis among those that are known, where a constant, an annotation or a comment gives one."""
+    """Return the name of an axis among those that are known, where a constant, an annotation or a comment gives one."""
     return min((label.name for label in told(dim.labels) if label.name in known), default="")
 
 
@@ -66,7 +66,7 @@ def _size(dim: Dim) -> str:
 
 @lru_cache(maxsize=4096)
 def type_text(kind: Shown | None) -> str:
-    """Give the short form of a type; empty when it is not known."""
+    """Return the short form of a type; empty when it is not known."""
     return f"{short_dtype(kind.dtype)}[{','.join(kind.shape)}]" if kind else ""
 
 

@@ -50,7 +50,7 @@ class Inferred:
 
 
 def range_words(ranges: Ranges | None) -> Words:
-    """Give the words for ranges, where they were looked for."""
+    """Return the words for ranges, where they were looked for."""
     if ranges is None:
         return lambda value: ""
     known: dict[int, tuple[Range, str]] = {}
@@ -67,7 +67,7 @@ def range_words(ranges: Ranges | None) -> Words:
 
 
 def meaning_words(program: Program) -> Words:
-    """Give the words for meanings; each value is looked at when it is shown."""
+    """Return the words for meanings; each value is looked at when it is shown."""
     meanings = meanings_of(program)
 
     def words(value: Value) -> str:

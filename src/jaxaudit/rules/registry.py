@@ -18,7 +18,7 @@ GROUP = "jaxaudit.rules"
 
 @cache
 def all_rules() -> tuple[type[Rule], ...]:
-    """Give every rule, sorted by family and name."""
+    """Return every rule, sorted by family and name."""
     found: dict[str, type[Rule]] = {}
     for holder in (*_own_modules(), *_foreign()):
         for rule in _rules_in(holder):

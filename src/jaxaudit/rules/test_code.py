@@ -16,7 +16,7 @@ _HISTORIES = frozenset(("key-reused", "same-key-in-loop", "same-key-across-vmap"
 
 
 def in_test(span: Span) -> bool:
-    """Tell whether a place is in a file of tests."""
+    """Whether a place is in a file of tests."""
     return _TEST_FILE.search(span.path) is not None
 
 

@@ -21,7 +21,7 @@ from jaxaudit.surfaces.options import (
 from jaxaudit.surfaces.progress_bar import progress_shown
 
 if TYPE_CHECKING:
-    from jaxaudit.observing import Setting
+    from jaxaudit.observation.audit import Setting
 
 
 def tracer_options(command: Command) -> Command:
@@ -55,7 +55,7 @@ def run(context: click.Context, /, *, script: str, arguments: tuple[str, ...], s
     Options of jaxaudit come before SCRIPT. The script's own output passes through; with a machine format on standard
     output it goes to standard error. Exits with 1 when issues are found, else with the script's own exit code.
     """
-    from jaxaudit.observing import audit_run
+    from jaxaudit.observation.audit import audit_run
 
     options = take_report_options(given)
     check_format(options)
@@ -92,7 +92,7 @@ def trace(
 
     Nothing is computed: arguments are types alone, from --arg, [tool.jaxaudit.targets], annotations or --specs.
     """
-    from jaxaudit.observing import TraceTarget, audit_trace
+    from jaxaudit.observation.audit import TraceTarget, audit_trace
 
     options = take_report_options(given)
     check_format(options)
@@ -109,7 +109,7 @@ def trace(
 
 
 def _setting(given: dict[str, Any], options: ReportOptions, steps: int) -> Setting:
-    from jaxaudit.observing import Setting
+    from jaxaudit.observation.audit import Setting
 
     machine = options.format != "text" and options.output is None
     stdout = sys.stderr if machine else None
@@ -125,7 +125,7 @@ def _setting(given: dict[str, Any], options: ReportOptions, steps: int) -> Setti
 
 
 def _directory(target: str) -> Path:
-    """Give where the search for a configuration starts."""
+    """Return where the search for a configuration starts."""
     file = Path(target.partition(":")[0])
     return file.absolute().parent if file.is_file() else Path.cwd()
 

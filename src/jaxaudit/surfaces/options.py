@@ -130,7 +130,7 @@ def finish(
 
 
 def fails(report: Report, *, strict: bool) -> bool:
-    """Tell whether a report makes the audit fail."""
+    """Whether a report makes the audit fail."""
     return bool(report.issues or (strict and (report.warnings or report.unknown)))
 
 
@@ -147,7 +147,7 @@ def answer(outcome: Outcome, options: ReportOptions) -> None:
 
 
 def _stdout(format_name: str) -> TextIO:
-    """Give standard output: other formats than text are UTF-8, and text escapes what the terminal cannot show."""
+    """Return standard output: other formats than text are UTF-8, and text escapes what the terminal cannot show."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         encoding = "utf-8" if format_name != "text" else sys.stdout.encoding
         sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")

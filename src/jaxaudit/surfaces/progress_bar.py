@@ -31,7 +31,7 @@ def progress_shown(*, quiet: bool, stream: TextIO | None = None, patience: float
 
 
 def wanted(stream: TextIO, environment: Mapping[str, str]) -> bool:
-    """Tell whether anybody watches: not in pipes, not in CI, not on a terminal that cannot move its cursor."""
+    """Whether anybody watches: not in pipes, not in CI, not on a terminal that cannot move its cursor."""
     return stream.isatty() and not environment.get("CI") and environment.get("TERM") != "dumb"
 
 

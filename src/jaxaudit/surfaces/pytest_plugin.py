@@ -42,8 +42,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         return
     from pathlib import Path
 
-    from jaxaudit.concluding import conclude
     from jaxaudit.config import find_config
+    from jaxaudit.observation.conclude import conclude
     from jaxaudit.surfaces.options import fails
 
     reply = observed.stop()

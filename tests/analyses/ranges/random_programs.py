@@ -59,7 +59,7 @@ ALL = [(kind, template) for kind, templates in TEMPLATES.items() for template in
 
 
 def _in_turn(number: int) -> tuple[str, str]:
-    """Give every template once, then every one again in another order."""
+    """Return every template once, then every one again in another order."""
     order = random.Random(number // len(ALL)).sample(ALL, len(ALL))
     return order[number % len(ALL)]
 

@@ -70,7 +70,7 @@ def functions(tmp_path_factory) -> dict:
 
 
 def shown(function, *args) -> dict[str, str]:
-    """Give the range of every value of the data flow by its name, or by what its step does."""
+    """Return the range of every value of the data flow by its name, or by what its step does."""
     report = audit(function, *args)
     found: dict[str, str] = {}
     for step in report.data_flow:

@@ -12,7 +12,7 @@ from jaxaudit.rules.numerics.unsafe_domain import UnsafeDomain
 
 
 def lines(text: str) -> set[int]:
-    """Give the lines where something is told of a program, counted from its first import."""
+    """Return the lines where something is told of a program, counted from its first import."""
     files = [decode_file("program.py", dedent(text).lstrip().encode())]
     program = read_source(files, loader(files)).program
     found = UnsafeDomain().check(program, solve(program, UnsafeDomain.needs))

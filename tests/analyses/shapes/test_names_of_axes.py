@@ -25,7 +25,7 @@ Image = Float[Array, "batch h w c"]
 
 
 def named(code: str, name: str = "result") -> str:
-    """Give the sizes and names of the last value of a name."""
+    """Return the sizes and names of the last value of a name."""
     program, shapes = solved(HEAD + textwrap.dedent(code))
     fact = [shapes.of(value) for op in program.walk() for value in op.results if value.name == name][-1]
     if fact.dims is None:

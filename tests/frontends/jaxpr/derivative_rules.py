@@ -23,7 +23,7 @@ def forward(function, rule):
 
 
 def root(a):
-    """Give the fixed point of `x = cos(a x)` by a loop that reverse mode cannot enter."""
+    """Return the fixed point of `x = cos(a x)` by a loop that reverse mode cannot enter."""
     return lax.while_loop(
         lambda c: c[1] < 80, lambda c: (jnp.cos(a * c[0]), c[1] + 1), (jnp.ones_like(a), jnp.asarray(0))
     )[0]

@@ -21,7 +21,7 @@ def view_of(function, *args) -> View:
 
 
 def made(function, *args) -> dict[str, str]:
-    """Give the type of every value that has a name."""
+    """Return the type of every value that has a name."""
     return {value.name: value.type for step in data_flow(view_of(function, *args)).steps for value in step.makes}
 
 

@@ -15,7 +15,7 @@ from tests.frontends.jaxpr.tracing import trace
 
 
 def threads(function: Any, *args: Any) -> list[tuple[int, list[str]]]:
-    """Give size and stations of each thread, with equal neighbours told once."""
+    """Return size and stations of each thread, with equal neighbours told once."""
     return [(thread.size, _kinds(thread)) for thread in weave(trace(function, *args)).threads]
 
 

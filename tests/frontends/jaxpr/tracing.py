@@ -45,22 +45,22 @@ def trace(function: Any, *args: Any, **kwargs: Any) -> Program:
 
 
 def ops(program: Program, name: str) -> list[Op]:
-    """Give the ops of one name."""
+    """Return the ops of one name."""
     return [op for op in program.walk() if op.name == name]
 
 
 def judge(program: Program) -> list[Obligation]:
-    """Give what the rules about keys say."""
+    """Return what the rules about keys say."""
     facts = solve(program, {need for rule in RULES for need in rule.needs})
     return [one for rule in RULES for one in rule().check(program, facts)]
 
 
 def errors(program: Program) -> set[tuple[int, str]]:
-    """Give line and rule of every error."""
+    """Return line and rule of every error."""
     found = [one for one in judge(program) if one.verdict is Verdict.VIOLATED and one.severity is Severity.ERROR]
     return {(one.span.line, one.rule) for one in found}
 
 
 def violations(program: Program) -> set[tuple[int, str]]:
-    """Give line and rule of every violation; in a file of tests the rules only warn."""
+    """Return line and rule of every violation; in a file of tests the rules only warn."""
     return {(one.span.line, one.rule) for one in judge(program) if one.verdict is Verdict.VIOLATED}

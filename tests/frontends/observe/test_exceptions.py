@@ -12,7 +12,7 @@ from jaxaudit.frontends.jaxpr.exceptions.model import Facts
 from jaxaudit.frontends.jaxpr.exceptions.refused import failed
 from jaxaudit.frontends.jaxpr.exceptions.table import ROWS, explain
 from jaxaudit.frontends.jaxpr.protocol import Failure, Frame, Given, Leaf
-from jaxaudit.observed_pages import RULES
+from jaxaudit.observation.pages import RULES
 from jaxaudit.spans import SourceText
 
 HERE = Path(__file__).parent
@@ -31,7 +31,7 @@ OTHER_VERSIONS = (
 
 
 def _is_missing(failure: dict) -> bool:
-    """Tell whether a library is not installed here; jax always is."""
+    """Whether a library is not installed here; jax always is."""
     return failure["type"] == "ModuleNotFoundError" and not re.search("'(jax|no_such)", failure["message"])
 
 

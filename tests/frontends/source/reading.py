@@ -25,15 +25,15 @@ def read(code: str | Mapping[str, str], unaudited: Mapping[str, str] | None = No
 
 
 def ops(code: str | Mapping[str, str], name: str, unaudited: Mapping[str, str] | None = None) -> list[Op]:
-    """Give the ops of one name, in program order."""
+    """Return the ops of one name, in program order."""
     return [op for op in read(code, unaudited).program.walk() if op.name == name]
 
 
 def functions(code: str | Mapping[str, str], name: str = "key.draw") -> list[str]:
-    """Give the library functions that ops of one name stand for."""
+    """Return the library functions that ops of one name stand for."""
     return [op.text("function") for op in ops(code, name)]
 
 
 def unknown_reasons(code: str | Mapping[str, str]) -> list[str]:
-    """Give why calls could not be followed."""
+    """Return why calls could not be followed."""
     return [op.text("reason") for op in ops(code, "py.call_unknown")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jaxaudit.frontends.source.budget import PLENTY
+from jaxaudit.frontends.source.interpret.budget import PLENTY
 
 from .reading import read, unknown_reasons
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jaxaudit.frontends.source.branches import _Merger
+from jaxaudit.frontends.source.interpret.branches import _Merger
 
 from .reading import ops, read
 

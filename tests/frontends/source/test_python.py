@@ -10,7 +10,7 @@ _START = "import jax\nimport jax.numpy as jnp\nimport jax.random as jr\n"
 
 
 def _drawn_keys(code: str) -> list[str]:
-    """Give the variable names of the keys that are drawn from."""
+    """Return the variable names of the keys that are drawn from."""
     found = []
     for op in ops(_START + code, "key.draw"):
         key = op.arguments["key"]

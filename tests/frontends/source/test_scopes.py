@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from jaxaudit.frontends.source.scopes import scope_of, unread_parameters
+from jaxaudit.frontends.source.notes.scopes import scope_of, unread_parameters
 
 
 def function(code: str) -> ast.FunctionDef:

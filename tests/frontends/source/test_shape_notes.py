@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from jaxaudit.analyses.labels import told
-from jaxaudit.frontends.source.shape_notes import in_comment, in_docstring, parsed
+from jaxaudit.frontends.source.notes.shape_notes import in_comment, in_docstring, parsed
 from tests.analyses.shapes.test_shapes import shape_of, solved
 
 

@@ -32,7 +32,7 @@ class RepeatedLength:
 
 
 def repeated_lengths(program: Program, shapes: Shapes) -> Iterator[RepeatedLength]:
-    """Give the scans whose length was written down, is an axis of their carry and leaves its partner unused."""
+    """Return the scans whose length was written down, is an axis of their carry and leaves its partner unused."""
     products = list(program.named("py.sizes"))
     if not products:
         return
@@ -50,7 +50,7 @@ def repeated_lengths(program: Program, shapes: Shapes) -> Iterator[RepeatedLengt
 
 
 def _length(op: Op, flow: Flow) -> object:
-    """Give how often a scan runs: its `length`, or how many keys or numbers were made for it to go over."""
+    """Return how often a scan runs: its `length`, or how many keys or numbers were made for it to go over."""
     inputs = op.operands[carry_count(op) :]
     if not inputs:
         return op.attrs.get("length")
@@ -66,7 +66,7 @@ def _count(maker: Op) -> object:
 
 
 def _used(program: Program) -> set[tuple[str, str]]:
-    """Give every size that something is made with."""
+    """Return every size that something is made with."""
     return {(size.name, size.scope) for op in program.walk() if op.name not in _NOTES for size in _sizes_of(op)}
 
 

@@ -60,7 +60,7 @@ class Judge:
     shapes: Shapes
 
     def judge(self, meeting: Meeting) -> Conflict | None:
-        """Give the conflict that a meeting is; None where the axes may be one thing."""
+        """Return the conflict that a meeting is; None where the axes may be one thing."""
         names = contradiction(meeting.left.dim.labels, meeting.right.dim.labels)
         if names is None:
             return None
@@ -122,7 +122,7 @@ class Judge:
         return None
 
     def _reduction(self, value: Value) -> Op | None:
-        """Give the reduction that a value is the result of, behind calls, functions of one array and as an index."""
+        """Return the reduction that a value is the result of, behind calls, functions of one array and as an index."""
         for _ in range(8):
             op = self.places.maker.get(value)
             if op is None or not op.operands:
@@ -142,7 +142,7 @@ class Judge:
         return None
 
     def _around(self, op: Op) -> Iterator[Op]:
-        """Give the maps and scans that an op stands in, from the inside out."""
+        """Return the maps and scans that an op stands in, from the inside out."""
         region = self.places.region_of.get(op)
         while region is not None:
             holder = self.places.holder.get(id(region))
@@ -154,7 +154,7 @@ class Judge:
 
 
 def nested(places: Places, first: Labels, second: Labels) -> Op | None:
-    """Give the outer one of two vmaps that made two axes, where the one stands in the other."""
+    """Return the outer one of two vmaps that made two axes, where the one stands in the other."""
     for outer in _makers("vmap", first):
         for inner in _makers("vmap", second):
             region = places.region_of.get(inner)
@@ -164,7 +164,7 @@ def nested(places: Places, first: Labels, second: Labels) -> Op | None:
 
 
 def _swapped(astray: Side, other: Side) -> bool:
-    """Tell whether the axis that should not be here is what the other operand has elsewhere."""
+    """Whether the axis that should not be here is what the other operand has elsewhere."""
     return any(related(dim.labels, astray.dim.labels) for _, dim in other.others)
 
 
@@ -173,7 +173,7 @@ def _makers(kind: str, labels: Labels) -> Iterator[Op]:
 
 
 def _untaken(op: Op, context: Context, taken: Dim, wanted: Dim) -> tuple[Value, int] | None:
-    """Give an operand whose taken axis is the one, and an axis of it that was left and is the other."""
+    """Return an operand whose taken axis is the one, and an axis of it that was left and is the other."""
     axes = (None,) * carry_count(op) + (0,) * (len(op.operands) - carry_count(op)) if op.name == "scan" else axes_of(op)
     for value, axis in zip(op.operands, axes, strict=True):
         dims = context.of(value).dims
@@ -187,7 +187,7 @@ def _untaken(op: Op, context: Context, taken: Dim, wanted: Dim) -> tuple[Value, 
 
 
 def _meets_again(meeting: Meeting, astray: Side, place: int) -> bool:
-    """Tell whether the axis that would have fitted meets its own kind in the same op already."""
+    """Whether the axis that would have fitted meets its own kind in the same op already."""
     if meeting.how != "elementwise":
         return False
     other = meeting.left if astray is meeting.right else meeting.right
@@ -206,11 +206,11 @@ def _plain_cause(meeting: Meeting, names: tuple[Label, Label]) -> Cause:
 
 
 def is_named(meeting: Meeting) -> bool:
-    """Tell whether both axes have names, so that there is something to compare."""
+    """Whether both axes have names, so that there is something to compare."""
     return all(any(named(side.dim.labels)) for side in (meeting.left, meeting.right))
 
 
 def met(op: Op, shapes: Shapes) -> Iterator[Meeting]:
-    """Give every meeting of named axes in an op, in every context."""
+    """Return every meeting of named axes in an op, in every context."""
     for context in shapes.contexts(op):
         yield from filter(is_named, meetings(op, context))

@@ -24,7 +24,7 @@ class Axes:
     places: Places
 
     def caused(self, *causes: Cause) -> list[Conflict]:
-        """Give the conflicts that came about in one of these ways."""
+        """Return the conflicts that came about in one of these ways."""
         return [conflict for conflict in self.conflicts if conflict.cause in causes]
 
 

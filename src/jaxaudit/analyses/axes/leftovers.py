@@ -29,7 +29,7 @@ class Misplaced:
 
 
 def misplaced_axes(program: Program, shapes: Shapes) -> Iterator[Misplaced]:
-    """Give the operands of every map that are mapped over the wrong axis, by sizes alone."""
+    """Return the operands of every map that are mapped over the wrong axis, by sizes alone."""
     for op in program.named("vmap", "pmap"):
         for context in shapes.contexts(op):
             yield from _judged(op, mapped_sides(op, context))
@@ -47,14 +47,14 @@ def _judged(op: Op, sides: list[Side]) -> Iterator[Misplaced]:
 
 
 def _of_devices(side: Side) -> int | None:
-    """Give the place of the axis with one entry for each device, where another one is mapped."""
+    """Return the place of the axis with one entry for each device, where another one is mapped."""
     if any(label.kind == "devices" for label in side.dim.labels):
         return None
     return next((at for at, dim in side.others if any(label.kind == "devices" for label in dim.labels)), None)
 
 
 def _fitting(side: Side, wanted: Dim) -> int | None:
-    """Give the place of the wanted axis, where the mapped one cannot be it."""
+    """Return the place of the wanted axis, where the mapped one cannot be it."""
     if same(side.dim, wanted) and not _is_rest(side.dim):
         return None
     for place, dim in side.others:

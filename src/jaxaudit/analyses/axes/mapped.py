@@ -12,7 +12,7 @@ _MAPS = ("vmap", "pmap")
 
 @lru_cache(maxsize=4)
 def mapped_regions(program: Program) -> frozenset[int]:
-    """Give the identities of all regions that a `vmap` runs, in one walk over the program."""
+    """Return the identities of all regions that a `vmap` runs, in one walk over the program."""
     found: set[int] = set()
     pending = [region for op in program.named(*_MAPS) for region in op.regions]
     while pending:
@@ -29,6 +29,6 @@ def _inside(region: Region) -> Iterator[Region]:
 
 @lru_cache(maxsize=4)
 def mapped_ops(program: Program) -> tuple[Op, ...]:
-    """Give every op that runs under a `vmap`, once."""
+    """Return every op that runs under a `vmap`, once."""
     regions = mapped_regions(program)
     return tuple([op for region in program.regions() if id(region) in regions for op in region.ops])

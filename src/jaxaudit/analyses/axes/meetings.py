@@ -47,7 +47,7 @@ class Meeting:
 
 
 def written(places: Places, meeting: Meeting) -> Meeting:
-    """Give a meeting as the user wrote it: before a traced operator broadcasts, JAX gives its operand more axes."""
+    """Return a meeting as the user wrote it: before a traced operator broadcasts, JAX gives its operand more axes."""
     left, right = (_before(places, meeting.op, side) for side in (meeting.left, meeting.right))
     same = left is meeting.left and right is meeting.right
     return meeting if same else replace(meeting, left=left, right=right)
@@ -66,7 +66,7 @@ def _before(places: Places, op: Op, side: Side) -> Side:
 
 
 def is_taken(dim: Dim) -> bool:
-    """Tell whether a map around the op takes this axis away."""
+    """Whether a map around the op takes this axis away."""
     return any(label.kind == "taken" for label in dim.labels)
 
 
@@ -74,7 +74,7 @@ Pairs = Iterator[tuple[str, Side, Side]]
 
 
 def meetings(op: Op, context: Context) -> Iterator[Meeting]:
-    """Give every pair of axes that meet in an op."""
+    """Return every pair of axes that meet in an op."""
     pairs = _PAIRS.get(op.name)
     if pairs is None:
         return
@@ -131,7 +131,7 @@ def _product(op: Op, context: Context) -> Pairs:
 
 
 def _contracted(op: Op, context: Context) -> Pairs:
-    """Give the axes that a product of a traced program sums over, and those of its batch."""
+    """Return the axes that a product of a traced program sums over, and those of its batch."""
     arrays = _arrays(_given(op)[:2], context)
     pairs = op.arguments.get("dimension_numbers")
     if len(arrays) != 2 or not isinstance(pairs, tuple):
@@ -164,7 +164,7 @@ def _einsum(op: Op, context: Context) -> Pairs:
 
 
 def mapped_sides(op: Op, context: Context) -> list[Side]:
-    """Give the axis that a map takes off each of its operands."""
+    """Return the axis that a map takes off each of its operands."""
     found: list[Side] = []
     physical = op.attrs.get("mapped_in")
     axes = physical if isinstance(physical, tuple) and len(physical) == len(op.operands) else axes_of(op)

@@ -35,7 +35,7 @@ class Mixed:
 
 
 def mixed_orders(program: Program, shapes: Shapes) -> Iterator[tuple[Meeting, Mixed | None]]:
-    """Give every meeting of two flat axes of the same factors; with the mistake where their orders differ."""
+    """Return every meeting of two flat axes of the same factors; with the mistake where their orders differ."""
     # Exact types alone say nothing of the order in which an axis was made.
     for op in program.named(*MEETING) if shapes.look is None else ():
         for context in shapes.contexts(op):
@@ -48,7 +48,7 @@ def mixed_orders(program: Program, shapes: Shapes) -> Iterator[tuple[Meeting, Mi
 
 
 def _may_mix(op: Op, context: Context) -> bool:
-    """Tell whether two operands have flat axes at all."""
+    """Whether two operands have flat axes at all."""
     dims = (context.of(value).dims for value in op.operands)
     return sum(any(dim.labels and _flat(dim) is not None for dim in known or ()) for known in dims) > 1
 
@@ -59,7 +59,7 @@ def _flat(dim: Dim) -> Label | None:
 
 
 def _order(left: tuple[Dim, ...], right: tuple[Dim, ...]) -> list[int] | None:
-    """Give where each factor of the one stands in the other; None where that is not clear."""
+    """Return where each factor of the one stands in the other; None where that is not clear."""
     if len(left) != len(right):
         return None
     places = [[at for at, other in enumerate(right) if is_one(dim, other)] for dim in left]

@@ -39,7 +39,7 @@ class Thread:
 
 
 def threads_of(program: Program, shapes: Shapes) -> tuple[Thread, ...]:
-    """Give the thread of every named axis, in the order in which they enter."""
+    """Return the thread of every named axis, in the order in which they enter."""
     ways: dict[str, dict[Station, None]] = {}
     sizes: dict[str, str] = {}
     for op in (op for op in program.walk() if op.name in _TELLING):

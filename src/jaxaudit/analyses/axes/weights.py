@@ -45,7 +45,7 @@ class _Place:
 
 
 def weighted_sums(op: Op, flow: Flow, shapes: Shapes) -> Iterator[WeightedSum]:
-    """Give the sums that the result of a normalisation is the weights of."""
+    """Return the sums that the result of a normalisation is the weights of."""
     axes = _normalised(op, flow)
     if axes is None or len(axes) != 1:
         return
@@ -63,7 +63,7 @@ def weighted_sums(op: Op, flow: Flow, shapes: Shapes) -> Iterator[WeightedSum]:
 
 
 def _normalised(op: Op, flow: Flow) -> tuple[int, ...] | None:
-    """Give the axes along which an op makes weights: `softmax`, or a division by one's own sum."""
+    """Return the axes along which an op makes weights: `softmax`, or a division by one's own sum."""
     if op.name == "array.normalise":
         return axes_in(op.arguments.get("axis", -1)) if op.function in _WEIGHTS else None
     top, bottom = op.argument("x", "x1"), op.argument("y", "x2")
@@ -74,7 +74,7 @@ def _normalised(op: Op, flow: Flow) -> tuple[int, ...] | None:
 
 
 def _written_out(value: Value, flow: Flow) -> Dims | None:
-    """Give as many unknown axes as an `einsum` has letters for a value."""
+    """Return as many unknown axes as an `einsum` has letters for a value."""
     for reader in flow.readers.get(value, ()):
         text, given = reader.arguments.get("subscripts"), reader.arguments.get("operands")
         if isinstance(text, str) and isinstance(given, tuple) and value in given and "." not in text:
@@ -84,7 +84,7 @@ def _written_out(value: Value, flow: Flow) -> Dims | None:
 
 
 def _views(start: _Place, flow: Flow, shapes: Shapes) -> Iterator[_Place]:
-    """Give the weights where they are made and where functions hand them back, each also with new axes."""
+    """Return the weights where they are made and where functions hand them back, each also with new axes."""
     yield start
     for value in _handed_back(start.value, flow):
         yield from _views(_Place(value, start.axis, start.dims), flow, shapes)
@@ -99,7 +99,7 @@ def _views(start: _Place, flow: Flow, shapes: Shapes) -> Iterator[_Place]:
 
 
 def _handed_back(value: Value, flow: Flow) -> Iterator[Value]:
-    """Give the results of the calls whose function gives a value away."""
+    """Return the results of the calls whose function gives a value away."""
     for region in flow.leaving.get(value, ()):
         holder = flow.places.holder.get(id(region))
         for call in flow.callers.get(id(region), ()) if holder is None else (holder,):

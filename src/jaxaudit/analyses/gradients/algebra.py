@@ -61,12 +61,12 @@ class Addend:
 
 
 def learned(node: Node) -> bool:
-    """Tell whether a value depends on what is differentiated, be it through `stop_gradient`."""
+    """Whether a value depends on what is differentiated, be it through `stop_gradient`."""
     return bool(node.live or node.maybe or node.cut)
 
 
 def flowing(node: Node) -> int:
-    """Give the leaves that gradient flows to from here."""
+    """Return the leaves that gradient flows to from here."""
     return (node.live | node.maybe) & ~ANYTHING
 
 
@@ -89,7 +89,7 @@ def _is_layout(node: Node) -> bool:
 
 
 def source_of(node: Node) -> Node:
-    """Give the whole that a value is a slice, a chosen entry or a copy of."""
+    """Return the whole that a value is a slice, a chosen entry or a copy of."""
     for _ in range(_DEEPEST):
         node = strip(node)
         if node.op is None or node.op.name not in _TAKES_PART:
@@ -110,7 +110,7 @@ def unstopped(node: Node) -> Node:
 
 
 def argument(graph: Graph, node: Node, role: str) -> Node | float | None:
-    """Give one argument of the op that made a node."""
+    """Return one argument of the op that made a node."""
     given: Argument = node.op.arguments.get(role) if node.op is not None else None
     if isinstance(given, Value):
         found = graph.find(given, node)
@@ -120,7 +120,7 @@ def argument(graph: Graph, node: Node, role: str) -> Node | float | None:
 
 
 def _number(node: Node | None) -> float | None:
-    """Give the number that a constant is, through broadcasts."""
+    """Return the number that a constant is, through broadcasts."""
     bare = None if node is None else strip(node)
     if bare is None or bare.op is None or bare.op.name != "py.const":
         return None
@@ -129,7 +129,7 @@ def _number(node: Node | None) -> float | None:
 
 
 def addends(graph: Graph, node: Node, *, reduced: bool = False, sign: int = 1) -> Iterator[Addend]:
-    """Give the parts of a sum with what scales them; with `reduced`, also inside means and sums over axes."""
+    """Return the parts of a sum with what scales them; with `reduced`, also inside means and sums over axes."""
     first = strip(node)
     stack = [Addend(first, sign, (), first)]
     for _ in range(_MOST):
@@ -148,7 +148,7 @@ def addends(graph: Graph, node: Node, *, reduced: bool = False, sign: int = 1) -
 
 
 def _is_output(graph: Graph, node: Node, depth: int = 0) -> bool:
-    """Tell whether a sum is one learned value, such as the output of a layer with its bias added."""
+    """Whether a sum is one learned value, such as the output of a layer with its bias added."""
     op = node.op
     if op is None or op.name != "array.map" or short(op) != "add" or depth > _DEEPEST:
         return False
@@ -170,7 +170,7 @@ Scaled = Iterator[tuple[Node, int, tuple[Factor, ...]]]
 
 
 def _scaled(graph: Graph, node: Node, reduced: bool) -> Scaled:
-    """Give what a sum or a scaled value is made of; nothing for anything else."""
+    """Return what a sum or a scaled value is made of; nothing for anything else."""
     op = node.op
     if op is None or not learned(node):
         return
@@ -221,7 +221,7 @@ def _selected(graph: Graph, node: Node) -> Scaled:
 
 
 def factors_of(graph: Graph, node: Node, depth: int = 0) -> Iterator[Node]:
-    """Give the learned factors of a product."""
+    """Return the learned factors of a product."""
     node = strip(node)
     op = node.op
     function = short(op) if op is not None else ""
@@ -242,7 +242,7 @@ def factors_of(graph: Graph, node: Node, depth: int = 0) -> Iterator[Node]:
 
 
 def depends(top: Node, target: Node) -> bool:
-    """Tell whether gradient flows from one node to another."""
+    """Whether gradient flows from one node to another."""
     seen = {top}
     stack = [top]
     while stack:
@@ -257,7 +257,7 @@ def depends(top: Node, target: Node) -> bool:
 
 
 def slice_of(top: Node, *, stopped: bool = False) -> Iterator[Node]:
-    """Give every learned node that gradient flows to from a node, itself included; `stopped`: or would flow to."""
+    """Return every learned node that gradient flows to from a node, itself included; `stopped`: or would flow to."""
     seen = {top}
     stack = [top]
     while stack:

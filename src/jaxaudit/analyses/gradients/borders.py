@@ -16,7 +16,7 @@ _DERIVED = ("jacrev", "jacfwd", "jacobian", "hessian")
 
 
 def behind_result(op: Op, position: int, *, traced: bool) -> Iterator[Inner]:
-    """Give what a result of an op with regions comes from."""
+    """Return what a result of an op with regions comes from."""
     if op.name in ("custom_jvp", "custom_vjp", "transform", "callback"):
         # The rule of a custom derivative says how gradient flows, not the body.
         yield from ((None, value, Edge.MAYBE) for value in op.operands)
@@ -62,7 +62,7 @@ def _looped(op: Op, position: int) -> Iterator[Inner]:
 
 
 def behind_parameter(op: Op, region: Region, value: Value, at: int) -> Iterator[Inner]:
-    """Give what a parameter of a region stands for; from inside the region (later turns) or outside (None)."""
+    """Return what a parameter of a region stands for; from inside the region (later turns) or outside (None)."""
     if op.name in LOOPS:
         yield from _turned(op, region, value, at)
     elif op.name == "tree.map":

@@ -53,31 +53,31 @@ _NOTES = frozenset(
 
 
 def short(op: Op) -> str:
-    """Give the last part of the name of an op's function: `argmax` of `jax.numpy.argmax`."""
+    """Return the last part of the name of an op's function: `argmax` of `jax.numpy.argmax`."""
     return op.function
 
 
 def edges(op: Op) -> Edges:
-    """Give each operand of an op without regions, and how the results depend on it."""
+    """Return each operand of an op without regions, and how the results depend on it."""
     if op.name in _NOTES:
         return iter(())
     return _TABLE.get(op.name, _live)(op)
 
 
 def is_opaque(op: Op) -> bool:
-    """Tell whether a result may depend on anything: code that was not followed may hold more than it is given."""
+    """Whether a result may depend on anything: code that was not followed may hold more than it is given."""
     return op.name in ("py.call_unknown", "py.unknown", "callback")
 
 
 def to_integers(dtype: Argument) -> bool:
-    """Tell whether a dtype, as it is written, has no derivative."""
+    """Whether a dtype, as it is written, has no derivative."""
     if dtype in ("int", "bool"):
         return True
     return isinstance(dtype, str) and any(word in dtype.rpartition(".")[2] for word in ("int", "bool"))
 
 
 def values_in(argument: Argument) -> Iterator[Value]:
-    """Give the values in an argument."""
+    """Return the values in an argument."""
     if isinstance(argument, Value):
         yield argument
     elif isinstance(argument, Mapping):

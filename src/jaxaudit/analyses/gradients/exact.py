@@ -11,7 +11,7 @@ _DEEPEST = 12
 
 
 def surely_zero(op: Op, made_by: Mapping[Value, Op]) -> set[int] | None:
-    """Give the positions of the parameters whose gradient is zero in a trace; None where it cannot be read off."""
+    """Return the positions of the parameters whose gradient is zero in a trace; None where it cannot be read off."""
     found, whose = op.attrs.get("gradients"), op.attrs.get("wrt")
     if not isinstance(found, tuple) or not isinstance(whose, tuple) or not found:
         return None

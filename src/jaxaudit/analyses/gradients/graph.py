@@ -73,7 +73,7 @@ class Graph:
     _makings: dict[Value, _Making] = field(default_factory=dict)
 
     def find(self, value: Value, beside: Node) -> Node | None:
-        """Give the node of a value that an op reads, from a node which that op made."""
+        """Return the node of a value that an op reads, from a node which that op made."""
         return self.nodes.get((value, beside.call))
 
     def build(self, outputs: Iterable[Value]) -> list[Node]:
@@ -149,7 +149,7 @@ class Graph:
         ]
 
     def _never_chosen(self, op: Op) -> Value | None:
-        """Give the arm of a choice that a constant condition rules out."""
+        """Return the arm of a choice that a constant condition rules out."""
         if op.name != "array.select":
             return None
         condition: object = op.argument("condition", "pred")
@@ -164,7 +164,7 @@ class Graph:
         return arm if isinstance(arm, Value) else None
 
     def _variables(self, op: Op, call: int) -> Iterator[tuple[Value, int]]:
-        """Give the parameters that a layer reads: those of the `apply` whose module it is called in."""
+        """Return the parameters that a layer reads: those of the `apply` whose module it is called in."""
         region = self.places.region_of[op]
         while region is not self.region:
             holder = self.places.holder.get(id(region))
@@ -202,7 +202,7 @@ class Graph:
             node.inputs.append((self._node(value, call if inside is None else node.call), edge))
 
     def _down(self, call: int, op: Op) -> int:
-        """Give the number of the call of a shared body by an op that is itself in some call."""
+        """Return the number of the call of a shared body by an op that is itself in some call."""
         known = self._calls.get((call, op))
         if known is None:
             known = self._calls[call, op] = len(self._above)

@@ -50,7 +50,7 @@ def kept_apart(gradient: Gradient) -> tuple[str, Span] | None:
 
 
 def _has_twin(gradient: Gradient) -> bool:
-    """Tell whether an argument beside the differentiated ones has the same tree as one of them."""
+    """Whether an argument beside the differentiated ones has the same tree as one of them."""
     op = gradient.op
     paths, border = op.attrs.get("paths"), op.attrs.get("border")
     chosen = op.attrs.get("differentiated")
@@ -70,7 +70,7 @@ def _has_twin(gradient: Gradient) -> bool:
 
 
 def _has_copy(gradient: Gradient) -> bool:
-    """Tell whether another argument starts as the very value that is trained."""
+    """Whether another argument starts as the very value that is trained."""
     op, flow = gradient.op, flow_of(gradient.graph.program)
     wanted = {leaf.param for leaf in gradient.leaves}
     pairs = list(zip(op.regions[0].params, op.operands, strict=False))
@@ -83,12 +83,12 @@ def _has_copy(gradient: Gradient) -> bool:
 
 
 def _is_made(found: Origin) -> bool:
-    """Tell whether a value is computed: constants and unknown things may well be met twice."""
+    """Whether a value is computed: constants and unknown things may well be met twice."""
     return found.op is not None and found.op.name not in ("py.const", "py.unknown", "py.global")
 
 
 def _grouped(paths: Iterator[object]) -> dict[str, tuple[str, ...]]:
-    """Give the leaves of each argument, without its name."""
+    """Return the leaves of each argument, without its name."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for path in paths:
         text = str(path)
@@ -105,12 +105,12 @@ def _values(tree: Tree) -> Iterator[Value]:
 
 
 def _has_names(tree: Tree) -> bool:
-    """Tell whether a tree says what its leaves are: pairs and triples alone look all alike."""
+    """Whether a tree says what its leaves are: pairs and triples alone look all alike."""
     return bool(tree.keys) or any(_has_names(child) for child in tree.children)
 
 
 def _called_with_others(gradient: Gradient) -> Node | None:
-    """Give a product that is learned in one call of its function, and in another is not."""
+    """Return a product that is learned in one call of its function, and in another is not."""
     products = [one for one in gradient.graph.order if one.op is not None and one.op.name in _NETWORK]
     trained = {one.op for one in products if learned(one)}
     return next((one for one in products if one.op in trained and not learned(one) and not one.opaque), None)
@@ -118,7 +118,7 @@ def _called_with_others(gradient: Gradient) -> Node | None:
 
 @lru_cache(maxsize=2)
 def _stops(program: Program) -> dict[str, Span]:
-    """Give the first `stop_gradient` of every file that the user wrote."""
+    """Return the first `stop_gradient` of every file that the user wrote."""
     found: dict[str, Span] = {}
     for op in program.named("grad.stop"):
         if not op.text("api") and not op.text("library"):
@@ -128,7 +128,7 @@ def _stops(program: Program) -> dict[str, Span]:
 
 @lru_cache(maxsize=2)
 def _averages(program: Program) -> dict[str, Span]:
-    """Give the first moving average or copy of parameters of every file."""
+    """Return the first moving average or copy of parameters of every file."""
     found: dict[str, Span] = {}
     for op in program.walk():
         if op.text("function") in _AVERAGES or (op.name == "tree.map" and _mixes(op)):
@@ -137,7 +137,7 @@ def _averages(program: Program) -> dict[str, Span]:
 
 
 def _mixes(op: Op) -> bool:
-    """Tell whether a function on two trees gives `a * x + b * y`."""
+    """Whether a function on two trees gives `a * x + b * y`."""
     region = op.regions[0]
     made = {value: one for one in region.walk() for value in one.results}
     last = made.get(region.results[0]) if len(region.params) == _FEWEST and region.results else None

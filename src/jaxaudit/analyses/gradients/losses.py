@@ -36,7 +36,7 @@ Term = Difference | Product
 
 
 def terms_of(gradient: Gradient) -> list[Term]:
-    """Give the errors and products that the loss is a weighted sum of."""
+    """Return the errors and products that the loss is a weighted sum of."""
     found: list[Term] = []
     seen: set[Node] = set()
     stack = list(gradient.roots)
@@ -59,7 +59,7 @@ def terms_of(gradient: Gradient) -> list[Term]:
 
 
 def _alternatives(graph: Graph, node: Node) -> Iterator[Node]:
-    """Give what a term is one of: the sides of a minimum, of a branch, of the turns of a loop."""
+    """Return what a term is one of: the sides of a minimum, of a branch, of the turns of a loop."""
     op = node.op
     if node.passes:
         yield from (below for below, edge in node.inputs if edge is Edge.LIVE)
@@ -72,7 +72,7 @@ def _alternatives(graph: Graph, node: Node) -> Iterator[Node]:
 
 
 def _under_square(graph: Graph, node: Node) -> bool:
-    """Tell whether a minimum bounds an absolute error, as in a Huber loss written out."""
+    """Whether a minimum bounds an absolute error, as in a Huber loss written out."""
     return any(short(strip(side).op or node.op) in ("abs", "absolute") for side, _ in node.inputs if node.op)  # type: ignore[arg-type]
 
 
@@ -94,7 +94,7 @@ def _term(graph: Graph, node: Node) -> Iterator[Term]:
 
 
 def _inside_square(graph: Graph, node: Node) -> Node | None:
-    """Give what is squared, or made positive; None when a node is something else."""
+    """Return what is squared, or made positive; None when a node is something else."""
     found: Node | None = None
     for _ in range(8):
         node = strip(node)

@@ -27,7 +27,7 @@ Applied = Mapping[tuple[int, Span], tuple[Value, ...]]
 
 
 def reads_parameters(op: Op) -> bool:
-    """Tell whether an op is a layer, or a read of a parameter, of a library whose modules hold none themselves."""
+    """Whether an op is a layer, or a read of a parameter, of a library whose modules hold none themselves."""
     if op.name != "py.call_library" or not op.text("function").startswith(("flax.linen.", "haiku.")):
         return False
     owner, _, method = op.text("function").rpartition(".")

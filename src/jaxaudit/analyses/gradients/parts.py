@@ -13,7 +13,7 @@ Part = tuple[Value, tuple[str, ...]]
 
 
 def parts_of(graph: Graph, params: list[Value]) -> dict[Node, Part]:
-    """Give the nodes that are an argument or a part of one, and nothing more."""
+    """Return the nodes that are an argument or a part of one, and nothing more."""
     parts: dict[Node, Part] = {}
     for param in params:
         node = graph.nodes.get((param, 0))

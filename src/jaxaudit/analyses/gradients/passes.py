@@ -35,7 +35,7 @@ class Meeting:
 
 
 def meetings(graph: Graph, terms: Sequence[Term], losses: Sequence[Node]) -> Iterator[Meeting]:
-    """Give the terms that compare a pass of a network with another one that is trained too."""
+    """Return the terms that compare a pass of a network with another one that is trained too."""
     for node in losses:
         prediction, label = argument(graph, node, "logits"), argument(graph, node, "labels")
         if isinstance(prediction, Node) and isinstance(label, Node) and _two_passes(prediction, label):
@@ -47,7 +47,7 @@ def meetings(graph: Graph, terms: Sequence[Term], losses: Sequence[Node]) -> Ite
 
 
 def cross_entropies(graph: Graph) -> list[Node]:
-    """Give the cross entropies of libraries behind a loss."""
+    """Return the cross entropies of libraries behind a loss."""
     return [one for one in graph.order if one.op is not None and short(one.op) in _CROSS_ENTROPIES]
 
 
@@ -72,7 +72,7 @@ def _ordered(term: Term, sides: Sequence[Node]) -> Iterator[Meeting]:
 
 
 def _two_passes(first: Node, second: Node) -> bool:
-    """Tell whether two sides are trained and made by the same layers, in different calls."""
+    """Whether two sides are trained and made by the same layers, in different calls."""
     if not flowing(first) & flowing(second):
         return False
     one, other = _layers(first), _layers(second)
@@ -81,7 +81,7 @@ def _two_passes(first: Node, second: Node) -> bool:
 
 
 def _data(node: Node) -> set[Value]:
-    """Give what a value is made from in the end: two passes over the same data are one."""
+    """Return what a value is made from in the end: two passes over the same data are one."""
     found, seen, stack = set[Value](), {node}, [node]
     while stack and len(seen) < _MOST:
         current = stack.pop()

@@ -65,7 +65,7 @@ class Gradient:
         return [one for one in self.leaves if not one.bit & good and one.bit & self.confirmed and not self._beside(one)]
 
     def _beside(self, leaf: Leaf) -> bool:
-        """Tell whether the tree around a leaf, or a part of it, gets gradient by another way."""
+        """Whether the tree around a leaf, or a part of it, gets gradient by another way."""
         mask = self.mask
         return any(
             other.param is leaf.param
@@ -80,7 +80,7 @@ class Gradient:
         return Masks(*(_union(self.roots, name) for name in ("live", "maybe", "cut", "zero")))
 
     def kills(self, bit: int) -> Iterator[tuple[Node, Edge]]:
-        """Give the places where gradient for a leaf ends: what made the value, and how."""
+        """Return the places where gradient for a leaf ends: what made the value, and how."""
         if self._kills is None:
             self._kills = [
                 (node, below, edge)
@@ -93,7 +93,7 @@ class Gradient:
                 yield node, edge
 
     def span_of(self, node: Node) -> Span:
-        """Give the place that a node was made at."""
+        """Return the place that a node was made at."""
         return node.op.span if node.op is not None else node.value.span
 
 
@@ -154,7 +154,7 @@ def _outputs(program: Program, op: Op) -> tuple[Value, ...]:
 
 
 def _leaves(program: Program, graph: Graph, chosen: list[Value], labels: dict[Value, str]) -> list[Leaf]:
-    """Give every leaf a bit, and put it on the nodes where the function takes the leaf."""
+    """Return every leaf a bit, and put it on the nodes where the function takes the leaf."""
     parts = parts_of(graph, chosen) if program.front_end != "jaxpr" else {}
     leaves: dict[Part, Leaf] = {}
 

@@ -58,7 +58,7 @@ class Twins:
 
 
 def bootstraps(terms: Sequence[Term]) -> Iterator[Bootstrap]:
-    """Give the errors between a prediction and a target that is bootstrapped from learned values."""
+    """Return the errors between a prediction and a target that is bootstrapped from learned values."""
     for term in terms:
         found = _bootstrap(term) if isinstance(term, Difference) else None
         if found is not None:
@@ -82,7 +82,7 @@ def _bootstrap(term: Difference) -> Bootstrap | None:
 
 
 def cancelled(term: Term) -> Addend | None:
-    """Give a learned part of an error that is added and taken away again, so that nothing of it is left to learn."""
+    """Return a learned part of an error that is added and taken away again, so that nothing of it is left to learn."""
     if not isinstance(term, Difference):
         return None
     plain = [one for one in term.parts if one.flow and one.plain]
@@ -91,7 +91,7 @@ def cancelled(term: Term) -> Addend | None:
 
 
 def _is_same(one: Node, other: Node) -> bool:
-    """Tell whether two nodes are one value, or the same slice of one value."""
+    """Whether two nodes are one value, or the same slice of one value."""
     if one is other:
         return True
     first, second = one.op, other.op
@@ -104,7 +104,7 @@ def _is_same(one: Node, other: Node) -> bool:
 
 
 def _network(node: Node) -> set[Span]:
-    """Give the places of the network that a value is computed by; none where it comes from derivatives of one."""
+    """Return the places of the network that a value is computed by; none where it comes from derivatives of one."""
     ops = {one.op for one in slice_of(node, stopped=True) if one.op is not None}
     if any(op.name in _DERIVATIVES or op.attrs.get("backward") for op in ops):
         return set()
@@ -112,7 +112,7 @@ def _network(node: Node) -> set[Span]:
 
 
 def advantages(terms: Sequence[Term]) -> Iterator[Advantage]:
-    """Give the products of a score with a weight that depends on a value."""
+    """Return the products of a score with a weight that depends on a value."""
     values = [value for term in terms if isinstance(term, Difference) and (value := _fitted(term)) is not None]
     for term in terms:
         if isinstance(term, Product):
@@ -122,7 +122,7 @@ def advantages(terms: Sequence[Term]) -> Iterator[Advantage]:
 
 
 def _fitted(term: Difference) -> Node | None:
-    """Give the value that an error fits to data."""
+    """Return the value that an error fits to data."""
     found = {source_of(one.node) for one in term.parts if one.flow and one.plain}
     data = any(not one.flow for one in term.parts)
     return found.pop() if len(found) == 1 and data else None
@@ -139,7 +139,7 @@ def _advantage(term: Product, values: Sequence[Node]) -> Advantage | None:
 
 
 def _is_even(node: Node) -> bool:
-    """Tell whether a factor is a squared or absolute error, or a mean of such."""
+    """Whether a factor is a squared or absolute error, or a mean of such."""
     for _ in range(_REDUCTIONS):
         op = node.op
         if op is None or op.name != "array.reduce" or not node.inputs:
@@ -150,12 +150,12 @@ def _is_even(node: Node) -> bool:
 
 
 def is_score(node: Node) -> bool:
-    """Tell whether a value is made of log-probabilities: something behind it takes a logarithm."""
+    """Whether a value is made of log-probabilities: something behind it takes a logarithm."""
     return any(one.op is not None and short(one.op) in _LOGS for one in slice_of(unstopped(node)))
 
 
 def twins(terms: Sequence[Term]) -> Iterator[Twins]:
-    """Give every two errors of one kind between the same two learned sides."""
+    """Return every two errors of one kind between the same two learned sides."""
     groups: defaultdict[object, list[tuple[Difference, tuple[bool, bool]]]] = defaultdict(list)
     for term in terms:
         if not isinstance(term, Difference) or len(term.parts) != 2:

@@ -12,7 +12,7 @@ from jaxaudit.ir import Op, Program, Value
 
 @lru_cache(maxsize=2)
 def taken_through(program: Program) -> Mapping[Value, Op]:
-    """Give every value that a gradient flows through, and the op that takes the gradient."""
+    """Return every value that a gradient flows through, and the op that takes the gradient."""
     found: dict[Value, Op] = {}
     for gradient in gradients_of(program):
         for root in gradient.roots:

@@ -75,12 +75,12 @@ def _judge(one: Use, other: Use, places: Places, collision: bool = False) -> Con
 
 
 def is_in_rule(one: Op, other: Op) -> bool:
-    """Tell whether the second op is part of a backward rule, and the first of what it is the rule of."""
+    """Whether the second op is part of a backward rule, and the first of what it is the rule of."""
     return bool(other.attrs.get("backward")) and "rule" in other.attrs and not one.attrs.get("backward")
 
 
 def _drawn_again(one: Op, other: Op) -> bool:
-    """Tell whether a backward rule draws once more what the forward pass drew, instead of saving it."""
+    """Whether a backward rule draws once more what the forward pass drew, instead of saving it."""
     same = one.name == other.name and one.text("function") == other.text("function")
     return (
         same
@@ -107,7 +107,7 @@ def _both_happen(first: Use, second: Use, places: Places) -> bool:
 
 
 def _allowed(use: Use, other: Use, places: Places) -> bool:
-    """Tell whether the branches that gave the key are compatible with those another use stands in."""
+    """Whether the branches that gave the key are compatible with those another use stands in."""
     place = places.region_of[other.spot]
     return not any(
         i != taken and places.within(place, region) for op, taken in use.assume for i, region in enumerate(op.regions)

@@ -43,11 +43,11 @@ class KeysDomain:
         return self.terms.make(Atom, value, ())
 
     def join(self, first: Term, second: Term) -> Term:
-        """Give a term for one of two keys."""
+        """Return a term for one of two keys."""
         return self.terms.any_of((first, second))
 
     def widen(self, old: Term, new: Term) -> Term:
-        """Give a term for one of two keys; by summary no sequence of terms rises."""
+        """Return a term for one of two keys; by summary no sequence of terms rises."""
         return self.join(old, new)
 
     def enter(self, op: Op, region: Region, read: Read[Term], turn: int) -> Sequence[Term]:
@@ -64,7 +64,7 @@ class KeysDomain:
         return self._after_loop(op, read) if op.name in LOOPS else ()
 
     def at_once(self, program: Program) -> KeyFacts | None:
-        """Give the result for a program in which no key is made or used."""
+        """Return the result for a program in which no key is made or used."""
         if next(program.named(*_ABOUT_KEYS), None) is not None:
             return None
         return KeyFacts(program, self.terms, self.places, self.unknown, ())

@@ -12,7 +12,7 @@ _COUNTED = {"py.loop": 1, "py.while": 1, "fori": 1}
 
 
 def is_mapped(op: Op, position: int) -> bool | None:
-    """Tell whether an operand of a mapped op is mapped; None when that is not known."""
+    """Whether an operand of a mapped op is mapped; None when that is not known."""
     if op.name in ("map", "tree.map"):
         return True
     axes = op.attrs.get("in_axes")
@@ -51,12 +51,12 @@ def stacked(op: Op, region: Region) -> list[tuple[Value, Value]]:
 
 
 def is_condition(op: Op, region: Region) -> bool:
-    """Tell whether a region only decides whether a loop goes on."""
+    """Whether a region only decides whether a loop goes on."""
     return op.name == "while" and len(op.regions) > 1 and region is op.regions[0]
 
 
 def bindings(op: Op, region: Region) -> dict[Value, Value]:
-    """Give the operand of each parameter that holds exactly that operand whenever the region runs.
+    """Return the operand of each parameter that holds exactly that operand whenever the region runs.
 
     Not so in a shared region (it has many operands), for what is mapped, and for what a loop carries.
     """
@@ -110,7 +110,7 @@ def _counter(terms: Terms, op: Op, read: Read[Term]) -> Term:
 
 
 def _ends_elsewhere(op: Op) -> bool:
-    """Tell whether a loop goes through several things at once, or counts those of another thing than it indexes."""
+    """Whether a loop goes through several things at once, or counts those of another thing than it indexes."""
     region = op.regions[0]
     counter = region.params[0]
     counted = [one for one in region.ops if one.argument("index") is counter]

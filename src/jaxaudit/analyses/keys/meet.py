@@ -59,7 +59,7 @@ class Users:
             self._outside[left].append(param)
 
     def reached(self, values: Iterable[Value]) -> tuple[set[Value], list[Op]]:
-        """Give the values and ops that depend on some values, nearest first and not without end."""
+        """Return the values and ops that depend on some values, nearest first and not without end."""
         seen = set(values)
         ops: list[Op] = []
         met: set[Op] = set()
@@ -76,15 +76,15 @@ class Users:
         return seen, ops
 
     def are_equated(self, first: Op, second: Op) -> bool:
-        """Tell whether results of two ops are checked to be equal or close."""
+        """Whether results of two ops are checked to be equal or close."""
         return self._meet(first, second, _EQUAL)
 
     def are_told_apart(self, first: Op, second: Op) -> bool:
-        """Tell whether results of two ops are checked for differences."""
+        """Whether results of two ops are checked for differences."""
         return self._meet(first, second, _UNEQUAL)
 
     def are_compared(self, first: Op, second: Op) -> bool:
-        """Tell whether results of two ops are subtracted, divided or ordered."""
+        """Whether results of two ops are subtracted, divided or ordered."""
         return self._meet(first, second, _DIFFER)
 
     def _meet(self, first: Op, second: Op, functions: frozenset[str]) -> bool:
@@ -93,32 +93,32 @@ class Users:
         return any(function_of(op) in functions and _joins(op, from_first, from_second) for op in ops)
 
     def are_ranked(self, op: Op) -> bool:
-        """Tell whether the results of an op are ranked or searched for the best one."""
+        """Whether the results of an op are ranked or searched for the best one."""
         return any(function_of(user) in _RANKS for user in self.reached(op.results)[1])
 
     def is_tabulated(self, op: Op) -> bool:
-        """Tell whether a result is entered into a table under a key that is not constant."""
+        """Whether a result is entered into a table under a key that is not constant."""
         return any(
             user.name == "py.set_item" and isinstance(user.arguments.get("index"), Value)
             for user in self.reached(op.results)[1]
         )
 
     def share_owner(self, first: Op, second: Op) -> bool:
-        """Tell whether two calls are alike but for operands that are two parts of one object."""
+        """Whether two calls are alike but for operands that are two parts of one object."""
         pairs = [pair for pair in zip(first.operands, second.operands, strict=False) if pair[0] is not pair[1]]
         owners = [(self._owner.get(one), self._owner.get(other)) for one, other in pairs]
         alike = len(first.operands) == len(second.operands) and bool(pairs)
         return alike and all(one is not None and one is other for one, other in owners)
 
     def comes_to_nothing(self, op: Op) -> bool:
-        """Tell whether whatever is computed from an op is dropped in the end: a dry run, to see whether parts fit."""
+        """Whether whatever is computed from an op is dropped in the end: a dry run, to see whether parts fit."""
         seen, ops = self.reached(op.results)
         if not op.results or len(ops) >= _MAX_OPS or not self._left.keys().isdisjoint(seen):
             return False
         return not any(VOCABULARY[user.name].effect for user in ops)
 
     def is_reported_now_and_then(self, op: Op, loop: Op) -> bool:
-        """Tell whether some turns of a Python loop judge what the turn made, and no later turn gets the result."""
+        """Whether some turns of a Python loop judge what the turn made, and no later turn gets the result."""
         if loop.name != "py.loop" or not any(op in _ops(region) for branch in _branches(loop) for region in branch):
             return False
         seen, ops = self.reached(op.results)
@@ -131,17 +131,17 @@ class Users:
         return any(value.id > begun and value not in seen for user in judges for value in user.operands)
 
     def is_only_reported(self, op: Op) -> bool:
-        """Tell whether all that becomes of results are Python floats and text, which are listed or printed."""
+        """Whether all that becomes of results are Python floats and text, which are listed or printed."""
         ways = self._ways(op, _looks, lambda reader: reader.name in _REPORTS)
         return ways is not None and any(one.name == "py.to_python" for one in ways)
 
     def is_only_plotted(self, op: Op) -> bool:
-        """Tell whether all that becomes of an op's results is shown in plots, whatever is computed of them before."""
+        """Whether all that becomes of an op's results is shown in plots, whatever is computed of them before."""
         ways = self._ways(op, _computes, _plots)
         return ways is not None and any(map(_plots, ways))
 
     def _ways(self, op: Op, passes: Callable[[Op], bool], ends: Callable[[Op], bool]) -> list[Op] | None:
-        """Give the ops that read results, and what some of them make of these; None where any other op reads them."""
+        """Return the ops that read results, and what some of them make of these; None where any other op reads them."""
         pending, seen, met = list(op.results), set(op.results), list[Op]()
         for value in pending:
             made = list(self._outside.get(value, ()))
@@ -160,7 +160,7 @@ class Users:
         return met
 
     def only_choice(self, op: Op) -> tuple[Op, Value] | None:
-        """Give the `where` or `select` that all of a result goes to, and the value that arrives there."""
+        """Return the `where` or `select` that all of a result goes to, and the value that arrives there."""
         if len(op.results) != 1:
             return None
         value = op.result
@@ -177,7 +177,7 @@ class Users:
         return None
 
     def only_shows(self, op: Op, is_end: Callable[[Op], bool]) -> bool:
-        """Tell whether whatever is computed from an op ends in ops of a kind, to which it is not the only way in."""
+        """Whether whatever is computed from an op ends in ops of a kind, to which it is not the only way in."""
         pending, seen, inside = list(op.results), set(op.results), set[Value]()
         ended = False
         for value in pending:
@@ -198,7 +198,7 @@ class Users:
         return ended
 
     def is_overwritten(self, op: Op) -> bool:
-        """Tell whether nobody reads a result before a loop puts another one in its place, if it is carried at all."""
+        """Whether nobody reads a result before a loop puts another one in its place, if it is carried at all."""
         users = [user for value in op.results for user in self._of.get(value, ())]
         if not self._left.keys().isdisjoint(op.results) or any(user.name not in _PYTHON_LOOPS for user in users):
             return False
@@ -206,21 +206,21 @@ class Users:
         return not any(self._of.get(param, ()) or param in self._left for param in carried)
 
     def is_dropped(self, op: Op) -> bool:
-        """Tell whether an op stands as a statement, and nothing is done with what it gives."""
+        """Whether an op stands as a statement, and nothing is done with what it gives."""
         return not self._dropped.isdisjoint(op.results) and not self.is_read(op)
 
     def is_read(self, op: Op) -> bool:
-        """Tell whether anything is done with the results of an op."""
+        """Whether anything is done with the results of an op."""
         return not op.results or any(self._of.get(value, ()) or value in self._left for value in op.results)
 
 
 def function_of(op: Op) -> str:
-    """Give the bare name of the function or operator that an op stands for."""
+    """Return the bare name of the function or operator that an op stands for."""
     return (op.text("function") or op.text("operator") or op.text("callee")).rpartition(".")[2]
 
 
 def _looks(op: Op) -> bool:
-    """Tell whether an op only takes values apart, or makes Python's floats of them."""
+    """Whether an op only takes values apart, or makes Python's floats of them."""
     if op.name == "py.to_python":
         return function_of(op) in ("float", "item")
     return op.name in _PARTS or op.name in ("array.reduce", "array.numpy")
@@ -235,13 +235,13 @@ def _plots(op: Op) -> bool:
 
 
 def _branches(loop: Op) -> Iterator[Sequence[Region]]:
-    """Give the sides of the branches that are part of a loop's own body."""
+    """Return the sides of the branches that are part of a loop's own body."""
     for region in loop.regions:
         yield from (op.regions for op in _ops(region) if op.name == "py.branch")
 
 
 def _ops(region: Region) -> Iterator[Op]:
-    """Give the ops of a region and of the branches in it."""
+    """Return the ops of a region and of the branches in it."""
     for op in region.ops:
         yield op
         if op.name == "py.branch":
@@ -260,7 +260,10 @@ def _made_from(op: Op, value: Value) -> tuple[Value, ...]:
 
 
 def _carried(loop: Op, values: tuple[Value, ...]) -> Iterator[Value]:
-    """Give the parameters of a loop's regions that start as one of some values; others, such as a count, come first."""
+    """Return the parameters of a loop's regions that start as one of some values.
+
+    Others, such as a count, come first.
+    """
     for region in loop.regions:
         pairs = zip(reversed(region.params), reversed(loop.operands), strict=False)
         yield from (param for param, operand in pairs if operand in values)

@@ -46,7 +46,7 @@ class Rename:
     memo: dict[Term, Term] = field(default_factory=dict)
 
     def __call__(self, term: Term) -> Term:
-        """Give the term as seen outside."""
+        """Return the term as seen outside."""
         known = self.memo.get(term)
         if known is None:
             known = self.memo[term] = self._rename(term)
@@ -102,11 +102,11 @@ class Rename:
         return (self.op, *tag) if self.region.shared and self.made_inside(tag) else tag
 
     def made_inside(self, tag: Tag) -> bool:
-        """Tell whether an op stands in the region."""
+        """Whether an op stands in the region."""
         return self.places.within(self.places.region_of[tag[0]], self.region)
 
     def concerns_outside(self, term: Term) -> bool:
-        """Tell whether using a term uses something that exists outside the region."""
+        """Whether using a term uses something that exists outside the region."""
         match term:
             case Atom(value, tag):
                 return (not tag and value in self.outside) or not self._atom_inside(value, tag)

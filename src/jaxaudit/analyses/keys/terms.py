@@ -188,7 +188,7 @@ class Terms:
     """The op and value that a term was first the fact of, for explanations."""
 
     def make(self, kind: Callable[..., Made], *parts: object) -> Made:
-        """Give the one term with these parts."""
+        """Return the one term with these parts."""
         place = (kind, *parts)
         term = self.table.get(place)
         if term is None:
@@ -198,7 +198,7 @@ class Terms:
         return term  # type: ignore[return-value]
 
     def number(self, value: Constant) -> Number:
-        """Give the term of a constant."""
+        """Return the term of a constant."""
         # True == 1 and 1.0 == 1 in Python; only the exact type may share an entry.
         return self.make(Number, int(value) if isinstance(value, bool) else value)
 
@@ -250,7 +250,7 @@ class Terms:
         return flat.pop() if len(flat) == 1 else self.make(AnyOf, frozenset(flat))
 
     def shallow(self, term: Term, value: Value) -> Term:
-        """Give the term, or the value it is the fact of once the history is too long."""
+        """Return the term, or the value it is the fact of once the history is too long."""
         return term if self.depth[term] < MAX_DEPTH else self.make(Atom, value, ())
 
 
@@ -266,21 +266,24 @@ def length(term: Term) -> int | None:
 
 
 def covers(steps: Steps, base: Term) -> bool:
-    """Tell whether the numbers of a range are all the rows of an array of keys."""
+    """Whether the numbers of a range are all the rows of an array of keys."""
     whole = [isinstance(part, Number) and part.value == number for part, number in ((steps.start, 0), (steps.step, 1))]
     ends = isinstance(steps.stop, Number) and steps.stop.value == END
     return all(whole) and (ends or (isinstance(base, Split) and steps.stop is base.num))
 
 
 def root(term: Term) -> Term:
-    """Give the key that a term is a row, a part or another arrangement of."""
+    """Return the key that a term is a row, a part or another arrangement of."""
     while isinstance(term, Row | Part | Each | View | Repeat):
         term = term.base
     return term
 
 
 def rows_behind(terms: Iterable[Term]) -> dict[Op, set[Constant | None]]:
-    """Give the split ops in the history of some terms, each with the rows that were taken; None stands for any row."""
+    """Return the split ops in the history of some terms, each with the rows that were taken.
+
+    None stands for any row.
+    """
     seen: set[Term] = set()
     found: dict[Op, set[Constant | None]] = {}
     pending = list(terms)
@@ -304,12 +307,12 @@ def rows_behind(terms: Iterable[Term]) -> dict[Op, set[Constant | None]]:
 
 
 def is_single(term: Term) -> bool:
-    """Tell whether a term is one key for sure, not an array of keys."""
+    """Whether a term is one key for sure, not an array of keys."""
     return isinstance(term, Seed | Fold) or (isinstance(term, Row) and isinstance(term.base, Split))
 
 
 def alternatives(terms: Terms, term: Term) -> tuple[Term, ...]:
-    """Give the keys that using a term uses: every item of a stack, the term itself otherwise."""
+    """Return the keys that using a term uses: every item of a stack, the term itself otherwise."""
     match term:
         case Stack(items):
             found = [key for item in items for key in alternatives(terms, item)]

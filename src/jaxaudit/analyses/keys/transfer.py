@@ -69,7 +69,7 @@ class TransferTable:
         }
 
     def _argument(self, argument: Argument, read: Read[Term], missing: Term) -> Term:
-        """Give the term of an argument that is a value or a constant."""
+        """Return the term of an argument that is a value or a constant."""
         if isinstance(argument, Value):
             return read(argument)
         return self.terms.number(argument) if isinstance(argument, int | str) else missing

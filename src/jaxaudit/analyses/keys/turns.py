@@ -66,7 +66,7 @@ class Turns:
     """The scope of each op that uses a key."""
 
     def judge(self, scope: Scope) -> Iterator[Verdict]:
-        """Give a verdict for every use in a scope that spends a key, for sure or for all we know."""
+        """Return a verdict for every use in a scope that spends a key, for sure or for all we know."""
         if scope.op is None or not scope.uses:
             return
         general = Variation(scope.op, scope.region, self.places, self.read)
@@ -96,7 +96,7 @@ class Turns:
         return Verdict(use, Turn.SEEDED if self._seeded_inside(scope, use.term) else Turn.SAME)
 
     def _folded(self, scope: Scope, use: Use, general: Variation) -> bool:
-        """Tell whether a key is split alike in every turn, and something that changes is folded into all its parts."""
+        """Whether a key is split alike in every turn, and something that changes is folded into all its parts."""
         if use.origin.how is not How.SPLIT:
             return False
         here: Use | None = use
@@ -110,7 +110,7 @@ class Turns:
         return False
 
     def _is_exception(self, scope: Scope, use: Use, general: Variation) -> bool:
-        """Tell whether another branch makes a new key for each turn: `key if turns == 1 else fold_in(key, turn)`."""
+        """Whether another branch makes a new key for each turn: `key if turns == 1 else fold_in(key, turn)`."""
         for op, region in use.assume:
             for one in scope.uses:
                 other = any(taken is op and at != region for taken, at in one.assume)
@@ -184,7 +184,7 @@ class Turns:
 
 
 def _is_part(term: Term, use: Use) -> bool:
-    """Tell whether a key is one of those that a split gives, or a mapped split."""
+    """Whether a key is one of those that a split gives, or a mapped split."""
     start = root(term)
     mapped = isinstance(start, Atom) and start.value in use.site.results
     return mapped or use.origin.site in rows_behind((term,))

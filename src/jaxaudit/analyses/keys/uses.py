@@ -92,7 +92,7 @@ class Collector:
     _done: dict[int, tuple[Use, ...]] = field(default_factory=dict)
 
     def scope(self, region: Region, op: Op | None) -> tuple[Use, ...]:
-        """Give the uses in a region, its branches included."""
+        """Return the uses in a region, its branches included."""
         uses = self._done.get(id(region))
         if uses is None:
             uses = self._done[id(region)] = tuple(self._uses(region))
@@ -155,7 +155,7 @@ class Collector:
         return replace(use, assume=(*use.assume, *taken)) if taken else use
 
     def _rows(self, term: Term, collected: Mapping[Term, Term]) -> Term | None:
-        """Give a key of one turn as what it is outside: a row of the array in which all turns are collected."""
+        """Return a key of one turn as what it is outside: a row of the array in which all turns are collected."""
         if term in collected:
             return self.terms.make(Each, collected[term])
         if isinstance(term, Row | Part | View | Each) and (base := self._rows(term.base, collected)) is not None:
@@ -174,7 +174,7 @@ class Collector:
         return self.terms.make(Each, base)
 
     def _escapes(self, start: Term, region: Region) -> bool:
-        """Tell whether a key is met outside a region though it is none of its results."""
+        """Whether a key is met outside a region though it is none of its results."""
         return any(not self.places.within(user, region) for user in self.escaped.get(start, ()))
 
     def _export(self, op: Op, use: Use, seen: Term) -> Iterator[Use]:
@@ -209,7 +209,7 @@ _Way = tuple[Term, bool, tuple[tuple[Op, int], ...]]
 
 
 def _ways(term: Term) -> list[_Way]:
-    """Give the keys that a joined term may be: certain where the branch taken says which."""
+    """Return the keys that a joined term may be: certain where the branch taken says which."""
     pending: list[_Way] = [(term, True, ())]
     found: list[_Way] = []
     while pending and len(found) < _MAX_WAYS:

@@ -13,13 +13,13 @@ _MOST = 24
 
 
 def asks_about(flow: Flow, op: Op) -> bool:
-    """Tell whether an `if` around an op, or one before it that may leave, depends on something that the op reads."""
+    """Whether an `if` around an op, or one before it that may leave, depends on something that the op reads."""
     read = {*op.operands, *_gone_through(flow, op)}
     return any(_meets(flow, branch, read) for branch in deciding(flow, op))
 
 
 def _gone_through(flow: Flow, op: Op) -> Iterator[Value]:
-    """Give the lists and arrays that loops take an op's operands from."""
+    """Return the lists and arrays that loops take an op's operands from."""
     for value in op.operands:
         maker = flow.maker(value)
         if maker is not None and maker.name == "py.element":
@@ -27,7 +27,7 @@ def _gone_through(flow: Flow, op: Op) -> Iterator[Value]:
 
 
 def deciding(flow: Flow, op: Op) -> Iterator[Op]:
-    """Give the branches that decide whether an op runs."""
+    """Return the branches that decide whether an op runs."""
     region = flow.places.region_of.get(op)
     inner = op
     for around, holder in () if region is None else flow.places.up(region):

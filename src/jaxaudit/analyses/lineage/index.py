@@ -44,7 +44,7 @@ class Flow:
     _positions: dict[int, dict[Value, int]] = field(default_factory=dict)
 
     def position(self, values: tuple[Value, ...], value: Value) -> int:
-        """Give the position of a value among the results of an op or the parameters of a region."""
+        """Return the position of a value among the results of an op or the parameters of a region."""
         if len(values) < _FEW:
             return values.index(value)
         known = self._positions.get(id(values))
@@ -53,11 +53,11 @@ class Flow:
         return known[value]
 
     def maker(self, value: Value) -> Op | None:
-        """Give the op that made a value; None for parameters."""
+        """Return the op that made a value; None for parameters."""
         return self.places.maker.get(value)
 
     def made_at(self, span: Span, beside: Op) -> Op | None:
-        """Give the op that an expression became, where another op of the same region speaks of it."""
+        """Return the op that an expression became, where another op of the same region speaks of it."""
         if not self._at:
             for op in self.program.walk():
                 self._at.setdefault((id(self.places.region_of[op]), op.span), []).append(op)
@@ -65,15 +65,15 @@ class Flow:
         return next((op for op in reversed(ops) if op.name not in NOTES), None)
 
     def is_read(self, value: Value) -> bool:
-        """Tell whether any op reads a value or a region gives it away."""
+        """Whether any op reads a value or a region gives it away."""
         return bool(self.readers.get(value)) or value in self.leaving
 
     def holder(self, op: Op) -> Op | None:
-        """Give the op whose region an op stands in; None at a root and in shared bodies."""
+        """Return the op whose region an op stands in; None at a root and in shared bodies."""
         return self.places.holder.get(id(self.places.region_of[op]))
 
     def through(self, op: Op, beside: Op, values: Collection[Value] = (), calls: Mapping[int, Op] | None = None) -> Op:
-        """Give the call, in the region of another op, by which control gets to an op; the op itself otherwise.
+        """Return the call, in the region of another op, by which control gets to an op; the op itself otherwise.
 
         Of the calls of a body that several share, it is the one that `calls` names, or that takes one of the values.
         """
@@ -91,7 +91,7 @@ class Flow:
         return op
 
     def reached(self, values: Iterable[Value]) -> set[Value]:
-        """Give the values that depend on some values, into the regions of ops, out of them, and not without end."""
+        """Return the values that depend on some values, into the regions of ops, out of them, and not without end."""
         seen = set(values)
         pending = list(seen)
         taken = 0
@@ -109,7 +109,7 @@ class Flow:
         return seen
 
     def _outside(self, value: Value) -> Iterator[Value]:
-        """Give what a value is called outside of the regions that it leaves."""
+        """Return what a value is called outside of the regions that it leaves."""
         for region in self.leaving.get(value, ()):
             holder = self.places.holder.get(id(region))
             if holder is not None and len(holder.results) == len(region.results):
@@ -119,14 +119,14 @@ class Flow:
 
 
 def entered(op: Op, value: Value) -> Iterator[Value]:
-    """Give the parameters of an op's regions that stand for one of its operands."""
+    """Return the parameters of an op's regions that stand for one of its operands."""
     for region in op.regions:
         if len(region.params) == len(op.operands):
             yield from (param for param, given in zip(region.params, op.operands, strict=True) if given is value)
 
 
 def is_pure(op: Op) -> bool:
-    """Tell whether an op and everything inside it surely does nothing but compute its results."""
+    """Whether an op and everything inside it surely does nothing but compute its results."""
     pending = [op]
     while pending:
         current = pending.pop()

@@ -17,7 +17,7 @@ _DEPTH = 8
 
 
 def is_array(flow: Flow, value: Value, context: Context, depth: int = _DEPTH) -> bool:
-    """Tell whether a value is surely an array: made by a function of JAX, or computed from one."""
+    """Whether a value is surely an array: made by a function of JAX, or computed from one."""
     op = origin(flow, value, context).op
     if op is None or depth == 0:
         return False

@@ -67,7 +67,7 @@ def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False)
 
 
 def is_differentiated(flow: Flow, value: Value) -> bool:
-    """Tell whether a value is, inside of calls, an argument that a derivative around it is taken with respect to."""
+    """Whether a value is, inside of calls, an argument that a derivative around it is taken with respect to."""
     for _ in range(_STEPS):
         region = flow.places.owner.get(value)
         op = None if region is None else flow.places.holder.get(id(region))
@@ -84,7 +84,7 @@ def is_differentiated(flow: Flow, value: Value) -> bool:
 
 
 def _before(flow: Flow, value: Value, calls: dict[int, Op]) -> tuple[Value, bool] | None:
-    """Give what a parameter stands for outside, and whether that holds in the first turn only."""
+    """Return what a parameter stands for outside, and whether that holds in the first turn only."""
     region = flow.places.owner.get(value)
     if region is None:
         return None
@@ -99,7 +99,7 @@ def _before(flow: Flow, value: Value, calls: dict[int, Op]) -> tuple[Value, bool
 
 
 def _inside(flow: Flow, op: Op, value: Value) -> Value | None:
-    """Give the value inside a call or a scan that a result of it is, or is made of step by step."""
+    """Return the value inside a call or a scan that a result of it is, or is made of step by step."""
     position = flow.position(op.results, value)
     region = op.regions[0] if op.regions else None
     if region is None or position >= len(region.results):
@@ -111,7 +111,7 @@ def _inside(flow: Flow, op: Op, value: Value) -> Value | None:
 
 
 def contexts(flow: Flow, op: Op) -> Iterator[Context]:
-    """Give every way in which control reaches an op through bodies that calls share, within reason."""
+    """Return every way in which control reaches an op through bodies that calls share, within reason."""
     pending: list[tuple[Region, dict[int, Op]]] = [(flow.places.region_of[op], {})]
     given = 0
     while pending and given < _CONTEXTS:
@@ -126,7 +126,7 @@ def contexts(flow: Flow, op: Op) -> Iterator[Context]:
 
 
 def same(flow: Flow, first: Origin, second: Origin) -> bool:
-    """Tell whether two origins are one value: in a body that calls share, only if the same call is meant."""
+    """Whether two origins are one value: in a body that calls share, only if the same call is meant."""
     if first.value is not second.value:
         return False
     region = flow.places.region_of_value(first.value)

@@ -11,7 +11,7 @@ _DEEPEST = 4
 
 
 def part_of(flow: Flow, part: Value, whole: Value, context: Context) -> str:
-    """Give the key under which the structure of one value lies in that of another, or an empty text.
+    """Return the key under which the structure of one value lies in that of another, or an empty text.
 
     Only keys that are texts count: a row of an array is found by a number.
     """

@@ -44,7 +44,7 @@ class Sums:
     context: Context
 
     def source(self, value: Value) -> Value:
-        """Give the value that another one is, or is the elements of, outside of calls and before conversions."""
+        """Return the value that another one is, or is the elements of, outside of calls and before conversions."""
         calls = self.context
         makers = self.flow.places.maker
         for _ in range(_STEPS):
@@ -75,15 +75,15 @@ class Sums:
         return results[position] if position < len(results) else None
 
     def maker(self, value: Value) -> Op | None:
-        """Give the op that really made a value."""
+        """Return the op that really made a value."""
         return self.flow.maker(self.source(value))
 
     def number(self, given: Argument) -> float | None:
-        """Give the number that an argument is."""
+        """Return the number that an argument is."""
         return _written(self.maker(given)) if isinstance(given, Value) else _as_float(given)
 
     def products(self, given: Argument, depth: int = 0) -> tuple[Product, ...]:
-        """Give the parts of a sum; something that is none has one part."""
+        """Return the parts of a sum; something that is none has one part."""
         value = self.source(given) if isinstance(given, Value) else None
         op = None if value is None else self.flow.maker(value)
         number = _as_float(given) if value is None else _written(op)
@@ -126,7 +126,7 @@ class Sums:
 
 
 def _written(op: Op | None) -> float | None:
-    """Give the number that an op writes down."""
+    """Return the number that an op writes down."""
     return _as_float(op.attrs.get("value")) if op is not None and op.name == "py.const" else None
 
 

@@ -61,7 +61,7 @@ def _walk(flow: Flow, then: Origin, now: Origin, found: Comparison, depth: int) 
 
 
 def _alike(first: Op, second: Op) -> bool:
-    """Tell whether two ops do the same with their operands."""
+    """Whether two ops do the same with their operands."""
     return (
         first.name == second.name
         and first.name not in _DRAWS

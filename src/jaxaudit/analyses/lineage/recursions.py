@@ -46,7 +46,7 @@ class Recursion:
         return any(param in self.successor.factors for param, _, _ in carried(self.scan, region))
 
     def differs(self, value: Value) -> bool:
-        """Tell whether a value of the body depends on the step."""
+        """Whether a value of the body depends on the step."""
         value = self.sums.source(value)
         seen, pending = {value}, [value]
         while pending and len(seen) < _FAR:
@@ -181,7 +181,7 @@ def _is_reward(part: Product, old: Product, new: Product) -> bool:
 def _succeeds(
     later: Value, value: Value, sums: Sums, successors: Mapping[Value, Value], elements: Mapping[Value, Value]
 ) -> bool:
-    """Tell whether a value is the next one in time: the carry holds it for one turn, or it is shifted by one."""
+    """Whether a value is the next one in time: the carry holds it for one turn, or it is shifted by one."""
     if successors.get(later) is value:
         return True
     later, value = sums.source(elements.get(later, later)), sums.source(elements.get(value, value))
@@ -190,7 +190,7 @@ def _succeeds(
 
 
 def _dropped(sums: Sums, value: Value, *, first: bool) -> Value | None:
-    """Give the array of which a value is all but the first or last entry, perhaps with something put in its place."""
+    """Return the array of which a value is all but the first or last entry, perhaps with something put in its place."""
     op = sums.flow.maker(value)
     if op is not None and op.name == "array.join" and first and op.operands:
         op = sums.maker(op.operands[0])

@@ -77,14 +77,14 @@ def skeleton(flow: Flow, value: Value, context: Context, *, loose: bool = False,
 
 
 def one_structure(flow: Flow, first: Skeleton, second: Skeleton) -> bool:
-    """Tell whether two trees surely have one structure."""
+    """Whether two trees surely have one structure."""
     if first.way != second.way:
         return False
     return same(flow, first.origin, second.origin) or _made_alike(flow, first.origin, second.origin)
 
 
 def _made_alike(flow: Flow, first: Origin, second: Origin) -> bool:
-    """Tell whether two trees are the variables of one module, or states of one optimizer for one structure."""
+    """Whether two trees are the variables of one module, or states of one optimizer for one structure."""
     one, other = first.op, second.op
     if one is None or other is None or one.text("function") != other.text("function"):
         return False
@@ -105,7 +105,7 @@ def _made_alike(flow: Flow, first: Origin, second: Origin) -> bool:
 
 
 def _same_keywords(one: Op, other: Op) -> bool:
-    """Tell whether two calls differ in their key and in arrays alone."""
+    """Whether two calls differ in their key and in arrays alone."""
     mine, theirs = (
         {name: value for name, value in op.arguments.items() if name != "key" and not isinstance(value, Value)}
         for op in (one, other)
@@ -126,7 +126,7 @@ def _one_global(first: Origin, second: Origin) -> bool:
 
 
 def _before(flow: Flow, found: Origin, way: Way, *, loose: bool, depth: int) -> tuple[Value, Way] | Skeleton | None:
-    """Give the tree that one was made from and the way in it, or where all branches lead."""
+    """Return the tree that one was made from and the way in it, or where all branches lead."""
     op, value = found.op, found.value
     assert op is not None
     if op.name in ("py.branch", "cond"):
@@ -143,7 +143,7 @@ def _before(flow: Flow, found: Origin, way: Way, *, loose: bool, depth: int) -> 
 
 
 def _joined(flow: Flow, found: Origin, *, loose: bool, depth: int) -> Skeleton | None:
-    """Give the skeleton that what every branch gives has."""
+    """Return the skeleton that what every branch gives has."""
     op = found.op
     if op is None or depth == 0:
         return None
@@ -163,7 +163,7 @@ def _joined(flow: Flow, found: Origin, *, loose: bool, depth: int) -> Skeleton |
 
 
 def _taken(flow: Flow, op: Op, value: Value) -> tuple[Value, Way] | None:
-    """Give the tree that a part was taken from, and the way to it."""
+    """Return the tree that a part was taken from, and the way to it."""
     base = op.arguments.get("base")
     if op.text("function") in _FILTERS:
         return _filtered(op)
@@ -209,7 +209,7 @@ def _state(op: Op) -> tuple[Value, Way] | None:
 
 
 def _of_state(op: Op, way: Way) -> tuple[Value, Way] | None:
-    """Give what a field of a flax `TrainState` was set to; the others are those of the state before."""
+    """Return what a field of a flax `TrainState` was set to; the others are those of the state before."""
     if not way:
         return (
             (one, ())
@@ -224,7 +224,7 @@ def _of_state(op: Op, way: Way) -> tuple[Value, Way] | None:
 
 
 def _kept(flow: Flow, found: Origin, *, loose: bool) -> Value | None:
-    """Give the operand whose structure a result has."""
+    """Return the operand whose structure a result has."""
     op, value = found.op, found.value
     assert op is not None
     if op.name == "tree.map":
@@ -242,7 +242,7 @@ def _kept(flow: Flow, found: Origin, *, loose: bool) -> Value | None:
 
 
 def structure_read(flow: Flow, treedef: Value) -> Op | None:
-    """Give the call that a structure was read off a tree by: `structure`, or `flatten`, whose second result it is."""
+    """Return the call that a structure was read off a tree by: `structure`, or `flatten`, whose second result it is."""
     made = flow.maker(treedef)
     if made is None or made.text("function") != "jax.tree.structure":
         made = _second_of(flow, treedef, "jax.tree.flatten")
@@ -250,7 +250,7 @@ def structure_read(flow: Flow, treedef: Value) -> Op | None:
 
 
 def _second_of(flow: Flow, part: Value, function: str) -> Op | None:
-    """Give the call whose second result something is."""
+    """Return the call whose second result something is."""
     made = flow.maker(part)
     base = None if made is None else _argument(made, "base")
     call = None if base is None else flow.maker(base)
@@ -261,7 +261,7 @@ def _second_of(flow: Flow, part: Value, function: str) -> Op | None:
 
 
 def _put_together(flow: Flow, op: Op) -> Value | None:
-    """Give the tree whose structure leaves are put into."""
+    """Return the tree whose structure leaves are put into."""
     if op.text("function") == "jax.tree.unflatten":
         treedef = _argument(op, "treedef")
         made = None if treedef is None else structure_read(flow, treedef)
@@ -272,7 +272,7 @@ def _put_together(flow: Flow, op: Op) -> Value | None:
 
 
 def _gradient(op: Op, value: Value, way: Way) -> tuple[Value, Way] | None:
-    """Give what a gradient is taken of; what cannot be differentiated is missing in those of Equinox and nnx."""
+    """Return what a gradient is taken of; what cannot be differentiated is missing in those of Equinox and nnx."""
     at = op.results.index(value) - len(op.regions[0].results)
     places = op.attrs.get("differentiated")
     if not isinstance(places, tuple) or not 0 <= at < len(places):
@@ -302,7 +302,7 @@ def _is_whole(op: Op) -> bool:
 
 
 def _values(tree: Tree) -> list[Value | None]:
-    """Give the values in a tree, in the order of its leaves."""
+    """Return the values in a tree, in the order of its leaves."""
     if tree.children:
         return [one for child in tree.children for one in _values(child)]
     return [tree.value] if tree.kind == "value" else []

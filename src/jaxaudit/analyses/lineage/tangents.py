@@ -24,7 +24,7 @@ _INTEGERS = ("int", "uint", "bool")
 
 
 def smooth_in(flow: Flow, values: Iterable[Value]) -> set[Value]:
-    """Give the values that a derivative with respect to some values has to pass."""
+    """Return the values that a derivative with respect to some values has to pass."""
     seen = set(values)
     pending = list(seen)
     for value in pending:
@@ -57,7 +57,7 @@ def _is_step(op: Op) -> bool:
 
 
 def _params(op: Op, region: Region, value: Value) -> Iterator[Value]:
-    """Give the parameters that stand for an operand: the last ones, where an op has operands of its own in front."""
+    """Return the parameters that stand for an operand: the last ones, where an op has operands of its own in front."""
     skipped = len(op.operands) - len(region.params)
     if op.name in ("py.loop", "py.while"):
         skipped = -1

@@ -39,12 +39,12 @@ Node = tuple[Value, Way]
 
 
 def keeps_type(flow: Flow, end: Value, start: Value) -> bool:
-    """Tell whether a value surely has the type of another one that it was made from."""
+    """Whether a value surely has the type of another one that it was made from."""
     return (start, ()) in _kin(flow, (end, ()), _BRANCHES)
 
 
 def one_type(flow: Flow, first: Value, second: Value) -> bool:
-    """Tell whether two values surely have one type, since both have that of a third."""
+    """Whether two values surely have one type, since both have that of a third."""
     return not _kin(flow, (first, ()), _BRANCHES).isdisjoint(_kin(flow, (second, ()), _BRANCHES))
 
 
@@ -55,7 +55,7 @@ def _found(flow: Flow) -> dict[tuple[Node, int], frozenset[Node]]:
 
 
 def _kin(flow: Flow, node: Node, depth: int) -> frozenset[Node]:
-    """Give everything that a value has the type of, itself included."""
+    """Return everything that a value has the type of, itself included."""
     known = _found(flow)
     if (node, depth) not in known:
         known[node, depth] = frozenset(_followed(flow, node, depth))
@@ -75,7 +75,7 @@ def _followed(flow: Flow, node: Node, depth: int) -> set[Node]:
 
 
 def _alike(flow: Flow, node: Node, calls: dict[int, Op], depth: int) -> Iterator[Node]:
-    """Give the values that one has the type of, one step back."""
+    """Return the values that one has the type of, one step back."""
     value, way = node
     op = flow.maker(value)
     if op is None:
@@ -100,7 +100,7 @@ def _alike(flow: Flow, node: Node, calls: dict[int, Op], depth: int) -> Iterator
 
 
 def _operands(op: Op, value: Value) -> list[Value]:
-    """Give the operands that a result has the type of."""
+    """Return the operands that a result has the type of."""
     function = op.text("function")
     last = function.rpartition(".")[2]
     found: Sequence[Argument] = ()
@@ -125,7 +125,7 @@ def _operands(op: Op, value: Value) -> list[Value]:
 
 
 def _part(flow: Flow, op: Op, value: Value, way: Way) -> Iterator[Node]:
-    """Give what an item is like: a row of split keys, what an optimizer gives, and else the item of what it is of."""
+    """Return what an item is like: a row of split keys, what an optimizer gives, and else the item of what it is of."""
     base = op.arguments.get("base")
     index = op.results.index(value) if op.name == "py.unpack" else op.arguments.get("index")
     made = flow.maker(base) if isinstance(base, Value) else None
@@ -162,12 +162,12 @@ def _copied(flow: Flow, op: Op, way: Way, depth: int) -> Iterator[Node]:
 
 
 def _fits(flow: Flow, new: object, record: Value, name: str, depth: int) -> bool:
-    """Tell whether what replaces a field has the type of the field."""
+    """Whether what replaces a field has the type of the field."""
     return isinstance(new, Value) and (record, (f".{name}",)) in _kin(flow, (new, ()), depth - 1)
 
 
 def _chosen(flow: Flow, op: Op, value: Value, way: Way, depth: int) -> Iterator[Node]:
-    """Give what the results of all branches are like."""
+    """Return what the results of all branches are like."""
     at = op.results.index(value)
     ways = [region for region in op.regions if region.exit is Exit.FALL]
     if not ways or depth == 0 or any(at >= len(region.results) for region in ways):
@@ -178,7 +178,7 @@ def _chosen(flow: Flow, op: Op, value: Value, way: Way, depth: int) -> Iterator[
 
 
 def _inside(flow: Flow, op: Op, value: Value, calls: dict[int, Op]) -> Iterator[Value]:
-    """Give the value inside a function that its call gives."""
+    """Return the value inside a function that its call gives."""
     region, at = op.regions[0], flow.position(op.results, value)
     if at < len(region.results) and calls.setdefault(id(region), op) is op:
         yield region.results[at]
@@ -201,7 +201,7 @@ def _options(op: Op) -> Mapping[str, object]:
 
 
 def _outside(flow: Flow, value: Value, calls: dict[int, Op]) -> Value | None:
-    """Give what a parameter stands for outside of the function."""
+    """Return what a parameter stands for outside of the function."""
     region: Region | None = flow.places.owner.get(value)
     op = None if region is None else calls.get(id(region)) or flow.places.holder.get(id(region))
     if region is None or op is None:

@@ -53,18 +53,18 @@ OPTIMIZER_STEPS = tuple(_PARTS)
 
 
 def is_optimizer_step(op: Op) -> bool:
-    """Tell whether an op is the `update` of an optimizer, which gives updates and a new state."""
+    """Whether an op is the `update` of an optimizer, which gives updates and a new state."""
     return op.text("function") in _PARTS
 
 
 def is_update(op: Op) -> bool:
-    """Tell whether an op makes a newer version of a value by its nature."""
+    """Whether an op makes a newer version of a value by its nature."""
     function = op.text("function")
     return op.name in _UPDATING or function in _UPDATES or function in _PARTS
 
 
 def updates_in(program: Program) -> Iterator[Op]:
-    """Give every op that makes a newer version of a value by its nature."""
+    """Return every op that makes a newer version of a value by its nature."""
     return chain(program.named(*_UPDATING), program.calling(*_UPDATES, *_PARTS))
 
 
@@ -114,7 +114,7 @@ def _masked(op: Op) -> Version | None:
 
 
 def _blends(flow: Flow, op: Op) -> bool:
-    """Tell whether a mapped function gives its first leaf with something added, taken away or mixed in."""
+    """Whether a mapped function gives its first leaf with something added, taken away or mixed in."""
     region = op.regions[0]
     made = flow.maker(region.results[0]) if len(region.results) == 1 else None
     if made is None or not region.params or made.name not in ("array.map", "array.select"):
@@ -123,7 +123,7 @@ def _blends(flow: Flow, op: Op) -> bool:
 
 
 def _first_tree(op: Op) -> Iterator[Value]:
-    """Give the leaves of the first tree that is mapped, where they are known one by one."""
+    """Return the leaves of the first tree that is mapped, where they are known one by one."""
     border = op.attrs.get("border")
     pending = list(border.trees[:1]) if isinstance(border, Border) else []
     while pending:
@@ -134,7 +134,7 @@ def _first_tree(op: Op) -> Iterator[Value]:
 
 
 def averaged(flow: Flow, result: Value, params: Sequence[Value]) -> Value | None:
-    """Give the parameter that a result is a running average of: `decay * mean + (1 - decay) * x`."""
+    """Return the parameter that a result is a running average of: `decay * mean + (1 - decay) * x`."""
     made = flow.maker(result)
     if made is None or made.name != "array.map" or made.text("function") not in ("add", "subtract"):
         return None

@@ -48,7 +48,7 @@ class Angles:
         self._known: dict[Value, Angle | None] = {}
 
     def of(self, value: Value, depth: int = 0) -> Angle | None:
-        """Give the unit of a value; None where nothing shows one."""
+        """Return the unit of a value; None where nothing shows one."""
         if value not in self._known:
             if depth > _DEEPEST:
                 return None
@@ -57,7 +57,7 @@ class Angles:
         return self._known[value]
 
     def converts(self, op: Op) -> tuple[str, str, Value] | None:
-        """Give the units that an op converts from and to, and what it converts; None when it converts nothing."""
+        """Return the units that an op converts from and to, and what it converts; None when it converts nothing."""
         if op.name != "array.map" or not op.operands:
             return None
         if tail(op) in _TO_DEGREES:
@@ -109,7 +109,7 @@ class Angles:
         return self.of(base, depth) if abs(factor) in _PLAIN else None
 
     def _factors(self, value: Value) -> Iterator[tuple[Value, float]]:
-        """Give what a value is a multiple of, and by how much, step by step."""
+        """Return what a value is a multiple of, and by how much, step by step."""
         factor = 1.0
         for _ in range(_STEPS):
             op = self.flow.maker(value)
@@ -126,7 +126,7 @@ class Angles:
             yield value, factor
 
     def _number(self, argument: Argument) -> float | None:
-        """Give the number that an argument is, through conversions and broadcasts."""
+        """Return the number that an argument is, through conversions and broadcasts."""
         found: object = argument
         for _ in range(_STEPS):
             op = self.flow.maker(found) if isinstance(found, Value) else None

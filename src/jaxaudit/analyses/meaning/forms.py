@@ -77,7 +77,7 @@ def _value(op: Op, name: str, at: int) -> Value | None:
 
 
 def _stripped(value: Value | None, flow: Flow) -> Op | None:
-    """Give the op that made a value, before its layout was changed."""
+    """Return the op that made a value, before its layout was changed."""
     for _ in range(8):
         op = flow.maker(value) if value is not None else None
         if op is None or op.name not in _LAYOUT or not op.operands:
@@ -87,7 +87,7 @@ def _stripped(value: Value | None, flow: Flow) -> Op | None:
 
 
 def taken_for_logits(op: Op) -> Iterator[Value]:
-    """Give the operands that an op takes for logits."""
+    """Return the operands that an op takes for logits."""
     named = op.attrs.get("named")
     if "logits" in op.arguments or named is not None:
         for given in (op.arguments.get("logits"), named.get("logits") if isinstance(named, dict) else None):
@@ -102,7 +102,10 @@ def taken_for_logits(op: Op) -> Iterator[Value]:
 
 
 def enters(op: Op, value: Value) -> str:
-    """Give the function of JAX whose first op this is in a trace, with a value that comes from outside; else empty."""
+    """Return the function of JAX whose first op this is in a trace, with a value that comes from outside.
+
+    Else empty.
+    """
     name = op.text("api")
     if name == "logsumexp" and op.text("library") in LOGIT_LOSSES:
         name = "log_softmax"

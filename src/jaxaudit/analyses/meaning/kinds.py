@@ -51,7 +51,7 @@ class Meaning:
 
 
 def tail(op: Op) -> str:
-    """Give the name of an op's function without its modules."""
+    """Return the name of an op's function without its modules."""
     return op.function
 
 

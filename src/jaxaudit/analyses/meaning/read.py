@@ -55,18 +55,18 @@ class Meanings:
         self._known: dict[Value, Meaning | None] = {}
 
     def of(self, value: Value) -> Meaning | None:
-        """Give what the ops say that a value means."""
+        """Return what the ops say that a value means."""
         return self._of(value, 0)
 
     def said(self, value: Value) -> Kind | None:
-        """Give what to show: by the ops that made it, by what it is used as, by its name."""
+        """Return what to show: by the ops that made it, by what it is used as, by its name."""
         found = self.of(value)
         if found is not None:
             return found.kind
         return Kind.LOGITS if value in self._logits else self._called(value)
 
     def _called(self, value: Value) -> Kind | None:
-        """Give what a name says; the `value` of an attention layer has too many axes to be one number a step."""
+        """Return what a name says; the `value` of an attention layer has too many axes to be one number a step."""
         kind, exact = named(value.name), self.flow.program.types.get(value)
         return None if kind in ONE_A_STEP and exact is not None and len(exact.shape) > _MOST_STEPS else kind
 
@@ -126,7 +126,7 @@ class Meanings:
         return Meaning(found.kind, found.made, found.how)
 
     def _common(self, values: Iterable[Value], depth: int) -> Meaning | None:
-        """Give the meaning that all share."""
+        """Return the meaning that all share."""
         first: Meaning | None = None
         for value in values:
             one = self._of(value, depth)
@@ -194,13 +194,13 @@ class Meanings:
 
 
 def _in_front(op: Op) -> bool:
-    """Tell whether an op adds no axis to what its body gives, or the first one."""
+    """Whether an op adds no axis to what its body gives, or the first one."""
     out = op.attrs.get("options")
     return not (isinstance(out, Mapping) and out.get("out_axes", 0) != 0)
 
 
 def _layer(op: Op) -> Meaning | None:
-    """Give what a layer of a library makes: in source it is one call, in a trace the last of its ops."""
+    """Return what a layer of a library makes: in source it is one call, in a trace the last of its ops."""
     owner, _, method = op.text("function").rpartition(".")
     if op.name == "py.call_library" and method == "__call__":
         row = LAYERS.get(owner.rpartition(".")[2])
@@ -216,7 +216,7 @@ def _made(op: Op, row: tuple[Kind, str] | None) -> Meaning | None:
 
 
 def _is_handed(op: Op, region: Region, at: int) -> bool:
-    """Tell whether a parameter of a region is the operand at the same place."""
+    """Whether a parameter of a region is the operand at the same place."""
     if len(region.params) != len(op.operands):
         return False
     if op.name in BODIES or op.name in MAPPED:
@@ -227,5 +227,5 @@ def _is_handed(op: Op, region: Region, at: int) -> bool:
 
 @lru_cache(maxsize=2)
 def meanings_of(program: Program) -> Meanings:
-    """Give the meanings of a program, once for all who ask."""
+    """Return the meanings of a program, once for all who ask."""
     return Meanings(program)

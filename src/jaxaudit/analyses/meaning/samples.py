@@ -34,7 +34,7 @@ class Sample:
 
 
 def samples(flow: Flow) -> Iterator[Sample]:
-    """Give every sample of a normal distribution in a program."""
+    """Return every sample of a normal distribution in a program."""
     for op in flow.program.named("key.draw"):
         if op.attrs.get("backward") or not op.results:
             continue
@@ -72,7 +72,10 @@ def _followed(flow: Flow, value: Value) -> dict[Value, tuple[Value, ...]]:
 
 
 def _centre(flow: Flow, op: Op, value: Value) -> tuple[Value, ...] | None:
-    """Give what an op adds to a sample, nothing where it only scales or moves it, None when it makes something else."""
+    """Return what an op adds to a sample, nothing where it only scales or moves it.
+
+    None when it makes something else.
+    """
     if op.name in _LAYOUT:
         return ()
     if op.name != "array.map":
@@ -86,12 +89,12 @@ def _centre(flow: Flow, op: Op, value: Value) -> tuple[Value, ...] | None:
 
 
 def readers(flow: Flow, value: Value) -> Iterator[Op]:
-    """Give the ops that read a value in the forward pass."""
+    """Return the ops that read a value in the forward pass."""
     return (op for op in flow.readers.get(value, ()) if not op.attrs.get("backward"))
 
 
 def outside(flow: Flow, value: Value) -> Iterator[Value]:
-    """Give what a value is for those who called the function that gives it back."""
+    """Return what a value is for those who called the function that gives it back."""
     for region in flow.leaving.get(value, ()):
         holder = flow.places.holder.get(id(region))
         for op in flow.callers.get(id(region), ()) if holder is None else (holder,):
@@ -107,7 +110,7 @@ def outside(flow: Flow, value: Value) -> Iterator[Value]:
 
 
 def whole(flow: Flow, value: Value) -> Value:
-    """Give the value that another one is, before its layout was changed and outside of calls."""
+    """Return the value that another one is, before its layout was changed and outside of calls."""
     for _ in range(_STRIPS):
         found = origin(flow, value, {}).value
         op = flow.maker(found)

@@ -23,12 +23,12 @@ def _span(ends: Iterable[float]) -> tuple[float, float]:
 
 
 def _infinite(one: Range, end: float) -> bool:
-    """Tell whether an element may be infinite at one end."""
+    """Whether an element may be infinite at one end."""
     return not one.finite and (one.high if end > 0 else one.low) == end
 
 
 def clash(x: Range, y: Range) -> bool:
-    """Tell whether adding may meet infinities of opposite sign."""
+    """Whether adding may meet infinities of opposite sign."""
     return (_infinite(x, inf) and _infinite(y, -inf)) or (_infinite(x, -inf) and _infinite(y, inf))
 
 
@@ -89,7 +89,7 @@ _TINY = 1e-18
 
 
 def _distance(x: Range) -> float:
-    """Give how far from zero every element is."""
+    """Return how far from zero every element is."""
     return x.low if x.low > 0 else -x.high if x.high < 0 else 0.0
 
 
@@ -106,7 +106,7 @@ def square(x: Range) -> Range:
 
 
 def reciprocal(y: Range) -> Range:
-    """Give one over a range."""
+    """Return one over a range."""
     if y.low > 0 or y.high < 0:
         ends = [0.0 if abs(end) == inf else 1.0 / end for end in (y.low, y.high)]
         return Range(min(ends), max(ends), False, True, y.nan)
@@ -141,7 +141,7 @@ def floor_divide(x: Range, y: Range) -> Range:
 
 
 def remainder(x: Range, y: Range) -> Range:
-    """Give the remainder with the sign of the divisor, as Python and `jnp.mod` do."""
+    """Return the remainder with the sign of the divisor, as Python and `jnp.mod` do."""
     nan = x.nan or y.nan or (not x.integer and y.has_zero) or not x.finite
     whole = x.integer and y.integer
     if whole and y.has_zero:
@@ -157,7 +157,7 @@ def remainder(x: Range, y: Range) -> Range:
 
 
 def truncated_remainder(x: Range, y: Range) -> Range:
-    """Give the remainder with the sign of the dividend, as `lax.rem` and `jnp.fmod` do."""
+    """Return the remainder with the sign of the dividend, as `lax.rem` and `jnp.fmod` do."""
     nan = x.nan or y.nan or (not x.integer and y.has_zero) or not x.finite
     whole = x.integer and y.integer
     reach = max(abs(y.low), abs(y.high))
@@ -170,7 +170,7 @@ def truncated_remainder(x: Range, y: Range) -> Range:
 
 
 def maximum(x: Range, y: Range) -> Range:
-    """Give the larger of two ranges, elementwise."""
+    """Return the larger of two ranges, elementwise."""
     low, high = max(x.low, y.low), max(x.high, y.high)
     nonzero = low > 0 or high < 0 or (x.nonzero and y.nonzero)
     up = _infinite(x, inf) or _infinite(y, inf)
@@ -189,14 +189,14 @@ def _floor_at_zero(x: Range, y: Range) -> Zero | None:
 
 
 def minimum(x: Range, y: Range) -> Range:
-    """Give the smaller of two ranges, elementwise."""
+    """Return the smaller of two ranges, elementwise."""
     made = negative(maximum(negative(x), negative(y)))
     zero = x.zero if x.zero and y.low >= 0 else y.zero if y.zero and x.low >= 0 else None
     return made._replace(zero=zero, sinks=x.sinks or y.sinks)
 
 
 def absolute(x: Range) -> Range:
-    """Give the size of a range without its sign."""
+    """Return the size of a range without its sign."""
     low = x.low if x.low > 0 else -x.high if x.high < 0 else 0.0
     return Range(low, max(abs(x.low), abs(x.high)), x.integer, x.finite, x.nan, not x.has_zero, x.zero)
 
@@ -279,7 +279,7 @@ def rounded(down: Callable[[float], int], up: Callable[[float], int]) -> Callabl
 
 
 def scaled(x: Range, count: Range) -> Range:
-    """Give the sum of as many elements as a range says; zero of them sum to zero."""
+    """Return the sum of as many elements as a range says; zero of them sum to zero."""
     low = min(product(x.low, count.low), product(x.low, count.high))
     high = max(product(x.high, count.low), product(x.high, count.high))
     nan = x.nan or clash(x, x)

@@ -41,21 +41,21 @@ class RangesDomain:
         return self._table
 
     def unknown(self, value: Value) -> Range:
-        """Give what the dtype says; what comes from outside the program is taken for an ordinary number."""
+        """Return what the dtype says; what comes from outside the program is taken for an ordinary number."""
         dtype = self.known.dtype(value)
         told = of_dtype(dtype)
         return told if value in self.known.inputs or told.integer else WILD
 
     def join(self, first: Range, second: Range) -> Range:
-        """Give the range that covers both."""
+        """Return the range that covers both."""
         return facts.join(first, second)
 
     def widen(self, old: Range, new: Range) -> Range:
-        """Give a range that covers both and whose ends move in few steps."""
+        """Return a range that covers both and whose ends move in few steps."""
         return facts.widen(old, new)
 
     def enter(self, op: Op, region: Region, read: Read[Range], turn: int) -> Sequence[Range]:
-        """Give the ranges of a region's parameters."""
+        """Return the ranges of a region's parameters."""
         self._leave_branch(op)
         guarded = self._reader(read)
         made = regions.enter(op, region, guarded, turn, self.known)
@@ -64,13 +64,13 @@ class RangesDomain:
         return [self._typed(value, one) for value, one in zip(region.params, made, strict=True)]
 
     def leave(self, op: Op, read: Read[Range]) -> Sequence[Range | None]:
-        """Give the ranges of an op's results once its regions are solved."""
+        """Return the ranges of an op's results once its regions are solved."""
         self._leave_branch(op)
         made = regions.leave(op, self._reader(read), self.known)
         return self._kept(op, made)
 
     def finish(self, program: Program, solution: object) -> Ranges:
-        """Give rules the ranges of all values."""
+        """Return rules the ranges of all values."""
         found = getattr(solution, "facts", {})
         return Ranges(found, self.known, self.unknown)
 

@@ -38,12 +38,12 @@ PRECISE_UP_TO: Mapping[str, int] = {"bfloat16": 2**8, "float16": 2**11, "float32
 
 
 def is_integer(dtype: str | None) -> bool:
-    """Tell whether a dtype surely holds whole numbers."""
+    """Whether a dtype surely holds whole numbers."""
     return dtype == "bool" or dtype in SMALL or dtype in WIDE
 
 
 def ends(dtype: str | None) -> tuple[float, float] | None:
-    """Give the ends of an integer type; None for others."""
+    """Return the ends of an integer type; None for others."""
     if dtype is None:
         return None
     return SMALL.get(dtype) or WIDE.get(dtype)
@@ -51,7 +51,7 @@ def ends(dtype: str | None) -> tuple[float, float] | None:
 
 @cache
 def of_dtype(dtype: str | None) -> Range:
-    """Give what a dtype alone says."""
+    """Return what a dtype alone says."""
     if dtype == "bool":
         return TRUTH
     if dtype in SMALL:
@@ -63,7 +63,7 @@ def of_dtype(dtype: str | None) -> Range:
 
 
 def wraps(one: Range, dtype: str | None) -> bool:
-    """Tell whether a range of exact results surely leaves an integer type at one end, as far as ends are known."""
+    """Whether a range of exact results surely leaves an integer type at one end, as far as ends are known."""
     limits = ends(dtype)
     if limits is None:
         return False
@@ -72,7 +72,7 @@ def wraps(one: Range, dtype: str | None) -> bool:
 
 
 def wrapped(one: Range, dtype: str | None) -> Range:
-    """Give the range of results once they are put into a dtype: what does not fit wraps around."""
+    """Return the range of results once they are put into a dtype: what does not fit wraps around."""
     limits = ends(dtype)
     if limits is None:
         return one

@@ -113,12 +113,12 @@ TRUTH = Range(0.0, 1.0, integer=True)
 
 
 def between(low: float, high: float, *, integer: bool = False) -> Range:
-    """Give the range of ordinary numbers between two ends."""
+    """Return the range of ordinary numbers between two ends."""
     return Range(low, high, integer)
 
 
 def exactly(number: float) -> Range:
-    """Give the range of a constant."""
+    """Return the range of a constant."""
     if number != number:
         return Range(nan=True)
     finite = abs(number) != inf
@@ -133,13 +133,13 @@ def plain(one: Range) -> Range:
 
 
 def part(one: Range) -> Range:
-    """Give what is known of some elements of an array: one that was zero at a fixed place may not be among them."""
+    """Return what is known of some elements of an array: one that was zero at a fixed place may not be among them."""
     one = plain(one)
     return one._replace(zero=None) if one.zero is not None and one.zero.fixed else one
 
 
 def carried(one: Range) -> Range:
-    """Give what a loop carries: that some element was zero in one turn says little about another."""
+    """Return what a loop carries: that some element was zero in one turn says little about another."""
     one = plain(one)
     return one if one.zero is None and not one.sinks else one._replace(zero=None, sinks="")
 
@@ -150,7 +150,7 @@ def unrelated(one: Range) -> Range:
 
 
 def join(first: Range, second: Range) -> Range:
-    """Give the range that covers both."""
+    """Return the range that covers both."""
     if first is second or first == second:
         return first
     low, high = min(first.low, second.low), max(first.high, second.high)
@@ -173,7 +173,10 @@ def join(first: Range, second: Range) -> Range:
 
 
 def _either(first: Zero | None, second: Zero | None) -> Zero | None:
-    """Give the better known way to zero; of two alike the one that comes first in order, so that order is no matter."""
+    """Return the better known way to zero.
+
+    Of two alike the one that comes first in order, so that order is no matter.
+    """
     found = sorted(
         (one for one in (first, second) if one is not None),
         key=lambda one: (not one.ordinary, one.assumed, one.reason),
@@ -185,7 +188,7 @@ _STEPS = (-inf, -1.0, 0.0, 1.0, inf)
 
 
 def widen(old: Range, new: Range) -> Range:
-    """Give a range that covers both and whose ends move in few steps."""
+    """Return a range that covers both and whose ends move in few steps."""
     both = join(old, new)
     low = both.low if both.low >= old.low else max(step for step in _STEPS if step <= both.low)
     high = both.high if both.high <= old.high else min(step for step in _STEPS if step >= both.high)
@@ -195,7 +198,7 @@ def widen(old: Range, new: Range) -> Range:
 
 
 def meet(one: Range, low: float, high: float, *, nonzero: bool = False) -> Range:
-    """Give the part of a range between two ends; the range itself where nothing is left."""
+    """Return the part of a range between two ends; the range itself where nothing is left."""
     low, high = max(one.low, low), min(one.high, high)
     if low > high:
         return one
@@ -204,5 +207,5 @@ def meet(one: Range, low: float, high: float, *, nonzero: bool = False) -> Range
 
 
 def as_integer(one: Range) -> Range:
-    """Give a range whose elements are known to be whole numbers, as those of an integer dtype are."""
+    """Return a range whose elements are known to be whole numbers, as those of an integer dtype are."""
     return one._replace(integer=True, finite=True, nan=False)

@@ -26,12 +26,12 @@ class Known:
     """The parameters of roots: ordinary numbers."""
 
     def dtype(self, value: Value) -> str | None:
-        """Give the dtype of a value; exact where JAX told it."""
+        """Return the dtype of a value; exact where JAX told it."""
         exact = self.types.get(value)
         return exact.dtype if exact is not None else self.shapes.of(value).dtype
 
     def sizes(self, value: Value) -> tuple[int | None, ...] | None:
-        """Give the sizes of a value's axes, each None where it is not known; None where even the rank is not."""
+        """Return the sizes of a value's axes, each None where it is not known; None where even the rank is not."""
         exact = self.types.get(value)
         if exact is not None:
             return exact.shape
@@ -39,7 +39,7 @@ class Known:
         return None if dims is None else tuple(dim.constant for dim in dims)
 
     def number(self, value: Value) -> int | None:
-        """Give the Python integer that a value is, where sizes decide it."""
+        """Return the Python integer that a value is, where sizes decide it."""
         number = self.shapes.of(value).number
         return None if number is None else number.constant
 
@@ -64,15 +64,15 @@ class Look:
         return self.op.function
 
     def raw(self, *names: str) -> Argument:
-        """Give an argument as it stands, under the first of these names that was used."""
+        """Return an argument as it stands, under the first of these names that was used."""
         return self.op.argument(*names)
 
     def has(self, *names: str) -> bool:
-        """Tell whether an argument was given under one of these names."""
+        """Whether an argument was given under one of these names."""
         return self.op.has(*names)
 
     def of(self, argument: Argument) -> Range:
-        """Give the range of an argument: a value, a constant, or a list of these."""
+        """Return the range of an argument: a value, a constant, or a list of these."""
         if isinstance(argument, Value):
             return self.read(argument)
         if isinstance(argument, bool | int | float):
@@ -84,36 +84,36 @@ class Look:
         return ANY if argument is None else WILD
 
     def range(self, *names: str) -> Range:
-        """Give the range of an argument under the first of these names that was used."""
+        """Return the range of an argument under the first of these names that was used."""
         return self.of(self.raw(*names))
 
     def given(self) -> list[Argument]:
-        """Give the arguments in order, or the operands where they have no names."""
+        """Return the arguments in order, or the operands where they have no names."""
         return list(self.op.arguments.values()) if self.op.arguments else list(self.op.operands)
 
     def leading(self) -> Argument:
-        """Give the first argument as it stands; None where all that is given is `*args`."""
+        """Return the first argument as it stands; None where all that is given is `*args`."""
         given = self.given()
         return given[0] if given else None
 
     def first(self) -> Range:
-        """Give the range of the first argument."""
+        """Return the range of the first argument."""
         given = self.given()
         return self.of(given[0]) if given else WILD
 
     def first_value(self) -> Value | None:
-        """Give the first argument where it is a value."""
+        """Return the first argument where it is a value."""
         given = self.given()
         return given[0] if given and isinstance(given[0], Value) else None
 
     def sizes(self, argument: Argument) -> tuple[int | None, ...] | None:
-        """Give the sizes of an argument's axes."""
+        """Return the sizes of an argument's axes."""
         if isinstance(argument, Value):
             return self.known.sizes(argument)
         return () if isinstance(argument, bool | int | float) else None
 
     def dtype(self, argument: Argument) -> str | None:
-        """Give the dtype of an argument."""
+        """Return the dtype of an argument."""
         return self.known.dtype(argument) if isinstance(argument, Value) else None
 
     @property
@@ -122,12 +122,12 @@ class Look:
         return self.known.dtype(self.op.results[0]) if self.op.results else None
 
     def asked_dtype(self) -> str | None:
-        """Give the dtype that an argument asks for."""
+        """Return the dtype that an argument asks for."""
         asked = self.raw("dtype", "new_dtype")
         return asked if isinstance(asked, str) and "." not in asked and asked.isalnum() else named_dtype(asked)
 
     def maker(self, argument: Argument) -> Op | None:
-        """Give the op that made an argument."""
+        """Return the op that made an argument."""
         return self.known.makers.get(argument) if isinstance(argument, Value) else None
 
 
@@ -148,7 +148,7 @@ def single(function: Callable[[Look], Range]) -> Transfer:
 
 
 def axes_from_end(axis: Argument, rank: int | None) -> Axes | None:
-    """Give the axes of an axis argument counted from the end; None where they are not known."""
+    """Return the axes of an axis argument counted from the end; None where they are not known."""
     axes = (axis,) if isinstance(axis, int) and not isinstance(axis, bool) else axis
     if not isinstance(axes, tuple):
         return None

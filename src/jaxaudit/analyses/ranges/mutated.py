@@ -9,7 +9,7 @@ _VIEWS = frozenset({"array.reshape", "array.permute", "array.squeeze", "array.ex
 
 
 def mutated_values(program: Program) -> frozenset[Value]:
-    """Give every value that an assignment to an item, or a method of a list, may change."""
+    """Return every value that an assignment to an item, or a method of a list, may change."""
     changed = [value for op in program.named("py.set_item", "py.append") for value in op.operands[:1]]
     if not changed:
         return frozenset()
@@ -29,7 +29,7 @@ def mutated_values(program: Program) -> frozenset[Value]:
 
 
 def _handed(program: Program) -> dict[Value, list[Value]]:
-    """Give what each parameter of a function stands for, and each result of an op with regions."""
+    """Return what each parameter of a function stands for, and each result of an op with regions."""
     handed: dict[Value, list[Value]] = {}
     for op in (op for op in program.walk() if op.regions):
         if op.name in BODIES:

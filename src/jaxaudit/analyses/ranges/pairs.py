@@ -22,7 +22,7 @@ def pairwise(look: Look, x: Argument, y: Argument) -> Zero | None:
 
 
 def _placed(look: Look, argument: Argument) -> tuple[Value, Axes, int] | None:
-    """Give an array, the place of the one axis that was put in near its front, and the new rank, 0 if unknown."""
+    """Return an array, the place of the one axis that was put in near its front, and the new rank, 0 if unknown."""
     maker = look.maker(argument)
     if maker is None:
         return None

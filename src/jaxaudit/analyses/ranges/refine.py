@@ -55,13 +55,13 @@ _NOT = frozenset({"logical_not", "invert", "bitwise_not", "bitwise_invert"})
 
 
 def name_of(op: Op) -> str:
-    """Give the short name of an op's function."""
+    """Return the short name of an op's function."""
     name = op.function
     return _SHORT.get(name, name)
 
 
 def constraints(look: Look, condition: Argument, *, holds: bool) -> Constraints:
-    """Give what is known of values where a condition holds, or where it does not."""
+    """Return what is known of values where a condition holds, or where it does not."""
     return _asked(look, condition, holds, (), _MOST_DEPTH)
 
 
@@ -105,7 +105,7 @@ def _compound(look: Look, maker: Op, holds: bool, layout: Layout, depth: int) ->
 
 
 def _truth_against(look: Look, x: Argument, y: Argument) -> tuple[Argument, bool] | None:
-    """Give the condition that is compared with a constant truth value, as `lt(x, 0) != False`."""
+    """Return the condition that is compared with a constant truth value, as `lt(x, 0) != False`."""
     for one, other in ((x, y), (y, x)):
         constant = look.of(other).constant
         if constant in (0.0, 1.0) and look.dtype(one) == "bool":
@@ -152,7 +152,7 @@ def _behind(look: Look, value: Value, layout: Layout, bound: Bound, depth: int) 
 
 
 def _is_faithful(look: Look, maker: Op) -> bool:
-    """Tell whether a conversion keeps numbers as they are."""
+    """Whether a conversion keeps numbers as they are."""
     return maker.name != "array.convert" or "int" not in str(look.known.dtype(maker.results[0]))
 
 
@@ -224,7 +224,7 @@ Recompute = Callable[[Look], Range | None]
 
 
 def refined(look: Look, arm: Argument, known: Constraints, again: Recompute) -> Range:
-    """Give the range of an arm for the elements that satisfy the condition."""
+    """Return the range of an arm for the elements that satisfy the condition."""
     return _Arm(look, known, again).of(arm, ())
 
 

@@ -24,7 +24,7 @@ _MAPPING = frozenset({"vmap", "pmap", "shard_map", "map"})
 
 
 def enter(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
-    """Give the ranges of a region's parameters."""
+    """Return the ranges of a region's parameters."""
     taken = _ENTER.get(op.name)
     made = list(taken(op, region, read, turn, known)) if taken is not None else [WILD] * len(region.params)
     made = made[: len(region.params)]
@@ -32,7 +32,7 @@ def enter(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Fact
 
 
 def leave(op: Op, read: Reader, known: Known) -> Facts:
-    """Give the ranges of an op's results."""
+    """Return the ranges of an op's results."""
     left = _LEAVE.get(op.name)
     return left(op, read, known) if left is not None else [_by_dtype(value, known) for value in op.results]
 
@@ -51,7 +51,7 @@ def _given(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Fac
 
 
 def _admitted(value: Value, one: Range, known: Known) -> Range:
-    """Give what a transformed function may be called with: an array of ones or zeros stands for any array."""
+    """Return what a transformed function may be called with: an array of ones or zeros stands for any array."""
     maker = known.makers.get(value)
     written = maker is None or maker.name in ("py.const", "py.global")
     return one if one.constant is None or written else of_dtype(known.dtype(value))
@@ -92,7 +92,7 @@ def _scanned(op: Op, region: Region, read: Reader, turn: int, known: Known) -> F
 
 
 def _first(values: Sequence[Value], read: Reader) -> list[Range]:
-    """Give what a loop starts with: a zero there is one that the first turn surely sees."""
+    """Return what a loop starts with: a zero there is one that the first turn surely sees."""
     return [_started(carried(read(value))) for value in values]
 
 
@@ -173,7 +173,7 @@ def _branch(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Fa
 
 
 def branch_bounds(op: Op, region: Region, read: Reader, known: Known) -> Mapping[Value, Bound]:
-    """Give what a branch knows of values from outside it, by the condition under which it runs."""
+    """Return what a branch knows of values from outside it, by the condition under which it runs."""
     if op.name not in ("py.branch", "cond") or len(op.regions) != 2 or not op.operands:
         return {}
     if op.name == "py.branch" and [one.label for one in op.regions] != ["then", "else"]:

@@ -22,7 +22,7 @@ class Ranges:
     otherwise: Callable[[Value], Range]
 
     def of(self, value: Value) -> Range:
-        """Give the range of a value, covering every context it was seen in."""
+        """Return the range of a value, covering every context it was seen in."""
         found = self.facts.get(value)
         return self.otherwise(value) if found is None else found
 
@@ -31,6 +31,6 @@ class Ranges:
         return Look(op, self.of, self.known)
 
     def under(self, op: Op, condition: Argument, value: Argument, *, holds: bool) -> Range:
-        """Give the range of a value for the elements where a condition holds, or where it does not."""
+        """Return the range of a value for the elements where a condition holds, or where it does not."""
         look = self.look(op)
         return arm_range(look, value, constraints(look, condition, holds=holds))

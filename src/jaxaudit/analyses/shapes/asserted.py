@@ -13,7 +13,7 @@ _ALIKE = ("chex.assert_equal_shape", "chex.assert_equal_rank")
 
 
 def asserted_axes(program: Program) -> dict[Value, Declared]:
-    """Give the axes that assertions fix where a value is made."""
+    """Return the axes that assertions fix where a value is made."""
     found: dict[Value, Declared] = {}
     alike: list[tuple[Op, tuple[Value, ...]]] = []
     sized: list[Op] = []
@@ -55,7 +55,7 @@ def _size(op: Op, found: dict[Value, Declared]) -> None:
 
 
 def asserted(op: Op, letters: Mapping[Value, Names] | None = None) -> Iterator[tuple[Value, Names]]:
-    """Give the values that one assertion speaks of, each with what it says of their axes."""
+    """Return the values that one assertion speaks of, each with what it says of their axes."""
     reads = _READS.get(op.function)
     expected = op.argument("expected_shapes", "expected_ranks")
     if reads is None or expected is None:
@@ -81,7 +81,7 @@ def _shapes(expected: Argument | Names, count: int) -> Sequence[Names | None] | 
 
 
 def _shape(expected: Argument | Names) -> Names | None:
-    """Give what is said of each axis; None where a shape is not written out."""
+    """Return what is said of each axis; None where a shape is not written out."""
     if not isinstance(expected, tuple):
         return None
     names = tuple(_entry(one) for one in expected)
@@ -115,7 +115,7 @@ _READS: Mapping[str, Callable[[Argument | Names, int], Sequence[Names | None] | 
 
 
 def _letters(program: Program) -> dict[Value, Names]:
-    """Give the shapes that `chex.Dimensions` is asked for: `dims["BT"]` has an axis for each letter."""
+    """Return the shapes that `chex.Dimensions` is asked for: `dims["BT"]` has an axis for each letter."""
     made = {op.result for op in program.named("py.call_library") if op.text("function") == "chex.Dimensions"}
     found: dict[Value, Names] = {}
     for op in program.named("py.item") if made else ():
@@ -137,7 +137,7 @@ def _declared(op: Op, names: Names) -> Declared:
 
 
 def _spread(op: Op, values: Sequence[Value], found: dict[Value, Declared]) -> None:
-    """Give arrays that are said to be alike the rank that one of them is known to have, and its sizes."""
+    """Return arrays that are said to be alike the rank that one of them is known to have, and its sizes."""
     known = next((found[value] for value in values if value in found and found[value].rank is not None), None)
     if known is None:
         return

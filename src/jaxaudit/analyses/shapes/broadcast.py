@@ -10,7 +10,7 @@ from jaxaudit.analyses.shapes.result import Fit
 
 
 def broadcast(shapes: Sequence[Dims | None]) -> tuple[Dims | None, Fit]:
-    """Give the shape that shapes broadcast to; without it where the rank of one is unknown."""
+    """Return the shape that shapes broadcast to; without it where the rank of one is unknown."""
     known = [dims for dims in shapes if dims is not None]
     worst = Fit.FITS if len(known) == len(shapes) else Fit.OPEN
     result: Dims = ()
@@ -53,7 +53,7 @@ def meet(left: Dim, right: Dim) -> tuple[Dim, Fit]:
 
 
 def equal(left: Dim, right: Dim) -> Fit:
-    """Tell whether two sizes that must be equal are."""
+    """Whether two sizes that must be equal are."""
     if same(left, right):
         return Fit.FITS
     return Fit.CLASHES if differ(left, right) else Fit.OPEN

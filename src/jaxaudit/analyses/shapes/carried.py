@@ -26,7 +26,7 @@ class Carrier:
     def onto(
         self, op: Op, values: Sequence[Value], facts: Sequence[ShapeFact], read: Read[ShapeFact]
     ) -> list[ShapeFact]:
-        """Give the facts of what an op makes, or of a region's parameters, with the labels that come along."""
+        """Return the facts of what an op makes, or of a region's parameters, with the labels that come along."""
         gained = self._gained(relation_of(op, self.types), frozenset(values), read)
         return [self._labelled(value, fact, gained) for value, fact in zip(values, facts, strict=True)]
 
@@ -47,7 +47,7 @@ class Carrier:
         return gained
 
     def _factors(self, whole: Slot, parts: Sequence[Slot], read: Read[ShapeFact]) -> Sequence[Dim]:
-        """Give the axes that an axis was made of, where it is taken apart in just that way."""
+        """Return the axes that an axis was made of, where it is taken apart in just that way."""
         labels = _dim(whole, read).labels
         known = next((label.factors for label in labels if label.kind == "product"), ())
         fits = [dim.constant for dim in known] == [self._size(part) for part in parts]
@@ -98,7 +98,7 @@ def _without(fact: ShapeFact, mark: Labels) -> ShapeFact:
 
 
 def _axis_by_axis(relation: Relation, wanted: frozenset[Value], types: Types) -> Iterator[Link]:
-    """Give the links of arrays of one shape that go on as they are."""
+    """Return the links of arrays of one shape that go on as they are."""
     for before, after in relation.same:
         if after in wanted:
             yield from (Link(Slot(before, axis), Slot(after, axis)) for axis in range(len(types[after].shape)))

@@ -38,7 +38,7 @@ def compare(first: ShapeFact, second: ShapeFact, *, yielding: bool) -> Match:
 
 
 def _widens(number: str, other: str) -> bool:
-    """Tell whether a Python number takes on another dtype: whole ones any, others those that are not whole."""
+    """Whether a Python number takes on another dtype: whole ones any, others those that are not whole."""
     if number.startswith("int"):
         return not other.startswith("bool")
     return number.startswith("float") and other.startswith(("float", "bfloat", "complex"))

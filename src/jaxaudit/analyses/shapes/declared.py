@@ -22,7 +22,7 @@ Hints = Mapping[tuple[str, int, str], Declared]
 
 
 def declared_axes(program: Program) -> Mapping[Value, Declared]:
-    """Give the declared axes of every value that has some."""
+    """Return the declared axes of every value that has some."""
     hints = _hints(program)
     return {**program.declared, **asserted_axes(program), **(dict(_hinted(program, hints)) if hints else {})}
 
@@ -49,7 +49,7 @@ def _hinted(program: Program, hints: Hints) -> Iterator[tuple[Value, Declared]]:
 
 
 def _values(program: Program) -> Iterator[tuple[Value, Span]]:
-    """Give every value with the place where it gets its name: an assignment, or the head of a function."""
+    """Return every value with the place where it gets its name: an assignment, or the head of a function."""
     for root in program.roots:
         yield from ((param, root.region.span) for param in root.region.params)
     for op in program.walk():
@@ -58,7 +58,7 @@ def _values(program: Program) -> Iterator[tuple[Value, Span]]:
 
 
 def with_names(fact: ShapeFact, declared: Declared) -> ShapeFact:
-    """Give a fact whose axes have the names that were declared for them."""
+    """Return a fact whose axes have the names that were declared for them."""
     names = None if fact.dims is None or not agrees(fact.dims, declared) else declared.for_rank(len(fact.dims))
     if fact.dims is None or names is None:
         return fact
@@ -67,12 +67,12 @@ def with_names(fact: ShapeFact, declared: Declared) -> ShapeFact:
 
 
 def declared_dims(declared: Declared) -> Dims:
-    """Give the sizes of the axes of a value of which nothing but its declaration is known."""
+    """Return the sizes of the axes of a value of which nothing but its declaration is known."""
     return tuple(constant(int(name)) if name.isdigit() else UNKNOWN for name in declared.names)
 
 
 def agrees(dims: Dims, declared: Declared) -> bool:
-    """Tell whether a shape has as many axes as were named, and the sizes that were written as numbers."""
+    """Whether a shape has as many axes as were named, and the sizes that were written as numbers."""
     names = declared.for_rank(len(dims))
     if names is None:
         return False

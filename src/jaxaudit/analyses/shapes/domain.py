@@ -67,14 +67,14 @@ class ShapesDomain:
         return self._table
 
     def unknown(self, value: Value) -> ShapeFact:
-        """Give the exact type where JAX told it, the rank where the code takes the shape apart, else an identity."""
+        """Return the exact type where JAX told it, the rank where the code takes the shape apart, else an identity."""
         fact = self._own.get(value)
         if fact is None:
             fact = self._own[value] = self._told(value, named(self._first(value), value))
         return fact
 
     def _told(self, value: Value, fact: ShapeFact) -> ShapeFact:
-        """Give the axes of a value the names that were declared for them."""
+        """Return the axes of a value the names that were declared for them."""
         declared = self.declared.get(value)
         return fact if declared is None else with_names(fact, declared)
 
@@ -88,21 +88,21 @@ class ShapesDomain:
         return facts.array(declared_dims(declared) if told and declared is not None else (UNKNOWN,) * rank)
 
     def join(self, first: ShapeFact, second: ShapeFact) -> ShapeFact:
-        """Give the fact that covers both."""
+        """Return the fact that covers both."""
         return facts.join(first, second)
 
     def widen(self, old: ShapeFact, new: ShapeFact) -> ShapeFact:
-        """Give the fact that covers both; no chain of facts is long."""
+        """Return the fact that covers both; no chain of facts is long."""
         return facts.join(old, new)
 
     def enter(self, op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Sequence[ShapeFact]:
-        """Give the facts of a region's parameters."""
+        """Return the facts of a region's parameters."""
         made = regions.enter(op, region, self._naming(read), turn)
         bound = [self._bound(param, fact) for param, fact in zip(region.params, made, strict=True)]
         return bound if self.carrier is None else taken_off(op, self.carrier.onto(op, region.params, bound, read))
 
     def leave(self, op: Op, read: Read[ShapeFact]) -> Sequence[ShapeFact | None]:
-        """Give the facts of an op's results once its regions are solved."""
+        """Return the facts of an op's results once its regions are solved."""
         look = Look(op, self._naming(read))
         results = self._carried(op, self._results(op, regions.leave(op, look)), read)
         for inner, made in look.inner:
@@ -118,7 +118,10 @@ class ShapesDomain:
         return regions.taken(op, read)
 
     def at_once(self, program: Program) -> Shapes | None:
-        """Give the result where JAX told the type of every value and nobody named an axis: nothing is to be solved."""
+        """Return the result where JAX told the type of every value and nobody named an axis.
+
+        Nothing is to be solved.
+        """
         written = self._written(program) if self.types and self.carrier is None else None
         if written is None:
             return None
@@ -126,7 +129,7 @@ class ShapesDomain:
         return Shapes(self._own, self.seen, self._looked_at, partial(sizes_meet, types=self.types))
 
     def _written(self, program: Program) -> dict[Value, ShapeFact] | None:
-        """Give the facts of the values without a type, where all of them are constants that were written down."""
+        """Return the facts of the values without a type, where all of them are constants that were written down."""
         untyped = {value for value in program.values() if value not in self.types}
         found: dict[Value, ShapeFact] = {}
         for op in program.named("py.const") if untyped else ():
@@ -151,7 +154,7 @@ class ShapesDomain:
         return known
 
     def finish(self, program: Program, solution: Solution[ShapeFact]) -> Shapes:
-        """Give rules the facts of all values and the contexts of all ops."""
+        """Return rules the facts of all values and the contexts of all ops."""
         known = {value: exact(kind) for value, kind in self.types.items()}
         if self.carrier is not None:
             known.update((value, fact) for value, fact in solution.facts.items() if value in known)

@@ -46,7 +46,7 @@ def _least(names: frozenset[str]) -> str | None:
 
 
 def promote(facts: Iterable[ShapeFact]) -> tuple[str | None, bool]:
-    """Give the dtype that operands have together, and whether it is weak; None where one of them is unknown.
+    """Return the dtype that operands have together, and whether it is weak; None where one of them is unknown.
 
     Whatever else an array is, together with floats of 32 bits it makes such floats: what is complex is known to be.
     """
@@ -70,14 +70,14 @@ def promote(facts: Iterable[ShapeFact]) -> tuple[str | None, bool]:
 
 
 def inexact(dtype: str | None, weak: bool) -> tuple[str | None, bool]:
-    """Give the dtype of a function such as `exp`, which makes floats of integers."""
+    """Return the dtype of a function such as `exp`, which makes floats of integers."""
     if dtype is None or dtype in _INEXACT:
         return dtype, weak
     return "float32", weak and dtype == "int32"
 
 
 def summed(dtype: str | None) -> str | None:
-    """Give the dtype of a sum: small integers and truth values are counted in whole words."""
+    """Return the dtype of a sum: small integers and truth values are counted in whole words."""
     if dtype is None or dtype in _INEXACT:
         return dtype
     return "uint32" if dtype.startswith("uint") else "int32"
@@ -88,7 +88,7 @@ _PYTHON = {"float": "float32", "int": "int32", "bool": "bool", "complex": "compl
 
 
 def named_dtype(argument: Argument) -> str | None:
-    """Give the dtype that an argument such as `jnp.float32`, `"float32"` or `float` names."""
+    """Return the dtype that an argument such as `jnp.float32`, `"float32"` or `float` names."""
     if not isinstance(argument, str):
         return None
     name = argument.rpartition(".")[2] if isinstance(argument, Symbol) or "." in argument else argument

@@ -72,11 +72,11 @@ class Layer:
     texts: tuple[tuple[str, str], ...] = ()
 
     def get(self, name: str) -> ShapeFact | None:
-        """Give an argument; None where it was not given."""
+        """Return an argument; None where it was not given."""
         return next((fact for key, fact in self.given if key == name), None)
 
     def text(self, name: str) -> str:
-        """Give an argument that is text; empty where it was not given."""
+        """Return an argument that is text; empty where it was not given."""
         return next((text for key, text in self.texts if key == name), "")
 
 
@@ -84,28 +84,28 @@ NOTHING = ShapeFact()
 
 
 def array(dims: Dims | None, dtype: str | None = None, *, weak: bool = False) -> ShapeFact:
-    """Give the fact of an array."""
+    """Return the fact of an array."""
     return ShapeFact(dims, dtype, weak and dtype is not None)
 
 
 def integer(number: Dim) -> ShapeFact:
-    """Give the fact of a Python integer."""
+    """Return the fact of a Python integer."""
     return ShapeFact((), "int32", True, number)
 
 
 def truth(holds: bool) -> ShapeFact:
-    """Give the fact of a Python truth value that is known."""
+    """Return the fact of a Python truth value that is known."""
     return ShapeFact((), "bool", False, constant(int(holds)))
 
 
 def sequence(items: tuple[ShapeFact, ...]) -> ShapeFact:
-    """Give the fact of a tuple or list."""
+    """Return the fact of a tuple or list."""
     return ShapeFact(items=items)
 
 
 @lru_cache(maxsize=4096)
 def exact(known: ArrayType) -> ShapeFact:
-    """Give the fact of a value whose type JAX itself told."""
+    """Return the fact of a value whose type JAX itself told."""
     return array(tuple(constant(size) for size in known.shape), canonical(known.dtype), weak=known.weak)
 
 
@@ -118,7 +118,7 @@ def canonical(dtype: str) -> str:
 
 
 def join(first: ShapeFact, second: ShapeFact) -> ShapeFact:
-    """Give the fact that covers both."""
+    """Return the fact that covers both."""
     if first is second or first == second:
         return first
     if first.items is not None and second.items is not None and len(first.items) == len(second.items):
@@ -136,12 +136,12 @@ def join(first: ShapeFact, second: ShapeFact) -> ShapeFact:
 
 
 def named(fact: ShapeFact, value: Value) -> ShapeFact:
-    """Give variables of the value's own to what is unknown in a fact."""
+    """Return variables of the value's own to what is unknown in a fact."""
     return _named(fact, value.name or "_", f"#{value.id}", value.id)
 
 
 def is_named(fact: ShapeFact) -> bool:
-    """Tell whether nothing in a fact still needs a name."""
+    """Whether nothing in a fact still needs a name."""
     if fact.dims is not None:
         for dim in fact.dims:
             if dim.terms is None:
@@ -170,7 +170,7 @@ def _own(dim: Dim, text: str, kind: str, born: int) -> Dim:
 
 
 def as_number(fact: ShapeFact) -> Dim | None:
-    """Give the integer a fact is when it is used as one; None where it cannot be one."""
+    """Return the integer a fact is when it is used as one; None where it cannot be one."""
     if fact.number is not None:
         return fact.number
     if fact.symbol:
@@ -179,7 +179,7 @@ def as_number(fact: ShapeFact) -> Dim | None:
 
 
 def atoms_of(fact: ShapeFact) -> Iterator[Atom]:
-    """Give every variable a fact speaks of, symbols included."""
+    """Return every variable a fact speaks of, symbols included."""
     for dim in (*(fact.dims or ()), *(one for one in (fact.number, fact.length) if one is not None)):
         yield from dim.atoms()
     for item in (*(fact.items or ()), *(fact.parts or ()), *((fact.each,) if fact.each is not None else ())):

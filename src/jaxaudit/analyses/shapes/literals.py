@@ -21,7 +21,7 @@ def _integer(number: int) -> ShapeFact:
 
 
 def literal(argument: Argument, read: Callable[[Value], ShapeFact]) -> ShapeFact:
-    """Give the fact of an argument."""
+    """Return the fact of an argument."""
     if isinstance(argument, Value):
         return read(argument)
     if isinstance(argument, str) or argument is None:
@@ -42,12 +42,12 @@ def literal(argument: Argument, read: Callable[[Value], ShapeFact]) -> ShapeFact
 
 
 def is_slice(argument: Argument) -> bool:
-    """Tell whether an index is a slice."""
+    """Whether an index is a slice."""
     return isinstance(argument, Mapping) and set(argument) <= {"start", "stop", "step"}
 
 
 def shape_of(fact: ShapeFact) -> Dims | None:
-    """Give the shape that a shape argument means: a tuple of integers, or one integer."""
+    """Return the shape that a shape argument means: a tuple of integers, or one integer."""
     if fact.items is not None:
         numbers = [as_number(item) for item in fact.items]
         return None if None in numbers else tuple(UNKNOWN if number is None else number for number in numbers)
@@ -55,7 +55,7 @@ def shape_of(fact: ShapeFact) -> Dims | None:
 
 
 def axes_in(argument: Argument) -> tuple[int, ...] | None:
-    """Give the axes that an axis argument names; None where they are not written out."""
+    """Return the axes that an axis argument names; None where they are not written out."""
     if isinstance(argument, int) and not isinstance(argument, bool):
         return (argument,)
     if isinstance(argument, tuple) and all(isinstance(item, int) for item in argument):
@@ -64,7 +64,7 @@ def axes_in(argument: Argument) -> tuple[int, ...] | None:
 
 
 def stacked(items: Sequence[ShapeFact]) -> Dims | None:
-    """Give the shape of the array that a list of arrays or numbers makes."""
+    """Return the shape of the array that a list of arrays or numbers makes."""
     if not items:
         return (constant(0),)
     shapes = [array_dims(item) for item in items]
@@ -79,7 +79,7 @@ def stacked(items: Sequence[ShapeFact]) -> Dims | None:
 
 
 def array_dims(fact: ShapeFact) -> Dims | None:
-    """Give the shape a value has when it is used as an array: lists and tuples become arrays."""
+    """Return the shape a value has when it is used as an array: lists and tuples become arrays."""
     if fact.each is not None:
         inner = array_dims(fact.each)
         return None if inner is None else (UNKNOWN, *inner)
@@ -87,7 +87,7 @@ def array_dims(fact: ShapeFact) -> Dims | None:
 
 
 def array_like(fact: ShapeFact) -> ShapeFact:
-    """Give the fact of a value when it is used as an array."""
+    """Return the fact of a value when it is used as an array."""
     if fact.each is not None:
         inner = array_like(fact.each)
         return array(None if inner.dims is None else (UNKNOWN, *inner.dims), inner.dtype)
@@ -99,5 +99,5 @@ def array_like(fact: ShapeFact) -> ShapeFact:
 
 
 def leaves(fact: ShapeFact) -> list[ShapeFact]:
-    """Give the items of nested tuples."""
+    """Return the items of nested tuples."""
     return [fact] if fact.items is None else [leaf for item in fact.items for leaf in leaves(item)]

@@ -15,7 +15,7 @@ from jaxaudit.ir import Argument, Op, Region
 
 
 def without_axis(fact: ShapeFact, axis: int) -> ShapeFact:
-    """Give one element of an array along an axis."""
+    """Return one element of an array along an axis."""
     place = place_of(axis, fact.rank)
     if fact.dims is None or place is None:
         return NOTHING
@@ -23,7 +23,7 @@ def without_axis(fact: ShapeFact, axis: int) -> ShapeFact:
 
 
 def with_axis(fact: ShapeFact, axis: int, size: Dim) -> ShapeFact:
-    """Give the array of all elements, one for each index of a new axis."""
+    """Return the array of all elements, one for each index of a new axis."""
     if fact.dims is None:
         return NOTHING
     place = place_of(axis, len(fact.dims) + 1)
@@ -33,7 +33,7 @@ def with_axis(fact: ShapeFact, axis: int, size: Dim) -> ShapeFact:
 
 
 def resized(fact: ShapeFact, axis: int | None, size: Dim) -> ShapeFact:
-    """Give an array with another size along one axis."""
+    """Return an array with another size along one axis."""
     place = None if axis is None else place_of(axis, fact.rank)
     if fact.dims is None or place is None:
         return NOTHING
@@ -41,7 +41,7 @@ def resized(fact: ShapeFact, axis: int | None, size: Dim) -> ShapeFact:
 
 
 def place_of(axis: int, rank: int | None) -> int | None:
-    """Give an axis counted from the front; None where there is none."""
+    """Return an axis counted from the front; None where there is none."""
     if rank is None or not -rank <= axis < rank:
         return None
     return axis % rank
@@ -59,7 +59,7 @@ def _element(fact: ShapeFact, axis: object) -> ShapeFact:
 
 
 def axes_of(op: Op) -> tuple[object, ...]:
-    """Give the mapped axis of each operand; `?` where it is not known."""
+    """Return the mapped axis of each operand; `?` where it is not known."""
     axes = op.attrs.get("in_axes")
     count = len(op.operands)
     return tuple(axes) if isinstance(axes, tuple) and len(axes) == count else ("?",) * count
@@ -76,7 +76,7 @@ def leave(op: Op, look: Look) -> Sequence[ShapeFact]:
 
 
 def _judge_sizes(op: Op, look: Look) -> None:
-    """Say whether all mapped axes have one size."""
+    """Whether all mapped axes have one size."""
     sizes: list[Dim] = []
     for value, axis in zip(op.operands, axes_of(op), strict=True):
         fact = look.read(value)
@@ -106,7 +106,7 @@ def _out_axes(op: Op, count: int) -> Sequence[Argument]:
 
 
 def mapped_size(op: Op, read: Read[ShapeFact]) -> Dim:
-    """Give the size of the mapped axis."""
+    """Return the size of the mapped axis."""
     found: Dim | None = None
     for value, axis in zip(op.operands, axes_of(op), strict=True):
         fact = read(value)

@@ -7,7 +7,7 @@ from jaxaudit.analyses.labels import Label
 
 
 def piece(first: Dim, last: Dim, size: Dim) -> Dim:
-    """Give the size of `x[i * n : (i + 1) * n]` or `x[i : i + n]` in a loop over `i`; unknown where it is no piece."""
+    """Return the size of `x[i * n : (i + 1) * n]` or `x[i : i + n]` in a loop over `i`; unknown where it is none."""
     gap, bounds = last - first, _bounds(first)
     if gap.constant is None or gap.constant < 1 or bounds is None:
         return UNKNOWN
@@ -21,7 +21,7 @@ def piece(first: Dim, last: Dim, size: Dim) -> Dim:
 
 
 def _bounds(first: Dim) -> tuple[Dim, int] | None:
-    """Give where a multiple of a loop variable stops, and by how much it grows from turn to turn."""
+    """Return where a multiple of a loop variable stops, and by how much it grows from turn to turn."""
     if first.terms is None or len(first.terms) != 1 or len(first.terms[0][0]) != 1:
         return None
     (atom,), factor = first.terms[0]
@@ -32,7 +32,7 @@ def _bounds(first: Dim) -> tuple[Dim, int] | None:
 
 
 def _last(stop: Dim, step: int, size: Dim) -> int | None:
-    """Give how many rows are left for the last turn; None where that depends on sizes that are not known."""
+    """Return how many rows are left for the last turn; None where that depends on sizes that are not known."""
     if same(stop, size) and stop.constant is None:
         return None
     if stop.constant is None or size.constant is None or stop.constant < 1:
@@ -42,5 +42,5 @@ def _last(stop: Dim, step: int, size: Dim) -> int | None:
 
 
 def shortest(dim: Dim) -> int | None:
-    """Give how many rows the last of several pieces has, where this axis is a piece and that is known."""
+    """Return how many rows the last of several pieces has, where this axis is a piece and that is known."""
     return next((label.factors[1].constant for label in dim.labels if label.kind == "piece"), None)

@@ -9,7 +9,7 @@ from jaxaudit.ir import REST, Op, Program, Region, Value
 
 
 def unpacked_ranks(program: Program) -> dict[Value, int]:
-    """Give the rank of every parameter whose whole shape is unpacked on the way through its own function.
+    """Return the rank of every parameter whose whole shape is unpacked on the way through its own function.
 
     Code that asks for the rank treats several ranks, so nothing is said there.
     """
@@ -27,7 +27,7 @@ def unpacked_ranks(program: Program) -> dict[Value, int]:
 
 
 def written_ranks(program: Program) -> dict[Value, int]:
-    """Give the ranks that the letters of `einsum` and the axes of a transpose ask of a value where it is made."""
+    """Return the ranks that the letters of `einsum` and the axes of a transpose ask of a value where it is made."""
     found: dict[Value, set[int]] = {}
     written = {op for op in program.named("array.dot", "array.permute") if next(_written(op), None) is not None}
     for region in program.regions() if written else ():
@@ -57,7 +57,7 @@ def _written(op: Op) -> Iterator[tuple[Value, int]]:
 
 
 def methods_of_objects(program: Program) -> frozenset[Value]:
-    """Give what methods such as `mean` give of objects that nothing shows to be arrays.
+    """Return what methods such as `mean` give of objects that nothing shows to be arrays.
 
     A distribution has a `mean` as well, and a table of another library a `sum`: neither need be a number. What array
     functions and operators make is an array, so their methods are its own.
@@ -81,7 +81,7 @@ def _is_method(op: Op) -> bool:
 
 
 def measured(program: Program) -> frozenset[Value]:
-    """Give the arrays whose shape the code reads."""
+    """Return the arrays whose shape the code reads."""
     asked = (op for op in program.named("array.shape") if op.operands)
     return frozenset(op.operands[0] for op in asked if op.function == "shape")
 
@@ -97,7 +97,7 @@ def _note_question(op: Op, shapes: dict[Value, Value], asked: set[Value]) -> Non
 
 
 def always(region: Region) -> Iterator[Op]:
-    """Give the ops of a region that every way through it meets: those before the first way that leaves it early."""
+    """Return the ops of a region that every way through it meets: those before the first way that leaves it early."""
     for op in region.ops:
         yield op
         if _may_leave(op):

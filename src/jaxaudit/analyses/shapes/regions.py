@@ -22,14 +22,14 @@ _JACOBIANS = ("jacrev", "jacfwd", "jacobian", "hessian", "make_jaxpr")
 
 
 def enter(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
-    """Give the facts of a region's parameters."""
+    """Return the facts of a region's parameters."""
     taken = _ENTER.get(op.name, _body if op.name in BODIES else _nothing)
     made = list(taken(op, region, read, turn))[: len(region.params)]
     return made + [NOTHING] * (len(region.params) - len(made))
 
 
 def leave(op: Op, look: Look) -> Facts:
-    """Give the facts of an op's results."""
+    """Return the facts of an op's results."""
     left = _LEAVE.get(op.name, _returned if op.name in BODIES else _none_left)
     return left(op, look)
 
@@ -60,7 +60,7 @@ def _returned(op: Op, look: Look) -> Facts:
 
 
 def _column(fact: ShapeFact, region: Region) -> ShapeFact:
-    """Give the sequence of what a generator gives in all turns: what it makes inside may differ from turn to turn."""
+    """Return the sequence of what a generator gives in all turns: what it makes inside may differ from turn to turn."""
     first = next((value.id for op in region.ops for value in op.results), 0)
     return ShapeFact(each=forget(fact, lambda atom: atom.born < first))
 
@@ -98,7 +98,7 @@ def carry_count(op: Op) -> int:
 
 
 def scan_length(op: Op, read: Read[ShapeFact]) -> Dim:
-    """Give how many turns a scan takes, from its inputs or from `length`."""
+    """Return how many turns a scan takes, from its inputs or from `length`."""
     sizes = [dims[0] for value in op.operands[carry_count(op) :] if (dims := read(value).dims)]
     if sizes:
         return sizes[0].labelled(frozenset().union(*(size.labels for size in sizes)))
@@ -107,13 +107,13 @@ def scan_length(op: Op, read: Read[ShapeFact]) -> Dim:
 
 
 def stated_length(op: Op, read: Read[ShapeFact]) -> Dim | None:
-    """Give the `length` that was asked for."""
+    """Return the `length` that was asked for."""
     given = op.attrs.get("length")
     return None if given is None else as_number(literal(given, read))  # type: ignore[arg-type]
 
 
 def traced(fact: ShapeFact) -> ShapeFact:
-    """Give a fact as a tracer has it: a number's value is not known while tracing."""
+    """Return a fact as a tracer has it: a number's value is not known while tracing."""
     return fact if fact.number is None else ShapeFact(fact.dims, fact.dtype, fact.weak)
 
 
@@ -153,7 +153,7 @@ def _chosen(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
 
 
 def taken(op: Op, read: Read[ShapeFact]) -> int | None:
-    """Give the position of the branch of an `if` that runs; None where either may."""
+    """Return the position of the branch of an `if` that runs; None where either may."""
     if op.name != "py.branch" or not op.operands or [region.label for region in op.regions] != ["then", "else"]:
         return None
     condition = read(op.operands[0])

@@ -36,7 +36,7 @@ class Context:
     """What does not go together, in a few words."""
 
     def of(self, argument: Argument) -> ShapeFact:
-        """Give the fact of an argument: a value, a constant or a structure of these."""
+        """Return the fact of an argument: a value, a constant or a structure of these."""
         return literal(argument, lambda value: self.facts.get(value, NOTHING))
 
 
@@ -53,15 +53,15 @@ class Shapes:
     """Tells whether sizes meet in an op, where JAX accepted them; None where that takes a closer look."""
 
     def of(self, value: Value) -> ShapeFact:
-        """Give what is known of a value, covering every context it was seen in."""
+        """Return what is known of a value, covering every context it was seen in."""
         return self.facts.get(value, NOTHING)
 
     def contexts(self, op: Op) -> Sequence[Context]:
-        """Give every context in which something was known of an op's operands."""
+        """Return every context in which something was known of an op's operands."""
         return self.seen.get(op, ()) if self.look is None else self.look(op)
 
     def fits(self, op: Op) -> Sequence[Fit]:
-        """Give what became of the sizes that meet in an op, for each context in which any do."""
+        """Return what became of the sizes that meet in an op, for each context in which any do."""
         told = None if self.meet is None else self.meet(op)
         if told is not None:
             return (Fit.FITS,) if told else ()

@@ -15,7 +15,7 @@ _OPERANDS = (Value, int, float)
 
 
 def sizes_meet(op: Op, types: Types) -> bool | None:
-    """Tell whether sizes meet in an op that JAX traced; None where that takes a closer look."""
+    """Whether sizes meet in an op that JAX traced; None where that takes a closer look."""
     if op.regions:
         return None if op.name in _MAPS else False
     if op.name not in TABLE:
@@ -25,7 +25,7 @@ def sizes_meet(op: Op, types: Types) -> bool | None:
 
 
 def _operands_meet(op: Op, types: Types) -> bool | None:
-    """Tell whether the operands of an elementwise op have sizes that meet; a number goes with everything."""
+    """Whether the operands of an elementwise op have sizes that meet; a number goes with everything."""
     if sum([value in types and bool(types[value].shape) for value in op.operands]) < 2:
         return False
     given = [value for name, value in op.arguments.items() if name not in NOT_OPERANDS and value is not None]
@@ -64,7 +64,7 @@ def _is_expanded(op: Op, types: Types) -> bool | None:
 
 
 def _is_told(op: Op, *names: str) -> bool:
-    """Tell whether a shape is given in numbers, one of which may be left open."""
+    """Whether a shape is given in numbers, one of which may be left open."""
     shape = op.argument(*names)
     return isinstance(shape, tuple) and all(type(size) is int for size in shape)
 

@@ -50,7 +50,7 @@ def reshape(relation: Relation, seen: Seen) -> None:
 
 
 def _groups(old: Shape, new: Shape) -> Iterator[tuple[list[int], list[int]]]:
-    """Give the shortest runs of axes, those of size one aside, that have equal numbers of elements."""
+    """Return the shortest runs of axes, those of size one aside, that have equal numbers of elements."""
     left = [axis for axis, size in enumerate(old) if size != 1]
     right = [axis for axis, size in enumerate(new) if size != 1]
     while left and right:

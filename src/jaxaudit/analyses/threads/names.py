@@ -41,7 +41,7 @@ Votes = dict[Thread, dict[str, Counter[str]]]
 
 
 def names_of(program: Program, woven: Woven, source: tuple[Program, Shapes] | None) -> dict[Thread, Name]:
-    """Give every thread its name."""
+    """Return every thread its name."""
     votes: Votes = defaultdict(lambda: defaultdict(Counter))
     _declared(program, woven, votes)
     if source is not None:

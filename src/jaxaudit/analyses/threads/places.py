@@ -23,7 +23,7 @@ class Known(NamedTuple):
 
 
 def labelled(program: Program, shapes: Shapes) -> Mapping[Span, Sequence[Known]]:
-    """Give for each place in the source the values that are made there, where some axis of theirs has a name."""
+    """Return for each place in the source the values that are made there, where some axis of theirs has a name."""
     found: dict[Span, dict[Known, None]] = defaultdict(dict)
     some: set[Span] = set()
     for op in program.walk():
@@ -40,7 +40,7 @@ def _known(value: Value, shapes: Shapes) -> Known:
 
 
 def _expressions(program: Program, places: Container[Span]) -> Iterator[tuple[Span, list[Value]]]:
-    """Give the values of the expressions at some places: JAX makes other things there too, on the way to them."""
+    """Return the values of the expressions at some places: JAX makes other things there too, on the way to them."""
     for span, ops in groupby(program.walk(), key=lambda op: op.span):
         if span in places:
             made = [value for op in ops for value in op.results]
@@ -69,13 +69,13 @@ def _is_called(value: Value, name: str) -> bool:
 
 
 def _fits(known: Known, shape: Sequence[int]) -> bool:
-    """Tell whether sizes agree; source may know an axis by its name and leave others open."""
+    """Whether sizes agree; source may know an axis by its name and leave others open."""
     sizes = [size for size, _ in known.axes]
     return len(sizes) == len(shape) and all(size in (0, real) for size, real in zip(sizes, shape, strict=True))
 
 
 def with_constants(program: Program, source: Program, shapes: Shapes) -> Program:
-    """Give a trace in which axes have the names of the constants that gave them their sizes, where that decides.
+    """Return a trace in which axes have the names of the constants that gave them their sizes, where that decides.
 
     Only axes of one size can be taken for each other, so names of constants that no other of their scope equals decide
     nothing, and a program without such pairs stays as it is: its shapes need not be solved.
@@ -90,7 +90,7 @@ def with_constants(program: Program, source: Program, shapes: Shapes) -> Program
 
 
 def _twins(known: Sequence[Known]) -> set[Label]:
-    """Give the names of constants of one scope that have one size."""
+    """Return the names of constants of one scope that have one size."""
     sizes: dict[tuple[str, int], set[Label]] = defaultdict(set)
     for size, labels in (axis for one in known for axis in one.axes if axis[0] > 1):
         for label in labels:
@@ -100,7 +100,7 @@ def _twins(known: Sequence[Known]) -> set[Label]:
 
 
 def entries(source: Program, shapes: Shapes) -> Mapping[tuple[str, int, str], Known]:
-    """Give what the source knows of the parameters of functions, by the line of the function and their names."""
+    """Return what the source knows of the parameters of functions, by the line of the function and their names."""
     regions = (region for op in source.walk() for region in op.regions)
     return {
         (region.span.path, region.span.line, param.name): _known(param, shapes)
@@ -131,5 +131,5 @@ def _declared(known: Known, twins: set[Label]) -> Declared | None:
 
 
 def label_of(labels: Labels) -> str:
-    """Give the name that an axis has in the source."""
+    """Return the name that an axis has in the source."""
     return min((one.name for one in named(labels)), default="")

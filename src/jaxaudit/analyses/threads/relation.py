@@ -76,12 +76,12 @@ class Seen(NamedTuple):
     types: Types
 
     def shape(self, value: object) -> Shape:
-        """Give the shape of a value; scalars and what is unknown have none."""
+        """Return the shape of a value; scalars and what is unknown have none."""
         found = self.types.get(value) if isinstance(value, Value) else None
         return found.shape if found is not None else ()
 
     def given(self, *names: str) -> Value | None:
-        """Give the first argument of some names that is a value."""
+        """Return the first argument of some names that is a value."""
         for name in names:
             found = self.op.arguments.get(name)
             if isinstance(found, Value):
@@ -89,16 +89,16 @@ class Seen(NamedTuple):
         return None
 
     def axes(self, name: str = "axis") -> tuple[int, ...]:
-        """Give the axes in an argument, whether one or several."""
+        """Return the axes in an argument, whether one or several."""
         return numbers(self.op.arguments.get(name))
 
     def arrays(self) -> Iterator[Value]:
-        """Give every operand once, in order."""
+        """Return every operand once, in order."""
         return iter(dict.fromkeys(self.op.operands))
 
 
 def numbers(given: Argument) -> tuple[int, ...]:
-    """Give plain numbers from one number or several."""
+    """Return plain numbers from one number or several."""
     if isinstance(given, int) and not isinstance(given, bool):
         return (given,)
     return tuple(one for one in given if isinstance(one, int)) if isinstance(given, tuple) else ()

@@ -35,12 +35,12 @@ class Summary:
     """What happens inside to the axes at the edge."""
 
     def passed(self, op: Op) -> Iterator[tuple[Slot, Station]]:
-        """Give what happens inside to each axis of what a call takes and gives."""
+        """Return what happens inside to each axis of what a call takes and gives."""
         values = (*op.operands, *op.results)
         return ((Slot(values[edge.position], edge.axis), station) for edge, station in self.stations)
 
     def relation(self, op: Op) -> Relation:
-        """Give what a call does to the axes around it."""
+        """Return what a call does to the axes around it."""
         values = (*op.operands, *op.results)
 
         def slot(edge: Edge) -> Slot:
@@ -55,7 +55,7 @@ class Summary:
 
 
 def shared_body(op: Op) -> Region | None:
-    """Give the body that an op shares with others, where operands are parameters and results are results."""
+    """Return the body that an op shares with others, where operands are parameters and results are results."""
     if len(op.regions) != 1 or not op.regions[0].shared:
         return None
     region = op.regions[0]

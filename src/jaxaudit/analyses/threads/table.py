@@ -64,7 +64,7 @@ TABLE: Mapping[str, Rule] = {
 
 
 def relation_of(op: Op, types: Types) -> Relation:
-    """Give what an op does to axes."""
+    """Return what an op does to axes."""
     relation = Relation()
     rule = TABLE.get(op.name)
     if rule is not None and (op.results or op.operands):

@@ -40,7 +40,7 @@ class Woven:
     _of: dict[Value, tuple[Thread | None, ...]] = field(default_factory=dict)
 
     def of(self, value: Value) -> tuple[Thread | None, ...]:
-        """Give the thread of each axis of a value; none for axes of size one."""
+        """Return the thread of each axis of a value; none for axes of size one."""
         return self._of.get(value, ())
 
 
@@ -131,7 +131,7 @@ class _Loom:
         )
 
     def _passed(self, edges: Mapping[int, Edge]) -> Iterator[tuple[Edge, Station]]:
-        """Give what happens inside a body to the axes at its edge; the same on one line is told once."""
+        """Return what happens inside a body to the axes at its edge; the same on one line is told once."""
         told: set[tuple[Edge, str, int]] = set()
         for number, station in self.stations:
             edge = edges.get(self._find(number))
@@ -143,7 +143,7 @@ class _Loom:
                 yield edge, station
 
     def _whole(self, mine: Sequence[Edge], found: Sequence[Edge], values: Sequence[Value]) -> int | None:
-        """Give the position of an array of the same shape that each axis of one was found to be an axis of."""
+        """Return the position of an array of the same shape that each axis of one was found to be an axis of."""
         others = {first.position for first, one in zip(found, mine, strict=True) if first != one}
         if len(others) != 1:
             return None

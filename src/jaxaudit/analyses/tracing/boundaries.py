@@ -22,7 +22,7 @@ _WHOLE = ("pmap", "shard_map", "scan", "map", "associative_scan", "abstract")
 
 
 def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
-    """Give the facts of a region's parameters from those of the op's operands."""
+    """Return the facts of a region's parameters from those of the op's operands."""
     facts = [_settled(read(value)) for value in op.operands]
     held = op.attrs.get("held")
     if isinstance(held, tuple) and len(held) == len(facts):
@@ -69,7 +69,7 @@ def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
 
 
 def _field(fact: Trace) -> Trace:
-    """Give the fact of an object's field: arrays are traced, all else may be declared static by its class."""
+    """Return the fact of an object's field: arrays are traced, all else may be declared static by its class."""
     return fact if fact.kind is Kind.TRACED or fact.what in ("array", "numpy") else _FIELD
 
 
@@ -116,14 +116,14 @@ def _traced(op: Op, fact: Trace, way: str) -> Trace:
 
 
 def _leaf(fact: Trace) -> Trace:
-    """Give one leaf of a tree: under plain transformations each of them is an array."""
+    """Return one leaf of a tree: under plain transformations each of them is an array."""
     if fact.kind is Kind.TRACED and fact.by is not None and fact.by.text("spelling") in _PLAIN:
         return revised(fact, what="array")
     return revised(fact, what="") if fact.kind is Kind.TRACED else UNKNOWN
 
 
 def leaving(op: Op, read: Read[Trace], context: Context) -> Sequence[Trace | None]:
-    """Give the facts of an op's results from what its regions leave behind; `context` is that of the op itself."""
+    """Return the facts of an op's results from what its regions leave behind; `context` is that of the op itself."""
     inner = [read(value) for value in op.regions[-1].results] if op.regions else []
     operands = [read(value) for value in op.operands]
     match op.name:
@@ -167,14 +167,14 @@ def _first_traced(operands: list[Trace]) -> list[Trace]:
 
 
 def _given_back(op: Op, inner: list[Trace], context: Context, traced: list[Trace]) -> list[Trace]:
-    """Give the results as the code around sees them; what is part of an object's structure stays what it is."""
+    """Return the results as the code around sees them; what is part of an object's structure stays what it is."""
     kept = op.attrs.get("kept")
     flags = kept if isinstance(kept, tuple) and len(kept) == len(inner) else (False,) * len(inner)
     return [fact if stays else _outside(fact, context, traced) for fact, stays in zip(inner, flags, strict=True)]
 
 
 def _outside(fact: Trace, context: Context, operands: list[Trace]) -> Trace:
-    """Give a result as the code around a transformation sees it."""
+    """Return a result as the code around a transformation sees it."""
     what = "array" if fact.what in _TO_ARRAY else ""
     stage = context.stage
     if stage is not None:
@@ -192,5 +192,5 @@ def _derived(context: Context, operands: list[Trace]) -> Trace:
 
 
 def number_or(fact: Trace) -> Trace:
-    """Give the fact of a Python number made from this one."""
+    """Return the fact of a Python number made from this one."""
     return revised(NUMBER, turn=fact.turn)

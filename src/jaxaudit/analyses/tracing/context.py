@@ -37,7 +37,7 @@ class Context:
         """The depths at which what is being solved cannot happen."""
 
     def is_open(self, op: Op) -> bool:
-        """Tell whether a region of this very op is being solved."""
+        """Whether a region of this very op is being solved."""
         return self._levels[-1].op is op
 
     def enter(self, op: Op) -> None:
@@ -66,7 +66,7 @@ class Context:
 
     @property
     def dead(self) -> bool:
-        """Tell whether what is being solved can never be reached."""
+        """Whether what is being solved can never be reached."""
         return bool(self._ruled_out)
 
     @property
@@ -80,7 +80,7 @@ class Context:
         return self._levels[-1].tracer
 
     def runs_at_once(self, op: Op) -> bool:
-        """Tell whether a transformation is a plain call here, since nothing is compiled."""
+        """Whether a transformation is a plain call here, since nothing is compiled."""
         return self._levels[-1].eager and op.name in _COMPILED
 
     @property
@@ -89,9 +89,9 @@ class Context:
         return next((op for op in reversed(self.ops()) if op.name in ("py.loop", "py.while")), None)
 
     def ops(self) -> tuple[Op, ...]:
-        """Give the ops that hold what is being solved, outermost first."""
+        """Return the ops that hold what is being solved, outermost first."""
         return tuple(level.op for level in self._levels if level.op is not None)
 
     def key(self) -> tuple[bool, ...]:
-        """Give what decides how a body behaves, besides the facts of its parameters."""
+        """Return what decides how a body behaves, besides the facts of its parameters."""
         return self.stage is not None, self.tracer is not None, self._levels[-1].eager, self.dead

@@ -40,23 +40,23 @@ class TracingDomain:
         return self._table
 
     def place(self) -> object:
-        """Give what, besides its parameters, decides how a shared body behaves."""
+        """Return what, besides its parameters, decides how a shared body behaves."""
         return self.context.key()
 
     def unknown(self, value: Value) -> Trace:
-        """Give the fact of a value nothing is known of."""
+        """Return the fact of a value nothing is known of."""
         return CONCRETE if value in self._outside else UNKNOWN
 
     def join(self, first: Trace, second: Trace) -> Trace:
-        """Give what holds on both of two paths."""
+        """Return what holds on both of two paths."""
         return join(first, second)
 
     def widen(self, old: Trace, new: Trace) -> Trace:
-        """Give what holds on both; facts are few, so every rising sequence ends."""
+        """Return what holds on both; facts are few, so every rising sequence ends."""
         return join(old, new)
 
     def enter(self, op: Op, region: Region, read: Read[Trace], turn: int) -> Sequence[Trace]:
-        """Give the facts of a region's parameters, and note where we are."""
+        """Return the facts of a region's parameters, and note where we are."""
         if not self.context.is_open(op):
             self._visits.note(op, read)
         self.context.enter(op)
@@ -73,7 +73,7 @@ class TracingDomain:
         return entering(op, region, read)
 
     def leave(self, op: Op, read: Read[Trace]) -> Sequence[Trace | None]:
-        """Give the facts of an op's results."""
+        """Return the facts of an op's results."""
         self.context.leave(op)
         if op.name == "py.branch":
             return self._merged(op, read)
@@ -111,7 +111,10 @@ class TracingDomain:
         return watched
 
     def at_once(self, program: Program) -> TracingFacts | None:
-        """Give the result for what JAX traced: its equations ask nothing of Python, and hold none of Python's acts."""
+        """Return the result for what JAX traced.
+
+        Its equations ask nothing of Python, and hold none of Python's acts.
+        """
         return TracingFacts({}) if program.front_end == "jaxpr" else None
 
     def finish(self, program: Program, solution: Solution[Trace]) -> TracingFacts:
@@ -120,7 +123,7 @@ class TracingDomain:
 
 
 def _later(fact: Trace, *, changed: bool) -> Trace:
-    """Give what a later turn sees: a tracer for sure, or a number that is another one than before."""
+    """Return what a later turn sees: a tracer for sure, or a number that is another one than before."""
     if fact.kind is Kind.TRACED:
         return revised(fact, again=True)
     return revised(fact, turn=True) if changed and fact.what == "number" else fact

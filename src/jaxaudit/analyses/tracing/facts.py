@@ -57,12 +57,12 @@ class Trace:
 
     @property
     def traced_array(self) -> bool:
-        """Tell whether it is an abstract array for sure."""
+        """Whether it is an abstract array for sure."""
         return self.kind is Kind.TRACED and self.what == "array"
 
     @property
     def jax_array(self) -> bool:
-        """Tell whether it is an array of JAX for sure, traced or not."""
+        """Whether it is an array of JAX for sure, traced or not."""
         return self.what == "array"
 
 
@@ -75,7 +75,7 @@ ARRAY = Trace(Kind.CONCRETE, "array")
 
 
 def revised(fact: Trace, **fields: Any) -> Trace:
-    """Give a fact with other fields; the fact itself, as is mostly so, where it has them already."""
+    """Return a fact with other fields; the fact itself, as is mostly so, where it has them already."""
     for name, value in fields.items():
         if getattr(fact, name) != value:
             return replace(fact, **fields)
@@ -83,7 +83,7 @@ def revised(fact: Trace, **fields: Any) -> Trace:
 
 
 def join(first: Trace, second: Trace) -> Trace:
-    """Give what holds on both of two paths."""
+    """Return what holds on both of two paths."""
     if first is second or first == second or second.what == "empty":
         return first
     if first.what == "empty":
@@ -124,7 +124,7 @@ class Visit:
     """The ops that hold it, outermost first."""
 
     def of(self, argument: Argument) -> Trace:
-        """Give the fact of an argument: a value's own, or that of a constant."""
+        """Return the fact of an argument: a value's own, or that of a constant."""
         if isinstance(argument, Value):
             return self.facts.get(argument, UNKNOWN)
         if isinstance(argument, bool | int | float | complex):
@@ -132,7 +132,7 @@ class Visit:
         return STATIC
 
     def role(self, name: str) -> Trace:
-        """Give the fact of the argument in a role."""
+        """Return the fact of the argument in a role."""
         return self.of(self.op.arguments.get(name))
 
     @property
@@ -151,6 +151,6 @@ class TracingFacts:
     visits: Mapping[str, tuple[Visit, ...]]
 
     def of(self, *names: str) -> Iterator[Visit]:
-        """Give the visits of ops by name."""
+        """Return the visits of ops by name."""
         for name in names:
             yield from self.visits.get(name, ())

@@ -27,22 +27,22 @@ _SEVERAL = frozenset(
 
 
 def is_jax(function: str) -> bool:
-    """Tell whether a function is one of JAX's (a method of an array has no module in its name)."""
+    """Whether a function is one of JAX's (a method of an array has no module in its name)."""
     return function.startswith(("jax.", "optax.", "flax.", "einops.", "distrax.", "rlax.", "haiku.", "equinox."))
 
 
 def comparison(function: str) -> bool:
-    """Tell whether a function gives booleans."""
+    """Whether a function gives booleans."""
     return function.rpartition(".")[2] in _COMPARISONS
 
 
 def keeps_mask(op: str, function: str) -> bool:
-    """Tell whether an op makes booleans of booleans."""
+    """Whether an op makes booleans of booleans."""
     return op in _KEEPING or function.rpartition(".")[2] in _LOGIC
 
 
 def gives_several(op: str, function: str) -> bool:
-    """Tell whether a function gives a tuple or list of arrays."""
+    """Whether a function gives a tuple or list of arrays."""
     last = function.rpartition(".")[2]
     if last == "where":
         # Only the form with one argument does, which is an op of its own kind for every other purpose.

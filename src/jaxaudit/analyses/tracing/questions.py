@@ -19,7 +19,7 @@ _ROUNDS = 4
 
 
 def tracer_questions(program: Program) -> set[Value]:
-    """Give the values that say whether something is a tracer."""
+    """Return the values that say whether something is a tracer."""
     asked = program.named("py.operator", "py.call_library", "py.call_unknown")
     found = {value for op in asked if _asks(op) for value in op.results}
     known = 0
@@ -33,7 +33,7 @@ def tracer_questions(program: Program) -> set[Value]:
 
 
 def asked_numbers(program: Program) -> dict[Value, Value]:
-    """Give the conditions that ask whether something is one of Python's own numbers or texts, each with what is asked.
+    """Return the conditions that ask for one of Python's own numbers or texts, each with what is asked.
 
     No tracer is, so what they guard never happens to one.
     """

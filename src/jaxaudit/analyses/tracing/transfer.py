@@ -23,7 +23,7 @@ One = Callable[[Op, Read[Trace]], Trace]
 
 
 def fact_of(argument: Argument, read: Read[Trace]) -> Trace:
-    """Give the fact of an argument: a value's own, or that of a constant or structure."""
+    """Return the fact of an argument: a value's own, or that of a constant or structure."""
     if isinstance(argument, Value):
         return read(argument)
     if isinstance(argument, bool | int | float | complex):
@@ -34,7 +34,7 @@ def fact_of(argument: Argument, read: Read[Trace]) -> Trace:
 
 
 def _together(facts: Sequence[Trace]) -> Trace:
-    """Give the fact of a container: traced when all its parts are, static when all are."""
+    """Return the fact of a container: traced when all its parts are, static when all are."""
     facts = [fact for fact in facts if fact.what != "empty"]
     if not facts:
         return Trace(Kind.STATIC, "empty")
@@ -102,7 +102,7 @@ class TransferTable:
         return [read(value) for value in op.operands]
 
     def _made(self, operands: Sequence[Trace], what: str = "array", *, mask: bool = False) -> Trace:
-        """Give what a JAX function makes here: staged code traces everything."""
+        """Return what a JAX function makes here: staged code traces everything."""
         traced = next((one for one in operands if one.kind is Kind.TRACED and not one.made), None)
         if traced is not None:
             return Trace(Kind.TRACED, what, mask=mask, by=traced.by, way=traced.way)
@@ -127,7 +127,7 @@ class TransferTable:
         return revised(made, varies=True) if _varies(op, operands, read) else made
 
     def _operated(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
-        """Give what a Python operator makes: its operands decide whose operator it is."""
+        """Return what a Python operator makes: its operands decide whose operator it is."""
         if _joins_items(op, operands):
             return _joined_items(operands)
         if _compares_items(op, operands):
@@ -150,7 +150,7 @@ class TransferTable:
         return CONCRETE if known and self.context.stage is None else revised(UNKNOWN, mask=mask)
 
     def _method(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
-        """Give what a method of an array makes: NumPy's arrays stay NumPy's."""
+        """Return what a method of an array makes: NumPy's arrays stay NumPy's."""
         receiver = operands[0] if operands else UNKNOWN
         if op.text("function") == "copy":
             # Dicts and lists have this method too.
@@ -232,7 +232,7 @@ class TransferTable:
         return revised(NUMBER, turn=fresh or any(one.turn for one in operands))
 
     def _of_this_turn(self, value: Value) -> bool:
-        """Tell whether the innermost Python loop computes a value anew in each turn."""
+        """Whether the innermost Python loop computes a value anew in each turn."""
         loop = self.context.loop
         mark = None if loop is None else loop.attrs.get("entered")
         return isinstance(mark, tuple) and value.id > mark[0]
@@ -333,7 +333,7 @@ def _shape(op: Op, read: Read[Trace]) -> Trace:
 
 
 def _structural(op: Op, operands: Sequence[Trace]) -> bool:
-    """Tell whether an operator may compare or join containers instead of computing with arrays."""
+    """Whether an operator may compare or join containers instead of computing with arrays."""
     if op.text("function") not in ("equal", "not_equal", "add") or any(one.what == "array" for one in operands):
         return False
     others = [argument for argument in op.arguments.values() if not isinstance(argument, Value)]
@@ -341,7 +341,7 @@ def _structural(op: Op, operands: Sequence[Trace]) -> bool:
 
 
 def _joins_items(op: Op, operands: Sequence[Trace]) -> bool:
-    """Tell whether `+` has a list or tuple on one side: arrays of JAX refuse that, so it joins lists."""
+    """Whether `+` has a list or tuple on one side: arrays of JAX refuse that, so it joins lists."""
     sides = list(op.arguments.values())
     if op.text("function") != "add" or not any(isinstance(one, tuple) for one in sides):
         return False
@@ -351,7 +351,7 @@ def _joins_items(op: Op, operands: Sequence[Trace]) -> bool:
 
 
 def _joined_items(operands: Sequence[Trace]) -> Trace:
-    """Give a list that is longer: Python joins it, so nothing in it is traced that was not so before."""
+    """Return a list that is longer: Python joins it, so nothing in it is traced that was not so before."""
     traced = next((one for one in operands if one.kind is Kind.TRACED), None)
     if traced is not None:
         return Trace(Kind.TRACED, "items", by=traced.by, way=traced.way)
@@ -361,7 +361,7 @@ def _joined_items(operands: Sequence[Trace]) -> Trace:
 
 
 def _compares_items(op: Op, operands: Sequence[Trace]) -> bool:
-    """Tell whether a list or tuple is compared with what is no array for sure: arrays of JAX refuse that."""
+    """Whether a list or tuple is compared with what is no array for sure: arrays of JAX refuse that."""
     compares = op.text("function") in _COMPARISONS and any(isinstance(one, tuple) for one in op.arguments.values())
     return compares and not any(one.what in ("array", "numpy", "shape", "number") for one in operands)
 
@@ -372,7 +372,7 @@ _SIZES = ("shape", "N", "M", "num", "stop", "repeats", "reps")
 
 
 def _varies(op: Op, operands: Sequence[Trace], read: Read[Trace]) -> bool:
-    """Tell whether an array's shape differs from turn to turn: it is sized so, or one of its parts is."""
+    """Whether an array's shape differs from turn to turn: it is sized so, or one of its parts is."""
     if any(one.varies for one in operands):
         return op.name != "array.reduce"
     makes = op.name in ("array.create", "array.numpy")
@@ -395,7 +395,7 @@ def _boolean_type(dtype: Argument) -> bool:
 
 
 def _slides(index: Argument, read: Read[Trace]) -> bool:
-    """Tell whether a slice's size differs from turn to turn; a window whose two ends move keeps its size."""
+    """Whether a slice's size differs from turn to turn; a window whose two ends move keeps its size."""
     for part in _parts(index):
         if isinstance(part, Mapping):
             ends = [fact_of(part.get(end), read) for end in ("start", "stop")]

@@ -83,7 +83,7 @@ class Visits:
                     self._tested.update((value, param))
 
     def facts(self, questions: Set[Value] = frozenset()) -> TracingFacts:
-        """Give all visits; code that asks for a value's type takes another path for tracers, so doubt such values.
+        """Return all visits; code that asks for a value's type takes another path for tracers, so doubt such values.
 
         `questions` are conditions that ask for tracers.
         """
@@ -99,7 +99,7 @@ class Visits:
         return replace(visit, facts=facts)
 
     def _guarded(self, visit: Visit) -> bool:
-        """Tell whether a `try` catches what JAX raises, or whether something else decides if the op runs at all.
+        """Whether a `try` catches what JAX raises, or whether something else decides if the op runs at all.
 
         With a global switch nothing may be traced, and code that asks for tracers takes another path for them.
         """

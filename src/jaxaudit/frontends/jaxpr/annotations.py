@@ -14,7 +14,7 @@ _FIRST = ("float32", "int32", "bool", "uint32", "complex64", "uint8", "bfloat16"
 
 
 def annotated_specs(function: Callable[..., Any]) -> dict[str, Spec]:
-    """Give the specs of the parameters whose annotations tell shape and dtype."""
+    """Return the specs of the parameters whose annotations tell shape and dtype."""
     found: dict[str, Spec] = {}
     for name, annotation in _annotations(function).items():
         spec = spec_of(annotation)
@@ -49,7 +49,7 @@ def _dtype(admitted: Any) -> str:
 
 
 def _dims(text: str) -> list[str]:
-    """Give the axes of a jaxtyping string; a variadic one stands for one axis, an anonymous one for a new name."""
+    """Return the axes of a jaxtyping string; a variadic one stands for one axis, an anonymous one for a new name."""
     dims: list[str] = []
     for number, part in enumerate(text.split()):
         bare = part.lstrip("#*?_") or f"axis{number}"

@@ -32,7 +32,7 @@ class Signature:
 
 
 def signature(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Signature:
-    """Give the signature of a call while it is traced."""
+    """Return the signature of a call while it is traced."""
     jax = the_jax()
     leaves: dict[str, Leaf] = {}
     for name, value in named(fun, args, kwargs).items():
@@ -42,7 +42,7 @@ def signature(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
 
 
 def named(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the arguments by the names of their parameters, by position where there is no signature."""
+    """Return the arguments by the names of their parameters, by position where there is no signature."""
     try:
         return dict(inspect.signature(fun).bind(*args, **kwargs).arguments)
     except (TypeError, ValueError):
@@ -60,7 +60,7 @@ def abstract(tree: Any) -> Any:
 
 
 def struct(item: Any) -> Any:
-    """Give the type of an array, weak types and meshes included: without these JAX would trace it anew."""
+    """Return the type of an array, weak types and meshes included: without these JAX would trace it anew."""
     jax = the_jax()
     aval = jax.typeof(item) if hasattr(jax, "typeof") else item.aval
     options: dict[str, Any] = {}
@@ -74,7 +74,7 @@ def struct(item: Any) -> Any:
 
 
 def split_arrays(tree: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
-    """Give the types of the array leaves of a tree, and how to put other arrays in their place."""
+    """Return the types of the array leaves of a tree, and how to put other arrays in their place."""
     jax = the_jax()
     leaves, structure = jax.tree_util.tree_flatten(tree)
     places = [number for number, leaf in enumerate(leaves) if is_array(leaf)]
@@ -92,7 +92,7 @@ def split_arrays(tree: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
 
 
 def is_array(leaf: Any) -> bool:
-    """Tell whether a leaf of an eager call is data; Python's integers may well be sizes, so they stay static."""
+    """Whether a leaf of an eager call is data; Python's integers may well be sizes, so they stay static."""
     return isinstance(leaf, float | complex) or (hasattr(leaf, "shape") and hasattr(leaf, "dtype"))
 
 

@@ -45,7 +45,7 @@ def _equations(body: Body, item: Item) -> Sequence[Any]:
 
 
 def _selections(body: Body, segment: Segment) -> Iterator[Any]:
-    """Give the selections whose results are those of the whole."""
+    """Return the selections whose results are those of the whole."""
     left = set(_left(body, segment))
     for item in segment.items:
         for equation in () if isinstance(item, Segment) else _equations(body, item):
@@ -54,7 +54,7 @@ def _selections(body: Body, segment: Segment) -> Iterator[Any]:
 
 
 def _left(body: Body, segment: Segment) -> list[Any]:
-    """Give the variables made in a segment that are read after it."""
+    """Return the variables made in a segment that are read after it."""
     start, stop = body.runs[segment.first].start, body.runs[segment.last].stop
     made = (out for equation in body.equations[start:stop] for out in equation.outvars)
     return [out for out in made if body.last_use.get(out, -1) >= stop]

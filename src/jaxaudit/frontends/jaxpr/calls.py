@@ -93,7 +93,7 @@ def pmap(body: Body, equation: Any, site: Site) -> None:
 
 
 def _first_axis(spec: Any) -> int | None:
-    """Give the first axis that a spec spreads over devices; None when the array is the same everywhere."""
+    """Return the first axis that a spec spreads over devices; None when the array is the same everywhere."""
     if hasattr(spec, "items"):
         return min((int(axis) for axis in spec), default=None)
     return next((axis for axis, names in enumerate(spec) if names is not None), None)
@@ -111,7 +111,7 @@ def inlined(body: Body, equation: Any, site: Site) -> None:
 
 
 def _has_user_code(jaxpr: Any) -> bool:
-    """Tell whether a jaxpr is of a user's function, or JAX's own wrapper around one, such as that of `pmap`."""
+    """Whether a jaxpr is of a user's function, or JAX's own wrapper around one, such as that of `pmap`."""
     path = compat.function_of(jaxpr).path
     if layer_of(path) != JAX or path.endswith("pmap.py"):
         return True
@@ -214,7 +214,7 @@ def leave(
 
 
 def _name(site: Site, path: str) -> str:
-    """Give the user's name for a leaf of a result; empty where it is not known which leaf it is."""
+    """Return the user's name for a leaf of a result; empty where it is not known which leaf it is."""
     return variables.name_of_leaf(site.span, path.removeprefix("result")) if site.own and path else ""
 
 

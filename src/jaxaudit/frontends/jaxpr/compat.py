@@ -58,22 +58,22 @@ class Function(NamedTuple):
 
 
 def open_jaxpr(closed: Any) -> Any:
-    """Give the jaxpr inside a closed one; since 0.12 they are one class."""
+    """Return the jaxpr inside a closed one; since 0.12 they are one class."""
     return closed.jaxpr if hasattr(closed, "jaxpr") else closed
 
 
 def consts_of(closed: Any) -> Sequence[Any]:
-    """Give the constants a jaxpr is closed over, one for each of its `constvars`."""
+    """Return the constants a jaxpr is closed over, one for each of its `constvars`."""
     return getattr(closed, "consts", ())
 
 
 def is_jaxpr(thing: Any) -> bool:
-    """Tell whether a parameter of an equation is a jaxpr, open or closed."""
+    """Whether a parameter of an equation is a jaxpr, open or closed."""
     return isinstance(thing, _core.Jaxpr | _core.ClosedJaxpr)
 
 
 def inner_jaxprs(params: Mapping[str, Any]) -> Iterator[Any]:
-    """Give every jaxpr among the parameters of an equation."""
+    """Return every jaxpr among the parameters of an equation."""
     for param in params.values():
         for item in param if isinstance(param, SEQUENCES) else (param,):
             if is_jaxpr(item):
@@ -81,12 +81,12 @@ def inner_jaxprs(params: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def is_literal(atom: Any) -> bool:
-    """Tell whether an operand of an equation is a constant written into it."""
+    """Whether an operand of an equation is a constant written into it."""
     return isinstance(atom, Literal)
 
 
 def type_of(atom: Any) -> ArrayType | None:
-    """Give the shape and dtype of a variable; None for tokens and other things that are no arrays."""
+    """Return the shape and dtype of a variable; None for tokens and other things that are no arrays."""
     return _type_of(atom.aval)
 
 
@@ -101,13 +101,13 @@ def _type_of(aval: Any) -> ArrayType | None:
 
 
 def is_key(atom: Any) -> bool:
-    """Tell whether a variable holds typed random keys."""
+    """Whether a variable holds typed random keys."""
     dtype = getattr(atom.aval, "dtype", None)
     return dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
 
 
 def function_of(jaxpr: Any) -> Function:
-    """Give the function a jaxpr was traced from."""
+    """Return the function a jaxpr was traced from."""
     info = getattr(open_jaxpr(jaxpr), "debug_info", None)
     if info is None:
         return Function()
@@ -118,7 +118,7 @@ def function_of(jaxpr: Any) -> Function:
 
 
 def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
-    """Give how many operands of a scan are constants and how many are carried."""
+    """Return how many operands of a scan are constants and how many are carried."""
     if "ft_in" in params:
         consts, carry, _ = params["ft_in"].unpack()
         return len(consts), len(carry)
@@ -130,12 +130,12 @@ Frame = tuple[CodeType, int]
 
 
 def traceback_of(equation: Any) -> Any:
-    """Give where an equation was made; None where JAX does not know."""
+    """Return where an equation was made; None where JAX does not know."""
     return equation.source_info.traceback
 
 
 def frames_of(traceback: Any) -> tuple[Sequence[CodeType], Sequence[int]]:
-    """Give the code and the offsets of the Python frames of a traceback, innermost first."""
+    """Return the code and the offsets of the Python frames of a traceback, innermost first."""
     if traceback is None:
         return (), ()
     codes, offsets = traceback.raw_frames()
@@ -143,7 +143,7 @@ def frames_of(traceback: Any) -> tuple[Sequence[CodeType], Sequence[int]]:
 
 
 def name_stack(equation: Any) -> Iterator[tuple[bool, str]]:
-    """Give the scopes and transformations around an equation, outermost first; True for scopes."""
+    """Return the scopes and transformations around an equation, outermost first; True for scopes."""
     for item in equation.source_info.name_stack.stack:
         yield type(item).__name__ == "Scope", item.name
 
@@ -164,7 +164,7 @@ def own_frames() -> Iterator[Any]:
 
 
 def is_recording() -> bool:
-    """Tell whether what runs now ends up in a jaxpr, rather than being computed at once under a bare `vmap`."""
+    """Whether what runs now ends up in a jaxpr, rather than being computed at once under a bare `vmap`."""
     trace = _private_core.trace_ctx.trace
     while trace is not None:
         if type(trace).__name__ in ("DynamicJaxprTrace", "JaxprTrace"):
@@ -206,6 +206,6 @@ def register_linearization(primitive: Any, rule: Callable[..., tuple[Any, Callab
 
 
 def with_x64() -> Any:
-    """Give the context in which JAX computes with 64 bits."""
+    """Return the context in which JAX computes with 64 bits."""
     here = getattr(jax, "enable_x64", None)
     return here(True) if here is not None else import_module("jax.experimental").enable_x64()

@@ -88,7 +88,7 @@ def while_loop(body: Body, equation: Any, site: Site) -> None:
 
 
 def _counts(params: Any, fixed: int) -> bool:
-    """Tell whether a loop still has the form that `fori_loop` gives it: counter, bound, carried values."""
+    """Whether a loop still has the form that `fori_loop` gives it: counter, bound, carried values."""
     turn = compat.open_jaxpr(params["body_jaxpr"])
     test = compat.function_of(params["cond_jaxpr"]).name
     carried = turn.invars[fixed:]

@@ -46,7 +46,7 @@ _followed: WeakKeyDictionary[Any, dict[str, tuple[Any, Any]]] = WeakKeyDictionar
 
 
 def ran(scope: str) -> Ran | None:
-    """Give the rule that a scope's name stands for."""
+    """Return the rule that a scope's name stands for."""
     number = scope.removeprefix(RULE_SCOPE)
     return _ran[int(number)] if scope.startswith(RULE_SCOPE) and number.isdigit() else None
 
@@ -167,7 +167,7 @@ def _abstract(leaf: Any) -> Any:
 
 
 def _tangents(tree: Any) -> Any:
-    """Give the types of tangents or cotangents; those of whole numbers and keys hold nothing."""
+    """Return the types of tangents or cotangents; those of whole numbers and keys hold nothing."""
     return compat.tree_util.tree_map(_tangent, tree)
 
 

@@ -99,15 +99,15 @@ class Body:
         self.last_use.update((out, end) for out in jaxpr.outvars if not compat.is_literal(out))
 
     def read(self, atom: Any) -> Argument:
-        """Give what a variable or literal is in the program."""
+        """Return what a variable or literal is in the program."""
         return constant(atom) if isinstance(atom, compat.Literal) else self.env[atom]
 
     def env_value(self, atom: Any) -> Argument:
-        """Give what a variable is, and nothing for a literal."""
+        """Return what a variable is, and nothing for a literal."""
         return None if isinstance(atom, compat.Literal) else self.env.get(atom)
 
     def value(self, atom: Any, span: Span) -> Value:
-        """Give what a variable or literal is, as a value."""
+        """Return what a variable or literal is, as a value."""
         argument = self.read(atom)
         if isinstance(argument, Value):
             return argument
@@ -118,7 +118,7 @@ class Body:
         return made
 
     def values(self, atoms: Sequence[Any], span: Span) -> list[Value]:
-        """Give several variables or literals as values."""
+        """Return several variables or literals as values."""
         return [self.value(atom, span) for atom in atoms]
 
     def bind(self, outs: Sequence[Any], made: Sequence[Argument]) -> None:
@@ -174,7 +174,7 @@ class Body:
             self._unknown(equation, site)
 
     def name_call(self, outs: Sequence[Any], before: int) -> None:
-        """Give what a function of JAX made the name that the user gives it, unless something inside named it.
+        """Return what a function of JAX made the name that the user gives it, unless something inside named it.
 
         `before` is the newest value from before the call: what only passes through keeps its name.
         """
@@ -184,7 +184,7 @@ class Body:
             made.name = "".join(self.names(self.position))
 
     def names(self, position: int) -> tuple[str, ...]:
-        """Give the user's variables for the results, unless a later equation of the same expression gives the value.
+        """Return the user's variables for the results, unless a later equation of the same expression gives the value.
 
         What a backward pass makes of an expression has no name.
         """
@@ -193,7 +193,7 @@ class Body:
         return (name,) if name and self._gives(position) else ()
 
     def _gives(self, position: int) -> bool:
-        """Tell whether an equation gives the value of its expression: of those that are read outside, the soonest read.
+        """Whether an equation gives the value of its expression: of those that are read outside, the soonest read.
 
         A differentiated expression makes other things too, which the backward pass reads much later.
         """
@@ -207,12 +207,12 @@ class Body:
         return position == giving or (whole and self._leaves(position, end))
 
     def _leaves(self, position: int, end: int) -> bool:
-        """Tell whether the forward pass reads later what an equation makes."""
+        """Whether the forward pass reads later what an equation makes."""
         last = len(self.sites)
         return any(end <= read < last and not self.sites[read].around.turned for read in self._reads(position))
 
     def _expression(self, position: int) -> tuple[int, int]:
-        """Give the neighbours that stand at the same place."""
+        """Return the neighbours that stand at the same place."""
         span, start, end = self.sites[position].span, position, position + 1
         while end < len(self.sites) and self.sites[end].span == span:
             end += 1
@@ -227,7 +227,7 @@ class Body:
         return -min(reads)[1] if reads else end - 1
 
     def _is_dropped(self, start: int, last: int) -> bool:
-        """Tell whether the last equation of an expression gives its value, and nothing reads it.
+        """Whether the last equation of an expression gives its value, and nothing reads it.
 
         JAX makes constants that it does not need, which are no values of anything.
         """
@@ -246,7 +246,7 @@ class Body:
         return False
 
     def _reads(self, position: int) -> Iterator[int]:
-        """Give the equations that read what an equation makes."""
+        """Return the equations that read what an equation makes."""
         if not self.readers:
             for at, equation in enumerate(self.equations):
                 for atom in equation.invars:
@@ -273,7 +273,7 @@ class Body:
         self.bind(equation.outvars, made)
 
     def plain(self, equation: Any) -> Equation:
-        """Give an equation with its operands resolved."""
+        """Return an equation with its operands resolved."""
         env, literal = self.env, compat.Literal
         inputs = tuple([constant(atom) if isinstance(atom, literal) else env[atom] for atom in equation.invars])
         return Equation(equation.primitive.name, equation.params, inputs, equation.invars, equation.outvars)
@@ -290,6 +290,6 @@ class Body:
 
 
 def _says_mode(site: Site) -> bool:
-    """Tell whether the user's call says what shall happen to indices beyond the end."""
+    """Whether the user's call says what shall happen to indices beyond the end."""
     lines = variables.lines_of(site.span.path)[site.span.line - 1 : site.span.end_line]
     return any("mode" in line for line in lines)

@@ -20,7 +20,7 @@ _BEFORE_TRANSFORMATION = "JaxStackTraceBeforeTransformation"
 
 
 def describe(error: BaseException) -> Failure:
-    """Give the facts of an exception."""
+    """Return the facts of an exception."""
     return Failure(
         _name(type(error)),
         tuple(_name(base) for base in type(error).__mro__[1:] if base is not object),
@@ -68,7 +68,7 @@ def _name(kind: type) -> str:
 
 
 def _origin(error: BaseException) -> tuple[Frame, ...]:
-    """Give the stack of the operation that was transformed: JAX hides it in the causes of the exception."""
+    """Return the stack of the operation that was transformed: JAX hides it in the causes of the exception."""
     hidden = (cause for cause in _causes(error) if type(cause).__name__ == _BEFORE_TRANSFORMATION)
     return next((traceback_frames(cause.__traceback__) for cause in hidden), ())
 
@@ -83,7 +83,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _similar(error: BaseException) -> tuple[str, ...]:
-    """Give names of a module or an array that look like one that it does not have."""
+    """Return names of a module or an array that look like one that it does not have."""
     if not isinstance(error, AttributeError):
         return ()
     # Modules that warn of old names raise by themselves, and only the message says of what.

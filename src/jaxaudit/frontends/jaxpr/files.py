@@ -59,13 +59,13 @@ def layer_of(path: str) -> str:
 
 @cache
 def is_transparent(path: str) -> bool:
-    """Tell whether a library file only passes functions on to JAX."""
+    """Whether a library file only passes functions on to JAX."""
     return any(part in path for part in TRANSPARENT)
 
 
 @cache
 def shown(path: str) -> str:
-    """Give the path to show: relative to where we stand when it is below."""
+    """Return the path to show: relative to where we stand when it is below."""
     try:
         return Path(path).resolve().relative_to(Path.cwd()).as_posix()
     except (ValueError, OSError):

@@ -35,7 +35,7 @@ as long as it is kept alive."""
 
 
 def span_at(code: CodeType, offset: int) -> Span:
-    """Give the place of one instruction."""
+    """Return the place of one instruction."""
     known = _spans.get((id(code), offset))
     if known is None:
         known = _spans[id(code), offset] = (code, _span_at(code, offset))
@@ -89,7 +89,7 @@ class Origins:
         self._joined: dict[tuple[int, int], Origin] = {}
 
     def of(self, equation: Any) -> Origin:
-        """Give the origin of an equation."""
+        """Return the origin of an equation."""
         # Two tracebacks of the same frames are mostly equal to JAX, which compares them faster than we do.
         traceback = compat.traceback_of(equation)
         found = self._met.get(traceback)
@@ -107,7 +107,7 @@ class Origins:
         return known[1]
 
     def in_rule(self, origin: Origin, called: Any) -> Origin:
-        """Give the origin of an equation of a derivative rule: its own frames, then those of the call."""
+        """Return the origin of an equation of a derivative rule: its own frames, then those of the call."""
         key = (id(origin), id(called))
         known = self._joined.get(key)
         if known is None:
@@ -154,7 +154,7 @@ def _part_of_jax(path: str) -> str:
 
 
 def _public(code: CodeType) -> str:
-    """Give the name of a library's function as its users know it; empty for what only passes on."""
+    """Return the name of a library's function as its users know it; empty for what only passes on."""
     *owners, name = code.co_qualname.split(".")
     if name == "__call__" and owners and not owners[-1].startswith("<"):
         return owners[-1].lstrip("_")

@@ -69,7 +69,7 @@ def text_of(value: object, depth: int = 2) -> str:
 
 
 def _attributes(value: object) -> list[tuple[str, object]]:
-    """Give what an object keeps under names, without asking it."""
+    """Return what an object keeps under names, without asking it."""
     try:
         kept = object.__getattribute__(value, "__dict__")
     except AttributeError:
@@ -78,7 +78,7 @@ def _attributes(value: object) -> list[tuple[str, object]]:
 
 
 def _inside(value: object) -> object:
-    """Give the array that a variable of flax's nnx holds."""
+    """Return the array that a variable of flax's nnx holds."""
     if not type(value).__module__.startswith("flax.nnx"):
         return value
     try:
@@ -88,7 +88,7 @@ def _inside(value: object) -> object:
 
 
 def is_array(value: object) -> bool:
-    """Tell whether a value is an array of JAX or NumPy, or stands for one."""
+    """Whether a value is an array of JAX or NumPy, or stands for one."""
     jax, numpy = sys.modules.get("jax"), sys.modules.get("numpy")
     kinds = [*([jax.Array, jax.ShapeDtypeStruct] if jax else ()), *([numpy.ndarray, numpy.generic] if numpy else ())]
     return isinstance(value, tuple(kinds))

@@ -23,7 +23,7 @@ Names = Mapping[str, Any]
 
 
 def holds(error: BaseException) -> tuple[str, ...]:
-    """Give the keys, fields or elements that there are, of a file that cannot be parsed the line.
+    """Return the keys, fields or elements that there are, of a file that cannot be parsed the line.
 
     Nothing where that cannot be told without running code.
     """
@@ -49,7 +49,7 @@ def _few(error: BaseException) -> bool:
 
 
 def _place(traceback: TracebackType | None) -> tuple[ast.AST, Names] | None:
-    """Give the expression or the assignment that the user's innermost frame was at, and the names it sees."""
+    """Return the expression or the assignment that the user's innermost frame was at, and the names it sees."""
     found = None
     while traceback is not None:
         if is_user_file(traceback.tb_frame.f_code.co_filename):

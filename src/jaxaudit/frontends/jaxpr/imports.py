@@ -21,12 +21,12 @@ def when_jax_is_imported(act: Callable[[], None]) -> None:
 
 
 def the_jax() -> Any:
-    """Give jax, which the user's program has imported; by name, so that the core never depends on it."""
+    """Return jax, which the user's program has imported; by name, so that the core never depends on it."""
     return importlib.import_module("jax")
 
 
 def has_jax() -> bool:
-    """Tell whether this interpreter has jax, without importing it."""
+    """Whether this interpreter has jax, without importing it."""
     return importlib.util.find_spec("jax") is not None
 
 

@@ -86,7 +86,7 @@ class Session:
             when_jax_is_imported(self._begin)
 
     def stop(self) -> Reply:
-        """Give what was seen."""
+        """Return what was seen."""
         sites = self.observer.captured() if "jax" in sys.modules else []
         return gather(sites, Ending(), self.observer.retraces, probe=self._probe)
 

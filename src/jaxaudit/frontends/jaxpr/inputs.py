@@ -38,7 +38,7 @@ class Inputs:
         self.axes: dict[str, tuple[str, ...]] = {}
 
     def abstract(self) -> Traceable:
-        """Give the target as a function of arrays alone."""
+        """Return the target as a function of arrays alone."""
         args, kwargs = self.target.given or self._made()
         if self.target.init is not None:
             args = (self._parameters(args, kwargs), *args)
@@ -126,7 +126,7 @@ class Inputs:
     def _flat(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], function: Callable[..., Any] | None = None
     ) -> Traceable:
-        """Give a function of the array leaves alone; everything else is closed over."""
+        """Return a function of the array leaves alone; everything else is closed over."""
         jax = the_jax()
         called = function or self.target.function
         paths, structure = jax.tree_util.tree_flatten_with_path((tuple(args), dict(kwargs)))

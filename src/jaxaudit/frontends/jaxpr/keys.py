@@ -88,7 +88,7 @@ def _arguments(
 
 
 def _left(body: Body, run: Run) -> list[Any]:
-    """Give the variables of a run that are read after it; its last one when none is."""
+    """Return the variables of a run that are read after it; its last one when none is."""
     equations = body.equations[run.start : run.stop]
     outs = [out for one in equations for out in one.outvars]
     read = [out for out in outs if body.last_use.get(out, -1) >= run.stop]
@@ -96,5 +96,5 @@ def _left(body: Body, run: Run) -> list[Any]:
 
 
 def is_key_primitive(name: str) -> bool:
-    """Tell whether a primitive is about keys, so that this module lowers it."""
+    """Whether a primitive is about keys, so that this module lowers it."""
     return name in KEY_PRIMITIVES

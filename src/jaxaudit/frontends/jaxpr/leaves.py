@@ -20,7 +20,7 @@ _TREES = {"scan": ("init", "xs"), "while_loop": ("init_val",), "fori_loop": ("in
 
 
 def argument_leaves(traceback: TracebackType | None) -> tuple[Leaf, ...]:
-    """Give the leaves of what the transformation was called with that raised inside the user's innermost frame.
+    """Return the leaves of what the transformation was called with that raised inside the user's innermost frame.
 
     JAX takes its own frames out of tracebacks; those of the functions that stand in for its transformations stay.
     """
@@ -36,7 +36,7 @@ def argument_leaves(traceback: TracebackType | None) -> tuple[Leaf, ...]:
 
 
 def mapped_leaf(traceback: TracebackType | None) -> Leaf | None:
-    """Give the leaf at which `tree.map` was when the user's innermost function raised: its path and all its types."""
+    """Return the leaf at which `tree.map` was when the user's innermost function raised: its path and all its types."""
     frames = _frames(traceback)
     own = [number for number, frame in enumerate(frames) if is_user_file(frame.f_code.co_filename)]
     inside = frames[own[-2] + 1 : own[-1]] if len(own) > 1 else []
@@ -53,7 +53,7 @@ def _walks(frame: FrameType) -> bool:
 
 
 def _current(frame: FrameType) -> tuple[Any, ...] | None:
-    """Give the leaves that are just handed to the function."""
+    """Return the leaves that are just handed to the function."""
     found = frame.f_locals.get("xs")
     return found if frame.f_code.co_name in ("<genexpr>", "tree_map") and isinstance(found, tuple) and found else None
 
@@ -67,7 +67,7 @@ def _frames(traceback: TracebackType | None) -> list[FrameType]:
 
 
 def _arguments(name: str, known: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Give the trees that a transformation was called with, by names that the user knows."""
+    """Return the trees that a transformation was called with, by names that the user knows."""
     args, kind = known.get("args", ()), known.get("kind", "")
     if name == "transformation" and kind in _TREES:
         bound = inspect.signature(known["original"]).bind_partial(*args, **known["options"]).arguments
@@ -82,7 +82,7 @@ def _arguments(name: str, known: Mapping[str, Any]) -> Iterator[tuple[str, Any]]
 
 
 def _differentiated(known: Mapping[str, Any], count: int) -> Sequence[int]:
-    """Give the positions of the arguments that a gradient is taken with respect to."""
+    """Return the positions of the arguments that a gradient is taken with respect to."""
     options, given = known.get("options", {}), known.get("given", ())
     argnums = options.get("argnums", given[1] if len(given) > 1 else 0)
     places = argnums if isinstance(argnums, _SEVERAL) else (argnums,)
@@ -90,7 +90,7 @@ def _differentiated(known: Mapping[str, Any], count: int) -> Sequence[int]:
 
 
 def _mapped(known: Mapping[str, Any], count: int) -> Sequence[int]:
-    """Give the positions of the arguments that are mapped: all but those that `in_axes` leaves out as a whole."""
+    """Return the positions of the arguments that are mapped: all but those that `in_axes` leaves out as a whole."""
     options, given = known.get("options", {}), known.get("given", ())
     axes = options.get("in_axes", given[1] if len(given) > 1 else 0)
     if isinstance(axes, _SEVERAL) and len(axes) == count:

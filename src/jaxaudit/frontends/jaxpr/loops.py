@@ -20,7 +20,7 @@ LEAVES: Mapping[str, tuple[str, tuple[str, ...], str]] = {
 def leaves_of_turn(
     kind: str, original: Any, args: Sequence[Any], options: Mapping[str, Any]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Give the names of the leaves that a body is given, and where the carried ones sit in the result."""
+    """Return the names of the leaves that a body is given, and where the carried ones sit in the result."""
     body, arguments, first = LEAVES[kind]
     try:
         bound = inspect.signature(original).bind(*args, **options).arguments

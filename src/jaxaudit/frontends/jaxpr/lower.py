@@ -18,7 +18,7 @@ from jaxaudit.frontends.jaxpr.primitives import ROWS
 from jaxaudit.frontends.jaxpr.records import RECORDS, Records
 from jaxaudit.frontends.jaxpr.variables import text_of
 from jaxaudit.frontends.jaxpr.writer import Writer
-from jaxaudit.frontends.source.modules import comments_of
+from jaxaudit.frontends.source.interpret.modules import comments_of
 from jaxaudit.ir import Program, Root
 from jaxaudit.ir.collector import collector_paused
 from jaxaudit.spans import Span
@@ -98,7 +98,7 @@ class Lowering:
                 writer.constants[id(value)] = made
 
     def program(self) -> Program:
-        """Give all roots so far as a program, with exact types and the comments of the files they touch."""
+        """Return all roots so far as a program, with exact types and the comments of the files they touch."""
         comments = {path: comments_of(text) for path in sorted(self._writer.paths) if "#" in (text := text_of(path))}
         return Program((*self._roots, *self._rules()), "jaxpr", comments, self._writer.types)
 
@@ -137,7 +137,7 @@ def _closed_over(closed: Any, seen: set[int]) -> Iterator[tuple[Any, Any]]:
 
 
 def _extent(value: Any) -> tuple[int, int] | None:
-    """Give the least and the greatest entry of a small array of integers, such as indices written out."""
+    """Return the least and the greatest entry of a small array of integers, such as indices written out."""
     kind, size = str(getattr(value, "dtype", "")), getattr(value, "size", 0)
     if not kind.startswith(("int", "uint")) or not 0 < size <= _SMALL:
         return None
@@ -146,7 +146,7 @@ def _extent(value: Any) -> tuple[int, int] | None:
 
 
 def _scalar(value: Any) -> int | float | bool | None:
-    """Give a constant array's value where it is a single number."""
+    """Return a constant array's value where it is a single number."""
     kind = getattr(value, "dtype", None)
     if getattr(value, "shape", None) != () or kind is None or str(kind).startswith("key"):
         return None

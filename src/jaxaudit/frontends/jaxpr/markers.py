@@ -92,7 +92,7 @@ def _path(path: Sequence[Any], names: Sequence[str] | None) -> str:
 
 
 def _argument(path: Sequence[Any]) -> int | str:
-    """Give the argument that a leaf of a pair of arguments and keywords belongs to."""
+    """Return the argument that a leaf of a pair of arguments and keywords belongs to."""
     step = path[1] if len(path) > 1 else None
     found = getattr(step, "idx", getattr(step, "key", 0))
     return found if isinstance(found, int | str) else 0
@@ -130,5 +130,5 @@ def shifted(axis: int, trail: Trail) -> int:
 
 
 def is_tangent(trail: Trail) -> bool:
-    """Tell whether a marker is on a tangent or cotangent."""
+    """Whether a marker is on a tangent or cotangent."""
     return any(entry[0] in ("tan", "ct") for entry in trail)

@@ -37,7 +37,7 @@ def _is_a(model: Any, package: str, name: str) -> bool:
 
 
 def _described(model: Any, method: Callable[..., Any] | None) -> tuple[Target, str, inspect.Signature | None]:
-    """Give the method's own place, how to call it, and its signature without `self`."""
+    """Return the method's own place, how to call it, and its signature without `self`."""
     called: Any = method or type(model).__call__
     base = function_target(called)
     name = type(model).__name__ + (f".{base.name.rpartition('.')[2]}" if method is not None else "")
@@ -79,7 +79,7 @@ def _haiku(model: Any, expression: str) -> Target:
 
 
 def signature_names(function: Any) -> list[str]:
-    """Give the names of a function's parameters."""
+    """Return the names of a function's parameters."""
     signature = signature_of(function)
     return list(signature.parameters) if signature is not None else []
 

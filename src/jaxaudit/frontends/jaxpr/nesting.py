@@ -92,7 +92,7 @@ class Nesting:
     before: tuple[Step, ...] = ()
 
     def stack(self, run: Run, site: Site) -> tuple[Step, ...]:
-        """Give the steps from the jaxpr's own function down to a run; if equal, the same object as before."""
+        """Return the steps from the jaxpr's own function down to a run; if equal, the same object as before."""
         known = self.ways.get(id(site))
         if known is None:
             known = self.ways[id(site)] = (site, self._way(site))
@@ -120,7 +120,7 @@ class Nesting:
         return (*waiting, *steps)
 
     def _chain(self, site: Site) -> Sequence[Place]:
-        """Give the user's frames, outermost first, from the function on that the jaxpr was traced from."""
+        """Return the user's frames, outermost first, from the function on that the jaxpr was traced from."""
         chain = [place for place in site.origin.users[::-1] if place.frame[0].co_name not in _COMPREHENSIONS]
         if not self._is_users:
             return chain if compat.CUTS_TRACEBACKS else ()
@@ -154,7 +154,7 @@ class Nesting:
 
 
 def _starts_over(callee: compat.Frame, run: Run | None, last: int, before: Run | None, *, backward: bool) -> bool:
-    """Tell whether a function was called anew: it is at an earlier instruction, and no loop of its own led there.
+    """Whether a function was called anew: it is at an earlier instruction, and no loop of its own led there.
 
     A backward pass goes through the instructions from the last to the first.
     """
@@ -169,12 +169,12 @@ def _starts_over(callee: compat.Frame, run: Run | None, last: int, before: Run |
 
 @cache
 def _loops(code: CodeType) -> tuple[tuple[int, int], ...]:
-    """Give the loops of a function as stretches of instructions."""
+    """Return the loops of a function as stretches of instructions."""
     jumps = [(one.argval, one.offset) for one in dis.get_instructions(code) if "BACKWARD" in one.opname]
     return tuple((target, jump) for target, jump in jumps if isinstance(target, int))
 
 
 def place_of(call: Call) -> Span:
-    """Give the place of the function that is called."""
+    """Return the place of the function that is called."""
     line = call.code.co_firstlineno
     return Span(shown(call.code.co_filename), line, 0, line, 0)

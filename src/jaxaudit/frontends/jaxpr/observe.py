@@ -84,7 +84,7 @@ class Observer:
             _DEPTH.reset(before)
 
     def _site(self, transform: str, fun: object, frame: FrameType) -> Site | None:
-        """Give the site of a transformation that a frame asks for; None where that is a library's own affair.
+        """Return the site of a transformation that a frame asks for; None where that is a library's own affair.
 
         Where the user's code asks by itself, the instruction decides: the second time no frame is walked.
         """

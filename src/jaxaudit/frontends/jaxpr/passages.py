@@ -93,7 +93,7 @@ def _keeps_equation(body: Body, segment: Segment, record: Record) -> bool:
 
 
 def _marks(body: Body, segment: Segment, record: Record) -> Iterator[Any]:
-    """Give the markers of a segment's own call, in order of sides and leaves."""
+    """Return the markers of a segment's own call, in order of sides and leaves."""
     found = [
         equation
         for item in segment.items
@@ -105,7 +105,7 @@ def _marks(body: Body, segment: Segment, record: Record) -> Iterator[Any]:
 
 
 def _enters(mark: Any, kind: str) -> bool:
-    """Tell whether a marker stands where something goes in: backwards, that is the side of the results."""
+    """Whether a marker stands where something goes in: backwards, that is the side of the results."""
     backwards = any(entry[0] == "ct" for entry in mark.params["trail"])
     if backwards and SEGMENTS[kind] == "grad":
         return False
@@ -113,7 +113,7 @@ def _enters(mark: Any, kind: str) -> bool:
 
 
 def _source(body: Body, mark: Any) -> Any:
-    """Give what a marker marks, looking through other markers before it."""
+    """Return what a marker marks, looking through other markers before it."""
     atom = mark.invars[0]
     while not compat.is_literal(atom) and (maker := body.made.get(atom)) is not None and maker.primitive.name == MARKER:
         if maker.params["uid"] != mark.params["uid"]:
@@ -179,7 +179,7 @@ def _attributes(record: Record, entries: list[Any], left: list[Any], posts: Mapp
 
 
 def _differentiated(record: Record, entries: list[Any]) -> tuple[int, ...]:
-    """Give the positions of the parameters that the derivative is taken with respect to."""
+    """Return the positions of the parameters that the derivative is taken with respect to."""
     chosen = record.options.get("argnums", 0) if record.kind not in _ALL_ARGUMENTS else None
     numbers = tuple(chosen) if isinstance(chosen, compat.SEQUENCES) else (chosen,)
     leaves = [record.leaves.get(("in", one.params["leaf"])) for one in entries]
@@ -187,7 +187,7 @@ def _differentiated(record: Record, entries: list[Any]) -> tuple[int, ...]:
 
 
 def _outputs(body: Body, segment: Segment, record: Record) -> tuple[Value, ...]:
-    """Give what is differentiated, inside the region: of a gradient that is the loss alone."""
+    """Return what is differentiated, inside the region: of a gradient that is the loss alone."""
     marks = [
         one
         for one in _marks(body, segment, record)
@@ -199,12 +199,12 @@ def _outputs(body: Body, segment: Segment, record: Record) -> tuple[Value, ...]:
 
 
 def _is_given(mark: Any) -> bool:
-    """Tell whether a marker is on what the transformation gives its caller."""
+    """Whether a marker is on what the transformation gives its caller."""
     return mark.params["side"] == "post" and not is_tangent(mark.params["trail"])
 
 
 def _inner_shape(leaf: Any) -> tuple[int, ...] | None:
-    """Give the shape that the mapped function sees, without the axes of any `vmap`."""
+    """Return the shape that the mapped function sees, without the axes of any `vmap`."""
     return leaf.shape if leaf is not None else None
 
 
@@ -213,7 +213,7 @@ def _path(leaf: Any) -> str:
 
 
 def _collected(axes: list[int | None] | None, post: Any) -> int | None:
-    """Give the axis along which a result is collected, as the user wrote it."""
+    """Return the axis along which a result is collected, as the user wrote it."""
     leaf = post.params["leaf"] if post is not None else -1
     return axes[leaf] if axes is not None and 0 <= leaf < len(axes) else None
 
@@ -249,7 +249,7 @@ def _role(record: Record, post: Any) -> tuple[str, str]:
 
 
 def _argument(record: Record, path: str) -> str:
-    """Give the path of the argument leaf that a gradient belongs to."""
+    """Return the path of the argument leaf that a gradient belongs to."""
     argnums = record.options.get("argnums", 0)
     if isinstance(argnums, compat.SEQUENCES):
         head, _, path = path.removeprefix("[").partition("]")

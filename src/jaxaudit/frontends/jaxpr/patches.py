@@ -78,7 +78,7 @@ def install(*, library: bool = False) -> None:
 
 
 def is_installed() -> bool:
-    """Tell whether the markers are in."""
+    """Whether the markers are in."""
     return bool(_replaced)
 
 
@@ -173,7 +173,7 @@ def _wrapping(kind: str, original: Any) -> Patch:
 
 
 def _keep(wrapper: Any, plain: Any) -> Any:
-    """Give a wrapper the methods of what it stands for, such as `lower` and `trace`."""
+    """Return a wrapper the methods of what it stands for, such as `lower` and `trace`."""
     for name in ("lower", "trace", "eval_shape", "clear_cache"):
         if hasattr(plain, name):
             setattr(wrapper, name, getattr(plain, name))

@@ -27,7 +27,7 @@ _PACKAGES = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-
 
 @cache
 def is_user_file(name: str) -> bool:
-    """Tell whether a file is the user's own code."""
+    """Whether a file is the user's own code."""
     # A program has hundreds of modules; nearly all of them are told by their names, without a look at the disk.
     if not name or name.startswith(_ELSEWHERE) or any(folder in name for folder in _PACKAGES):
         return False
@@ -39,12 +39,12 @@ def is_user_file(name: str) -> bool:
 
 @cache
 def is_own_file(name: str) -> bool:
-    """Tell whether a file is part of jaxaudit."""
+    """Whether a file is part of jaxaudit."""
     return not name.startswith("<") and Path(name).resolve().is_relative_to(_OWN)
 
 
 def user_files(failure: Failure | None = None) -> tuple[str, ...]:
-    """Give the files of the user's modules that are loaded now, and of those whose import raised."""
+    """Return the files of the user's modules that are loaded now, and of those whose import raised."""
     found = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     if failure is not None:
         found += [frame.path for frame in failure.frames if Path(frame.path).is_file()]
@@ -52,7 +52,7 @@ def user_files(failure: Failure | None = None) -> tuple[str, ...]:
 
 
 def traceback_frames(traceback: TracebackType | None) -> tuple[Frame, ...]:
-    """Give the frames of an exception, outermost first, without those of the observer."""
+    """Return the frames of an exception, outermost first, without those of the observer."""
     frames: list[Frame] = []
     while traceback is not None:
         if not is_own_file(traceback.tb_frame.f_code.co_filename):
@@ -62,7 +62,7 @@ def traceback_frames(traceback: TracebackType | None) -> tuple[Frame, ...]:
 
 
 def caller() -> Frame | None:
-    """Give the innermost frame of the user's code that is running now."""
+    """Return the innermost frame of the user's code that is running now."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if is_user_file(frame.f_code.co_filename):

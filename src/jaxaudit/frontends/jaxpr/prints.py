@@ -37,7 +37,7 @@ class _Page:
     """The order of the calls of transformations."""
 
     def finish(self) -> Print | None:
-        """Give the print; None where a parameter cannot be compared."""
+        """Return the print; None where a parameter cannot be compared."""
         done = tuple(self.found)
         try:
             hash(done)
@@ -58,7 +58,7 @@ class Prints:
         self._records: dict[int, str] = {}
 
     def of(self, body: Body, start: int, stop: int, read: Sequence[Any]) -> Print | None:
-        """Give the print of a stretch of equations that reads some variables from outside; None where it has none."""
+        """Return the print of a stretch of equations that reads some variables from outside; None where it has none."""
         page = _Page({atom: i for i, atom in enumerate(read)}, [compat.type_of(atom) for atom in read])
         numbers, found, last_use, literal = page.numbers, page.found, body.last_use, compat.Literal
         for position in range(start, stop):

@@ -65,7 +65,7 @@ class Records:
         return record
 
     def in_scope(self, name: str) -> Record | None:
-        """Give the record that a scope's name stands for."""
+        """Return the record that a scope's name stands for."""
         if not name.startswith(SCOPE):
             return None
         number = name[len(SCOPE) :]

@@ -58,7 +58,7 @@ def _unpacked(site: Site, index: Argument) -> str:
 
 
 def _dynamic_index(body: Body, taken: Any, dropped: tuple[int, ...]) -> Argument | None:
-    """Give the index of a dynamic slice that takes whole axes but for those that are squeezed away."""
+    """Return the index of a dynamic slice that takes whole axes but for those that are squeezed away."""
     kind = compat.type_of(taken.invars[0])
     if kind is None:
         return None

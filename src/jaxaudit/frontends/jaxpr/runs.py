@@ -67,7 +67,7 @@ def _random(equations: Sequence[Any], sites: Sequence[Site], start: int) -> Run 
 
 
 def _goes_on(equations: Sequence[Any], sites: Sequence[Site], start: int, position: int) -> bool:
-    """Tell whether an equation belongs to the same call as the one before it."""
+    """Whether an equation belongs to the same call as the one before it."""
     first, site = sites[start], sites[position]
     called, before, now = first.origin.random, sites[position - 1].origin.random, site.origin.random
     if called is None or before is None or now is None:
@@ -104,7 +104,7 @@ def _row(equations: Sequence[Any], start: int, last_use: Mapping[Any, int]) -> R
 
 
 def outside_inputs(equations: Sequence[Any]) -> list[Any]:
-    """Give the operands of a run that come from outside it, each once."""
+    """Return the operands of a run that come from outside it, each once."""
     # A variable is made before it is read, so one look at each is enough.
     known: set[int] = set()
     found: list[Any] = []

@@ -37,14 +37,14 @@ class Site:
 
 
 def function_name(fun: object) -> str:
-    """Give the name that people know a function by."""
+    """Return the name that people know a function by."""
     while isinstance(fun, partial):
         fun = fun.func
     return str(getattr(fun, "__name__", type(fun).__name__)).replace("<lambda>", "lambda")
 
 
 def function_code(fun: object) -> object:
-    """Give what two copies of one function share: their code."""
+    """Return what two copies of one function share: their code."""
     while isinstance(fun, partial):
         fun = fun.func
     fun = getattr(fun, "__func__", fun)
@@ -52,7 +52,7 @@ def function_code(fun: object) -> object:
 
 
 def made_for_user(frame: FrameType | None) -> bool:
-    """Tell whether the code that transforms a function there is the user's, or a library's on the user's behalf."""
+    """Whether the code that transforms a function there is the user's, or a library's on the user's behalf."""
     while frame is not None:
         name = frame.f_code.co_filename
         if is_user_file(name):
@@ -68,7 +68,7 @@ def made_for_user(frame: FrameType | None) -> bool:
 
 @cache
 def _package(filename: str) -> str:
-    """Give the installed package that a file belongs to; empty for Python's own files and ours."""
+    """Return the installed package that a file belongs to; empty for Python's own files and ours."""
     parts = Path(filename).parts
     for folder in ("site-packages", "dist-packages"):
         if folder in parts:

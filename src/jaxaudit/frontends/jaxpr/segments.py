@@ -60,7 +60,7 @@ def arrange(stacks: Sequence[tuple[Step, ...]], records: Mapping[int, Record]) -
 
 
 def _last(stacks: Sequence[tuple[Step, ...]]) -> dict[Step, int]:
-    """Give the last position under each transformation."""
+    """Return the last position under each transformation."""
     found: dict[Step, int] = {}
     before: tuple[Step, ...] = ()
     for position, stack in enumerate(stacks):

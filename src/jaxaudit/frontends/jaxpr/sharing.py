@@ -69,7 +69,7 @@ class Sharing:
         self._groups.clear()
 
     def find(self, call: Call, passage: Passage) -> Region | None:
-        """Give the region of an earlier call that did the same."""
+        """Return the region of an earlier call that did the same."""
         group = self._groups.get(_name(call, passage))
         if group is None:
             return None
@@ -110,7 +110,7 @@ def _name(call: Call, passage: Passage) -> tuple[object, ...]:
 
 
 def _is_closed(region: Region) -> bool:
-    """Tell whether a region sees its own parameters alone, and uses no random keys."""
+    """Whether a region sees its own parameters alone, and uses no random keys."""
     made: set[Value] = set(region.params)
     used: list[Value] = list(region.results)
     for op in region.walk():

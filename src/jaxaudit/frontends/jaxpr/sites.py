@@ -119,7 +119,7 @@ class Surroundings:
         self._origins = Origins()
 
     def sites(self, equations: Sequence[Any], outer: Outer) -> list[Site]:
-        """Give the site of each equation; inside a library's function the call around it is what the user knows.
+        """Return the site of each equation; inside a library's function the call around it is what the user knows.
 
         Equations that come from the same place in the same way have the same object.
         """

@@ -67,7 +67,7 @@ def parse_spec(text: str) -> Spec:
 
 
 def array_specs(spec: Spec) -> Iterator[ArraySpec]:
-    """Give every array in a spec."""
+    """Return every array in a spec."""
     if isinstance(spec, ArraySpec):
         yield spec
     elif isinstance(spec, dict):
@@ -79,7 +79,7 @@ def array_specs(spec: Spec) -> Iterator[ArraySpec]:
 
 
 def choose_sizes(specs: Iterable[Spec], given: Mapping[str, int]) -> dict[str, int]:
-    """Give every named axis a size: its own, the one the user gave it, or one that nothing else has."""
+    """Return every named axis a size: its own, the one the user gave it, or one that nothing else has."""
     arrays = [array for spec in specs for array in array_specs(spec)]
     sizes = dict(given)
     for dim in (dim for array in arrays for dim in array.dims):
@@ -109,12 +109,12 @@ def size_of(dim: str, sizes: Mapping[str, int]) -> int:
 
 
 def names_in(dim: str) -> list[str]:
-    """Give the axis names in a dimension."""
+    """Return the axis names in a dimension."""
     return re.findall(r"[A-Za-z_]\w*", dim.partition("=")[0])
 
 
 def axis_name(dim: str) -> str:
-    """Give the name of a dimension; empty when it is a plain number."""
+    """Return the name of a dimension; empty when it is a plain number."""
     text = dim.partition("=")[0].strip()
     return "" if text.isdigit() else text
 

@@ -45,7 +45,7 @@ def function_target(function: Callable[..., Any]) -> Target:
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
-    """Give the signature of a function, where it has one."""
+    """Return the signature of a function, where it has one."""
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):

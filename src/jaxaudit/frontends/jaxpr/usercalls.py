@@ -78,7 +78,10 @@ def _leave(passage: Passage, region: Region, left: Sequence[Any]) -> None:
 
 
 def left_behind(body: Body, start: int, stop: int, given: Collection[Any] = ()) -> list[Any]:
-    """Give the variables made in a stretch of equations that are read after it, or handed to the caller for nothing."""
+    """Return the variables made in a stretch of equations that are read after it.
+
+    Or handed to the caller for nothing.
+    """
     return [
         out
         for equation in body.equations[start:stop]

@@ -15,13 +15,13 @@ _Names = dict[_Place, tuple[str, ...]]
 
 
 def name_at(span: Span) -> str:
-    """Give the variable that the expression at a place is assigned to, empty when there is none."""
+    """Return the variable that the expression at a place is assigned to, empty when there is none."""
     names = _bound(span.path).get(span[1:], ())
     return names[0] if len(names) == 1 else ""
 
 
 def names_at(span: Span) -> tuple[str, ...]:
-    """Give the variables that the value at a place is unpacked into."""
+    """Return the variables that the value at a place is unpacked into."""
     return _bound(span.path).get(span[1:], ())
 
 
@@ -43,7 +43,7 @@ class Returned(NamedTuple):
 
 
 def result_names(call: Span, function: Span, *, ends: bool = True) -> Callable[[Span, str], str]:
-    """Give how a call names what the called function makes: by the element of its `return` that it is.
+    """Return how a call names what the called function makes: by the element of its `return` that it is.
 
     What cannot be told has the name of the whole, where the call is bound to a single one and the expression ends
     with it.
@@ -61,7 +61,7 @@ def result_names(call: Span, function: Span, *, ends: bool = True) -> Callable[[
 
 @cache
 def _returns(path: str) -> dict[int, Returned]:
-    """Give what the functions of a file return, by their first line, for those that return in one place."""
+    """Return what the functions of a file return, by their first line, for those that return in one place."""
     found: dict[int, Returned] = {}
     for node in ast.walk(_tree(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -84,7 +84,7 @@ def _own_returns(function: ast.AST) -> Iterator[ast.Return]:
 
 
 def _ends(path: str) -> Iterator[int]:
-    """Give where a path may be cut, longest first."""
+    """Return where a path may be cut, longest first."""
     yield len(path)
     yield from (place for place in range(len(path) - 1, -1, -1) if path[place] in ".[")
 
@@ -100,7 +100,7 @@ def text_of(path: str) -> str:
 
 @cache
 def lines_of(path: str) -> tuple[str, ...]:
-    """Give the lines of a file of the user's."""
+    """Return the lines of a file of the user's."""
     return tuple(text_of(path).splitlines())
 
 
@@ -114,7 +114,7 @@ def _bound(path: str) -> _Names:
 
 @cache
 def _leaves(path: str) -> dict[_Place, dict[str, str]]:
-    """Give for each assigned expression the variable that each part of it goes to, by its path."""
+    """Return for each assigned expression the variable that each part of it goes to, by its path."""
     return {_place(value): dict(_parts(target, "")) for target, value in _assignments(path)}
 
 

@@ -68,7 +68,7 @@ def find_python(wanted: str, variables: Mapping[str, str]) -> str:
 
 
 def environment(variables: Mapping[str, str], devices: int) -> dict[str, str]:
-    """Give the variables of the child: the user's, on the CPU unless they say otherwise."""
+    """Return the variables of the child: the user's, on the CPU unless they say otherwise."""
     made = dict(variables)
     made.setdefault("JAX_PLATFORMS", "cpu")
     if devices:

@@ -39,7 +39,7 @@ def _is_full(cell: Any) -> bool:
 
 
 def parameter_names(function: Any) -> list[str]:
-    """Give the names of a function's positional parameters, as the user's own function has them."""
+    """Return the names of a function's positional parameters, as the user's own function has them."""
     own = _positional(function)
     inner = users_function(function)
     if inner is function or getattr(function, "__code__", None) is None:

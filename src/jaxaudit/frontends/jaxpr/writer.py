@@ -29,7 +29,7 @@ class KnownAs(NamedTuple):
     """Whether the call says what shall happen to indices beyond the end."""
 
     def attrs(self) -> dict[str, object]:
-        """Give it as attributes of an op."""
+        """Return it as attributes of an op."""
         told = {"function": self.function, "api": self.api, "within": self.within, "mode": self.mode}
         if self.api == self.function:
             del told["api"]
@@ -96,7 +96,7 @@ class Writer:
         return self.builder.emit(name, span, arguments, attrs, results=tuple(made)).results
 
     def attrs_of(self, site: Site, known_as: KnownAs) -> Mapping[str, object]:
-        """Give the attributes of an op by what it is known as and where it was made; equal ones are one object."""
+        """Return the attributes of an op by what it is known as and where it was made; equal ones are one object."""
         key = (id(site.around), site.origin.library, known_as)
         known = self._attrs.get(key)
         if known is None:
@@ -124,14 +124,14 @@ class Writer:
         return self.value(span, self.types.get(value), value.name)
 
     def materialise(self, argument: Argument, span: Span, extent: tuple[int, int] | None = None) -> Value:
-        """Give a value for an argument, writing constants down as ops, with the ends of what an array holds."""
+        """Return a value for an argument, writing constants down as ops, with the ends of what an array holds."""
         if isinstance(argument, Value):
             return argument
         attrs: dict[str, object] = {"value": argument} if extent is None else {"value": argument, "extent": extent}
         return self.builder.emit("py.const", span, attrs=attrs).result
 
     def results(self, out: Sequence[Argument], outvars: Sequence[Any], span: Span) -> tuple[Value, ...]:
-        """Give what a jaxpr gives as values, constants with their types too."""
+        """Return what a jaxpr gives as values, constants with their types too."""
         made = tuple(self.materialise(one, span) for one in out)
         for value, variable in zip(made, outvars, strict=True):
             if value not in self.types and (kind := compat.type_of(variable)) is not None:
@@ -139,14 +139,14 @@ class Writer:
         return made
 
     def place(self, function: compat.Function, otherwise: Span) -> Span:
-        """Give the place of a function's definition."""
+        """Return the place of a function's definition."""
         if not function.path or function.line <= 0:
             return otherwise
         return Span(shown(function.path), function.line, 0, function.line, 0)
 
 
 def marks_of(site: Site) -> dict[str, object]:
-    """Give the attributes that say under what an op was made."""
+    """Return the attributes that say under what an op was made."""
     around = site.around
     found: dict[str, object] = {}
     if around.scope:

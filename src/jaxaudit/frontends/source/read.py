@@ -13,12 +13,12 @@ from pathlib import Path
 
 from jaxaudit import progress
 from jaxaudit.frontends.base import Reach, Reading, Skip, SourceFile
-from jaxaudit.frontends.source import imports
-from jaxaudit.frontends.source.interpreter import Interpreter
-from jaxaudit.frontends.source.modules import Loader, Project
-from jaxaudit.frontends.source.outline import FunctionNode, outline
-from jaxaudit.frontends.source.roots import interpret_root
-from jaxaudit.frontends.source.values import FunctionValue
+from jaxaudit.frontends.source.interpret import imports
+from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+from jaxaudit.frontends.source.interpret.modules import Loader, Project
+from jaxaudit.frontends.source.interpret.outline import FunctionNode, outline
+from jaxaudit.frontends.source.interpret.roots import interpret_root
+from jaxaudit.frontends.source.values.model import FunctionValue
 from jaxaudit.ir import Program
 
 _DEEPEST = 12_000

@@ -20,11 +20,11 @@ class Strings:
         self.numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
-        """Give the place of a text in the table, and put it there when it is new."""
+        """Return the place of a text in the table, and put it there when it is new."""
         return self.numbers.setdefault(text, len(self.numbers))
 
     def table(self) -> list[str]:
-        """Give the texts in order."""
+        """Return the texts in order."""
         return list(self.numbers)
 
 

@@ -50,7 +50,7 @@ def render_html(report: Report, sources: Sources, out: TextIO) -> None:
 
 
 def blocks(report: Report, sources: Sources) -> tuple[object, object, object]:
-    """Give the three blocks of data: the flow, the source files, and everything else."""
+    """Return the three blocks of data: the flow, the source files, and everything else."""
     whole = msgspec.to_builtins(report)
     strings = Strings()
     flow = pack_flow(whole.pop("data_flow"), strings)
@@ -69,7 +69,7 @@ def blocks(report: Report, sources: Sources) -> tuple[object, object, object]:
 
 
 def policy(script: str, style: str) -> str:
-    """Give the content security policy: our script, our style, a worker from a blob, and nothing else."""
+    """Return the content security policy: our script, our style, a worker from a blob, and nothing else."""
     rules = (
         "default-src 'none'",
         f"script-src '{_digest(script)}'",
@@ -83,12 +83,12 @@ def policy(script: str, style: str) -> str:
 
 
 def inert(data: object) -> str:
-    """Give data as JSON that cannot end the element it stands in, in ASCII alone."""
+    """Return data as JSON that cannot end the element it stands in, in ASCII alone."""
     return json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def squeezed(data: object) -> str:
-    """Give data as compressed JSON in base64; the same data gives the same text."""
+    """Return data as compressed JSON in base64; the same data gives the same text."""
     return base64.b64encode(gzip.compress(inert(data).encode("ascii"), 6, mtime=0)).decode("ascii")
 
 
@@ -122,7 +122,7 @@ def _embedded(report: Report, sources: Sources) -> tuple[Mapping[str, str], list
 
 
 def _reasons(report: Report) -> dict[str, str]:
-    """Give why each rule that speaks is worth listening to, from its own page."""
+    """Return why each rule that speaks is worth listening to, from its own page."""
     named = {one.rule for one in (*report.issues, *report.warnings)}
     texts = {rule.name: inspect.getdoc(rule) or "" for rule in all_rules() if rule.name in named}
     found = {
@@ -132,7 +132,7 @@ def _reasons(report: Report) -> dict[str, str]:
 
 
 def _paths(report: Report) -> Iterable[str]:
-    """Give the files worth showing, those with findings first."""
+    """Return the files worth showing, those with findings first."""
     paths: dict[str, None] = {}
     findings: tuple[Finding, ...] = (*report.issues, *report.warnings)
     for one in findings:

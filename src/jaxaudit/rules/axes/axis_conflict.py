@@ -147,7 +147,7 @@ def _swaps_two(op: Op) -> bool:
 
 
 def _is_made_by_jax(op: Op, flow: Flow) -> bool:
-    """Tell whether a function of JAX made an array that methods have rearranged since."""
+    """Whether a function of JAX made an array that methods have rearranged since."""
     maker: Op | None = op
     for _ in range(_STEPS):
         given = next((value for value in maker.arguments.values() if isinstance(value, Value)), None) if maker else None
@@ -160,7 +160,7 @@ def _is_made_by_jax(op: Op, flow: Flow) -> bool:
 
 
 def _asks_sizes(flow: Flow, op: Op, shapes: Shapes) -> bool:
-    """Tell whether an `if` around an op compares one of the sizes that meet in it, so that it is no longer any size."""
+    """Whether an `if` around an op compares one of the sizes that meet in it, so that it is no longer any size."""
     dims = (dim for one in shapes.contexts(op) for fact in one.facts.values() for dim in fact.dims or ())
     sizes = {atom for dim in dims for atom in dim.atoms()}
     for branch in deciding(flow, op) if sizes else ():

@@ -97,7 +97,7 @@ class BareSqueeze(Rule):
 
 
 def _is_layer(op: Op) -> bool:
-    """Tell whether an op is the call of a layer: what it gives has a batch in front and its features last."""
+    """Whether an op is the call of a layer: what it gives has a batch in front and its features last."""
     callee = op.text("function") or op.text("callee")
     return callee.endswith(".__call__") and "." in callee.removesuffix(".__call__")
 

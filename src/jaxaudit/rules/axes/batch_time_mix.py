@@ -10,7 +10,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.axes.words import axis_of, meeting_text, name_of
+from jaxaudit.rules.axes._shared.phrases import axis_of, meeting_text, name_of
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 
 _PROGRAM = """import jax.numpy as jnp
@@ -122,7 +122,7 @@ def _judged(meeting: Meeting, mixed: Mixed | None, flow: Flow) -> Obligation:
 
 
 def _blamed(mixed: Mixed, flow: Flow) -> Op | None:
-    """Give the reshape that stands apart: one right after a transpose, else the later of the two."""
+    """Return the reshape that stands apart: one right after a transpose, else the later of the two."""
     made = [op for op in mixed.flattened if op is not None]
     before = {op: flow.maker(op.operands[0]) for op in made}
     turned = [op for op, one in before.items() if one is not None and one.name == "array.permute"]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.reshapes import Reshape, reshapes
-from jaxaudit.rules.axes.words import shape_of
+from jaxaudit.rules.axes._shared.phrases import shape_of
+from jaxaudit.rules.axes._shared.reshapes import Reshape, reshapes
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 
 

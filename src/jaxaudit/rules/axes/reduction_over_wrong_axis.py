@@ -10,7 +10,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import axes_facts, axis_of, violated
+from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 
 _PROGRAM = """import jax

@@ -107,7 +107,7 @@ def _base(op: Op) -> Value:
 
 
 def _comes_back(value: Value, flow: Flow, depth: int = 4) -> bool:
-    """Tell whether a value goes through elementwise ops alone to another transpose without axes."""
+    """Whether a value goes through elementwise ops alone to another transpose without axes."""
     readers = flow.readers.get(value, [])
     if not readers or depth == 0 or value in flow.leaving:
         return False
@@ -119,7 +119,7 @@ def _comes_back(value: Value, flow: Flow, depth: int = 4) -> bool:
 
 
 def _is_crossed(op: Op, turned: Value, shapes: Shapes) -> bool:
-    """Tell whether a product takes the leading axes of two arrays for one, one of which is turned round."""
+    """Whether a product takes the leading axes of two arrays for one, one of which is turned round."""
     if op.name != "array.dot" or op.function != "matmul" or len(op.operands) != 2:
         return False
     contexts = shapes.contexts(op)

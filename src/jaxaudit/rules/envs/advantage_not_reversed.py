@@ -138,7 +138,7 @@ def total(rewards, values):
 
 
 def _is_total(one: Recursion) -> bool:
-    """Tell whether the carry is kept as it is: a plain total, which is the same in any order."""
+    """Whether the carry is kept as it is: a plain total, which is the same in any order."""
     return one.kept.coefficient == 1 and one.kept.factors == (one.carry,) and not one.kept.masks
 
 

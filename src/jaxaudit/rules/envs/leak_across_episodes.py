@@ -122,7 +122,7 @@ def _judged(one: Recursion, end: Value, *, masked: bool) -> Obligation:
 
 
 def _ends(value: Value, one: Recursion, flow: Flow, shapes: Shapes) -> bool:
-    """Tell whether a factor of the next value is another one in each step, and not the next value itself."""
+    """Whether a factor of the next value is another one in each step, and not the next value itself."""
     op = flow.maker(value)
     if op is None:
         return False

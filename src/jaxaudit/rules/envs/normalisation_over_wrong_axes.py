@@ -103,7 +103,7 @@ def _function(op: Op) -> str:
 
 
 def _moved(running: Value, delta: Value, flow: Flow) -> Iterator[Op]:
-    """Give the sums of the running mean and something that is made of its distance."""
+    """Return the sums of the running mean and something that is made of its distance."""
     made = _scaled(delta, flow)
     for op in flow.readers.get(running, ()):
         if op.name == "array.map" and _function(op) == "add" and any(value in made for value in op.operands):
@@ -111,7 +111,7 @@ def _moved(running: Value, delta: Value, flow: Flow) -> Iterator[Op]:
 
 
 def _scaled(value: Value, flow: Flow) -> set[Value]:
-    """Give a value and its multiples."""
+    """Return a value and its multiples."""
     made, pending = {value}, [value]
     while pending and len(made) < 16:
         for op in flow.readers.get(pending.pop(), ()):

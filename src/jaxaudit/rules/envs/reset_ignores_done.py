@@ -156,7 +156,7 @@ def _spans(value: Value, size: Dim, shapes: Shapes) -> bool:
 
 
 def _slice(sums: Sums, values: list[Value]) -> set[Value]:
-    """Give what some values were computed from; sizes do not count."""
+    """Return what some values were computed from; sizes do not count."""
     pending = list(map(sums.source, values))
     seen = set(pending)
     while pending and len(seen) < 200:

@@ -14,7 +14,7 @@ from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.flow.words import is_test, proved
+from jaxaudit.rules.flow._shared.phrases import is_test, proved
 
 _LITTLE = 0.05
 """At most so much of itself keeps an average that is as good as a copy."""
@@ -102,7 +102,7 @@ class ForgetfulAverage(Rule):
 
 
 def _may_replace(op: Op, flow: Flow) -> bool:
-    """Tell whether something could take the place of a part of it: it has a name, or is handed on."""
+    """Whether something could take the place of a part of it: it has a name, or is handed on."""
     return any(value.name or value in flow.leaving for value in op.results)
 
 
@@ -134,7 +134,7 @@ def _weighted(op: Op | None, flow: Flow) -> Iterator[Blend]:
 
 
 def _replaced(value: Value, blend: Blend, flow: Flow) -> Op | None:
-    """Give the op that puts a blend in the place of a value, in the functions that call it or the loops around it."""
+    """Return the op that puts a blend in the place of a value, in the functions that call it or the loops around it."""
     result, op = blend.result, blend.op
     for _ in range(_CALLS):
         if value.name and value.name == result.name and value is not result:

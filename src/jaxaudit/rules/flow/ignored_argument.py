@@ -10,9 +10,9 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.flow.for_nothing import Unread, Wasted, unread_by_scans, unread_variables
-from jaxaudit.rules.flow.words import is_test, proved
-from jaxaudit.rules.pytrees.words import is_called
+from jaxaudit.rules.flow._shared.phrases import is_test, proved
+from jaxaudit.rules.flow._shared.unused_results import Unread, Wasted, unread_by_scans, unread_variables
+from jaxaudit.rules.pytrees._shared.phrases import is_called
 
 _OURS = ("jit", "vmap", "pmap", "grad", "checkpoint")
 """Ops whose function may have any parameters: those of a scan's body, say, are prescribed."""
@@ -173,7 +173,10 @@ def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
 
 
 def _interfaces(program: Program) -> tuple[set[Parameter], set[Hashable]]:
-    """Give the parameters that several functions or files leave alone, and the functions that leave several of them."""
+    """Return the parameters that several functions or files leave alone.
+
+    And the functions that leave several of them.
+    """
     notes = [op for op in program.named("py.unread") if op.attrs.get("kind") == "parameter"]
     users: dict[Hashable, set[Hashable]] = {}
     for op in notes:
@@ -197,7 +200,7 @@ def _function(note: Op) -> Hashable:
 
 
 def _given_for_nothing(note: Op, flow: Flow) -> Op | None:
-    """Give the call that hands an array or number to a parameter that nothing but the function's calls prescribes."""
+    """Return the call that hands an array or number to a parameter that nothing but the function's calls prescribes."""
     values, region = note.attrs.get("values"), flow.places.region_of[note]
     value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
     if not note.attrs.get("chosen") or not isinstance(value, Value) or value not in region.params:
@@ -211,7 +214,7 @@ def _given_for_nothing(note: Op, flow: Flow) -> Op | None:
 
 
 def _is_data(flow: Flow, value: Value) -> bool:
-    """Tell whether a value is surely an array or a number: computed, drawn, or one of some numbers."""
+    """Whether a value is surely an array or a number: computed, drawn, or one of some numbers."""
     op = origin(flow, value, {}).op
     if op is None:
         return False
@@ -222,7 +225,7 @@ def _is_data(flow: Flow, value: Value) -> bool:
 
 
 def _is_sure(note: Op, call: Op, flow: Flow) -> bool:
-    """Tell whether someone wants an unread parameter: it is given though it need not be, or computed for it alone."""
+    """Whether someone wants an unread parameter: it is given though it need not be, or computed for it alone."""
     region, values = flow.places.region_of[note], note.attrs.get("values")
     given = call.operands[region.params.index(values[0])] if isinstance(values, tuple) else None
     if is_test(note.span) or given is None or len(region.params) > _LONG:
@@ -276,7 +279,7 @@ def _ignored(note: Op, holder: Op, flow: Flow) -> Obligation:
 
 
 def _is_wanted(note: Op, holder: Op, flow: Flow) -> bool:
-    """Tell whether what a transformed function is given for an unread parameter was computed for it alone."""
+    """Whether what a transformed function is given for an unread parameter was computed for it alone."""
     values, region = note.attrs.get("values"), holder.regions[0]
     value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
     if value not in region.params or len(region.params) != len(holder.operands):

@@ -11,14 +11,14 @@ from jaxaudit.analyses.lineage.recompute import Parting, compare
 from jaxaudit.analyses.meaning import meanings_of
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.flow import taken_as
-from jaxaudit.rules.flow.angles import angles_in_wrong_unit
-from jaxaudit.rules.flow.mixed_ratios import mixed_ratios
-from jaxaudit.rules.flow.raw_scores import raw_scores
-from jaxaudit.rules.flow.squashed import squashed_samples
-from jaxaudit.rules.flow.unread_forms import unread_forms
-from jaxaudit.rules.flow.weighted_logs import weighted_logs
-from jaxaudit.rules.flow.words import proved
+from jaxaudit.rules.flow._shared import taken_as
+from jaxaudit.rules.flow._shared.angles import angles_in_wrong_unit
+from jaxaudit.rules.flow._shared.mixed_ratios import mixed_ratios
+from jaxaudit.rules.flow._shared.phrases import proved
+from jaxaudit.rules.flow._shared.raw_scores import raw_scores
+from jaxaudit.rules.flow._shared.squashed import squashed_samples
+from jaxaudit.rules.flow._shared.unread_forms import unread_forms
+from jaxaudit.rules.flow._shared.weighted_logs import weighted_logs
 from jaxaudit.spans import Span
 
 _MEETS = ("subtract", "divide", "true_divide")
@@ -278,7 +278,7 @@ def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
 
 
 def _related(parting: Parting, flow: Flow) -> bool:
-    """Tell whether one of the two values is a form of the other, made in the same step."""
+    """Whether one of the two values is a form of the other, made in the same step."""
     then, now = parting.then.value, parting.now.value
     return then in flow.reached((now,)) or now in flow.reached((then,))
 

@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage.versions import is_update, updates_in, versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import MAPPED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.flow.words import called, is_test, proved, unknown
+from jaxaudit.rules.flow._shared.phrases import called, is_test, proved, unknown
 
 _PURE = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.scipy.", "jax.random.", "jax.image.", "jax.tree.")
 # Functions of other libraries that give a changed copy, and methods that do so whatever array they belong to.
@@ -151,7 +151,7 @@ def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
 
 
 def _updates(op: Op, flow: Flow) -> bool:
-    """Tell whether a function of the program only computes, and gives a newer version of an argument or a record."""
+    """Whether a function of the program only computes, and gives a newer version of an argument or a record."""
     if op.name != "py.call" or not op.regions or not all(_only_looks(inner) for inner in op.regions[0].walk()):
         return False
     if any(inner.name == "py.replace" for inner in op.regions[0].walk()):

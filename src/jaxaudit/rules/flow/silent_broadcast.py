@@ -9,10 +9,10 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, broadcasts, name_of, shape_of, violated
+from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, broadcasts, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule
-from jaxaudit.rules.flow.columns import columns_met
-from jaxaudit.rules.flow.own_reductions import met_themselves
+from jaxaudit.rules.flow._shared.columns import columns_met
+from jaxaudit.rules.flow._shared.own_reductions import met_themselves
 
 
 class SilentBroadcast(Rule):
@@ -133,7 +133,7 @@ def _agreed(meeting: Meeting) -> str:
 
 
 def is_broadcast(conflict: Conflict) -> bool:
-    """Tell whether an operand with fewer axes is lined up with one that has more."""
+    """Whether an operand with fewer axes is lined up with one that has more."""
     meeting = conflict.meeting
     return meeting.how == "elementwise" and len(meeting.left.dims) != len(meeting.right.dims)
 

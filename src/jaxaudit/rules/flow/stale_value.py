@@ -11,11 +11,11 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.flow.left_behind import left_behind
-from jaxaudit.rules.flow.losses import Loss, find_loss, is_sure
-from jaxaudit.rules.flow.out_of_step import out_of_step
-from jaxaudit.rules.flow.put_back import average_left_out, put_back
-from jaxaudit.rules.flow.words import called, is_test, proved
+from jaxaudit.rules.flow._shared.losses import Loss, find_loss, is_sure
+from jaxaudit.rules.flow._shared.old_versions import left_behind
+from jaxaudit.rules.flow._shared.out_of_step import out_of_step
+from jaxaudit.rules.flow._shared.phrases import called, is_test, proved
+from jaxaudit.rules.flow._shared.restored_parts import average_left_out, put_back
 
 
 class StaleValue(Rule):

@@ -11,8 +11,8 @@ from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS
 from jaxaudit.ir import Op, Program, Region
 from jaxaudit.ir.names import is_stem
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.flow.exchanged import derivative, exchanged
-from jaxaudit.rules.flow.words import is_test, proved
+from jaxaudit.rules.flow._shared.phrases import is_test, proved
+from jaxaudit.rules.flow._shared.swaps import derivative, exchanged
 
 _INLINE = frozenset(("py.branch", "py.loop", "py.while"))
 _SIDES = frozenset(
@@ -108,7 +108,7 @@ class SwappedArguments(Rule):
 
 
 def _function_of(op: Op, flow: Flow) -> Region:
-    """Give the region of the function that an op is written in, whatever branches and loops are around it there."""
+    """Return the region of the function that an op is written in, whatever branches and loops are around it there."""
     around = flow.places.region_of[op]
     for region, holder in flow.places.up(around):
         if holder is None or holder.name not in _INLINE:
@@ -159,7 +159,7 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
 
 
 def _is_telling(name: str) -> bool:
-    """Tell whether a name says what it holds; `p`, `x` and `left` only say which of two it is."""
+    """Whether a name says what it holds; `p`, `x` and `left` only say which of two it is."""
     return len(name) > 3 and name not in _SIDES
 
 

@@ -11,8 +11,8 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import BODIES
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.flow.masks import half_applied, is_mask, reduced_without
-from jaxaudit.rules.flow.words import is_test, proved
+from jaxaudit.rules.flow._shared.masks import half_applied, is_mask, reduced_without
+from jaxaudit.rules.flow._shared.phrases import is_test, proved
 
 _MAKES = ("array.map", "key.draw", "array.create", "array.convert", "py.unpack")
 _COMBINES = frozenset("and or bitwise_and bitwise_or logical_and logical_or".split())
@@ -145,7 +145,7 @@ def _kind(value: Value, flow: Flow, shapes: Shapes) -> str:
 
 
 def _part_applied(note: Op, value: Value, flow: Flow) -> Op | None:
-    """Give the op that reads one part of a combined mask after the whole was made."""
+    """Return the op that reads one part of a combined mask after the whole was made."""
     made, stale = flow.maker(value), note.attrs.get("stale")
     if made is None or callee_of(made) not in _COMBINES or len(made.operands) != 2 or not isinstance(stale, Mapping):
         return None

@@ -9,8 +9,8 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
-from jaxaudit.rules.gradients.optimisers import APPLIES, applied, behind, made_as, own_results
-from jaxaudit.rules.gradients.updates import updates_in
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, applied, behind, made_as, own_results
+from jaxaudit.rules.gradients._shared.updates import updates_in
 from jaxaudit.spans import Span
 
 _PROGRAM = """
@@ -235,7 +235,7 @@ def _unpacking(op: Op) -> str:
 
 
 def _lone_loss(op: Op, flow: Flow) -> Op | None:
-    """Give the `value_and_grad` without `has_aux` whose loss is unpacked."""
+    """Return the `value_and_grad` without `has_aux` whose loss is unpacked."""
     base = op.arguments.get("base")
     if not isinstance(base, Value):
         return None

@@ -122,7 +122,7 @@ def _sums(op: Op) -> bool:
 
 
 def _counts(fact: ShapeFact) -> bool:
-    """Tell whether a sum is one of sizes or indices, which have no gradient to lose."""
+    """Whether a sum is one of sizes or indices, which have no gradient to lose."""
     return fact.number is not None or (fact.dtype or "").startswith(("int", "uint", "bool"))
 
 
@@ -144,7 +144,7 @@ def _judge(op: Op, flat: FlatValues, shapes: Shapes, flow: Flow) -> Iterator[Obl
 
 
 def _terms(op: Op, sign: int, flat: FlatValues, *, stopped: bool) -> Iterator[tuple[Value, int, bool]]:
-    """Give the parts of a sum with their signs, through the sums it is made of and through `stop_gradient`."""
+    """Return the parts of a sum with their signs, through the sums it is made of and through `stop_gradient`."""
     second = sign if op.text("function").endswith("add") else -sign
     for part, factor in ((op.arguments.get("x"), sign), (op.arguments.get("y"), second)):
         if isinstance(part, Value):
@@ -186,7 +186,7 @@ def _verdict(
 
 
 def _source(value: Value, parts: dict[Value, Counts], flat: FlatValues, flow: Flow) -> Value | None:
-    """Give the stopped value that alone is left of a sum, where what cancels was looked up by an index made of it."""
+    """Return the stopped value that alone is left of a sum, where what cancels was looked up by an index made of it."""
     left = [one for one, counts in parts.items() if one is not value and counts.forward]
     made = flow.maker(value)
     if len(left) != 1 or parts[left[0]] != Counts(1, 0, 1, stopped=True) or made is None or made.name not in _LOOKUPS:

@@ -11,8 +11,8 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Program
 from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.gradients.readers import inner_path, is_read, is_read_elsewhere
-from jaxaudit.rules.gradients.words import function_of, is_source, is_undecided, judged, names, unknown_reason
+from jaxaudit.rules.gradients._shared.phrases import function_of, is_source, is_undecided, judged, names, unknown_reason
+from jaxaudit.rules.gradients._shared.readers import inner_path, is_read, is_read_elsewhere
 
 _NET = """
 import jax, jax.numpy as jnp
@@ -117,7 +117,7 @@ class DeadParameter(Rule):
 
 
 def _trained(gradients: list[Gradient]) -> set[str]:
-    """Give where in its tree each leaf stands that some gradient reaches, whatever the tree is called there."""
+    """Return where in its tree each leaf stands that some gradient reaches, whatever the tree is called there."""
     found: set[str] = set()
     for gradient in gradients:
         mask = gradient.mask
@@ -126,14 +126,14 @@ def _trained(gradients: list[Gradient]) -> set[str]:
 
 
 def _is_array(gradient: Gradient, leaf: Leaf) -> bool:
-    """Tell whether a leaf is surely an array: what an object of a class holds need not be, and a size is none."""
+    """Whether a leaf is surely an array: what an object of a class holds need not be, and a size is none."""
     held = gradient.op.attrs.get("held")
     at = gradient.op.regions[0].params.index(leaf.param)
     return not ((isinstance(held, tuple) and at < len(held) and held[at]) or _is_size(gradient, leaf))
 
 
 def _is_size(gradient: Gradient, leaf: Leaf) -> bool:
-    """Tell whether the function makes arrays of a shape that a leaf says."""
+    """Whether the function makes arrays of a shape that a leaf says."""
     made = (op for op in gradient.op.regions[0].walk() if "shape" in op.arguments)
     return any(leaf.param in values_in(op.arguments["shape"]) for op in made)
 
@@ -157,7 +157,7 @@ def _judge(gradient: Gradient, flow: Flow, trained: set[str]) -> Iterator[Obliga
 
 
 def _whole_tree(gradient: Gradient) -> Leaf | None:
-    """Give an argument of which it is not known whether it is one array or a tree of many."""
+    """Return an argument of which it is not known whether it is one array or a tree of many."""
     whole = {leaf.param: leaf for leaf in gradient.leaves if not leaf.path} if is_source(gradient) else {}
     arrays = {
         strip(below).value
@@ -203,7 +203,7 @@ def _finding(gradient: Gradient, dead: list[Leaf], live: list[Leaf], flow: Flow)
 
 
 def _has_live_sibling(leaf: Leaf, live: list[Leaf]) -> bool:
-    """Tell whether something else in the same inner tree is trained: then this leaf was meant to be."""
+    """Whether something else in the same inner tree is trained: then this leaf was meant to be."""
     cut = max(leaf.name.rfind("["), leaf.name.rfind("."))
     around = leaf.name[:cut] if cut > 0 else ""
     return bool(around) and any(other.name.startswith(around) for other in live)

@@ -11,7 +11,7 @@ from jaxaudit.analyses.gradients.losses import Difference, Product, Term, terms_
 from jaxaudit.analyses.gradients.targets import Twins, advantages, bootstraps, is_score, twins
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.gradients.words import function_of, is_undecided, judged, names, unknown_reason
+from jaxaudit.rules.gradients._shared.phrases import function_of, is_undecided, judged, names, unknown_reason
 from jaxaudit.rules.test_code import in_test
 
 _TD = """
@@ -154,7 +154,7 @@ def _judge(gradient: Gradient) -> Iterator[Obligation]:
 
 
 def _nothing_left(gradient: Gradient) -> Iterator[Obligation]:
-    """Give the places that stop the last of the gradient."""
+    """Return the places that stop the last of the gradient."""
     stopped = [leaf for leaf in gradient.silent if leaf.bit & gradient.mask.cut]
     bits = sum(leaf.bit for leaf in stopped)
     places = {gradient.span_of(node): node for node, edge in gradient.kills(bits) if edge is Edge.CUT}
@@ -174,7 +174,7 @@ def _nothing_left(gradient: Gradient) -> Iterator[Obligation]:
 
 
 def _stops(gradient: Gradient) -> bool:
-    """Tell whether the code itself stops a gradient; JAX does so too, inside a softmax and others."""
+    """Whether the code itself stops a gradient; JAX does so too, inside a softmax and others."""
     inside = (op for region in gradient.op.regions for op in region.walk() if op.name == "grad.stop")
     return any(op.text("api") in ("", "stop_gradient") and not op.text("library") for op in inside)
 
@@ -241,7 +241,7 @@ def _predictors(gradient: Gradient, terms: Sequence[Term]) -> Iterator[Obligatio
 
 
 def _sides(term: Term) -> Iterator[tuple[int, Node]]:
-    """Give what flows into one side of a pair, with the `stop_gradient` around the other."""
+    """Return what flows into one side of a pair, with the `stop_gradient` around the other."""
     match term:
         case Difference(parts=(first, second)):
             for this, other in ((first, second), (second, first)):

@@ -23,7 +23,7 @@ from jaxaudit.analyses.gradients.targets import (
 )
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.gradients.words import function_of, judged, named
+from jaxaudit.rules.gradients._shared.phrases import function_of, judged, named
 
 _TD = """
 import jax, jax.numpy as jnp
@@ -257,7 +257,7 @@ def _stopped_reason(gradient: Gradient, found: Bootstrap) -> str:
 
 
 def _says_residual(program: Program, gradient: Gradient) -> bool:
-    """Tell whether the author says that the target is meant to be trained too."""
+    """Whether the author says that the target is meant to be trained too."""
     region = gradient.op.regions[0]
     lines = program.comments.get(region.span.path, {})
     near = [text for line, text in lines.items() if region.span.line - 3 <= line <= region.span.end_line]

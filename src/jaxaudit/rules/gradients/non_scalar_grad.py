@@ -108,7 +108,7 @@ class NonScalarGrad(Rule):
 
 
 def _loss(op: Op) -> Value | None:
-    """Give what is differentiated: the only result, or the first where there are others beside it."""
+    """Return what is differentiated: the only result, or the first where there are others beside it."""
     results = op.regions[0].results
     options = op.attrs.get("options")
     beside = isinstance(options, Mapping) and options.get("has_aux") is True
@@ -116,7 +116,7 @@ def _loss(op: Op) -> Value | None:
 
 
 def _follows_argument(op: Op, dims: Sequence[Dim], context: Context) -> bool:
-    """Tell whether the sizes of a result are those that annotations say of the argument it is differentiated by."""
+    """Whether the sizes of a result are those that annotations say of the argument it is differentiated by."""
     params, options = op.regions[0].params, op.attrs.get("options")
     at = options.get("argnums", 0) if isinstance(options, Mapping) else 0
     if not isinstance(at, int) or not 0 <= at < min(len(params), len(op.operands)):

@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.index import Flow, flow_of
 from jaxaudit.analyses.ranges import Ranges, range_text
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.numerics.domains import Use, short, slopes_wanted
+from jaxaudit.rules.numerics._shared.domains import Use, short, slopes_wanted
 
 Through = Mapping[Value, Op]
 """The values that gradients flow through, each with the op that takes one."""
@@ -171,7 +171,7 @@ def _judge(op: Op, ranges: Ranges, gradients: Through, flow: Flow) -> Iterator[O
 
 
 def _is_transposed(op: Op, flow: Flow) -> bool:
-    """Tell whether the backward pass of a trace comes back through an op: it masks again, or divides by the root."""
+    """Whether the backward pass of a trace comes back through an op: it masks again, or divides by the root."""
     if op.name == "array.select":
         condition = op.arguments.get("condition")
         readers = flow.readers.get(condition, ()) if isinstance(condition, Value) else ()
@@ -180,7 +180,7 @@ def _is_transposed(op: Op, flow: Flow) -> bool:
 
 
 def _arm_ops(arm: Argument, gradients: Through, flow: Flow) -> Iterator[Op]:
-    """Give the elementwise ops that an arm is made of."""
+    """Return the elementwise ops that an arm is made of."""
     pending = [arm]
     for value in pending:
         maker = flow.maker(value) if isinstance(value, Value) else None

@@ -12,8 +12,8 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.trees import Border
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
-from jaxaudit.rules.gradients.optimisers import applied, behind, origins, own_results
-from jaxaudit.rules.gradients.updates import updates_in
+from jaxaudit.rules.gradients._shared.optimizers import applied, behind, origins, own_results
+from jaxaudit.rules.gradients._shared.updates import updates_in
 
 _STEP = """
 import jax, jax.numpy as jnp, optax
@@ -183,7 +183,7 @@ def _count(op: Op) -> int:
 
 
 def _missing(op: Op) -> int | None:
-    """Give an `argnums` that no argument has."""
+    """Return an `argnums` that no argument has."""
     border, count = op.attrs.get("border"), _count(op)
     # Nobody writes a call without arguments: it stands for one whose `*args` are unknown.
     if not isinstance(border, Border) or border.open_ended or not count:
@@ -220,7 +220,7 @@ def _refused(op: Op, message: str, why: str) -> Obligation:
 
 
 def _crossed(program: Program, flow: Flow) -> dict[Op, Op]:
-    """Give the gradients that are applied to an argument of theirs which is not differentiated, with that call."""
+    """Return the gradients that are applied to an argument of theirs which is not differentiated, with that call."""
     found: dict[Op, Op] = {}
     for call in applied(program):
         for op, position in behind(flow, call.gradients):
@@ -233,7 +233,7 @@ def _crossed(program: Program, flow: Flow) -> dict[Op, Op]:
 
 
 def _is_other(flow: Flow, params: Argument, op: Op, chosen: tuple[int, ...]) -> bool:
-    """Tell whether what is changed is an argument of the derivative, and none that is differentiated.
+    """Whether what is changed is an argument of the derivative, and none that is differentiated.
 
     Parameters and their slow copy start alike: then the turn of the loop decides.
     """

@@ -201,13 +201,13 @@ def _argument(
 
 
 def _made_at(value: Value, op: Op) -> Span:
-    """Give where a gradient is computed, inside the call of the backward rule."""
+    """Return where a gradient is computed, inside the call of the backward rule."""
     maker = next((inner for inner in op.regions[0].ops if value in inner.results), None)
     return value.span if maker is None else next(iter(_behind(maker, value)), value).span
 
 
 def _ignores(value: Value, op: Op) -> bool:
-    """Tell whether a gradient is computed from what was saved, and surely not from the cotangent."""
+    """Whether a gradient is computed from what was saved, and surely not from the cotangent."""
     incoming = set(_values(op.attrs.get("cotangents")))
     made: dict[Value, Op] = {}
     outside: dict[Value, Value] = {}
@@ -232,7 +232,7 @@ def _ignores(value: Value, op: Op) -> bool:
 
 
 def _handed_on(value: Value, op: Op) -> bool:
-    """Tell whether a gradient is what was saved, as it was, beside others that use the cotangent.
+    """Whether a gradient is what was saved, as it was, beside others that use the cotangent.
 
     Statistics of quantised training leave a function that way: the optimiser takes them as they are.
     """
@@ -248,12 +248,12 @@ def _handed_on(value: Value, op: Op) -> bool:
 
 
 def _is_argument(value: Value, op: Op) -> bool:
-    """Tell whether a saved value is an argument of the function: a derivative, then, that lacks its cotangent."""
+    """Whether a saved value is an argument of the function: a derivative, then, that lacks its cotangent."""
     return all(_resolved(value, op) not in inner.results for inner in op.regions[0].walk())
 
 
 def _is_another(value: Value, op: Op, primal: Value) -> bool:
-    """Tell whether a gradient is nothing but one of the other arguments."""
+    """Whether a gradient is nothing but one of the other arguments."""
     found = _resolved(value, op)
     primals = op.attrs.get("primals")
     return isinstance(primals, tuple) and found is not primal and any(found in _values(one) for one in primals)
@@ -279,7 +279,7 @@ def _resolved(value: Value, op: Op) -> Value:
 
 
 def _behind(maker: Op, value: Value) -> Sequence[Value]:
-    """Give what a value is made from: of a call, the one result that it is."""
+    """Return what a value is made from: of a call, the one result that it is."""
     if maker.name == "py.call" and maker.regions and len(maker.results) == len(maker.regions[0].results):
         return (maker.regions[0].results[maker.results.index(value)],)
     if maker.name == "array.create" and maker.function not in _HOLDS:

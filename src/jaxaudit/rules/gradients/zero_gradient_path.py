@@ -9,7 +9,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.gradients import Edge, Gradient, Leaf, Node
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.gradients.words import deed, function_of, is_undecided, judged, names, unknown_reason
+from jaxaudit.rules.gradients._shared.phrases import deed, function_of, is_undecided, judged, names, unknown_reason
 from jaxaudit.spans import Span
 
 _SAID = re.compile(r"(no|without|zero|stops?|blocks?)\W+(the\W+)?grad|differentiab", re.IGNORECASE)
@@ -170,7 +170,7 @@ def _by_place(gradient: Gradient, stuck: list[Leaf]) -> dict[Span, tuple[Node, l
 
 
 def _is_said(gradient: Gradient, node: Node) -> bool:
-    """Tell whether a comment at the place says that nothing is to be learned through it."""
+    """Whether a comment at the place says that nothing is to be learned through it."""
     span = gradient.span_of(node)
     comments = gradient.graph.program.comments.get(span.path, {})
     return any(_SAID.search(comments.get(line, "")) for line in (span.line - 1, span.line))

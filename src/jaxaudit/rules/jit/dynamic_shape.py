@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, Visit
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit.words import because, is_argument, named, steps_of, tracing, transform
+from jaxaudit.rules.jit._shared.phrases import because, is_argument, named, steps_of, tracing, transform
 
 _SIZES = {
     "array.create": ("shape", "N", "M", "num", "start", "stop", "step", "n", "dimensions"),
@@ -165,7 +165,7 @@ def _parts(index: Argument) -> tuple[Argument, ...]:
 
 
 def _flat(size: Argument) -> Iterator[Argument]:
-    """Give the parts of a size; methods take them one by one or as one tuple."""
+    """Return the parts of a size; methods take them one by one or as one tuple."""
     if isinstance(size, tuple):
         for part in size:
             yield from _flat(part)

@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Visit
 from jaxaudit.ir import Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit.words import is_argument, named, tracing
+from jaxaudit.rules.jit._shared.phrases import is_argument, named, tracing
 
 _CONTAINERS = ("list", "dict", "set", "sequence")
 
@@ -135,7 +135,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
 
 
 def _by_traced(visit: Visit) -> bool:
-    """Tell whether the index is traced: then a list or a dict could not be assigned to either."""
+    """Whether the index is traced: then a list or a dict could not be assigned to either."""
     index = visit.op.arguments.get("index")
     return isinstance(index, Value) and (visit.of(index).traced_array or is_argument(index, visit.of(index)))
 

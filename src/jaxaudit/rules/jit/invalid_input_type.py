@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit.words import tracing, transform
+from jaxaudit.rules.jit._shared.phrases import tracing, transform
 
 _PLAIN = frozenset(("jax.jit", "jax.pmap", "haiku.jit", "haiku.pmap"))
 

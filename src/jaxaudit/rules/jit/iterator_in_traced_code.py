@@ -9,7 +9,7 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.tracing import Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
-from jaxaudit.rules.jit.words import tracing, transform
+from jaxaudit.rules.jit._shared.phrases import tracing, transform
 
 _ITERATORS = frozenset("zip enumerate generator range map filter".split())
 
@@ -167,7 +167,7 @@ def _asked(visit: Visit, flow: Flow) -> Iterator[Obligation]:
 
 
 def _is_asked(op: Op, read: Op) -> bool:
-    """Tell whether what was read from outside is the iterator itself, and not what one is made of here."""
+    """Whether what was read from outside is the iterator itself, and not what one is made of here."""
     call, name = op.span, read.span
     starts = (name.line, name.column) == (call.line, call.column + len("next("))
     return (

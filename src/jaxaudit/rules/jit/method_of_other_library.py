@@ -9,7 +9,7 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
-from jaxaudit.rules.flow.words import is_test
+from jaxaudit.rules.flow._shared.phrases import is_test
 
 _STEPS = 6
 _NUMPY = frozenset(
@@ -92,7 +92,7 @@ class MethodOfOtherLibrary(Rule):
 
 
 def _on_array(op: Op, flow: Flow) -> bool:
-    """Tell whether a function of JAX made the value, as it is or before some arithmetic."""
+    """Whether a function of JAX made the value, as it is or before some arithmetic."""
     found = [_is_jax(flow, op.operands[0], context, _STEPS) for context in contexts(flow, op)] if op.operands else []
     return bool(found) and all(found) and not op.attrs.get("guarded")
 

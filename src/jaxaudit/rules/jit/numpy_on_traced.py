@@ -8,7 +8,16 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, Visit
 from jaxaudit.ir import Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit.words import because, held, is_argument, named, steps_of, tracing, transform, undecided
+from jaxaudit.rules.jit._shared.phrases import (
+    because,
+    held,
+    is_argument,
+    named,
+    steps_of,
+    tracing,
+    transform,
+    undecided,
+)
 
 _HARMLESS = frozenset(
     """shape ndim size result_type dtype issubdtype can_cast iterable isscalar broadcast_shapes promote_types
@@ -177,7 +186,7 @@ def _verdict(visit: Visit, value: Value, fact: Trace, function: str) -> Iterator
 
 
 def _takes_no_container(value: Value, fact: Trace, function: str) -> bool:
-    """Tell whether a function fails on a container of traced arrays as it does on one of them."""
+    """Whether a function fails on a container of traced arrays as it does on one of them."""
     return function in _NUMBERS or (function.startswith("numpy.") and is_argument(value, fact))
 
 

@@ -9,7 +9,7 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.tracing import Kind, Visit
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
-from jaxaudit.rules.jit.words import because, held, named, steps_of, tracing, transform, undecided
+from jaxaudit.rules.jit._shared.phrases import because, held, named, steps_of, tracing, transform, undecided
 from jaxaudit.spans import Span
 
 
@@ -127,7 +127,7 @@ def run(xs):
 
 
 def _printed(program: Program, flow: Flow) -> set[Span]:
-    """Give the places of values that become text inside the arguments of a `print`."""
+    """Return the places of values that become text inside the arguments of a `print`."""
     found: set[Span] = set()
     for op in program.named("py.print"):
         around = flow.places.region_of[op].ops
@@ -170,5 +170,5 @@ def _message(name: str, spec: str, by: str, *, raises: bool) -> str:
 
 
 def _number(spec: str) -> bool:
-    """Tell whether a format specification asks for a number: text that is only padded would raise as well."""
+    """Whether a format specification asks for a number: text that is only padded would raise as well."""
     return spec.strip("f'\"") != ""

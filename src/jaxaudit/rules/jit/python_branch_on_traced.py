@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, Visit
 from jaxaudit.ir import Argument, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit.words import because, held, named, steps_of, tracing, transform, undecided
+from jaxaudit.rules.jit._shared.phrases import because, held, named, steps_of, tracing, transform, undecided
 
 _REPAIR = {
     "if": "use `jnp.where` or `jax.lax.cond`, or declare the argument static",

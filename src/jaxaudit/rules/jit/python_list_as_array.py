@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Kind, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.jit.words import named, tracing
+from jaxaudit.rules.jit._shared.phrases import named, tracing
 
 _FUNCTIONS = ("jax.numpy.array", "jax.numpy.asarray")
 _MANY = 256
@@ -113,7 +113,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
 
 
 def _local(visit: Visit, loop: Op) -> bool:
-    """Tell whether a function that the loop calls makes the list for itself: then the loop is not what is at fault."""
+    """Whether a function that the loop calls makes the list for itself: then the loop is not what is at fault."""
     inner = visit.stack[visit.stack.index(loop) + 1 :]
     call = next((op for op in reversed(inner) if op.name == "py.call"), None)
     values = visit.op.arguments.get("object", visit.op.arguments.get("a"))

@@ -9,8 +9,8 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.tracing import Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.jit.growing import grown, is_longer
-from jaxaudit.rules.jit.words import named, tracing
+from jaxaudit.rules.jit._shared.growing import grown, is_longer
+from jaxaudit.rules.jit._shared.phrases import named, tracing
 from jaxaudit.spans import Span
 
 _FEW = 8
@@ -205,7 +205,7 @@ def _judge(visit: Visit, loops: list[Op], flow: Flow) -> Obligation:
 
 
 def _of_turn(loop: Op, flow: Flow) -> set[Value]:
-    """Give what may differ between the turns of a loop: what comes from its element, its carry, or from outside."""
+    """Return what may differ between the turns of a loop: what comes from its element, its carry, or from outside."""
     seeds = [param for region in loop.regions for param in region.params]
     for fetch in (op for region in loop.regions for op in region.walk() if _fetches(op)):
         op: Op | None = fetch
@@ -216,12 +216,12 @@ def _of_turn(loop: Op, flow: Flow) -> set[Value]:
 
 
 def _fetches(op: Op) -> bool:
-    """Tell whether a call surely gives something else every time."""
+    """Whether a call surely gives something else every time."""
     return op.name in ("py.random", "py.clock") or op.text("function") == "builtins.next"
 
 
 def _differs(op: Op, visit: Visit, entered: int) -> bool:
-    """Tell whether a function made in a loop holds something of its turn that could be no argument: a model, say."""
+    """Whether a function made in a loop holds something of its turn that could be no argument: a model, say."""
     captured = op.attrs.get("captured")
     held = [value for value in captured if value.id > entered] if isinstance(captured, tuple) else []
     return any(visit.of(value).what not in ("array", "numpy", "number") for value in held)
@@ -238,7 +238,7 @@ def _entered(loop: Op) -> int:
 
 
 def _structure(op: Op) -> tuple[Value, ...]:
-    """Give the values in fields that are part of the structure of arguments."""
+    """Return the values in fields that are part of the structure of arguments."""
     structure = op.attrs.get("structure")
     return tuple(one for one in structure if isinstance(one, Value)) if isinstance(structure, tuple) else ()
 

@@ -8,8 +8,8 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Kind
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.jit.stores import Store, outer_stores
-from jaxaudit.rules.jit.words import tracing, transform
+from jaxaudit.rules.jit._shared.phrases import tracing, transform
+from jaxaudit.rules.jit._shared.stores import Store, outer_stores
 
 LOOPS = frozenset("scan fori while map associative_scan".split())
 """Transformations whose own rule is `impure-body`."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.jit.history import Call, Read, Root, Write, histories
+from jaxaudit.rules.jit._shared.history import Call, Read, Root, Write, histories
 
 _SHOWN = {"global": "the global", "closure": "the variable", "attr": "the attribute", "item": "the entry"}
 

@@ -10,7 +10,7 @@ from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.tracing import Kind, Trace, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit.words import named, tracing
+from jaxaudit.rules.jit._shared.phrases import named, tracing
 
 _UNHASHABLE = frozenset(("list", "dict", "set"))
 _NO_HASH = "unhashable "

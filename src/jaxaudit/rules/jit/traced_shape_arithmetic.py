@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Visit
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit.words import named, steps_of, tracing, transform
+from jaxaudit.rules.jit._shared.phrases import named, steps_of, tracing, transform
 
 
 class TracedShapeArithmetic(Rule):

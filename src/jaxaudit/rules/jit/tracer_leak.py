@@ -11,8 +11,8 @@ from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
-from jaxaudit.rules.jit.stores import Store, is_overwritten, outer_stores
-from jaxaudit.rules.jit.words import because, steps_of, tracing, transform
+from jaxaudit.rules.jit._shared.phrases import because, steps_of, tracing, transform
+from jaxaudit.rules.jit._shared.stores import Store, is_overwritten, outer_stores
 from jaxaudit.spans import Span
 
 _RETURN = "return the value instead of storing it"
@@ -148,7 +148,7 @@ def _judge(store: Store, program: Program) -> Obligation:
 
 
 def _is_register(store: Store, program: Program) -> bool:
-    """Tell whether an attribute is written first, then read while JAX traces, and as far as can be seen never after."""
+    """Whether an attribute is written first, then read while JAX traces, and as far as can be seen never after."""
     op, name = store.visit.op, store.visit.op.text("name")
     if op.name != "py.store_attr":
         return False
@@ -170,14 +170,14 @@ def _is_register(store: Store, program: Program) -> bool:
 
 
 def _reads(op: Op, name: str, owner: object) -> bool:
-    """Tell whether an op reads an attribute of a known object, or of one that is not known."""
+    """Whether an op reads an attribute of a known object, or of one that is not known."""
     if op.text("name") != name:
         return False
     return op.name == "py.attr" if owner is None else op.name == "py.read" and op.attrs.get("owner") == owner
 
 
 def _depends_on_differentiated(store: Store, program: Program) -> bool:
-    """Tell whether a stored value is computed from the first argument of a function that `grad` differentiates."""
+    """Whether a stored value is computed from the first argument of a function that `grad` differentiates."""
     options = store.tracer.attrs.get("options")
     first = not isinstance(options, dict) or options.get("argnums", 0) == 0
     params = store.tracer.regions[0].params

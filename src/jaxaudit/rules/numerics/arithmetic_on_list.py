@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
-from jaxaudit.rules.numerics.makers import Makers
+from jaxaudit.rules.numerics._shared.makers import Makers
 
 _NEVER = frozenset("subtract divide power floor_divide remainder matmul".split())
 """Operators that no list or tuple has."""

@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.numerics.makers import Makers
+from jaxaudit.rules.numerics._shared.makers import Makers
 
 _SIGNS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 _ORDER = frozenset("less less_equal greater greater_equal".split())

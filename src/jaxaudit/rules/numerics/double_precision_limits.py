@@ -8,8 +8,8 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.numerics._shared.makers import Makers
 from jaxaudit.rules.numerics.float64_without_x64 import has_x64
-from jaxaudit.rules.numerics.makers import Makers
 
 _DOUBLE = frozenset(
     "builtins.float float float64 double numpy.float64 numpy.double jax.numpy.float64 jax.numpy.double".split()

@@ -138,12 +138,12 @@ def _wide(program: Program) -> Iterator[Obligation]:
 
 @lru_cache(maxsize=2)
 def has_x64(program: Program) -> bool:
-    """Tell whether a program anywhere turns 64-bit types on, or asks whether they are."""
+    """Whether a program anywhere turns 64-bit types on, or asks whether they are."""
     return any(map(_switches, program.walk()))
 
 
 def _switches(op: Op) -> bool:
-    """Tell whether an op turns 64-bit types on, or asks whether they are: who asks knows of the switch."""
+    """Whether an op turns 64-bit types on, or asks whether they are: who asks knows of the switch."""
     return op.text("function").endswith("enable_x64") or _SWITCH in op.arguments.values()
 
 
@@ -160,7 +160,7 @@ def _early(root: Root) -> Iterator[Obligation]:
 
 
 def _floating(op: Op) -> bool:
-    """Tell whether an array is made of Python floats, or of the default floating type."""
+    """Whether an array is made of Python floats, or of the default floating type."""
     function = op.text("function")
     if not function.startswith("jax.numpy.") or "dtype" in op.arguments:
         return False
@@ -205,7 +205,7 @@ def _asks_wide(op: Op) -> bool:
 
 
 def _runs(root: Root) -> bool:
-    """Tell whether a root is a whole program: a module that calls its own functions when it is run."""
+    """Whether a root is a whole program: a module that calls its own functions when it is run."""
     return root.region.span.line == 1 and any(op.name == "py.call" for op in root.region.ops)
 
 

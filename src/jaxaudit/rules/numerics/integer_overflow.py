@@ -11,7 +11,7 @@ from jaxaudit.analyses.ranges.dtypes import SMALL, ends, wraps
 from jaxaudit.analyses.ranges.transfer.maps import map_range, result_dtype
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.numerics.domains import short
+from jaxaudit.rules.numerics._shared.domains import short
 from jaxaudit.rules.numerics.float64_without_x64 import has_x64
 
 _ARITHMETIC = {
@@ -160,7 +160,7 @@ def _is_written(op: Op) -> bool:
 
 
 def _is_modular(value: Value, flow: Flow, depth: int = 3) -> bool:
-    """Tell whether something reads a result that makes sense of wrapping around."""
+    """Whether something reads a result that makes sense of wrapping around."""
     readers = flow.readers.get(value, ())
     if any(short(one) in _MODULAR for one in readers):
         return True
@@ -189,7 +189,7 @@ def _judge(op: Op, ranges: Ranges, flow: Flow, *, wide: bool) -> Iterator[Obliga
 
 
 def _is_numpy(value: Value, flow: Flow, depth: int = 8) -> bool:
-    """Tell whether a value is made by NumPy, which counts in 64 bits."""
+    """Whether a value is made by NumPy, which counts in 64 bits."""
     maker = flow.maker(value)
     if maker is not None and depth and maker.name in ("array.map", "py.item", "array.reshape", "array.permute"):
         return any(_is_numpy(one, flow, depth - 1) for one in maker.operands)
@@ -225,7 +225,7 @@ def _is_inside(one: Range, low: float, high: float) -> bool:
 
 
 def _is_square(op: Op) -> bool:
-    """Tell whether a number is raised to a power, or multiplied by itself: of bytes, few stay within their dtype."""
+    """Whether a number is raised to a power, or multiplied by itself: of bytes, few stay within their dtype."""
     if short(op) in ("multiply", "mul"):
         given = list(op.arguments.values()) or list(op.operands)
         return len(given) == 2 and given[0] is given[1]

@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage.index import Flow, flow_of
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.numerics.makers import Makers
+from jaxaudit.rules.numerics._shared.makers import Makers
 
 
 class InvertedPythonBool(Rule):
@@ -90,7 +90,7 @@ class InvertedPythonBool(Rule):
 
 
 def _only_masks(op: Op, flow: Flow) -> bool:
-    """Tell whether the result only goes into `&` with truth values: -1 keeps all bits, and -2 clears the last one."""
+    """Whether the result only goes into `&` with truth values: -1 keeps all bits, and -2 clears the last one."""
     readers = flow.readers.get(op.result, ())
     return bool(readers) and all(one.text("function") == "bitwise_and" for one in readers)
 

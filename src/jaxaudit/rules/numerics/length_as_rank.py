@@ -9,7 +9,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.numerics.makers import Makers
+from jaxaudit.rules.numerics._shared.makers import Makers
 
 _AXES = ("axis", "axes", "dim", "dims", "dimension", "dimensions", "axis1", "axis2", "source", "destination")
 _TAKES_AXES = ("array.reduce", "array.permute", "array.expand", "array.squeeze", "array.normalise", "array.join")

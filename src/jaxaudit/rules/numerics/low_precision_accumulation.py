@@ -11,7 +11,7 @@ from jaxaudit.analyses.ranges.dtypes import PRECISE_UP_TO
 from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.numerics.domains import short
+from jaxaudit.rules.numerics._shared.domains import short
 
 _LOW = frozenset({"bfloat16", "float16"})
 _COUNTING = frozenset({"arange", "iota", "broadcasted_iota"})
@@ -223,7 +223,7 @@ def _turns(op: Op, ranges: Ranges) -> int | None:
 
 
 def _added(param: Value, result: Value, flow: Flow) -> Argument:
-    """Give what each turn adds to a carry; None where it does something else."""
+    """Return what each turn adds to a carry; None where it does something else."""
     maker = flow.maker(result)
     for _ in range(3):
         if maker is None or maker.name != "array.convert":

@@ -13,8 +13,8 @@ from jaxaudit.analyses.shapes.facts import ShapeFact, shown
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.numerics.index_ranges import judged
-from jaxaudit.rules.numerics.padding import padded_reads
+from jaxaudit.rules.numerics._shared.index_ranges import judged
+from jaxaudit.rules.numerics._shared.padding import padded_reads
 
 _READS = ("py.item", "array.at", "array.scatter", "array.gather")
 
@@ -195,7 +195,7 @@ def _pairs(base: ShapeFact, index: Argument, context: Context) -> Iterator[tuple
 
 
 def _size(base: ShapeFact, axis: int) -> Dim:
-    """Give the size of an axis; of an array of unknown rank, the number that its own `shape` gives."""
+    """Return the size of an axis; of an array of unknown rank, the number that its own `shape` gives."""
     if base.dims is not None:
         return base.dims[axis]
     return variable(f"{base.symbol}.shape[{axis}]", "size", base.born)

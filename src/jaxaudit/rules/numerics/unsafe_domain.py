@@ -12,9 +12,9 @@ from jaxaudit.analyses.ranges.dtypes import EXP_LIMIT
 from jaxaudit.analyses.ranges.facts import EMPTY_BIN
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.numerics.consumers import Fate, fate_of
-from jaxaudit.rules.numerics.domains import GROWTH, LOG, UNIT, Use, short, values_wanted
-from jaxaudit.rules.numerics.infinite_factors import infinite_factors
+from jaxaudit.rules.numerics._shared.consumers import Fate, fate_of
+from jaxaudit.rules.numerics._shared.domains import GROWTH, LOG, UNIT, Use, short, values_wanted
+from jaxaudit.rules.numerics._shared.infinite_factors import infinite_factors
 
 _SATURATES = frozenset({"softmax", "sigmoid", "logistic", "expit"})
 _BY_HAND = frozenset({"", "log", "sqrt", "rsqrt", "power", "divide", "true_divide", "reciprocal", "arccos", "arcsin"})
@@ -236,7 +236,7 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
 
 
 def _is_direct(use: Use, ranges: Ranges, flow: Flow) -> bool:
-    """Tell whether the argument is itself what was cut off at zero, rather than something computed from that."""
+    """Whether the argument is itself what was cut off at zero, rather than something computed from that."""
     maker = flow.maker(use.argument)
     if maker is None or maker.name not in ("array.map", "array.select"):
         return False
@@ -254,7 +254,7 @@ def _remedy(use: Use, known: Range) -> str:
 
 
 def _for_some_ranks(use: Use, flow: Flow) -> bool:
-    """Tell whether an `if` on the number of axes stands around it: what is zero may only come to its other side."""
+    """Whether an `if` on the number of axes stands around it: what is zero may only come to its other side."""
     region = flow.places.region_of.get(use.op)
     holders = () if region is None else (holder for _, holder in flow.places.up(region))
     return any(
@@ -270,7 +270,7 @@ def _asks_rank(value: Value, flow: Flow) -> bool:
 
 
 def _is_guarded(use: Use, ranges: Ranges, flow: Flow) -> bool:
-    """Tell whether the branch that the op stands in is only taken for safe arguments."""
+    """Whether the branch that the op stands in is only taken for safe arguments."""
     holder = flow.holder(use.op)
     if holder is None or holder.name not in ("py.branch", "cond") or not holder.operands:
         return False

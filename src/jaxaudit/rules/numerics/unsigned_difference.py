@@ -98,7 +98,7 @@ class UnsignedDifference(Rule):
 
 
 def _unsigned(op: Op, shapes: Shapes) -> str:
-    """Give the unsigned dtype that all arrays in an op have; empty where it is another one, or not known."""
+    """Return the unsigned dtype that all arrays in an op have; empty where it is another one, or not known."""
     given = [shapes.of(one) for one in op.arguments.values() if isinstance(one, Value)]
     dtypes = {one.dtype or "" for one in given if not one.weak and one.number is None}
     return dtypes.pop() if len(dtypes) == 1 and dtypes <= _UNSIGNED else ""

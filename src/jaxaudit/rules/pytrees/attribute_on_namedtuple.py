@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
-from jaxaudit.rules.pytrees.words import border_of, nodes
+from jaxaudit.rules.pytrees._shared.phrases import border_of, nodes
 
 
 class AttributeOnNamedtuple(Rule):

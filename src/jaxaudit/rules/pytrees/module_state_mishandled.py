@@ -9,8 +9,8 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
-from jaxaudit.rules.pytrees.states import grave, handed_on, new_state, static_part, touches_leaves
-from jaxaudit.rules.pytrees.words import border_of, crossing, nodes, proved
+from jaxaudit.rules.pytrees._shared.phrases import border_of, crossing, nodes, proved
+from jaxaudit.rules.pytrees._shared.states import grave, handed_on, new_state, static_part, touches_leaves
 
 _HOLDS_FUNCTION = frozenset(("equinox.nn.MLP", "equinox.nn.Lambda"))
 """Modules with a function among their leaves."""
@@ -238,7 +238,7 @@ def _updated_state(note: Op, flow: Flow) -> Op | None:
 
 
 def _is_trained(note: Op, flow: Flow) -> bool:
-    """Tell whether a gradient is taken of what stands here: then the state is that of training."""
+    """Whether a gradient is taken of what stands here: then the state is that of training."""
     region = flow.places.region_of.get(note)
     return region is not None and any(
         holder is not None and holder.name == "grad" for _, holder in flow.places.up(region)

@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.pytrees.words import proved
+from jaxaudit.rules.pytrees._shared.phrases import proved
 
 
 class NoneLeaf(Rule):
@@ -96,7 +96,7 @@ def _asks(test: Op, leaf: Value) -> bool:
 
 
 def _replaces(branch: Op, test: Op, leaf: Value, flow: Flow) -> bool:
-    """Tell whether the branch for None gives something else than None."""
+    """Whether the branch for None gives something else than None."""
     if branch.name != "py.branch" or len(branch.regions) != 2:
         return False
     arm = branch.regions[0 if test.text("operator") == "is" else 1]

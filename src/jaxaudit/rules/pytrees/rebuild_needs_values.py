@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
-from jaxaudit.rules.pytrees.words import border_of, crossing, nodes, proved
+from jaxaudit.rules.pytrees._shared.phrases import border_of, crossing, nodes, proved
 from jaxaudit.spans import Span
 
 _HEAD = "import jax\nimport jax.numpy as jnp\n\n@jax.tree_util.register_pytree_node_class\nclass Gauss:\n"
@@ -96,7 +96,7 @@ class RebuildNeedsValues(Rule):
 
 
 def _crossed(program: Program) -> dict[Span, Op]:
-    """Give for each class, by its place, a transformation that traces an instance of it."""
+    """Return for each class, by its place, a transformation that traces an instance of it."""
     found: dict[Span, Op] = {}
     for op in program.walk():
         border = border_of(op) if op.name != "grad" else None

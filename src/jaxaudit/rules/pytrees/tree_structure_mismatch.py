@@ -14,11 +14,11 @@ from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS, is_optimizer_ste
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
-from jaxaudit.rules.pytrees.absent import absence
-from jaxaudit.rules.pytrees.leaf_lists import joins_single, listed_from, mixed_leaves, reordered
-from jaxaudit.rules.pytrees.meetings import alike, described, is_given, one_tree
-from jaxaudit.rules.pytrees.optimised import APPLIES, BLENDS, optimised_trees, other_module, started_with
-from jaxaudit.rules.pytrees.words import border_of, describe, difference, proved, unknown
+from jaxaudit.rules.pytrees._shared.absent import absence
+from jaxaudit.rules.pytrees._shared.leaf_lists import joins_single, listed_from, mixed_leaves, reordered
+from jaxaudit.rules.pytrees._shared.meetings import alike, described, is_given, one_tree
+from jaxaudit.rules.pytrees._shared.optimized import APPLIES, BLENDS, optimised_trees, other_module, started_with
+from jaxaudit.rules.pytrees._shared.phrases import border_of, describe, difference, proved, unknown
 
 
 class TreeStructureMismatch(Rule):
@@ -174,13 +174,13 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
 
 
 def _is_list(flow: Flow, value: Value, context: Context) -> bool:
-    """Tell whether a value is a list that the code made, at least in the first turn of a loop."""
+    """Whether a value is a list that the code made, at least in the first turn of a loop."""
     made = origin(flow, value, context).op
     return made is not None and made.name == "py.container" and made.attrs.get("kind") in ("sequence", "list")
 
 
 def _is_asked(flow: Flow, op: Op, value: Value) -> bool:
-    """Tell whether an `if` around an op, or one that may leave before it, is decided by what is computed of a value."""
+    """Whether an `if` around an op, or one that may leave before it, is decided by what is computed of a value."""
     for region, holder in flow.places.up(flow.places.region_of[op]):
         leaving = [one for one in region.ops if one.name == "py.branch" and any(_leaves(arm) for arm in one.regions)]
         branches = [*leaving, *([holder] if holder is not None and holder.name == "py.branch" else [])]

@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.origins import contexts, origin
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.pytrees.words import border_of, difference, proved, unknown
+from jaxaudit.rules.pytrees._shared.phrases import border_of, difference, proved, unknown
 
 
 class TreeTransposeWrong(Rule):
@@ -91,7 +91,7 @@ def _judge(op: Op, flow: Flow) -> Obligation:
 
 
 def _structure(op: Op, name: str, flow: Flow) -> Tree | None:
-    """Give the tree whose structure an argument is."""
+    """Return the tree whose structure an argument is."""
     given = op.arguments.get(name)
     if not isinstance(given, Value):
         return None

@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.pytrees.words import border_of, proved, unknown
+from jaxaudit.rules.pytrees._shared.phrases import border_of, proved, unknown
 
 
 class TupleLeafAsTree(Rule):

@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
-from jaxaudit.rules.pytrees.words import border_of, crossing, nodes, proved, unknown
+from jaxaudit.rules.pytrees._shared.phrases import border_of, crossing, nodes, proved, unknown
 
 
 class UnregisteredClass(Rule):

@@ -13,8 +13,8 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.pytrees.optimised import APPLIES
-from jaxaudit.rules.pytrees.words import proved
+from jaxaudit.rules.pytrees._shared.optimized import APPLIES
+from jaxaudit.rules.pytrees._shared.phrases import proved
 
 _REPLACES = "flax.training.train_state.TrainState.replace"
 _WHAT = ("the updates", "the new state of the optimizer")
@@ -155,7 +155,7 @@ def _fields(op: Op) -> Iterator[tuple[str, Value]]:
 
 
 def _given(flow: Flow, found: Origin) -> tuple[Op, int] | None:
-    """Give the optimizer's step that a value comes out of, and which of its two results it is."""
+    """Return the optimizer's step that a value comes out of, and which of its two results it is."""
     op, value = found.op, found.value
     if op is not None and op.name == "tree.leaf":
         tree = op.arguments.get("tree")
@@ -169,7 +169,7 @@ def _given(flow: Flow, found: Origin) -> tuple[Op, int] | None:
 
 
 def _parameters(flow: Flow, step: Op, context: Context) -> Iterator[Value]:
-    """Give the parameters that a step is about: those it was given, and those the gradients are of."""
+    """Return the parameters that a step is about: those it was given, and those the gradients are of."""
     yield from values_in(step.arguments.get("params"))
     for value in values_in(step.arguments.get("updates")):
         made = origin(flow, value, context)
@@ -186,7 +186,7 @@ def _is(flow: Flow, value: Value, param: Value, context: Context) -> bool:
 
 
 def _place(flow: Flow, value: Value, step: Op) -> Op:
-    """Give the `return` that hands the value on, else the step itself."""
+    """Return the `return` that hands the value on, else the step itself."""
     region = flow.places.region_of.get(step)
     returns = (one for one in flow.readers.get(value, ()) if one.name == "py.return")
     return next((one for one in returns if flow.places.region_of.get(one) is region), step)

@@ -11,9 +11,9 @@ from jaxaudit.analyses.keys.terms import Number, Row, Split
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
-from jaxaudit.rules.random.unrolled import is_library, is_repeated, is_unrolled
-from jaxaudit.rules.random.words import doer, key_name, line_of, short, steps, way_to
+from jaxaudit.rules.random._shared.evidence import EXPLICIT, Evidence
+from jaxaudit.rules.random._shared.phrases import doer, key_name, line_of, short, steps, way_to
+from jaxaudit.rules.random._shared.unrolled import is_library, is_repeated, is_unrolled
 from jaxaudit.spans import Span
 
 _PAST = {How.DRAW: "drew from", How.SPLIT: "split", How.PASS: "was given"}
@@ -328,7 +328,10 @@ def _blame(scope: Scope, conflict: Conflict, places: Places) -> Span:
 
 
 def _written(use: Use, places: Places) -> Use:
-    """Give the use where the key is written down: a function that reads it from around is not given it in its call."""
+    """Return the use where the key is written down.
+
+    A function that reads it from around is not given it in its call.
+    """
     value, inner = use.value, use.inner
     if value is None or inner is None or value in use.spot.operands:
         return use

@@ -8,8 +8,8 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.explain import callee_of
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.jit.words import tracing
-from jaxaudit.rules.random.words import short
+from jaxaudit.rules.jit._shared.phrases import tracing
+from jaxaudit.rules.random._shared.phrases import short
 
 _ONCE = {
     "jit": "once, when `jit` traces the function",
@@ -171,7 +171,7 @@ class _Walk:
 
 
 def _is_spare(op: Op, region: Region) -> bool:
-    """Tell whether a draw is the last choice of an `or`."""
+    """Whether a draw is the last choice of an `or`."""
     joins = (one for one in region.ops if one.name == "py.join" and one.attrs.get("operator") == "or")
     return any(one.operands[-1] in op.results for one in joins)
 

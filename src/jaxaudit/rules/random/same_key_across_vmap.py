@@ -11,8 +11,8 @@ from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
-from jaxaudit.rules.random.words import doer, is_key, key_name, short, steps, way_to
+from jaxaudit.rules.random._shared.evidence import EXPLICIT, Evidence
+from jaxaudit.rules.random._shared.phrases import doer, is_key, key_name, short, steps, way_to
 
 _WORDS = {
     "vmap": ("`vmap`", "mapped element"),

@@ -11,9 +11,9 @@ from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.random.evidence import EXPLICIT, Evidence
-from jaxaudit.rules.random.unrolled import unrolled
-from jaxaudit.rules.random.words import doer, is_key, key_name, line_of, short, steps, way_to
+from jaxaudit.rules.random._shared.evidence import EXPLICIT, Evidence
+from jaxaudit.rules.random._shared.phrases import doer, is_key, key_name, line_of, short, steps, way_to
+from jaxaudit.rules.random._shared.unrolled import unrolled
 
 _LOOPS = {
     "py.loop": "`for` loop",

@@ -10,7 +10,7 @@ from jaxaudit.analyses.keys import KeyFacts
 from jaxaudit.analyses.keys.terms import Split, length
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Edit, Example, Obligation, Raises, Rule, Step, Verdict
-from jaxaudit.rules.random.words import short
+from jaxaudit.rules.random._shared.phrases import short
 from jaxaudit.spans import Span
 
 

@@ -12,7 +12,7 @@ from jaxaudit.analyses.shapes.compare import Match, compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
-from jaxaudit.rules.scan.structures import other_branch
+from jaxaudit.rules.scan._shared.structures import other_branch
 
 
 class BranchTypeMismatch(Rule):

@@ -10,8 +10,8 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.scan.carries import Carried, carried, finding
-from jaxaudit.rules.scan.structures import other_structure
+from jaxaudit.rules.scan._shared.carries import Carried, carried, finding
+from jaxaudit.rules.scan._shared.structures import other_structure
 
 
 class CarryTypeChanges(Rule):

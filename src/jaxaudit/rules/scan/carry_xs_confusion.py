@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.axes import Cause, Conflict, Meeting
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, both, name_of, shape_of, violated
+from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, both, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity
 
 _PROGRAM = """import jax

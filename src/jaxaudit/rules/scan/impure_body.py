@@ -8,9 +8,9 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.tracing import Kind
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.jit._shared.phrases import tracing, transform
+from jaxaudit.rules.jit._shared.stores import Store, outer_stores
 from jaxaudit.rules.jit.side_effect_in_traced_code import LOOPS
-from jaxaudit.rules.jit.stores import Store, outer_stores
-from jaxaudit.rules.jit.words import tracing, transform
 from jaxaudit.rules.test_code import in_test
 
 

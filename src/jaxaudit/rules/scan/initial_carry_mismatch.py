@@ -9,7 +9,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule
-from jaxaudit.rules.scan.carries import Carried, carried, finding
+from jaxaudit.rules.scan._shared.carries import Carried, carried, finding
 
 
 class InitialCarryMismatch(Rule):

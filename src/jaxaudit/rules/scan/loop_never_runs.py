@@ -8,7 +8,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.flow.words import is_test
+from jaxaudit.rules.flow._shared.phrases import is_test
 
 
 class LoopNeverRuns(Rule):

@@ -132,7 +132,7 @@ def _judged(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
 
 
 def _walk(region: Region) -> Iterator[Op]:
-    """Give the ops that are differentiated: functions with a rule of their own are not."""
+    """Return the ops that are differentiated: functions with a rule of their own are not."""
     for op in region.ops:
         yield op
         ruled = op.name in ("custom_vjp", "custom_jvp") or op.text("role") == "derivative"
@@ -141,7 +141,7 @@ def _walk(region: Region) -> Iterator[Op]:
 
 
 def _differentiated(grad: Op) -> list[Value]:
-    """Give the parameters of a function that stand for the arguments that are differentiated."""
+    """Return the parameters of a function that stand for the arguments that are differentiated."""
     options = grad.attrs.get("options")
     argnums = options.get("argnums", 0) if isinstance(options, Mapping) else 0
     region = grad.regions[0]
@@ -152,7 +152,7 @@ def _differentiated(grad: Op) -> list[Value]:
 
 
 def _through(loop: Op, smooth: set[Value], shapes: Shapes) -> list[Value]:
-    """Give the results of a loop that a derivative has to pass."""
+    """Return the results of a loop that a derivative has to pass."""
     body = loop.regions[-1]
     return [
         made

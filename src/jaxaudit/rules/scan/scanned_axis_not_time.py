@@ -9,7 +9,7 @@ from jaxaudit.analyses.axes.budgets import RepeatedLength, repeated_lengths
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, violated
+from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, name_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 
 _PROGRAM = """import jax

@@ -12,7 +12,7 @@ from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.jit.words import tracing, transform
+from jaxaudit.rules.jit._shared.phrases import tracing, transform
 
 _MANY = 50
 """Turns from which on a copy of the body for each is a matter of minutes of compilation."""
@@ -181,7 +181,7 @@ def _counting(visit: Visit, flow: Flow) -> Iterator[Obligation]:
 
 
 def _turns(test: Op, loop: Op, flow: Flow) -> int | None:
-    """Give how often `while i < n: i += 1` runs, where all three numbers are written down."""
+    """Return how often `while i < n: i += 1` runs, where all three numbers are written down."""
     asked = test.arguments.get("value")
     compared = flow.maker(asked) if isinstance(asked, Value) else None
     if compared is None or compared.function not in ("less", "less_equal"):
@@ -198,7 +198,7 @@ def _turns(test: Op, loop: Op, flow: Flow) -> int | None:
 
 
 def _counted(element: Op, shapes: Shapes) -> int | None:
-    """Give how often a loop over `range(x.shape[0])` runs, where the sizes of the array are known."""
+    """Return how often a loop over `range(x.shape[0])` runs, where the sizes of the array are known."""
     iterable = element.arguments.get("iterable")
     if not isinstance(iterable, Mapping):
         return None
@@ -222,7 +222,7 @@ def _over_leading_axis(visit: Visit, loop: Op) -> bool:
 
 
 def _indexes(loop: Op, counter: Value) -> bool:
-    """Tell whether the loop's body takes items by its counter."""
+    """Whether the loop's body takes items by its counter."""
     for op in loop.regions[0].walk():
         if op.name == "py.item" and counter in set(values_in(op.arguments.get("index"))):
             return True

@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.axes.words import name_of
+from jaxaudit.rules.axes._shared.phrases import name_of
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 
 _MADE = {
@@ -131,13 +131,13 @@ def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
 
 
 def _has_devices(op: Op, shapes: Shapes) -> bool:
-    """Tell whether something that is mapped has one entry for each device, however many there are."""
+    """Whether something that is mapped has one entry for each device, however many there are."""
     firsts = [dims[0] for value in op.operands if (dims := shapes.of(value).dims)]
     return any(label.kind == "devices" for dim in firsts for label in dim.labels)
 
 
 def _most_devices(op: Op, flow: Flow) -> int | None:
-    """Give how many devices there are at most, where `devices=` is the beginning of a list of them."""
+    """Return how many devices there are at most, where `devices=` is the beginning of a list of them."""
     options = op.attrs.get("options")
     chosen = options.get("devices") if isinstance(options, Mapping) else None
     cut = origin(flow, chosen, {}).op if isinstance(chosen, Value) else None
@@ -147,7 +147,7 @@ def _most_devices(op: Op, flow: Flow) -> int | None:
 
 
 def _is_mapped(op: Op, flow: Flow) -> bool:
-    """Tell whether an op runs under a map, which gives what it makes another axis."""
+    """Whether an op runs under a map, which gives what it makes another axis."""
     around = (holder for _, holder in flow.places.up(flow.places.region_of[op]))
     return any(holder is not None and holder.name in ("vmap", "pmap", "scan", "map") for holder in around)
 

@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.vmap.scalars import Scalar, pointless, reductions
+from jaxaudit.rules.vmap._shared.scalars import Scalar, pointless, reductions
 
 _ACTIVATIONS = 3
 """How many functions of one array stand between a layer and an index of its outputs, at most."""
@@ -102,7 +102,7 @@ class AssumesBatchPosition(Rule):
 
 
 def _only_outputs(program: Program, shapes: Shapes) -> Iterator[Obligation]:
-    """Give every index under `vmap` that keeps one output of a layer, where nothing reads the others."""
+    """Return every index under `vmap` that keeps one output of a layer, where nothing reads the others."""
     flow = flow_of(program)
     for op in mapped_ops(program):
         base, at = op.arguments.get("base"), op.arguments.get("index")
@@ -117,7 +117,7 @@ def _only_outputs(program: Program, shapes: Shapes) -> Iterator[Obligation]:
 
 
 def _layer(value: Value, reader: Op, flow: Flow) -> Op | None:
-    """Give the layer or product that made a value, as it is or behind an activation, where only one op reads it."""
+    """Return the layer or product that made a value, as it is or behind an activation, where only one op reads it."""
     read = {reader}
     for _ in range(_ACTIVATIONS):
         found = origin(flow, value, {})

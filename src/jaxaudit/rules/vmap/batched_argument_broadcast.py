@@ -13,7 +13,7 @@ from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.axes.words import axis_of, name_of, shape_of
+from jaxaudit.rules.axes._shared.phrases import axis_of, name_of, shape_of
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 
 _PROGRAM = """import jax
@@ -148,7 +148,7 @@ def _is_one(first: Dim, second: Dim) -> bool:
 
 
 def _met(one: _Shared, flow: Flow, shapes: Shapes) -> Op | None:
-    """Give the elementwise op where the whole batch meets what was computed of one element."""
+    """Return the elementwise op where the whole batch meets what was computed of one element."""
     region = one.op.regions[0]
     if len(region.params) != len(one.op.operands):
         return None
@@ -164,7 +164,7 @@ def _met(one: _Shared, flow: Flow, shapes: Shapes) -> Op | None:
 
 
 def _is_made(value: Value, mapped: list[Value], flow: Flow) -> bool:
-    """Tell whether a value is computed of an element and something else, as a prediction is."""
+    """Whether a value is computed of an element and something else, as a prediction is."""
     pending, seen = [value], set[Value]()
     while pending and len(seen) < 200:
         current = pending.pop()
@@ -179,7 +179,7 @@ def _is_made(value: Value, mapped: list[Value], flow: Flow) -> bool:
 
 
 def _twice(one: _Shared, context: Context) -> bool:
-    """Tell whether a result of the map has the mapped axis a second time."""
+    """Whether a result of the map has the mapped axis a second time."""
     for value in one.op.results:
         dims = context.of(value).dims
         if dims and sum(_is_one(dim, one.mapped.dim) for dim in dims) > 1:
@@ -188,7 +188,7 @@ def _twice(one: _Shared, context: Context) -> bool:
 
 
 def _hidden(op: Op, flow: Flow) -> Op | None:
-    """Give the reduction over everything that leaves no trace of the second axis."""
+    """Return the reduction over everything that leaves no trace of the second axis."""
     pending, seen = list(op.results), set[Value]()
     while pending and len(seen) < 20:
         value = pending.pop()

@@ -9,7 +9,7 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import Flow, flow_of
 from jaxaudit.analyses.lineage.origins import is_differentiated
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, is_stacked, name_of, shape_of, violated
+from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, is_stacked, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity
 
 _PROGRAM = """import jax
@@ -94,7 +94,7 @@ class BroadcastArgumentMapped(Rule):
 
 
 def _learned(conflict: Conflict, flow: Flow) -> bool:
-    """Tell whether a derivative is taken of one side, and the other is data: all examples share the parameters."""
+    """Whether a derivative is taken of one side, and the other is data: all examples share the parameters."""
     sides = (conflict.meeting.left, conflict.meeting.right)
     return sum(is_differentiated(flow, side.value) for side in sides) == 1
 

@@ -9,7 +9,7 @@ from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.vmap.scalars import Scalar, outcome_for_number, pointless, reductions
+from jaxaudit.rules.vmap._shared.scalars import Scalar, outcome_for_number, pointless, reductions
 
 _PROGRAM = """import jax
 import jax.numpy as jnp

@@ -9,7 +9,7 @@ from itertools import permutations
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting, nested
 from jaxaudit.analyses.domain import Facts
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, name_of, shape_of, violated
+from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule
 
 _PROGRAM = """import jax.numpy as jnp

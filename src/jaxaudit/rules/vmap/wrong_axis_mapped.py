@@ -10,9 +10,9 @@ from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes.words import agreements, axes_facts, axis_of, both, name_of, shape_of, violated
+from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, both, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.vmap.steps_mapped import steps_mapped
+from jaxaudit.rules.vmap._shared.steps_mapped import steps_mapped
 
 _PROGRAM = """import jax
 import jax.numpy as jnp

@@ -23,7 +23,7 @@ Known = Callable[[Look], Range]
 
 
 def _positions(look: Look) -> Range:
-    """Give the elements of `arange`, whether it counts from zero or between two ends."""
+    """Return the elements of `arange`, whether it counts from zero or between two ends."""
     shape, dimension = look.raw("shape"), look.raw("dimension")
     if isinstance(shape, tuple) and isinstance(dimension, int):
         size = shape[dimension] if dimension < len(shape) else None
@@ -103,7 +103,7 @@ def _create(look: Look) -> Range:
 
 
 def put_into(one: Range, dtype: str | None) -> Range:
-    """Give the range of numbers once they are converted to a dtype."""
+    """Return the range of numbers once they are converted to a dtype."""
     if dtype == "bool":
         if one.constant is not None:
             return exactly(float(one.constant != 0))
@@ -117,7 +117,7 @@ def put_into(one: Range, dtype: str | None) -> Range:
 
 
 def _whole(one: Range) -> Range:
-    """Give the whole numbers that elements become: fractions are cut off."""
+    """Return the whole numbers that elements become: fractions are cut off."""
     if one.integer:
         return one
     low, high = (end if abs(end) == inf else float(int(end)) for end in (one.low, one.high))
@@ -130,7 +130,7 @@ _REINTERPRET = frozenset("view bitcast_convert_type packbits unpackbits byteswap
 
 
 def convert(look: Look) -> Range:
-    """Give the range of a value in another dtype."""
+    """Return the range of a value in another dtype."""
     name = look.function
     if name in _AS_THEY_ARE:
         return look.first()
@@ -164,7 +164,7 @@ def _truncated(look: Look) -> Range:
 
 
 def _ends(look: Look, low: float, high: float) -> tuple[Range, Range]:
-    """Give the two ends of a draw: by their names in source, by their order in a trace."""
+    """Return the two ends of a draw: by their names in source, by their order in a trace."""
     operands = look.raw("operands")
     if isinstance(operands, tuple):
         pair = operands if len(operands) == 2 else (None, None)
@@ -183,7 +183,7 @@ def _end(number: float) -> Range:
 
 
 def _traced_source(look: Look) -> Argument:
-    """Give the array that a traced draw reads beside its key; None where there is none or more than one."""
+    """Return the array that a traced draw reads beside its key; None where there is none or more than one."""
     operands = look.raw("operands")
     arrays = [one for one in operands if isinstance(one, Value)] if isinstance(operands, tuple) else []
     return arrays[0] if len(arrays) == 1 else None
@@ -256,7 +256,7 @@ DRAWS: Mapping[str, Known] = {
 
 
 def draw(look: Look) -> Range:
-    """Give the range of numbers drawn from a key."""
+    """Return the range of numbers drawn from a key."""
     known = DRAWS.get(look.function)
     if known is None:
         return of_dtype(look.out_dtype)

@@ -19,7 +19,7 @@ _SMALLEST = 1e-37
 
 
 def identity(x: Range) -> Range:
-    """Give a value that is passed on."""
+    """Return a value that is passed on."""
     return x
 
 
@@ -28,14 +28,14 @@ def _exponential(end: float) -> float:
 
 
 def exp(x: Range) -> Range:
-    """Give the exponential: never negative, zero where it underflows, infinite where it overflows."""
+    """Return the exponential: never negative, zero where it underflows, infinite where it overflows."""
     low, high = _exponential(x.low), _exponential(x.high)
     zero = Zero(x.sinks, ordinary=True) if x.sinks else None
     return Range(low, high, False, x.high < _OVERFLOWS, x.nan, x.low > _UNDERFLOWS, zero, peak=x.peak)
 
 
 def log(x: Range) -> Range:
-    """Give the logarithm: NaN below zero, infinite at zero."""
+    """Return the logarithm: NaN below zero, infinite at zero."""
     low = math.log(x.low) if x.low > 0 else -inf
     high = math.log(x.high) if 0 < x.high < inf else inf
     safe = x.low > 0 or (x.low >= 0 and x.nonzero)
@@ -43,32 +43,32 @@ def log(x: Range) -> Range:
 
 
 def log1p(x: Range) -> Range:
-    """Give log(1 + x)."""
+    """Return log(1 + x)."""
     made = log(Range(x.low + 1, x.high + 1, False, x.finite, x.nan))
     return made._replace(nonzero=not x.has_zero and made.finite and abs(x.low) > _SMALLEST, zero=x.zero)
 
 
 def sqrt(x: Range) -> Range:
-    """Give the square root: NaN below zero."""
+    """Return the square root: NaN below zero."""
     low, high = (end**0.5 if end > 0 else 0.0 for end in (x.low, x.high))
     return Range(low, high, False, x.finite, x.nan or x.low < 0, not x.has_zero, x.zero)
 
 
 def rsqrt(x: Range) -> Range:
-    """Give one over the square root: infinite at zero."""
+    """Return one over the square root: infinite at zero."""
     made = arithmetic.reciprocal(sqrt(x))
     return made._replace(finite=x.low > 0 or (x.low >= 0 and x.nonzero), nan=x.nan or x.low < 0)
 
 
 def relu(x: Range) -> Range:
-    """Give the larger of a value and zero."""
+    """Return the larger of a value and zero."""
     made = arithmetic.maximum(x, Range(0.0, 0.0, integer=True))
     zero = Zero("`relu` is 0 for every negative input", ordinary=True, blocks=True) if x.low < 0 else x.zero
     return made._replace(zero=zero)
 
 
 def softplus(x: Range) -> Range:
-    """Give log(1 + exp(x)): never negative, and zero where it underflows."""
+    """Return log(1 + exp(x)): never negative, and zero where it underflows."""
     return Range(_softplus(x.low), _softplus(x.high), False, x.finite, x.nan, x.low > _UNDERFLOWS)
 
 
@@ -83,7 +83,7 @@ def _sigmoid(end: float) -> float:
 
 
 def sigmoid(x: Range) -> Range:
-    """Give the logistic function: between zero and one, ends included, since it rounds to them."""
+    """Return the logistic function: between zero and one, ends included, since it rounds to them."""
     zero = Zero(x.sinks, ordinary=True) if x.sinks else None
     return Range(_sigmoid(x.low), _sigmoid(x.high), False, True, x.nan, x.low > _UNDERFLOWS, zero)
 
@@ -113,13 +113,13 @@ def _within(low: float, high: float, function: Unary) -> Unary:
 
 
 def sign(x: Range) -> Range:
-    """Give the sign."""
+    """Return the sign."""
     low, high = (float((end > 0) - (end < 0)) for end in (x.low, x.high))
     return Range(low, high, True, True, x.nan, x.nonzero, x.zero)
 
 
 def logical_not(x: Range) -> Range:
-    """Give the opposite of a truth value."""
+    """Return the opposite of a truth value."""
     return TRUTH._replace(zero=Zero("the mask is 0 wherever its opposite holds", ordinary=True))
 
 

@@ -22,7 +22,7 @@ def _moved(look: Look) -> Range:
 
 
 def same(look: Look) -> Range:
-    """Give a value that is passed on as it is."""
+    """Return a value that is passed on as it is."""
     return look.first()
 
 
@@ -40,7 +40,7 @@ def _expand(look: Look) -> Range:
 
 
 def _puts_back(look: Look, x: Range) -> bool:
-    """Tell whether new axes stand where a reduction took them away, so that elements meet their own again."""
+    """Whether new axes stand where a reduction took them away, so that elements meet their own again."""
     relation = x.relation
     if relation is None:
         return False
@@ -62,7 +62,7 @@ def _puts_back(look: Look, x: Range) -> bool:
 
 
 def one_hot(look: Look) -> Range:
-    """Give a one-hot vector; it sums to one where the index is surely one of the classes."""
+    """Return a one-hot vector; it sums to one where the index is surely one of the classes."""
     axis = look.raw("axis") if look.has("axis") else -1
     place = axis if isinstance(axis, int) and axis < 0 else None
     index, classes = look.range("x"), look.range("num_classes")
@@ -96,7 +96,7 @@ def _takes_all(index: Argument) -> bool:
 
 
 def _index_puts_back(look: Look, x: Range, index: Argument) -> bool:
-    """Tell whether `m[..., None]` puts the axes back that a reduction took away."""
+    """Whether `m[..., None]` puts the axes back that a reduction took away."""
     relation = x.relation
     if relation is None or relation.axes is None or relation.aligned:
         return False
@@ -173,7 +173,7 @@ UNMODELLED_SCATTER = frozenset("apply at divide mul multiply power scatter_apply
 
 
 def _some(value: Range) -> Range:
-    """Give the sum of any number of updates at one place, none included."""
+    """Return the sum of any number of updates at one place, none included."""
     made = arithmetic.scaled(value, Range(0.0, inf, integer=True))
     return made._replace(zero=None, counts=value.constant == 1 or value.is_mask)
 
@@ -215,7 +215,7 @@ def _multiplied(look: Look) -> list[Value]:
 
 
 def _averages(look: Look, x: Range) -> bool:
-    """Tell whether the axis that is summed over is the one along which the first operand sums to one."""
+    """Whether the axis that is summed over is the one along which the first operand sums to one."""
     if x.sums_to_one is None:
         return False
     written = look.raw("subscripts")
@@ -250,12 +250,12 @@ def _pieces(look: Look) -> Sequence[Range]:
 
 
 def split(look: Look) -> Sequence[Range]:
-    """Give the pieces of an array; gated units multiply two of them."""
+    """Return the pieces of an array; gated units multiply two of them."""
     return [ANY] * len(look.op.results) if look.function == "glu" else _pieces(look)
 
 
 def join_all(ranges: Sequence[Range]) -> Range:
-    """Give the range that covers several."""
+    """Return the range that covers several."""
     return reduce(join, ranges) if ranges else ANY
 
 

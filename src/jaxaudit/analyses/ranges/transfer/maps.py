@@ -139,7 +139,7 @@ UNMODELLED = (
 
 
 def map_again(look: Look) -> Range | None:
-    """Give the range of an elementwise op, fitted into its dtype; None where it is not modelled."""
+    """Return the range of an elementwise op, fitted into its dtype; None where it is not modelled."""
     name = look.function
     # The primitive of a trace has the sign of the dividend; what makes `jnp.mod` of it are ops of their own.
     name = "rem" if name == "remainder" and look.known.types else name
@@ -156,7 +156,7 @@ def _map(look: Look) -> Range:
 
 
 def map_range(look: Look, name: str) -> Range | None:
-    """Give the range of an elementwise function; None where it is not modelled."""
+    """Return the range of an elementwise function; None where it is not modelled."""
     given = look.given()
     if name in UNARY and (name not in BINARY or len(given) < 2):
         return _unary(look, name)
@@ -187,7 +187,7 @@ def _no_length(x: Range) -> Zero:
 
 
 def _squared(look: Look, value: Value) -> Value | None:
-    """Give the value whose square another one is."""
+    """Return the value whose square another one is."""
     maker = look.maker(value)
     if maker is None:
         return None
@@ -201,7 +201,7 @@ def _squared(look: Look, value: Value) -> Value | None:
 
 
 def _relation(look: Look, argument: Argument, other: Argument, *kinds: str) -> Relation | None:
-    """Give how an argument is related to another one, when both meet element by element."""
+    """Return how an argument is related to another one, when both meet element by element."""
     relation = look.of(argument).relation
     if relation is None or not relation.aligned or relation.kind not in kinds or not isinstance(other, Value):
         return None
@@ -317,7 +317,7 @@ _NOT_THIS = Zero("a one-hot vector is 0 but for one element", ordinary=True)
 
 
 def _counted_axis(look: Look, positions: Argument) -> int | None:
-    """Give the axis along which an array counts 0, 1, 2, ...; None where it does not."""
+    """Return the axis along which an array counts 0, 1, 2, ...; None where it does not."""
     maker = look.maker(positions)
     sizes = look.sizes(positions)
     if maker is None or not sizes or maker.function not in ("arange", "iota"):
@@ -340,7 +340,7 @@ _RELATED: Mapping[str, Callable[[Look, Argument, Argument], Range | None]] = {
 
 
 def result_dtype(look: Look) -> str | None:
-    """Give the dtype of an elementwise result: as it is known, or as the operands make it."""
+    """Return the dtype of an elementwise result: as it is known, or as the operands make it."""
     dtype = look.out_dtype
     if dtype is not None or look.known.types:
         return dtype
@@ -372,7 +372,7 @@ def _truncated(made: Range) -> Range:
 
 
 def by_dtype(look: Look) -> Range:
-    """Give what the dtype of a result says; nothing else is known of it."""
+    """Return what the dtype of a result says; nothing else is known of it."""
     dtype = look.out_dtype
     return WILD if dtype is None or not (dtype == "bool" or "int" in dtype) else of_dtype(dtype)
 

@@ -59,7 +59,7 @@ def _element(look: Look) -> Range:
 
 
 def turns(iterable: Mapping[str, Argument], look: Look) -> Range:
-    """Give the elements of a `range`."""
+    """Return the elements of a `range`."""
     step = iterable.get("step", 1)
     first, last = look.of(iterable.get("start")), look.of(iterable.get("stop"))
     if isinstance(step, int) and step > 0:

@@ -18,7 +18,7 @@ Known = Callable[[Look], Range]
 
 
 def _axes(look: Look) -> tuple[Axes | None, bool]:
-    """Give the reduced axes, counted from the end, and whether they are known; None stands for all of them."""
+    """Return the reduced axes, counted from the end, and whether they are known; None stands for all of them."""
     axis = look.raw("axis", "axes")
     if axis is None:
         return None, True
@@ -30,7 +30,7 @@ def _axes(look: Look) -> tuple[Axes | None, bool]:
 
 
 def _count(look: Look) -> Range:
-    """Give how many elements each result is made of."""
+    """Return how many elements each result is made of."""
     sizes = look.sizes(look.leading())
     axes, known = _axes(look)
     if sizes is None or not known or look.raw("where") is not None:
@@ -169,7 +169,7 @@ def _reach(look: Look) -> Range:
 
 
 def norm(look: Look) -> Range:
-    """Give a norm: never negative, and zero for a zero vector."""
+    """Return a norm: never negative, and zero for a zero vector."""
     x = look.first()
     relation = _related(look, "length") if look.raw("ord") in (None, 2) else None
     zero = Zero("the norm of a zero vector is 0", ordinary=False)
@@ -265,7 +265,7 @@ def _scan(look: Look) -> Range:
 
 
 def _size_along(look: Look) -> float:
-    """Give the size of the axis that is searched; infinite where it is not known."""
+    """Return the size of the axis that is searched; infinite where it is not known."""
     base = look.leading()
     first = base[0] if isinstance(base, tuple) and base else base
     sizes = look.sizes(first)
@@ -276,7 +276,7 @@ def _size_along(look: Look) -> float:
 
 
 def position(look: Look) -> Range:
-    """Give an index into the axis that is searched."""
+    """Return an index into the axis that is searched."""
     return Range(0.0, max(_size_along(look) - 1, 0.0), integer=True)
 
 

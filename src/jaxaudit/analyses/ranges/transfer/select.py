@@ -80,7 +80,7 @@ def _asks_for_coincidence(look: Look, condition: Argument) -> bool:
 
 
 def arm_range(look: Look, arm: Argument, known: Constraints) -> Range:
-    """Give the range of an arm for the elements that a condition lets through."""
+    """Return the range of an arm for the elements that a condition lets through."""
     return look.of(arm) if not known else refined(look, arm, known, _again)
 
 

@@ -11,7 +11,7 @@ _LAYOUTS = {3: ("NCW", "OIW", "NCW"), 4: ("NCHW", "OIHW", "NCHW"), 5: ("NCDHW", 
 
 
 def convolved(look: Look) -> ShapeFact:
-    """Give `conv_general_dilated`."""
+    """Return `conv_general_dilated`."""
     lhs, rhs = look.fact("lhs").dims, look.fact("rhs").dims
     plain = look.raw("lhs_dilation") is None and look.raw("rhs_dilation") is None
     if look.function != "conv_general_dilated" or lhs is None or rhs is None or len(lhs) != len(rhs) or not plain:
@@ -31,7 +31,7 @@ def convolved(look: Look) -> ShapeFact:
 
 
 def covered(size: Dim, window: Dim, step: Argument, padding: Argument) -> Dim:
-    """Give the size of a spatial axis after a window has gone over it."""
+    """Return the size of a spatial axis after a window has gone over it."""
     if not isinstance(step, int) or step < 1:
         return UNKNOWN
     if padding == "SAME":

@@ -23,7 +23,7 @@ _NUMBERS = frozenset(
 
 
 def made(look: Look, name: str) -> ShapeFact | None:
-    """Give a new distribution with the shapes of its batch and of one event; None where it is none that is known."""
+    """Return a new distribution with the shapes of its batch and of one event; None where it is none that is known."""
     kind = name.rpartition(".")[2]
     if not name.startswith(_LIBRARIES) or kind not in _CLASSES | _VECTORS | _NUMBERS:
         return None
@@ -42,7 +42,7 @@ def _distribution(name: str, batch: Dims, event: Dims) -> ShapeFact:
 
 
 def asked(look: Look, name: str) -> ShapeFact | None:
-    """Give what a method of a distribution gives; None where the distribution is not known."""
+    """Return what a method of a distribution gives; None where the distribution is not known."""
     layer = look.fact("self").layer if name.startswith(_LIBRARIES) else None
     batch, event = (None, None) if layer is None else (layer.get("batch"), layer.get("event"))
     answer = _ANSWERS.get(name.rpartition(".")[2])
@@ -60,7 +60,7 @@ def _whole(look: Look, batch: Dims, event: Dims, dtype: str | None) -> ShapeFact
 
 
 def _scored(look: Look, batch: Dims, event: Dims, dtype: str | None) -> ShapeFact:
-    """Give the log-probability of a value: its own axes, without those of an event, meet those of the batch."""
+    """Return the log-probability of a value: its own axes, without those of an event, meet those of the batch."""
     value = array_like(look.fact("value")).dims
     if value is None or len(value) < len(event):
         return NOTHING

@@ -148,7 +148,7 @@ def _text(names: Names) -> str:
 
 
 def _noted(dim: Dim, name: str, look: Look) -> Dim:
-    """Give an axis that has no name yet the one that it has here, for reports."""
+    """Return an axis that has no name yet the one that it has here, for reports."""
     if dim.labels or name.startswith(REST):
         return dim
     span = look.op.span

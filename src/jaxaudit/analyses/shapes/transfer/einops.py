@@ -21,12 +21,12 @@ Axis = tuple[str, ...]
 
 
 def is_pattern(look: Look) -> bool:
-    """Tell whether an op is one of einops."""
+    """Whether an op is one of einops."""
     return look.op.text("function").startswith("einops.")
 
 
 def patterned(look: Look) -> ShapeFact:
-    """Give the shape that `rearrange`, `reduce` or `repeat` make."""
+    """Return the shape that `rearrange`, `reduce` or `repeat` make."""
     base, pattern = array_like(look.first()), look.raw("pattern")
     if base.dims is None or not isinstance(pattern, str) or "->" not in pattern or look.has("*", "**"):
         return NOTHING
@@ -45,7 +45,7 @@ def patterned(look: Look) -> ShapeFact:
 
 
 def packed(look: Look) -> ShapeFact:
-    """Give what `pack(tensors, "b * d")` makes: one array, and the shape that each tensor had at the star."""
+    """Return what `pack(tensors, "b * d")` makes: one array, and the shape that each tensor had at the star."""
     given, names = look.fact("tensors").items, _starred(look)
     if given is None or names is None or look.has("*", "**"):
         return NOTHING
@@ -65,7 +65,7 @@ def packed(look: Look) -> ShapeFact:
 
 
 def unpacked(look: Look) -> ShapeFact:
-    """Give what `unpack(tensor, shapes, "b * d")` makes: each array with the shape it had at the star."""
+    """Return what `unpack(tensor, shapes, "b * d")` makes: each array with the shape it had at the star."""
     base, parts, names = array_like(look.first()), look.fact("packed_shapes").items, _starred(look)
     if base.dims is None or parts is None or names is None or len(base.dims) != sum(names) + 1:
         return NOTHING
@@ -75,14 +75,14 @@ def unpacked(look: Look) -> ShapeFact:
 
 
 def _starred(look: Look) -> tuple[int, int] | None:
-    """Give how many axes a pattern names before its star and after it."""
+    """Return how many axes a pattern names before its star and after it."""
     pattern = look.raw("pattern")
     words = pattern.split() if isinstance(pattern, str) else []
     return (words.index("*"), len(words) - words.index("*") - 1) if words.count("*") == 1 else None
 
 
 def axes_of(side: str) -> list[Axis] | None:
-    """Give the axes of one side of a pattern; None where it is not understood."""
+    """Return the axes of one side of a pattern; None where it is not understood."""
     if _TOKEN.sub("", side).strip():
         return None
     found: list[Axis] = []
@@ -104,7 +104,7 @@ def _spelled(axes: Sequence[Axis], rank: int) -> list[Axis] | None:
 
 
 def _sizes(axes: Sequence[Axis], dims: Dims, look: Look) -> dict[str, Dim]:
-    """Give the size of every name: that of its axis, what was given, or what is left over."""
+    """Return the size of every name: that of its axis, what was given, or what is left over."""
     sizes: dict[str, Dim] = {}
     for axis, dim in zip(axes, dims, strict=True):
         if len(axis) == 1:

@@ -20,7 +20,7 @@ ELLIPSIS = "..."
 
 
 def index_array(base: ShapeFact, index: Argument, look: Look) -> ShapeFact:
-    """Give `base[index]` of an array."""
+    """Return `base[index]` of an array."""
     if base.weak and not base.dims:
         # A number of Python's: whoever indexes it has asked what it is before.
         return NOTHING
@@ -29,7 +29,7 @@ def index_array(base: ShapeFact, index: Argument, look: Look) -> ShapeFact:
 
 
 def indexed(dims: Dims, index: Argument, look: Look) -> Dims | None:
-    """Give the shape of an array after indexing; None where the index is not understood."""
+    """Return the shape of an array after indexing; None where the index is not understood."""
     if isinstance(index, Value) and (look.read(index).items is not None or look.read(index).each is not None):
         return None
     parts = _without_ellipsis(index if isinstance(index, tuple) else (index,), len(dims), look)
@@ -133,7 +133,7 @@ class _Walk:
 
 
 def sliced(size: Dim, part: Mapping[str, Argument], look: Look) -> Dim:
-    """Give the size of an axis after a slice."""
+    """Return the size of an axis after a slice."""
     step = part.get("step")
     if step not in (None, 1, -1):
         return _stepped(size, part)
@@ -171,7 +171,7 @@ def _bound(given: Argument, missing: Dim, size: Dim, look: Look) -> Dim | None:
 
 
 def _length_between(first: Dim, last: Dim, size: Dim) -> Dim:
-    """Give `last - first` where the slice surely lies within the axis."""
+    """Return `last - first` where the slice surely lies within the axis."""
     gap = last - first
     if same(first, ZERO) and (same(last, size) or _within(last, size)):
         return last
@@ -181,7 +181,7 @@ def _length_between(first: Dim, last: Dim, size: Dim) -> Dim:
 
 
 def _within(bound: Dim, size: Dim) -> bool:
-    """Tell whether a bound is the size less a constant, so that it falls inside for every large enough array."""
+    """Whether a bound is the size less a constant, so that it falls inside for every large enough array."""
     gap = (size - bound).constant
     return gap is not None and gap >= 0
 

@@ -114,7 +114,7 @@ _OTHERS: Mapping[str, Single] = {
 
 
 def draw(look: Look) -> ShapeFact:
-    """Give what a function of `jax.random` draws, or what a step of an environment gives."""
+    """Return what a function of `jax.random` draws, or what a step of an environment gives."""
     if look.op.text("function").startswith(_ENVIRONMENTS) and look.function in ("step", "step_env"):
         return sequence((NOTHING, NOTHING, array(()), array((), "bool"), NOTHING))
     if not look.op.text("function").startswith("jax.random.") or look.has("*", "**"):
@@ -141,7 +141,7 @@ _NUMPY = frozenset("normal uniform integers randint standard_normal random rando
 
 
 def _numpy(look: Look) -> ShapeFact:
-    """Give what NumPy's generators draw: as many numbers as `size` says."""
+    """Return what NumPy's generators draw: as many numbers as `size` says."""
     if look.has("*", "**") or (look.function == "choice" and look.fact("a").number is None):
         return NOTHING
     dtype = "int32" if look.function in ("integers", "randint", "choice") else "float32"

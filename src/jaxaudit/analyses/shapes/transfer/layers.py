@@ -25,7 +25,7 @@ _UNSEEN = Layer("")
 
 
 def made(look: Look, name: str) -> ShapeFact:
-    """Give the fact of a new layer: its class, and what it was made with."""
+    """Return the fact of a new layer: its class, and what it was made with."""
     if name.startswith("jax.nn.initializers."):
         return ShapeFact(layer=Layer(INITIALIZER))
     if name not in CLASSES:
@@ -36,7 +36,7 @@ def made(look: Look, name: str) -> ShapeFact:
 
 
 def called(look: Look, name: str) -> ShapeFact | None:
-    """Give what the call of a layer gives; None where this is no layer that is known."""
+    """Return what the call of a layer gives; None where this is no layer that is known."""
     kind = name.rpartition(".")[0]
     if kind not in CLASSES or look.has("*", "**"):
         return None
@@ -56,7 +56,7 @@ _INPUTS = {
 
 
 def _judge_input(look: Look, layer: Layer, given: ShapeFact) -> None:
-    """Say whether an input is as wide as the layer was told.
+    """Whether an input is as wide as the layer was told.
 
     A layer of equinox is for one example: it multiplies its weights by the input as it is, so a batch gives them the
     axis before the last.
@@ -73,7 +73,7 @@ def _judge_input(look: Look, layer: Layer, given: ShapeFact) -> None:
 
 
 def attended(look: Look) -> ShapeFact:
-    """Give what `Embed.attend` gives: a number for each entry of the table, in place of the last axis."""
+    """Return what `Embed.attend` gives: a number for each entry of the table, in place of the last axis."""
     layer, given = look.fact("self").layer, look.fact("query")
     return NOTHING if layer is None else _wide("num_embeddings")(look, layer, given)
 
@@ -82,7 +82,7 @@ Call = Callable[[Look, Layer, ShapeFact], ShapeFact]
 
 
 def _dtype(layer: Layer, given: ShapeFact) -> str | None:
-    """Give the dtype of what a layer makes: its weights are of 32 bits unless it says otherwise.
+    """Return the dtype of what a layer makes: its weights are of 32 bits unless it says otherwise.
 
     Those of haiku have the dtype of the input.
     """
@@ -125,7 +125,7 @@ def _same(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
 
 
 def _general(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
-    """Give `DenseGeneral` and `LinearGeneral`: the last axes become the features."""
+    """Return `DenseGeneral` and `LinearGeneral`: the last axes become the features."""
     features, axis = layer.get("features") or layer.get("out_features"), layer.get("axis")
     new = None if features is None else shape_of(features)
     axes = (constant(-1),) if axis is None else shape_of(axis)
@@ -236,18 +236,18 @@ def _equinox_cell(pair: bool) -> Call:
 
 
 def _with_state(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
-    """Give a layer of equinox that hands its state on beside its output."""
+    """Return a layer of equinox that hands its state on beside its output."""
     return sequence((_same(look, layer, given), look.fact("state")))
 
 
 def _haiku_cell(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
-    """Give `hk.LSTM`: its state is a record of two."""
+    """Return `hk.LSTM`: its state is a record of two."""
     out = array(None if not given.dims else (*given.dims[:-1], _width(layer, "hidden_size")), _dtype(layer, given))
     return sequence((out, sequence((out, out))))
 
 
 def _unrolled(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
-    """Give `nn.RNN(cell)`: as many steps as come in, each as wide as the cell."""
+    """Return `nn.RNN(cell)`: as many steps as come in, each as wide as the cell."""
     cell = layer.get("cell")
     held = cell.layer if cell is not None else None
     alone = not any(look.has(name) for name in ("return_carry", "time_major"))
@@ -259,7 +259,7 @@ def _unrolled(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
 
 
 def initial_state(look: Look) -> ShapeFact:
-    """Give what `core.initial_state(batch_size)` of haiku makes."""
+    """Return what `core.initial_state(batch_size)` of haiku makes."""
     layer, size = look.fact("self").layer, look.fact("batch_size")
     number = as_number(size) if size.number is not None else None
     if layer is None or layer.name not in ("haiku.LSTM", "haiku.GRU", "haiku.VanillaRNN"):
@@ -271,7 +271,7 @@ def initial_state(look: Look) -> ShapeFact:
 
 
 def parameter(look: Look) -> ShapeFact:
-    """Give `self.param(name, init, shape)` and `hk.get_parameter(name, shape)`: an array of that shape."""
+    """Return `self.param(name, init, shape)` and `hk.get_parameter(name, shape)`: an array of that shape."""
     if look.function == "get_parameter":
         return array(shape_of(look.fact("shape")), None if look.has("dtype") else "float32")
     start, given = look.raw("init_fn"), look.raw("init_args")
@@ -283,7 +283,7 @@ def parameter(look: Look) -> ShapeFact:
 
 
 def variable(look: Look) -> ShapeFact:
-    """Give `self.variable(collection, name, jnp.zeros, shape)` by the array it starts as."""
+    """Return `self.variable(collection, name, jnp.zeros, shape)` by the array it starts as."""
     start, given = look.raw("init_fn"), look.raw("init_args")
     if (
         start not in ("jax.numpy.zeros", "jax.numpy.ones", "jax.numpy.empty")
@@ -313,7 +313,7 @@ def _mlp(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
 
 
 def carry_of(look: Look) -> ShapeFact:
-    """Give what `cell.initialize_carry(key, input_shape)` makes: zeros as wide as the cell."""
+    """Return what `cell.initialize_carry(key, input_shape)` makes: zeros as wide as the cell."""
     layer = look.fact("self").layer
     shape = shape_of(look.fact("input_shape"))
     if layer is None or not shape or "Conv" in layer.name or layer.get("features") is None:

@@ -35,7 +35,7 @@ def _reshape(look: Look) -> ShapeFact:
 
 
 def wanted_shape(look: Look) -> Dims | None:
-    """Give the shape that a reshape asks for, `-1` where it is left open."""
+    """Return the shape that a reshape asks for, `-1` where it is left open."""
     given = look.fact("shape", "new_sizes", "newshape")
     if given.items is not None and len(given.items) == 1 and given.items[0].number is None:
         inner = given.items[0]
@@ -76,7 +76,7 @@ def _permute(look: Look) -> ShapeFact:
 
 
 def _order(look: Look, rank: int) -> list[int] | None:
-    """Give which old axis stands at each new place."""
+    """Return which old axis stands at each new place."""
     function = look.function
     if function in ("mT", "matrix_transpose"):
         return [*range(rank - 2), rank - 1, rank - 2] if rank >= 2 else None

@@ -59,7 +59,7 @@ _DEVICES: Mapping[str, str] = {
 
 
 def _like(name: str) -> Single:
-    """Give what a function gives that hands back a changed version of one argument."""
+    """Return what a function gives that hands back a changed version of one argument."""
 
     def call(look: Look) -> ShapeFact:
         given = look.fact(name)
@@ -69,7 +69,7 @@ def _like(name: str) -> Single:
 
 
 def _stepped(look: Look) -> ShapeFact:
-    """Give the step of an optimizer: updates like the gradients, and a state of its own."""
+    """Return the step of an optimizer: updates like the gradients, and a state of its own."""
     given = look.fact("updates")
     return sequence((given if given.dims is not None else NOTHING, NOTHING))
 
@@ -119,7 +119,7 @@ def _call(look: Look) -> ShapeFact:
 
 
 def _draw(look: Look) -> ShapeFact:
-    """Give what is drawn from a key: numbers, a new layer, or a layer's input with noise."""
+    """Return what is drawn from a key: numbers, a new layer, or a layer's input with noise."""
     name = look.op.text("function")
     if name in layers.CLASSES:
         return layers.made(look, name)
@@ -147,7 +147,7 @@ def _asserts(look: Look) -> ShapeFact:
 
 
 def _windowed(look: Look) -> ShapeFact:
-    """Give what a window leaves that goes over an array: a convolution, or pooling."""
+    """Return what a window leaves that goes over an array: a convolution, or pooling."""
     return windows.FUNCTIONS.get(look.op.text("function"), convolve.convolved)(look)
 
 

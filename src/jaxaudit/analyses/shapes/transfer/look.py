@@ -25,7 +25,7 @@ class Look:
     """What the ops of its region met, and made, where the region is run on paper: once for each leaf of a tree."""
 
     def read(self, value: Value) -> ShapeFact:
-        """Give the fact of a value."""
+        """Return the fact of a value."""
         fact = self.met.get(value)
         if fact is None:
             fact = self.met[value] = self.source(value)
@@ -37,29 +37,29 @@ class Look:
         return self.op.function
 
     def raw(self, *names: str) -> Argument:
-        """Give an argument as it stands, under the first of these names that was used."""
+        """Return an argument as it stands, under the first of these names that was used."""
         return self.op.argument(*names)
 
     def has(self, *names: str) -> bool:
-        """Tell whether an argument was given under one of these names."""
+        """Whether an argument was given under one of these names."""
         return self.op.has(*names)
 
     def fact(self, *names: str) -> ShapeFact:
-        """Give the fact of an argument under the first of these names that was used."""
+        """Return the fact of an argument under the first of these names that was used."""
         return self.of(self.raw(*names))
 
     def of(self, argument: Argument) -> ShapeFact:
-        """Give the fact of any argument."""
+        """Return the fact of any argument."""
         return NOTHING if argument is None else literal(argument, self.read)
 
     def first(self) -> ShapeFact:
-        """Give the fact of the first argument, or of the first operand where arguments have no names."""
+        """Return the fact of the first argument, or of the first operand where arguments have no names."""
         if self.op.arguments:
             return self.of(next(iter(self.op.arguments.values())))
         return self.read(self.op.operands[0]) if self.op.operands else NOTHING
 
     def judge(self, fit: Fit, clash: str = "") -> None:
-        """Say whether the sizes that meet here go together."""
+        """Whether the sizes that meet here go together."""
         if self.fit is not Fit.CLASHES:
             self.fit = fit if self.fit is None or fit is not Fit.FITS else self.fit
             self.clash = clash if fit is Fit.CLASHES else ""

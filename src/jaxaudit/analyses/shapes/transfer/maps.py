@@ -41,7 +41,7 @@ OWN_SHAPE = frozenset("modf frexp divmod interp digitize polyval in1d isin combi
 
 
 def operands(look: Look) -> list[ShapeFact]:
-    """Give the operands of an elementwise op as arrays."""
+    """Return the operands of an elementwise op as arrays."""
     if not look.op.arguments:
         return [look.read(value) for value in look.op.operands]
     kept = [value for name, value in look.op.arguments.items() if name not in NOT_OPERANDS and value is not None]
@@ -64,13 +64,13 @@ def _map(look: Look) -> ShapeFact:
 
 
 def _joins_sequences(look: Look) -> bool:
-    """Tell whether `+` or `*` joins or repeats lists and tuples: Python looks at no shape then."""
+    """Whether `+` or `*` joins or repeats lists and tuples: Python looks at no shape then."""
     given = [look.fact("x"), look.fact("y")]
     return look.function in ("add", "multiply") and any(one.items is not None or one.each is not None for one in given)
 
 
 def _is_text(look: Look) -> bool:
-    """Tell whether an operand is text, or some object of a library: `string.ascii_lowercase + ...`."""
+    """Whether an operand is text, or some object of a library: `string.ascii_lowercase + ...`."""
     return any(isinstance(value, str | bytes) for value in look.op.arguments.values())
 
 
@@ -134,7 +134,7 @@ def _normalise(look: Look) -> ShapeFact:
 
 
 def _judge_axes(look: Look, base: ShapeFact) -> None:
-    """Say whether an array has the axes that a function is told to work along."""
+    """Whether an array has the axes that a function is told to work along."""
     axes, rank = axes_in(look.raw("axis")), base.rank
     if look.op.name == "array.normalise" and rank == 0 and not look.has("axis"):
         axes = (-1,)
@@ -173,7 +173,7 @@ def _same_object(look: Look) -> ShapeFact:
 
 
 def _leaves(look: Look) -> ShapeFact:
-    """Give the leaves of a tree in JAX's order, where each is surely an array; `flatten` gives them first of two."""
+    """Return the leaves of a tree in JAX's order, where each is surely an array; `flatten` gives them first of two."""
     border = look.op.attrs.get("border")
     if not isinstance(border, Border) or look.function not in ("leaves", "flatten") or len(look.op.arguments) != 1:
         return NOTHING
@@ -186,7 +186,10 @@ def _leaves(look: Look) -> ShapeFact:
 
 
 def _in_order(tree: Tree) -> Iterator[Value | None]:
-    """Give the values at the leaves as JAX goes through them: dicts by their sorted keys; None for what is unknown."""
+    """Return the values at the leaves as JAX goes through them.
+
+    Dicts by their sorted keys; None for what is unknown.
+    """
     if tree.kind == "dict" and any(key.lstrip("-").isdigit() for key in tree.keys):
         # Numbers have another order than their texts.
         yield None

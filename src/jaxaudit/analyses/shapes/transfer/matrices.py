@@ -22,7 +22,7 @@ def _smaller(first: Dim, second: Dim) -> Dim:
 
 
 def floating(fact: ShapeFact) -> str | None:
-    """Give the dtype that a function of real numbers makes of an array."""
+    """Return the dtype that a function of real numbers makes of an array."""
     return inexact(fact.dtype, False)[0]
 
 

@@ -20,7 +20,7 @@ _ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {
 
 
 def arithmetic(look: Look, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
-    """Give what an operator makes of two Python integers or tuples; None where its operands are something else."""
+    """Return what an operator makes of two Python integers or tuples; None where its operands are something else."""
     function = look.function
     if function == "add" and x.items is not None and y.items is not None:
         return sequence(x.items + y.items)
@@ -35,7 +35,7 @@ def arithmetic(look: Look, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
 
 
 def _repeated(items: tuple[ShapeFact, ...], times: Dim) -> ShapeFact:
-    """Give `[x] * n`."""
+    """Return `[x] * n`."""
     count = times.constant
     if count is not None:
         return sequence(items * count) if 0 <= count <= 32 else _column(items, times)
@@ -95,5 +95,5 @@ def _births(dim: Dim) -> list[int]:
 
 
 def negated(x: ShapeFact) -> ShapeFact | None:
-    """Give the negative of a Python integer."""
+    """Return the negative of a Python integer."""
     return None if x.number is None else integer(-x.number)

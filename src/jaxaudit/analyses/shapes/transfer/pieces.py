@@ -101,7 +101,7 @@ def _side_by_side(shapes: Sequence[Dims]) -> str:
 
 
 def _common(look: Look, shapes: Sequence[Dims], free: int | None) -> Dims | None:
-    """Give the shape that arrays share, one axis aside."""
+    """Return the shape that arrays share, one axis aside."""
     if len({len(dims) for dims in shapes}) > 1:
         look.judge(Fit.CLASHES, _side_by_side(shapes))
         return None

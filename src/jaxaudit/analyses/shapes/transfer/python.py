@@ -68,7 +68,7 @@ def _item(look: Look) -> ShapeFact:
 
 
 def _part_of_shape(base: ShapeFact, index: Mapping[str, Argument]) -> ShapeFact:
-    """Give `x.shape[:2]` and `x.shape[-2:]` of an array whose rank is not known."""
+    """Return `x.shape[:2]` and `x.shape[-2:]` of an array whose rank is not known."""
     start, stop = index.get("start"), index.get("stop")
     if start is None and isinstance(stop, int) and 0 < stop <= 8:
         return sequence(tuple(_of_object(base, i) for i in range(stop)))
@@ -134,7 +134,7 @@ def _element(look: Look) -> ShapeFact:
 
 
 def _counter(look: Look, bounds: Mapping[str, Argument]) -> ShapeFact:
-    """Give the variable of a loop over a `range`, with its bounds where it counts up from zero."""
+    """Return the variable of a loop over a `range`, with its bounds where it counts up from zero."""
     stop, step = (as_number(look.of(bounds.get(name))) for name in ("stop", "step"))
     if bounds.get("start") != 0 or stop is None or step is None or step.constant is None or step.constant < 1:
         return integer(UNKNOWN)
@@ -167,7 +167,7 @@ def _container(look: Look) -> ShapeFact:
 
 
 def _rows(base: ShapeFact) -> ShapeFact:
-    """Give the rows of an array as `tuple` or `list` does; what is no array stays what it is."""
+    """Return the rows of an array as `tuple` or `list` does; what is no array stays what it is."""
     if not base.dims:
         return base if base.dims is None else NOTHING
     row, count = array(base.dims[1:], base.dtype, weak=base.weak), base.dims[0].constant
@@ -222,7 +222,7 @@ def _to_python(look: Look) -> ShapeFact:
 
 
 def _operator(look: Look) -> ShapeFact:
-    """Give `not`, `and` and `or` of truth values that are known."""
+    """Return `not`, `and` and `or` of truth values that are known."""
     given = [look.read(value) for value in look.op.operands]
     known = [fact.number.constant for fact in given if fact.dtype == "bool" and fact.number is not None]
     if len(known) != len(given) or not known or None in known:

@@ -153,7 +153,7 @@ def _choices(look: Look) -> ShapeFact:
 
 
 def _found(look: Look) -> ShapeFact:
-    """Give the shapes of searches with a size: as many places as were asked for."""
+    """Return the shapes of searches with a size: as many places as were asked for."""
     base, size = array_like(look.first()), as_number(look.fact("size"))
     if size is None or base.dims is None:
         return NOTHING
@@ -276,7 +276,7 @@ OPS = frozenset(
 
 
 def is_usual(op: Op) -> bool:
-    """Tell whether a function is not one of these, so that what is usual for its kind of op holds."""
+    """Whether a function is not one of these, so that what is usual for its kind of op holds."""
     function = op.text("function")
     return function not in _BY_NAME and function not in _ONLY
 

@@ -23,7 +23,7 @@ _KNOWN = _SUMS | _MEANS | _KEEPS | _TRUTH | {"count_nonzero"}
 
 
 def reduced(look: Look, base: ShapeFact, axis: Argument, *, given: bool, keep: Argument) -> Dims | None:
-    """Give the shape after a reduction over axes; all of them where none is named."""
+    """Return the shape after a reduction over axes; all of them where none is named."""
     if base.dims is None:
         return () if not given and keep is None else None
     rank = len(base.dims)

@@ -14,7 +14,7 @@ Call = Callable[[Look, Layer, ShapeFact], ShapeFact]
 
 
 def pooled(look: Look) -> ShapeFact:
-    """Give `avg_pool(x, window, strides, padding)` of flax and haiku: the channels are last, and stay."""
+    """Return `avg_pool(x, window, strides, padding)` of flax and haiku: the channels are last, and stay."""
     given = array_like(look.fact("inputs", "value"))
     window, steps = look.fact("window_shape"), look.fact("strides")
     by_haiku = look.op.text("function").startswith("haiku.")
@@ -35,7 +35,7 @@ def pooled(look: Look) -> ShapeFact:
 
 
 def _spatial(fact: ShapeFact, dims: Dims) -> Dims | None:
-    """Give what a window covers of each axis, where it speaks of those before the channels."""
+    """Return what a window covers of each axis, where it speaks of those before the channels."""
     sizes = shape_of(fact) if fact.items is not None else None
     if sizes is None or len(sizes) >= len(dims):
         return None
@@ -43,7 +43,7 @@ def _spatial(fact: ShapeFact, dims: Dims) -> Dims | None:
 
 
 def _everywhere(fact: ShapeFact, dims: Dims) -> Dims | None:
-    """Give what a window of haiku covers of each axis: one number means all but the batch and the channels."""
+    """Return what a window of haiku covers of each axis: one number means all but the batch and the channels."""
     if fact.number is not None:
         return (ONE, *(fact.number for _ in dims[2:]), ONE)
     sizes = shape_of(fact)
@@ -53,7 +53,7 @@ def _everywhere(fact: ShapeFact, dims: Dims) -> Dims | None:
 
 
 def pool_layer(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
-    """Give a pooling layer of equinox: the channels are first, and stay."""
+    """Return a pooling layer of equinox: the channels are first, and stay."""
     if not given.dims:
         return NOTHING
     count = len(given.dims) - 1
@@ -70,7 +70,7 @@ def pool_layer(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
 
 
 def adaptive_layer(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
-    """Give an adaptive pooling layer of equinox: the axes of space get the sizes that were asked for."""
+    """Return an adaptive pooling layer of equinox: the axes of space get the sizes that were asked for."""
     if not given.dims:
         return NOTHING
     asked = _each(layer.get("target_shape"), len(given.dims) - 1)
@@ -79,7 +79,7 @@ def adaptive_layer(look: Look, layer: Layer, given: ShapeFact) -> ShapeFact:
 
 
 def _each(fact: ShapeFact | None, count: int) -> Dims | None:
-    """Give one size for each axis of space."""
+    """Return one size for each axis of space."""
     if fact is None:
         return None
     if fact.number is not None:
@@ -124,7 +124,7 @@ def _grown(size: Dim, window: Dim, step: Dim, padding: str) -> Dim:
 
 
 def padded(size: Dim, fact: ShapeFact, at: int, count: int) -> Dim | None:
-    """Give the size of an axis with its padding, where that is written in numbers; None where it is not."""
+    """Return the size of an axis with its padding, where that is written in numbers; None where it is not."""
     one = fact.items[at] if fact.items is not None and len(fact.items) == count else fact
     if one.number is not None:
         return size + one.number + one.number

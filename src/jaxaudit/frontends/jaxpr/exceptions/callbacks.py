@@ -11,7 +11,7 @@ _FAMILY = ("JaxRuntimeError", "XlaRuntimeError", "RuntimeError")
 
 
 def told_place(facts: Facts) -> Span | None:
-    """Give the innermost line of the user's that the message itself names."""
+    """Return the innermost line of the user's that the message itself names."""
     named = [(facts.shown(path), int(line)) for path, line in re.findall(r'File "(.+?)", line (\d+)', facts.message)]
     own = [(path, line) for path, line in named if path in facts.files]
     return Span(own[-1][0], own[-1][1], 0, own[-1][1], 0) if own else None

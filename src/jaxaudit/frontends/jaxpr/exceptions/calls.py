@@ -112,7 +112,7 @@ def _unpacked(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 def _assigned(line: str) -> ast.expr | None:
-    """Give the right side of an assignment that stands on one line."""
+    """Return the right side of an assignment that stands on one line."""
     try:
         body = ast.parse(line.strip()).body
     except SyntaxError:

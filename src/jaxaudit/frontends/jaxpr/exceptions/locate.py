@@ -66,7 +66,7 @@ def leak_of(facts: Facts) -> Leak:
 
 
 def _kept(facts: Facts) -> Iterator[tuple[str, ast.stmt, str]]:
-    """Give the stores, in any function of the user's, into what the failing line reads."""
+    """Return the stores, in any function of the user's, into what the failing line reads."""
     read = set(re.findall(r"[A-Za-z_]\w*", facts.line))
     for path in sorted(facts.files):
         for function in ast.walk(facts.tree(path)):
@@ -109,7 +109,7 @@ def rule_named(facts: Facts, name: str) -> tuple[str, int, Span] | None:
 
 
 def has_rule(facts: Facts, line: str) -> bool:
-    """Tell whether a line calls or names a function that has a derivative rule of the user's."""
+    """Whether a line calls or names a function that has a derivative rule of the user's."""
     words = set(re.findall(r"\w+", line))
     return any(owner in words for owner, *_ in _rules(facts))
 
@@ -185,7 +185,7 @@ def returned_counts(facts: Facts, name: str) -> tuple[Span, int, str] | None:
 
 
 def own_statements(function: FunctionNode) -> Iterator[ast.AST]:
-    """Give all nodes of a function but those of functions inside it."""
+    """Return all nodes of a function but those of functions inside it."""
     pending: list[ast.AST] = list(function.body)
     while pending:
         node = pending.pop()
@@ -195,7 +195,7 @@ def own_statements(function: FunctionNode) -> Iterator[ast.AST]:
 
 
 def _rules(facts: Facts) -> Iterator[tuple[str, str, int, str, ast.expr | FunctionNode]]:
-    """Give every derivative rule: owner, method, position, file, and the function or the expression that names it."""
+    """Return every derivative rule: owner, method, position, file, and the function or the expression that names it."""
     for path in sorted(facts.files):
         for node in ast.walk(facts.tree(path)):
             if isinstance(node, ast.Call) and _last_name(node.func) in ("defvjp", "defjvp"):
@@ -243,7 +243,7 @@ def _constants(call: ast.Call) -> tuple[object, ...] | None:
 
 
 def _stores(function: FunctionNode | None) -> Iterator[tuple[ast.stmt, str]]:
-    """Give the statements of a function that write to something it did not make."""
+    """Return the statements of a function that write to something it did not make."""
     if function is None:
         return
     outer = {name for node in ast.walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
@@ -270,12 +270,12 @@ def _stores(function: FunctionNode | None) -> Iterator[tuple[ast.stmt, str]]:
 
 
 def _first(function: FunctionNode) -> int:
-    """Give the first line of a function, its decorators included."""
+    """Return the first line of a function, its decorators included."""
     return min([function.lineno, *(one.lineno for one in function.decorator_list)])
 
 
 def _around(facts: Facts, path: str, line: int) -> FunctionNode | None:
-    """Give the innermost function around a line of the user's."""
+    """Return the innermost function around a line of the user's."""
     if path not in facts.files:
         return None
     inside = [

@@ -88,7 +88,7 @@ class Facts:
         return next((node for node in nodes if node.lineno == span.line and span_of(node, span.path) == span), None)
 
     def tree(self, path: str) -> ast.Module:
-        """Give the syntax tree of a file of the user's; an empty one where it has none."""
+        """Return the syntax tree of a file of the user's; an empty one where it has none."""
         try:
             return ast.parse(self.texts(path).text)
         except (SyntaxError, ValueError, RecursionError):
@@ -162,7 +162,7 @@ class Facts:
         return "." in self.call and root in bound
 
     def place(self, frame: Frame) -> Span:
-        """Give the span of a frame."""
+        """Return the span of a frame."""
         return Span(self.shown(frame.path), frame.line, frame.column, frame.end_line, frame.end_column)
 
     def _own(self, frame: Frame) -> bool:
@@ -230,7 +230,7 @@ class Row:
     """The last parts of type names, one of which the exception or one of its bases has; empty for any."""
 
     def matches(self, failure: Failure) -> re.Match[str] | None:
-        """Give the match when the row speaks about an exception."""
+        """Return the match when the row speaks about an exception."""
         names = {name.rpartition(".")[2] for name in (failure.type, *failure.bases)}
         if self.types and names.isdisjoint(self.types):
             return None
@@ -259,6 +259,6 @@ _STOPS = "the operation stops with an exception"
 
 
 def first_line(text: str, most: int = 160) -> str:
-    """Give the first line of a message, cut where it gets too long to read."""
+    """Return the first line of a message, cut where it gets too long to read."""
     line = (text.strip().splitlines() or [""])[0]
     return line if len(line) <= most else line[: most - 3] + "..."

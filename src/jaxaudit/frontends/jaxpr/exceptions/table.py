@@ -68,7 +68,7 @@ def _explained(facts: Facts) -> Explanation:
 
 
 def _special(facts: Facts) -> tuple[Row, ...]:
-    """Give the rows that hold because of where the exception was raised."""
+    """Return the rows that hold because of where the exception was raised."""
     inner = " ".join(facts.inner)
     inside_trees = any(name in inner for name in _TREE_FUNCTIONS)
     collective = re.search(

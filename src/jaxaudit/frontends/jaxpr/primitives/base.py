@@ -20,7 +20,7 @@ class Equation(NamedTuple):
     outvars: Sequence[Any]
 
     def shape(self, position: int = 0) -> tuple[int, ...]:
-        """Give the shape of an operand."""
+        """Return the shape of an operand."""
         found = compat.type_of(self.invars[position]) if position < len(self.invars) else None
         return found.shape if found is not None else ()
 
@@ -58,7 +58,7 @@ class Row:
     """Gives the function's name where it depends on the equation."""
 
     def known_as(self, equation: Equation) -> str:
-        """Give the name of the function for one equation."""
+        """Return the name of the function for one equation."""
         return self.function if self.spell is None else self.spell(equation)
 
 
@@ -76,17 +76,17 @@ def named(*names: str) -> Build:
 
 
 def numbers(items: Iterable[Any]) -> tuple[int, ...]:
-    """Give axes, sizes and indices as plain numbers."""
+    """Return axes, sizes and indices as plain numbers."""
     return tuple(number(item) for item in items)
 
 
 def number(item: Any) -> int:
-    """Give one axis or size as a plain number; a symbolic size is -1."""
+    """Return one axis or size as a plain number; a symbolic size is -1."""
     return int(item) if hasattr(item, "__index__") else -1
 
 
 def plain(item: Any) -> Argument:
-    """Give a parameter of an equation as a constant of the IR."""
+    """Return a parameter of an equation as a constant of the IR."""
     if item is None or isinstance(item, bool | int | float | complex | str | bytes):
         return item
     if hasattr(item, "__index__"):
@@ -99,7 +99,7 @@ def plain(item: Any) -> Argument:
 
 
 def constant(literal: Any) -> Argument:
-    """Give a literal of a jaxpr as a constant of the IR."""
+    """Return a literal of a jaxpr as a constant of the IR."""
     value = literal.val
     item = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
     # JAX has subclasses of numbers that remember a dtype; the type of the value says that already.

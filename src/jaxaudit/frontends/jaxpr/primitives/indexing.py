@@ -24,7 +24,10 @@ def python_index(parts: Sequence[Argument]) -> Argument:
 
 
 def static_index(equation: Equation, dropped: Sequence[int] = ()) -> Argument:
-    """Give the index of a slice with constant bounds; axes that are squeezed away afterwards are indexed by number."""
+    """Return the index of a slice with constant bounds.
+
+    Axes that are squeezed away afterwards are indexed by number.
+    """
     params, shape = equation.params, equation.shape()
     starts, stops = numbers(params["start_indices"]), numbers(params["limit_indices"])
     steps = numbers(params["strides"]) if params["strides"] is not None else (1,) * len(shape)

@@ -15,7 +15,7 @@ from jaxaudit.frontends.jaxpr.probe.subject import Subject
 
 
 def handed_on(subject: Subject, structs: Sequence[Any]) -> set[int]:
-    """Give the positions of the arguments whose gradients are saved values that the forward pass computed."""
+    """Return the positions of the arguments whose gradients are saved values that the forward pass computed."""
     if subject.met.kind != "custom_vjp":
         return set()
     try:

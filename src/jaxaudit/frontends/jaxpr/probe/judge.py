@@ -46,11 +46,11 @@ class _Case:
             return np.abs(one - other) <= 3 * self.tolerance * (np.abs(other) + typical(other)) + 1e-7
 
     def share(self, agreeing: Array, of: Array) -> float:
-        """Give the share of entries that agree."""
+        """Return the share of entries that agree."""
         return float(agreeing[of].mean()) if of.any() else 0.0
 
     def is_zero(self, one: Array, beside: Array) -> bool:
-        """Tell whether derivatives are nothing beside others."""
+        """Whether derivatives are nothing beside others."""
         np = compat.np
         of = self.judged
         return bool(np.abs(one[of]).max(initial=0.0) <= 1e-6 * max(np.abs(beside[of]).max(initial=0.0), 1e-12))

@@ -139,7 +139,7 @@ class Bench:
     def _derivatives(
         self, one: _Derivative, chosen: Any, rest: Any, factors: Array, ways: Any, length: float = 1.0
     ) -> tuple[Array, list[Array]]:
-        """Give the value, and for each leaf the derivative by cotangent and direction."""
+        """Return the value, and for each leaf the derivative by cotangent and direction."""
         if one.backward:
             return self._pull(one.function, chosen, rest, factors, ways)
         return self._push(one.function, chosen, rest, factors, ways, length)
@@ -183,7 +183,7 @@ class Bench:
     def _differences(
         self, chosen: Any, rest: Any, at: int, moves: Sequence[Array], factors: Array
     ) -> tuple[Array, Array]:
-        """Give central differences, and where halving the step changes nothing."""
+        """Return central differences, and where halving the step changes nothing."""
         np = compat.np
         step = self.precision.step * max(1.0, float(np.max(np.abs(np.asarray(chosen[at], np.float64)), initial=0.0)))
         first = np.stack([factors @ self._slope(chosen, rest, at, move, step) for move in moves], axis=1)
@@ -214,7 +214,7 @@ def _stacked(parts: Sequence[Measured]) -> Measured:
 
 
 def typical(numbers: Array) -> Array:
-    """Give the usual size of the numbers of each row; a few huge ones do not change it."""
+    """Return the usual size of the numbers of each row; a few huge ones do not change it."""
     np = compat.np
     sizes = np.where(np.isfinite(numbers) & (numbers != 0), np.abs(numbers), np.nan)
     with warnings.catch_warnings():
@@ -246,14 +246,14 @@ def _pushed(function: Vector) -> Callable[..., Any]:
 
 
 def _factors(shape: tuple[int, ...], random: Any) -> Array:
-    """Give cotangents: two random ones, their sum, multiples of the first, and others."""
+    """Return cotangents: two random ones, their sum, multiples of the first, and others."""
     np = compat.np
     first, second, third = (random.normal(size=shape) for _ in range(3))
     return np.stack([first, second, first + second, 2 * first, -first, first * 1e-3, third * 10, third])
 
 
 def _identity(leaf: Any, value: Array, factors: Array, moves: Sequence[Array]) -> tuple[Array | None, bool]:
-    """Give the cotangents that the moved elements have if the result is the leaf, and whether it is."""
+    """Return the cotangents that the moved elements have if the result is the leaf, and whether it is."""
     np = compat.np
     before = np.asarray(leaf, np.float64).ravel()
     if before.size == 0 or value.size < before.size:

@@ -39,7 +39,7 @@ class Kind:
 
 
 def is_kind(thing: Any) -> bool:
-    """Tell whether this stands for an array."""
+    """Whether this stands for an array."""
     return isinstance(thing, Kind)
 
 
@@ -67,7 +67,7 @@ class Notes:
     active: bool = True
 
     def all(self) -> Iterator[Met]:
-        """Give what was met, in the order of first calls."""
+        """Return what was met, in the order of first calls."""
         for shapes in self.by_code.values():
             yield from shapes.values()
 
@@ -95,7 +95,7 @@ def note(kind: str, rule: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
 
 
 def _identity(rule: Any) -> object:
-    """Give what makes two rules the same, however often they are made; None for a rule that is not the user's."""
+    """Return what makes two rules the same, however often they are made; None for a rule that is not the user's."""
     back = getattr(rule, "bwd", None) or getattr(rule, "jvp", None)
     codes = code_of(rule.fun), code_of(back)
     if not any(isinstance(code, CodeType) and (code.co_freevars or _counts(code)) for code in codes):
@@ -128,7 +128,7 @@ def _fixed(rule: Any) -> frozenset[int]:
 
 
 def _positional(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Give all arguments by position, as JAX hands them to the rule."""
+    """Return all arguments by position, as JAX hands them to the rule."""
     try:
         bound = inspect.signature(function).bind(*args, **kwargs)
     except (TypeError, ValueError):
@@ -167,7 +167,7 @@ def _range(array: Any) -> tuple[float | None, float | None]:
 
 
 def code_of(function: Any) -> object:
-    """Give what two copies of one function share."""
+    """Return what two copies of one function share."""
     while isinstance(function, partial):
         function = function.func
     otherwise = id(function) if function is not None else None

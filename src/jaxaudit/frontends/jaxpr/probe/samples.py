@@ -21,7 +21,7 @@ _PRIMES = (3, 5, 7, 2, 11, 13, 4, 6)
 
 
 def plans(kinds: Sequence[Kind]) -> Iterator[list[Kind]]:
-    """Give the kinds with sizes to try, the smallest first."""
+    """Return the kinds with sizes to try, the smallest first."""
     total = sum(_size(one.shape) for one in kinds)
     if total <= SMALL:
         yield list(kinds)
@@ -49,12 +49,12 @@ def _size(shape: Sequence[int]) -> int:
 
 
 def is_float(kind: Kind) -> bool:
-    """Tell whether a leaf can be differentiated."""
+    """Whether a leaf can be differentiated."""
     return not kind.is_key and kind.dtype.startswith(("float", "bfloat"))
 
 
 def domains(kinds: Sequence[Kind]) -> list[Domain]:
-    """Give the kinds of numbers to try: those that were seen, any, positive ones, fractions, definite matrices."""
+    """Return the kinds of numbers to try: those that were seen, any, positive ones, fractions, definite matrices."""
     floats = [one for one in kinds if is_float(one)]
     seen = any(one.low is not None and one.high is not None and one.low < one.high for one in floats)
     square = any(len(one.shape) >= 2 and one.shape[-1] == one.shape[-2] > 1 for one in floats)
@@ -62,7 +62,7 @@ def domains(kinds: Sequence[Kind]) -> list[Domain]:
 
 
 def sample(kind: Kind, domain: Domain, random: Any, bound: int, dtype: str) -> Any:
-    """Give one random value; `bound` is a safe bound for indices whose real range is not known."""
+    """Return one random value; `bound` is a safe bound for indices whose real range is not known."""
     np = compat.np
     if kind.is_key:
         return _keys(kind, random)
@@ -107,7 +107,7 @@ def _definite(kind: Kind, random: Any) -> Any:
 
 
 def is_square(shape: Sequence[int]) -> bool:
-    """Tell whether an array holds square matrices."""
+    """Whether an array holds square matrices."""
     return len(shape) >= 2 and shape[-1] == shape[-2] > 1
 
 
@@ -121,7 +121,7 @@ _DOMAINS: dict[Domain, Callable[[Kind, Any], Any]] = {
 
 
 def directions(kind: Kind, domain: Domain, random: Any, most: int) -> list[Any]:
-    """Give directions to move a value in: single elements, symmetric pairs of them for definite matrices."""
+    """Return directions to move a value in: single elements, symmetric pairs of them for definite matrices."""
     np = compat.np
     size = _size(kind.shape)
     chosen = range(size) if size <= most else sorted(random.choice(size, most, replace=False))

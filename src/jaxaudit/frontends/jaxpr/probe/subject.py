@@ -62,7 +62,7 @@ class Subject:
 
 
 def joined(out: Any) -> Any:
-    """Give all inexact leaves of a result as one vector."""
+    """Return all inexact leaves of a result as one vector."""
     jnp = compat.jax.numpy
     leaves = [jnp.asarray(leaf) for leaf in compat.tree_util.tree_leaves(out)]
     flat = [jnp.ravel(leaf) for leaf in leaves if jnp.issubdtype(leaf.dtype, jnp.floating)]
@@ -80,7 +80,7 @@ def _leaves(met: Met) -> Iterator[Leaf]:
 
 
 def _names(met: Met) -> Callable[[int, str], str]:
-    """Give how a leaf is called: by the parameter of the user's function."""
+    """Return how a leaf is called: by the parameter of the user's function."""
     owner = users_function(met.rule.fun, "fun") or met.rule.fun
     try:
         names = [one.name for one in inspect.signature(owner).parameters.values()]

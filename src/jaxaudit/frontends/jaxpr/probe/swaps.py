@@ -14,7 +14,7 @@ _MOST_RESIDUALS = 5
 
 
 def swapped_leaves(numbers: Numbers) -> tuple[int, int] | None:
-    """Give two arguments each of which has the derivative that the other should have."""
+    """Return two arguments each of which has the derivative that the other should have."""
     for first, second in combinations(range(len(numbers.leaves)), 2):
         one, other = numbers.leaves[first], numbers.leaves[second]
         if one.truth.shape == other.truth.shape and _is(one, other) and _is(other, one):

@@ -17,7 +17,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 def place_of_rule(met: Met, position: int | None = None) -> Frame | None:
-    """Give the place of what the rule returns, for one argument where that can be told apart."""
+    """Return the place of what the rule returns, for one argument where that can be told apart."""
     role = "bwd" if met.kind == "custom_vjp" else "jvp"
     function = users_function(getattr(met.rule, role, None), role) or users_function(met.rule.fun, "fun")
     code = code_of(function)
@@ -32,7 +32,7 @@ def place_of_rule(met: Met, position: int | None = None) -> Frame | None:
 
 
 def place_of_function(met: Met) -> Frame | None:
-    """Give the place of the function that the rule is for."""
+    """Return the place of the function that the rule is for."""
     code = code_of(users_function(met.rule.fun, "fun") or met.rule.fun)
     if not isinstance(code, CodeType):
         return None
@@ -45,7 +45,7 @@ def _frame(code: CodeType, line: int, column: int, end_line: int, end_column: in
 
 
 def _part(returned: ast.expr, met: Met, position: int | None) -> ast.expr:
-    """Give the element for an argument of a backward rule, or the tangent of a forward rule."""
+    """Return the element for an argument of a backward rule, or the tangent of a forward rule."""
     items = returned.elts if isinstance(returned, ast.Tuple) else []
     if met.kind == "custom_jvp":
         return items[1] if len(items) == 2 else returned

@@ -1,0 +1,200 @@
+"""Classes of the audited code: defining them and making instances."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.api.lookup import canonical
+from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, library_bases
+from jaxaudit.frontends.source.interpret import protocols
+from jaxaudit.frontends.source.interpret.decorators import decorator_name
+from jaxaudit.frontends.source.values import trees
+from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.frames import Frame
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    BoundMethod,
+    ClassValue,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    Library,
+    ListBox,
+    ObjectBox,
+    Record,
+    Ref,
+    Transformed,
+    named,
+)
+from jaxaudit.frontends.source.values.structure import leaves
+from jaxaudit.ir import Exit
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+_GENERATED_INIT = frozenset(
+    """dataclasses.dataclass flax.struct.dataclass chex.dataclass jax_dataclasses.pytree_dataclass
+    flax.nnx.dataclass tjax.dataclass attr.s attr.define attrs.define attrs.frozen attr.dataclass
+    pydantic.dataclasses.dataclass brax.base.dataclass mujoco.mjx.dataclass""".split()
+)
+_FROZEN = frozenset("flax.struct.dataclass jax_dataclasses.pytree_dataclass attrs.frozen".split())
+_DATACLASS_BASES = frozenset(
+    """flax.linen.Module equinox.Module flax.struct.PyTreeNode simple_pytree.Pytree penzai.pz.Struct
+    flax.training.train_state.TrainState pydantic.BaseModel""".split()
+)
+_NAMED_TUPLES = frozenset(("typing.NamedTuple", "typing_extensions.NamedTuple"))
+_ENUMS = frozenset("enum.Enum enum.IntEnum enum.StrEnum enum.Flag enum.IntFlag".split())
+# Bases that add no state and no constructor of their own.
+_HARMLESS = frozenset(
+    """builtins.object abc.ABC typing.Generic typing.Protocol typing_extensions.Protocol haiku.Module flax.nnx.Module
+    flax.nnx.Pytree flax.nnx.Object""".split()
+)
+
+
+def define(it: Interpreter, node: ast.ClassDef) -> Exit:
+    """Interpret a class statement."""
+    bases = tuple(_canonical(it.evaluate(base)) for base in node.bases if not isinstance(base, ast.Starred))
+    frame = Frame(it.frame.module, it.frame, "class", node.name)
+    outer, it.frame = it.frame, frame
+    it.execute(node.body)
+    it.frame = outer
+    decorators = tuple(decorator_name(it, it.evaluate(one), one) for one in node.decorator_list)
+    kind, frozen = _kind(node, bases, decorators)
+    fields = _fields(node, bases)
+    defaults = _defaults(frame, bases, fields)
+    cls = ClassValue(node, node.name, frame, bases, frame.env, kind, fields, defaults, frozen, decorators)
+    for name, member in list(frame.env.items()):
+        frame.env[name] = _owned(it, member, cls)
+    it.classes.append(cls)
+    trees.note_class(it, cls)
+    it.frame.env[node.name] = cls
+    return Exit.FALL
+
+
+def _owned(it: Interpreter, member: Abstract, cls: ClassValue) -> Abstract:
+    """Tell a method which class it belongs to, under its transformations too."""
+    if isinstance(member, FunctionValue) and member.owner is None:
+        owned = replace(member, owner=cls)
+        it.defined[member.node] = owned
+        return owned
+    if isinstance(member, Transformed) and isinstance(member.function, FunctionValue | Transformed):
+        return replace(member, function=_owned(it, member.function, cls))
+    return member
+
+
+def _canonical(base: Abstract) -> Abstract:
+    return Library(canonical(base.name)) if isinstance(base, Library) else base
+
+
+def _kind(node: ast.ClassDef, bases: tuple[Abstract, ...], decorators: tuple[str, ...]) -> tuple[str, bool]:
+    names = {base.name for base in bases if isinstance(base, Library)}
+    inherited = next((base for base in bases if isinstance(base, ClassValue) and base.kind != "plain"), None)
+    for name, decorator in zip(decorators, node.decorator_list, strict=True):
+        if name in _GENERATED_INIT or name.endswith((".dataclass", ".pytree_dataclass")):
+            return "dataclass", name in _FROZEN or _says_frozen(decorator)
+    if names & _NAMED_TUPLES:
+        return "namedtuple", True
+    if names & _DATACLASS_BASES:
+        return "dataclass", True
+    if names & _ENUMS:
+        return "enum", True
+    return (inherited.kind, inherited.frozen) if inherited is not None else ("plain", False)
+
+
+def _says_frozen(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Call) and any(
+        word.arg == "frozen" and isinstance(word.value, ast.Constant) and word.value.value is True
+        for word in decorator.keywords
+    )
+
+
+def _fields(node: ast.ClassDef, bases: tuple[Abstract, ...]) -> tuple[str, ...]:
+    names = dict.fromkeys(name for base in bases if isinstance(base, ClassValue) for name in base.fields)
+    for statement in node.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            if "ClassVar" not in ast.unparse(statement.annotation):
+                names[statement.target.id] = None
+    return tuple(names)
+
+
+def _defaults(frame: Frame, bases: tuple[Abstract, ...], fields: tuple[str, ...]) -> dict[str, Abstract]:
+    defaults: dict[str, Abstract] = {}
+    for base in bases:
+        if isinstance(base, ClassValue):
+            defaults.update(base.defaults)
+    defaults.update((name, frame.env[name]) for name in fields if name in frame.env)
+    return defaults
+
+
+def construct(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) -> Abstract:
+    """Interpret `cls(...)`."""
+    unknown_rest = given.star is not None or given.stars is not None
+    if cls.kind == "namedtuple" and not unknown_rest:
+        protocols.note(it, f"{cls.frame.module.name}.{cls.name}", given)
+        return Record(cls, tuple(_field_values(it, cls, given, span).values()))
+    init = find_in_class(cls, "__init__")
+    if isinstance(init, FunctionValue):
+        made = it.heap.new(ObjectBox(cls, {}))
+        it.call(BoundMethod(init, made), given, span)
+        trees.note_static(it, cls, made, span)
+        return made
+    if cls.kind == "dataclass" and not unknown_rest:
+        return _construct_dataclass(it, cls, given, span)
+    if cls.kind in ("plain", "namedtuple") and not given.all() and not _strange_bases(cls):
+        return it.heap.new(ObjectBox(cls, {}))
+    operands = tuple(dict.fromkeys(leaf for value in given.all() for leaf in leaves(it, value)))
+    attrs = {"callee": cls.name, "reason": f"how {cls.name} is constructed is not known"}
+    value = it.emit("py.call_unknown", span, attrs=attrs, operands=operands).result
+    return Leaf(value) if cls.kind == "enum" else it.heap.new(ObjectBox(cls, {}, value))
+
+
+def _strange_bases(cls: ClassValue) -> bool:
+    return any(name not in _HARMLESS for name in library_bases(cls)) or any(
+        not isinstance(base, ClassValue | Library) for current in ancestry(cls) for base in current.bases
+    )
+
+
+def _construct_dataclass(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) -> Abstract:
+    attrs = _field_values(it, cls, given, span)
+    made = it.heap.new(ObjectBox(cls, attrs))
+    post = find_in_class(cls, "__post_init__")
+    if isinstance(post, FunctionValue):
+        it.call(BoundMethod(post, made), Arguments(), span)
+    trees.note_static(it, cls, made, span)
+    return made
+
+
+def _field_values(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) -> dict[str, Abstract]:
+    values: dict[str, Abstract] = dict(zip(cls.fields, given.positional, strict=False))
+    for name in cls.fields:
+        if name in given.keywords:
+            values[name] = given.keywords[name]
+        elif name not in values:
+            default = cls.defaults.get(name)
+            values[name] = it.unknown("no argument is given", span, name) if default is None else _own(it, default)
+    # Keep the order of the fields: a NamedTuple is unpacked by position.
+    return {name: named(values[name], name) for name in cls.fields}
+
+
+def _own(it: Interpreter, default: Abstract) -> Abstract:
+    """Return each instance a list or dict of its own: Python allows no other default that can be changed."""
+    made_anew = isinstance(default, Ref) and isinstance(it.heap[default], ListBox | DictBox)
+    return it.heap.new(it.heap[default]) if isinstance(default, Ref) and made_anew else default
+
+
+def updated(it: Interpreter, box: ObjectBox, changes: dict[str, Abstract]) -> Abstract:
+    """Return a copy of a dataclass instance with some fields replaced."""
+    if box.value is not None:
+        return it.heap.new(ObjectBox(box.cls, {**box.attrs, **changes}, box.value, changed=True))
+    return it.heap.new(ObjectBox(box.cls, {**box.attrs, **changes}))
+
+
+def typed_dict(it: Interpreter, given: Arguments) -> Abstract:
+    """Return the dict that `dict(a=1)` or a TypedDict makes."""
+    return it.heap.new(DictBox(dict(given.keywords)))
+
+
+HANDLERS = {ast.ClassDef: define}

@@ -1,0 +1,1 @@
+"""The abstract interpreter: statements, expressions, calls and transformations of the audited code."""

@@ -1,0 +1,102 @@
+"""Runs of a linen module: `module.apply(variables, ...)` and `init_with_output`, followed into the module's own code.
+
+With `mutable` a run also gives variables, and with `rngs` numbers are drawn inside: then what the module's code gives
+is known, and it depends on what the op of the call drew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.api.rows import Row
+from jaxaudit.frontends.source.classes.members import find_in_class
+from jaxaudit.frontends.source.interpret import library
+from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    BoundMethod,
+    Const,
+    FunctionValue,
+    Leaf,
+    ObjectBox,
+    PartialValue,
+    Ref,
+    Transformed,
+    TupleValue,
+)
+from jaxaudit.frontends.source.values.structure import rebuild
+from jaxaudit.ir import Value
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+APPLY = "flax.linen.Module.apply"
+RUNS = frozenset((APPLY, "flax.linen.Module.init_with_output"))
+_OPTIONS = frozenset(("method", "mutable", "rngs", "capture_intermediates"))
+
+
+def run(it: Interpreter, ref: Ref, box: ObjectBox, name: str, row: Row, given: Arguments, span: Span) -> Abstract:
+    """Interpret a run of a module; where its code cannot be followed, the op of the call is all there is."""
+    made = library.emit_row(it, row, name, given, span, ref)
+    return _followed(it, _called(it, ref, box, given), made, name, given, span)
+
+
+def run_layer(it: Interpreter, layer: Leaf, name: str, given: Arguments, span: Span) -> Abstract | None:
+    """Interpret a run of a layer of the library by itself: `nn.GRUCell(64).apply(variables, carry, x)`."""
+    module, _, _ = layer.cls.rpartition(".")
+    qualified = f"flax.linen.Module.{name}"
+    row = library.row_of(qualified) if module == "flax.linen" and layer.cls != "flax.linen.Module" else None
+    if row is None or library.row_of(f"{layer.cls}.{name}") is not None:
+        return None
+    made = library.emit_row(it, row, qualified, given, span)
+    plain = "method" not in given.keywords and given.star is None and given.stars is None and bool(given.positional)
+    return _followed(it, layer if plain and qualified in RUNS else None, made, qualified, given, span)
+
+
+def _followed(
+    it: Interpreter, called: Abstract | None, made: Abstract, name: str, given: Arguments, span: Span
+) -> Abstract:
+    pair = name != APPLY or _is_mutable(given.keywords.get("mutable", Const(False)))
+    if called is None or pair is None or not isinstance(made, Leaf):
+        return made
+    keywords = {key: value for key, value in given.keywords.items() if key not in _OPTIONS}
+    out = it.call(called, Arguments(given.positional[1:], keywords), span)
+    drawn = made.value
+    if not pair:
+        return within(it, out, drawn, span) if "rngs" in given.keywords else out
+    first, rest = it.emit("py.unpack", span, {"base": drawn}, {"count": 2, "star": None}, results=2).results
+    draws = "rngs" in given.keywords or name != APPLY
+    return TupleValue((within(it, out, first, span) if draws else out, Leaf(rest)))
+
+
+def within(it: Interpreter, out: Abstract, drawn: Value, span: Span) -> Abstract:
+    """Return what a followed call gives, made to depend on the numbers that were drawn in it."""
+
+    def mixed(leaf: Leaf) -> Leaf:
+        made = it.emit("key.within", span, {"value": leaf.value, "drawn": drawn}).result
+        made.name = leaf.value.name
+        return leaf.at(made)
+
+    return rebuild(out, mixed, it, data=True)
+
+
+def _is_mutable(mutable: Abstract) -> bool | None:
+    """Whether a call gives variables beside its output; None where that is not known."""
+    if isinstance(mutable, Const):
+        return mutable.value is not False
+    return True if isinstance(mutable, Ref | TupleValue) else None
+
+
+def _called(it: Interpreter, ref: Ref, box: ObjectBox, given: Arguments) -> Abstract | None:
+    """Return the method that runs, bound to the module."""
+    if given.star is not None or given.stars is not None or not given.positional:
+        return None
+    method = given.keywords.get("method", Const("__call__"))
+    if isinstance(method, Const) and isinstance(method.value, str):
+        method = find_in_class(box.cls, method.value) or method
+    if isinstance(method, BoundMethod):
+        method = method.function
+    if isinstance(method, FunctionValue):
+        return BoundMethod(method, ref)
+    return PartialValue(method, (ref,), {}) if isinstance(method, Transformed) else None

@@ -1,0 +1,269 @@
+"""Attributes: reading and writing `object.name`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.api.lookup import lookup
+from jaxaudit.frontends.source.api.methods import ATTRIBUTES
+from jaxaudit.frontends.source.classes.fields import role
+from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, library_bases
+from jaxaudit.frontends.source.notes.axis_names import declare_field
+from jaxaudit.frontends.source.values.annotations import annotated_value, field_annotation
+from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    Attribute,
+    BoundMethod,
+    ClassValue,
+    Const,
+    FunctionValue,
+    Leaf,
+    Library,
+    ModuleValue,
+    ObjectBox,
+    PartialValue,
+    Record,
+    Ref,
+    Super,
+    Transformed,
+    TupleValue,
+    named,
+)
+from jaxaudit.frontends.source.values.structure import argument, materialise
+from jaxaudit.ir import Value
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+NUMBERS = {
+    f"{module}.{name}": Const(value)
+    for module in ("jax.numpy", "numpy", "math")
+    for name, value in {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}.items()
+} | {"jax.numpy.newaxis": Const(None), "numpy.newaxis": Const(None)}
+"""Constants of libraries."""
+
+_CLASSES = {"flax.training.train_state.TrainState.tx": "optax.GradientTransformationExtraArgs"}
+"""The classes of what attributes of library objects hold."""
+
+
+def read(it: Interpreter, base: Abstract, name: str, span: Span) -> Abstract:
+    """Return `base.name`."""
+    match base:
+        case Library():
+            qualified = f"{base.name}.{name}"
+            return NUMBERS.get(qualified) or Library(qualified)
+        case ModuleValue():
+            return _module_attribute(it, base, name, span)
+        case Ref() if isinstance(box := it.heap[base], ObjectBox):
+            return _object_attribute(it, base, box, name, span)
+        case Record():
+            return _record_attribute(it, base, name, span)
+        case ClassValue():
+            return _class_attribute(it, base, name, span)
+        case Leaf():
+            return _leaf_attribute(it, base, name, span)
+        case Super():
+            return _super_attribute(it, base, name, span)
+        case _:
+            return Attribute(base, name)
+
+
+def _module_attribute(it: Interpreter, base: ModuleValue, name: str, span: Span) -> Abstract:
+    module = base.module
+    found = module.frame.env.get(name) if module.frame is not None else None
+    if isinstance(found, Leaf):
+        return _global_read(it, f"{module.name}.{name}", found, span)
+    if found is not None:
+        return found
+    inner = it.project.find(f"{module.name}.{name}", module) if module.package else None
+    if inner is not None:
+        return it.module_value(inner)
+    return it.unknown(f"{module.name} has no {name} in what was read", span, name)
+
+
+def _global_read(it: Interpreter, qualified: str, found: Leaf, span: Span) -> Abstract:
+    reads = it.frame.global_reads
+    if qualified not in reads:
+        value = it.emit("py.global", span, attrs={"name": qualified}).result
+        value.name = qualified.rpartition(".")[2]
+        reads[qualified] = found.at(value)
+    return reads[qualified]
+
+
+def _object_attribute(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: Span) -> Abstract:
+    if name in box.attrs:
+        note_captured(it, base, "attr", name, span, box.attrs[name])
+        return box.attrs[name]
+    member = find_in_class(box.cls, name)
+    if isinstance(member, FunctionValue):
+        return _method(it, member, base, span)
+    if isinstance(member, Transformed):
+        return PartialValue(member, (base,), {})
+    # A class-level value is the instance's only where nothing else could have set it.
+    if member is not None and not isinstance(member, Leaf) and name not in box.cls.fields and box.value is None:
+        return member
+    if isinstance(member, ClassValue | Library):
+        return member
+    if member is None and any(lookup(f"{owner}.{name}") is not None for owner in library_bases(box.cls)):
+        return Attribute(base, name)
+    if member is None and name in ("replace", "_replace") and box.cls.kind == "dataclass":
+        return Attribute(base, name)
+    if member is None and _set_up(it, base, box, span):
+        return _object_attribute(it, base, it.heap[base], name, span)  # type: ignore[arg-type]
+    return _read_through(it, base, box, name, span)
+
+
+def _set_up(it: Interpreter, base: Ref, box: ObjectBox, span: Span) -> bool:
+    """Run the `setup` of a linen module before the first of its layers is read; False where that is done or none."""
+    setup = find_in_class(box.cls, "setup")
+    if not isinstance(setup, FunctionValue) or base.id in it.set_up or setup.node in it.active:
+        return False
+    it.set_up.add(base.id)
+    if "flax.linen.Module" not in library_bases(box.cls):
+        return False
+    it.call(BoundMethod(setup, base), Arguments(), span)
+    return True
+
+
+def note_captured(it: Interpreter, ref: Ref, kind: str, name: object, span: Span, value: Abstract) -> None:
+    """Write down that compiled code reads an object that is older than itself, unless it reads what it has stored."""
+    if it.compiled and ref.id <= it.compiled[-1][1]:
+        if not (isinstance(value, Leaf) and kind == "attr" and value.value.id > it.compiled[-1][0]):
+            it.note_read(kind, ref.id, name, span, value)
+
+
+def _read_through(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: Span) -> Abstract:
+    from_class = find_in_class(box.cls, name)
+    if box.value is None and from_class is None and not box.cls.fields and not box.attrs:
+        return Attribute(base, name)
+    attrs = {"name": name, "role": role(box.cls, name)}
+    value = it.emit("py.attr", span, {"base": materialise(it, base, span)}, attrs).result
+    value.name = name
+    said = field_annotation(box.cls, name)
+    found = Leaf(value) if said is None else annotated_value(it, said[0], value, said[1])
+    if said is not None:
+        declare_field(it, box.cls, said[0], value, said[1])
+    note_captured(it, base, "attr", name, span, found)
+    if box.value is not None:
+        # Two reads of one attribute are one value until somebody writes to the object.
+        it.heap[base] = replace(box, attrs={**box.attrs, name: found})
+    return found
+
+
+def _method(it: Interpreter, member: FunctionValue, receiver: Abstract, span: Span) -> Abstract:
+    if member.kind == "static":
+        return member
+    if member.kind == "class":
+        return BoundMethod(member, member.owner if member.owner is not None else receiver)
+    if member.kind == "cached property" and it.compiled:
+        # Whoever read it first computed it, most likely before anything was traced.
+        return it.unknown("a cached property may have been computed before", span, member.name)
+    if member.kind in ("property", "cached property"):
+        return it.call(BoundMethod(member, receiver), Arguments(), span)
+    return BoundMethod(member, receiver)
+
+
+def _super_attribute(it: Interpreter, base: Super, name: str, span: Span) -> Abstract:
+    for cls in list(ancestry(base.owner))[1:]:
+        member = cls.namespace.get(name)
+        if isinstance(member, FunctionValue):
+            return _method(it, member, base.receiver, span)
+        if isinstance(member, Transformed):
+            return PartialValue(member, (base.receiver,), {})
+        if member is not None:
+            return member
+    return Attribute(base, name)
+
+
+def _record_attribute(it: Interpreter, base: Record, name: str, span: Span) -> Abstract:
+    field = base.field(name)
+    if field is not None:
+        return field
+    if name == "_fields":
+        return TupleValue(tuple(Const(field_name) for field_name in base.cls.fields))
+    member = find_in_class(base.cls, name)
+    if isinstance(member, FunctionValue):
+        return _method(it, member, base, span)
+    if isinstance(member, Transformed):
+        return PartialValue(member, (base,), {})
+    return Attribute(base, name) if member is None else member
+
+
+def _class_attribute(it: Interpreter, base: ClassValue, name: str, span: Span) -> Abstract:
+    member = find_in_class(base, name)
+    if isinstance(member, FunctionValue):
+        return BoundMethod(member, base) if member.kind == "class" else member
+    if member is not None and base.kind != "enum":
+        return member
+    if name == "_fields":
+        return TupleValue(tuple(Const(field_name) for field_name in base.fields))
+    return Attribute(base, name)
+
+
+def _leaf_attribute(it: Interpreter, base: Leaf, name: str, span: Span) -> Abstract:
+    qualified = f"array.{name}"
+    if not base.cls and qualified in ATTRIBUTES:
+        row = lookup(qualified)
+        if row is not None and row.op != "array.at":
+            return Leaf(it.emit(row.op, span, {row.params[0]: base.value}, {"function": name}).result)
+    cls = _CLASSES.get(f"{base.cls}.{name}", "")
+    return Leaf(load(it, Attribute(base, name), span).value, cls) if cls else Attribute(base, name)
+
+
+def load(it: Interpreter, value: Attribute, span: Span) -> Leaf:
+    """Turn a method that is not called after all into an attribute that was read.
+
+    Two reads of one attribute are one value until somebody may have written to the object.
+    """
+    base = materialise(it, value.receiver, span)
+    key = (base, value.name)
+    if key not in it.loaded:
+        made = it.emit("py.attr", span, {"base": base}, {"name": value.name}).result
+        made.name = value.name
+        it.remember(key, Leaf(made))
+    if it.compiled and base.id <= it.compiled[-1][0]:
+        it.note_read("attr", -base.id, value.name, span, it.loaded[key])
+    return it.loaded[key]
+
+
+def forget(it: Interpreter, value: Value) -> None:
+    """Drop what was read from an object that may have changed."""
+    if value in it.read_from:
+        for key in [key for key in it.loaded if key[0] is value]:
+            del it.loaded[key]
+
+
+def write_any(it: Interpreter, base: Abstract, value: Abstract, span: Span) -> bool:
+    """Interpret `setattr(base, name, value)` with a name that is computed: any attribute that holds data may be it."""
+    if not isinstance(base, Ref) or not isinstance(box := it.heap[base], ObjectBox):
+        return False
+    reason = "an attribute is set by a name that is computed"
+    attrs: dict[str, Abstract] = {}
+    for name, old in box.attrs.items():
+        data = isinstance(old, Leaf | Const | TupleValue | Record)
+        attrs[name] = it.unknown(reason, span, name) if data else old
+    it.heap[base] = replace(box, attrs=attrs)
+    told = {"name": "", "augmented": False, "object": base.id, "bases": tuple(library_bases(box.cls))}
+    it.emit("py.store_attr", span, {"value": argument(it, value, span)}, told, results=0)
+    return True
+
+
+def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Span, *, augmented: bool = False) -> None:
+    """Interpret `base.name = value`."""
+    attrs: dict[str, object] = {"name": name, "augmented": augmented}
+    named(value, name)
+    if isinstance(base, Ref) and isinstance(box := it.heap[base], ObjectBox):
+        attrs |= {"object": base.id, "bases": tuple(library_bases(box.cls))}
+        it.heap[base] = replace(box, attrs={**box.attrs, name: value})
+        arguments = {"value": argument(it, value, span)}
+    else:
+        if isinstance(base, Record):
+            attrs.update(record=base.cls.name, direct=not any(isinstance(one, ClassValue) for one in base.cls.bases))
+        whole = materialise(it, base, span)
+        arguments = {"object": whole, "value": argument(it, value, span)}
+        it.loaded.pop((whole, name), None)
+    it.emit("py.store_attr", span, arguments, attrs, results=0)

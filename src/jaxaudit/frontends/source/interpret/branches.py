@@ -1,0 +1,214 @@
+"""Branches: several continuations of one state, each in a region of its own, merged where they meet again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.values.frames import Env
+from jaxaudit.frontends.source.values.model import Abstract, Box, Leaf, ListBox, OpaqueBox, Ref
+from jaxaudit.frontends.source.values.structure import materialise, merge, merge_boxes, same
+from jaxaudit.ir import Exit, Region, Value
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter, Reads
+
+# The weakest promise first: whatever leaves the function also leaves the turn of the loop.
+_WEAKEST_FIRST = (Exit.CONTINUE, Exit.BREAK, Exit.RAISE, Exit.RETURN)
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One way to go on."""
+
+    label: str
+    run: Callable[[], Exit]
+    narrowed: Mapping[str, Abstract] = field(default_factory=dict)
+    """What the condition says of variables on this way: after `if x is None`, `x` is None."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    region: Region
+    env: Env
+    changes: Mapping[int, Box]
+    exit: Exit
+    reads: Reads
+    narrowed: Mapping[str, Abstract]
+
+    def bound(self, name: str, before: Env) -> Abstract | None:
+        """Return what a variable is at the end, as if the condition had said nothing of it."""
+        value = self.env.get(name)
+        return before.get(name) if value is not None and value is self.narrowed.get(name) else value
+
+
+def run_arms(it: Interpreter, arms: Sequence[Arm], span: Span, construct: str, condition: Value | None = None) -> Exit:
+    """Interpret each arm from the present state, then go on with what they have in common."""
+    before, reads = it.frame.env, it.reads()
+    outcomes = [_run(it, arm, before, reads, span) for arm in arms]
+    falling = [outcome for outcome in outcomes if outcome.exit is Exit.FALL]
+    merger = _Merger(it, falling, span)
+    env = merger.environment(before) if falling else before
+    merger.heap()
+    _note_left(it, outcomes)
+    for outcome in outcomes:
+        results = merger.results(outcome) if outcome.exit is Exit.FALL else ()
+        it.builder.close(outcome.region, results, outcome.exit)
+    it.frame.env = env
+    it.restore(reads)
+    operands = () if condition is None else (condition,)
+    regions = tuple(outcome.region for outcome in outcomes)
+    attrs = {"construct": construct}
+    it.emit("py.branch", span, attrs=attrs, operands=operands, results=tuple(merger.made), regions=regions)
+    return Exit.FALL if falling else weakest(outcome.exit for outcome in outcomes)
+
+
+def _note_left(it: Interpreter, outcomes: Iterable[_Outcome]) -> None:
+    """Remember how paths that leave early changed objects: whoever gets control next sees that."""
+    for outcome in outcomes:
+        if outcome.changes and outcome.exit is Exit.RETURN:
+            it.frame.left.append(outcome.changes)
+        elif outcome.changes and outcome.exit in (Exit.BREAK, Exit.CONTINUE) and it.frame.loops:
+            it.frame.loops[-1].left.append(outcome.changes)
+
+
+def merge_left(it: Interpreter, left: Sequence[Mapping[int, Box]], span: Span, kind: str) -> None:
+    """Merge the objects of paths that left early into the state of the path that did not."""
+    for id_ in dict.fromkeys(id_ for changes in left for id_ in changes):
+        ref = Ref(id_)
+        boxes = [*(changes[id_] for changes in left if id_ in changes), it.heap[ref]]
+        merged = merge_boxes(boxes, _joining(it, kind, span), it)
+        if merged is None:
+            temporary: list[Abstract] = [it.heap.new(box) for box in boxes]
+            merged = OpaqueBox(_joining(it, kind, span)(temporary).value, _kind(boxes[0]))
+        it.heap[ref] = merged
+
+
+def weakest(exits: Iterable[Exit]) -> Exit:
+    """Return the exit that every one of several exits amounts to at least."""
+    present = set(exits)
+    return next((leaving for leaving in _WEAKEST_FIRST if leaving in present), Exit.FALL)
+
+
+def _run(it: Interpreter, arm: Arm, before: Env, reads: Reads, span: Span) -> _Outcome:
+    it.frame.env = {**before, **arm.narrowed}
+    it.restore(reads)
+    it.heap.begin()
+    with it.builder.nested("branch", arm.label, span) as region:
+        leaving = arm.run()
+    return _Outcome(region, it.frame.env, it.heap.undo(), leaving, it.reads(), arm.narrowed)
+
+
+class _Merger:
+    """Collects, for every merged leaf, one value of each falling arm and the result that stands for them."""
+
+    def __init__(self, it: Interpreter, falling: Sequence[_Outcome], span: Span) -> None:
+        self.it = it
+        self.falling = falling
+        self.span = span
+        self.columns: list[list[Value]] = []
+        self.made: list[Value] = []
+        self._known: dict[tuple[Value, ...], Leaf] = {}
+
+    def results(self, outcome: _Outcome) -> tuple[Value, ...]:
+        at = self.falling.index(outcome)
+        return tuple(column[at] for column in self.columns)
+
+    def environment(self, before: Env) -> Env:
+        env = dict(self.falling[0].env)
+        for name in self._changed(before):
+            values = [outcome.bound(name, before) for outcome in self.falling]
+            if any(value is not values[0] for value in values):
+                values = [outcome.env.get(name) for outcome in self.falling]
+            if values[0] is not None and all(value is values[0] for value in values) and name in before:
+                env[name] = values[0]
+                continue
+            env[name] = self.merged([self._bound(value, at) for at, value in enumerate(values)], name)
+        return env
+
+    def _changed(self, before: Env) -> dict[str, None]:
+        """Return the names that an arm binds or deletes, in order: most of a long function's are left alone."""
+        envs = [outcome.env for outcome in self.falling]
+        bound = dict.fromkeys(name for env in envs for name, value in env.items() if before.get(name) is not value)
+        deleted = {name for env in envs for name in before.keys() - env.keys()}
+        kept = [name for name in before if name in deleted and any(name in env for env in envs)] if deleted else []
+        return {**dict.fromkeys(kept), **bound}
+
+    def _bound(self, value: Abstract | None, at: int) -> Abstract:
+        if value is not None:
+            return value
+        with self.it.builder.reopened(self.falling[at].region):
+            return self.it.unknown("not assigned on every path", self.span)
+
+    def merged(self, values: list[Abstract], name: str) -> Abstract:
+        merged = merge(values, self.column, self.it)
+        if isinstance(merged, Leaf) and not merged.value.name:
+            merged.value.name = name
+        return merged
+
+    def column(self, values: Sequence[Abstract]) -> Leaf:
+        parts: list[Value] = []
+        for value, outcome in zip(values, self.falling, strict=True):
+            self.it.restore(outcome.reads)
+            with self.it.builder.reopened(outcome.region):
+                parts.append(materialise(self.it, value, self.span))
+        key = tuple(parts)
+        if key not in self._known:
+            self.columns.append(parts)
+            self.made.append(self.it.builder.value(self.span))
+            self._known[key] = Leaf(self.made[-1], _common_class(values), _held_by_all(values))
+        return self._known[key]
+
+    def heap(self) -> None:
+        heap = self.it.heap
+        for id_ in dict.fromkeys(id_ for outcome in self.falling for id_ in outcome.changes):
+            ref = Ref(id_)
+            boxes = [outcome.changes.get(id_, heap[ref]) for outcome in self.falling]
+            merged = merge_boxes(boxes, self.column, self.it)
+            if merged is None:
+                temporary: list[Abstract] = [heap.new(box) for box in boxes]
+                merged = OpaqueBox(self.column(temporary).value, _kind(boxes[0]))
+            heap[ref] = merged
+
+
+def _kind(box: Box) -> str:
+    return box.kind if isinstance(box, ListBox | OpaqueBox) else "dict"
+
+
+def _common_class(values: Sequence[Abstract]) -> str:
+    classes = {value.cls if isinstance(value, Leaf) else "" for value in values}
+    return classes.pop() if len(classes) == 1 else ""
+
+
+def _held_by_all(values: Sequence[Abstract]) -> Abstract | None:
+    """Return what the objects of a library hold on every path: a train state keeps its model."""
+    held = [value.holds if isinstance(value, Leaf) else None for value in values]
+    first = held[0]
+    return first if first is not None and all(one is not None and same(first, one) for one in held) else None
+
+
+def join(it: Interpreter, values: Sequence[Abstract], kind: str, span: Span, operator: str = "") -> Abstract:
+    """Return one value for several that different paths produce, without regions (returns, breaks, `a or b`)."""
+    distinct: list[Abstract] = []
+    for value in values:
+        if not any(same(value, other) for other in distinct):
+            distinct.append(value)
+    if len(distinct) == 1:
+        return distinct[0]
+
+    return merge(distinct, _joining(it, kind, span, operator), it)
+
+
+def _joining(it: Interpreter, kind: str, span: Span, operator: str = "") -> Callable[[Sequence[Abstract]], Leaf]:
+    def column(parts: Sequence[Abstract]) -> Leaf:
+        operands = tuple(dict.fromkeys(materialise(it, part, span) for part in parts))
+        if len(operands) == 1:
+            return Leaf(operands[0], _common_class(parts), _held_by_all(parts))
+        attrs = {"kind": kind, "operator": operator} if operator else {"kind": kind}
+        op = it.emit("py.join", span, attrs=attrs, operands=operands)
+        op.result.name = next((value.name for value in operands if value.name), "")
+        return Leaf(op.result, _common_class(parts), _held_by_all(parts))
+
+    return column

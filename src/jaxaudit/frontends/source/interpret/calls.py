@@ -1,0 +1,138 @@
+"""Calls: from the syntax of a call to whoever knows what the callee does."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.classes import definitions as classes
+from jaxaudit.frontends.source.classes.members import find_in_class, library_bases
+from jaxaudit.frontends.source.interpret import attributes, expressions, functions, library, methods, transforms
+from jaxaudit.frontends.source.notes import bindings
+from jaxaudit.frontends.source.values.arguments import Arguments, evaluate_arguments
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    Attribute,
+    BoundMethod,
+    ClassValue,
+    FunctionValue,
+    Leaf,
+    Library,
+    ObjectBox,
+    PartialValue,
+    Ref,
+    Super,
+    Transformed,
+)
+from jaxaudit.frontends.source.values.structure import leaves
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+
+def call_expression(it: Interpreter, node: ast.Call) -> Abstract:
+    """Evaluate a call."""
+    if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+        found = _super(it)
+        if found is not None:
+            return found
+    callee = it.evaluate(node.func)
+    given = evaluate_arguments(it, node)
+    if isinstance(callee, Library) and callee.name == "builtins.next" and node.args:
+        if isinstance(asked := node.args[0], ast.Name):
+            expressions.note_asked(it, asked.id, it.span(asked))
+    bindings.note_passed(it, node, callee, given)
+    return call(it, callee, given, it.span(node))
+
+
+def _super(it: Interpreter) -> Abstract | None:
+    scope = it.frame
+    while scope is not None:
+        function = scope.function
+        if function is not None and function.owner is not None:
+            params = function.node.args
+            first = next((param.arg for param in (*params.posonlyargs, *params.args)), None)
+            receiver = scope.env.get(first) if first is not None else None
+            return None if receiver is None else Super(function.owner, receiver)
+        scope = scope.parent  # type: ignore[assignment]
+    return None
+
+
+def call(it: Interpreter, callee: Abstract, given: Arguments, span: Span) -> Abstract:
+    """Call an abstract value with abstract arguments."""
+    match callee:
+        case FunctionValue():
+            return functions.call_function(it, callee, given, span)
+        case BoundMethod():
+            return functions.call_function(it, callee.function, given.prepended(callee.receiver), span)
+        case Library():
+            return library.call(it, callee.name, given, span)
+        case Attribute():
+            return methods.call(it, callee.receiver, callee.name, given, span)
+        case PartialValue():
+            keywords = {**callee.kwargs, **given.keywords}
+            merged = Arguments((*callee.args, *given.positional), keywords, given.star, given.stars)
+            return call(it, callee.function, merged, span)
+        case Transformed():
+            return transforms.apply(it, callee, given, span)
+        case ClassValue():
+            return classes.construct(it, callee, given, span)
+        case Ref() if isinstance(box := it.heap[callee], ObjectBox):
+            return _call_object(it, callee, box, given, span)
+        case Leaf(cls=cls) if cls and cls != "builtins.function":
+            return library.call_method(it, callee, cls, "__call__", given, span)
+        case _:
+            return unknown_call(it, callee, given, "the callee is not known", span)
+
+
+def _call_object(it: Interpreter, callee: Ref, box: ObjectBox, given: Arguments, span: Span) -> Abstract:
+    method = find_in_class(box.cls, "__call__")
+    if isinstance(method, FunctionValue):
+        return functions.call_function(it, method, given.prepended(callee), span)
+    if isinstance(method, Transformed):
+        return transforms.apply(it, method, given.prepended(callee), span)
+    for base in library_bases(box.cls):
+        found = library.row_of(f"{base}.__call__")
+        if found is not None:
+            return library.emit_row(it, found, f"{base}.__call__", given, span)
+    return unknown_call(it, callee, given, f"what calling a {box.cls.name} does is not known", span)
+
+
+def unknown_call(
+    it: Interpreter, callee: Abstract, given: Arguments, reason: str, span: Span, name: str = "", cls: str = ""
+) -> Leaf:
+    """Emit a call that cannot be followed; the objects it was given may have changed."""
+    values = [callee, *given.all()]
+    operands = tuple(dict.fromkeys(leaf for value in values for leaf in leaves(it, value)))
+    for value in operands:
+        if it.loaded:
+            attributes.forget(it, value)
+    for value in values:
+        _forget_object(it, value)
+    attrs: dict[str, object] = {"callee": name or _callee_name(callee), "reason": reason}
+    if name.startswith(".") and isinstance(callee, Leaf):
+        # The first operand is what the method belongs to; that of a class or module is none.
+        attrs["method"] = True
+    return Leaf(it.emit("py.call_unknown", span, attrs=attrs, operands=operands).result, cls)
+
+
+def _forget_object(it: Interpreter, value: Abstract) -> None:
+    if isinstance(value, Attribute):
+        value = value.receiver
+    if isinstance(value, Ref) and isinstance(box := it.heap[value], ObjectBox) and box.value is not None:
+        if not box.cls.frozen and box.attrs:
+            it.heap[value] = ObjectBox(box.cls, {}, box.value)
+
+
+def _callee_name(callee: Abstract) -> str:
+    match callee:
+        case Attribute(name=name):
+            return f".{name}"
+        case Leaf(value=value):
+            return value.name
+        case _:
+            return ""
+
+
+HANDLERS = {ast.Call: call_expression}

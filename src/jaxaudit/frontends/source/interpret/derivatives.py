@@ -1,0 +1,177 @@
+"""Rules of `custom_vjp`: what the forward pass saves and what the backward pass gives, beside the function itself.
+
+The two rules are interpreted where the function is called, in a region that stands beside the call: it computes nothing
+the program uses. What it leaves behind are the gradients, so that they can be set against the arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from jaxaudit.frontends.source.interpret.functions import replaced
+from jaxaudit.frontends.source.interpret.regions import data_leaves, flattened, with_data
+from jaxaudit.frontends.source.values.arguments import Arguments, known_items
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, FunctionValue, Transformed
+from jaxaudit.ir import Region, Value
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+_MOST = 2
+"""Calls of one function that its rules are followed for."""
+_UNFIT = ("key.", "py.append", "py.store", "py.set_item", "callback")
+"""What must not be told twice: the function itself and the forward rule are alternatives."""
+
+
+class Rules(NamedTuple):
+    """The two functions given to `defvjp`."""
+
+    forward: FunctionValue
+    backward: FunctionValue
+
+
+def define(it: Interpreter, receiver: Abstract, given: Arguments) -> None:
+    """Remember `f.defvjp(forward, backward)`."""
+    forward, backward = given.get(0, "fwd"), given.get(1, "bwd")
+    function = receiver.function if isinstance(receiver, Transformed) else receiver
+    if isinstance(function, FunctionValue) and isinstance(forward, FunctionValue):
+        if isinstance(backward, FunctionValue):
+            it.derivatives[function.node] = Rules(forward, backward)
+
+
+def follow(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> None:
+    """Interpret the rules of a function beside a call of it."""
+    function = callee.function
+    if callee.spelling != "jax.custom_vjp" or not isinstance(function, FunctionValue):
+        return
+    rules = it.derivatives.get(function.node)
+    static = _static(it, callee)
+    if rules is None or static is None or given.keywords or given.star is not None or given.stars is not None:
+        return
+    given = _completed(function, given)
+    if max(static, default=-1) >= len(given.positional):
+        return
+    followed = it.followed_rules.setdefault(function.node, [])
+    if len(followed) < _MOST and rules.forward.node not in it.active and rules.backward.node not in it.active:
+        followed.append(span)
+        _emit(it, function, rules, given, static, span)
+
+
+def _completed(function: FunctionValue, given: Arguments) -> Arguments:
+    """Add the defaults of missing arguments: JAX gives the rules every argument of the function."""
+    params = [*function.node.args.posonlyargs, *function.node.args.args][len(given.positional) :]
+    rest = [function.defaults[param.arg] for param in params if param.arg in function.defaults]
+    return Arguments((*given.positional, *rest)) if len(rest) == len(params) else given
+
+
+def _static(it: Interpreter, callee: Transformed) -> set[int] | None:
+    option = callee.options.get("nondiff_argnums", NONE)
+    items = known_items(it, option)
+    numbers = items if items is not None else () if option is NONE else (option,)
+    found = {one.value for one in numbers if isinstance(one, Const) and isinstance(one.value, int)}
+    return found if len(found) == len(numbers) and all(number >= 0 for number in found) else None
+
+
+def _emit(
+    it: Interpreter, function: FunctionValue, rules: Rules, given: Arguments, static: set[int], span: Span
+) -> None:
+    inputs = flattened(it, given.positional)
+    moving = [at for at in range(len(given.positional)) if at not in static]
+    with it.builder.nested("function", rules.backward.name, span, inputs.params) as region:
+        args = replaced(given, inputs).positional
+        gradients, attrs = _backward(it, rules, args, static, span)
+    attrs |= {
+        "function": function.name,
+        "role": "derivative",
+        "arguments": tuple(_parameter(function, at) for at in moving),
+        "primals": tuple(data_leaves(it, args[at]) for at in moving),
+        **_returned(rules.backward, len(moving)),
+        "rule": rules.backward.name,
+    }
+    it.builder.close(region, tuple(dict.fromkeys(value for part in gradients or () for value in part or ())))
+    if not any(_unfit(region)):
+        attrs["gradients"] = gradients
+        it.emit("py.call", span, attrs=attrs, operands=inputs.operands, results=(), regions=(region,))
+
+
+def _backward(
+    it: Interpreter, rules: Rules, args: tuple[Abstract, ...], static: set[int], span: Span
+) -> tuple[tuple[tuple[Value, ...] | None, ...] | None, dict[str, object]]:
+    """Return the leaves of each gradient (None for a missing one), and what crosses between the rules."""
+    left = known_items(it, it.call(rules.forward, Arguments(args), span))
+    if left is None or len(left) != 2:
+        return None, {}
+    out, saved = left
+    before = data_leaves(it, out)
+    incoming = [it.emit("array.map", span, {"x": one}, {"function": "cotangent"}).result for one in before]
+    cotangent = with_data(it, out, incoming)
+    fixed = [args[at] for at in sorted(static)]
+    given = it.call(rules.backward, Arguments((*fixed, saved, cotangent)), span)
+    attrs: dict[str, object] = {
+        "cotangents": tuple(incoming),
+        "saved": _names(rules.forward),
+        **_taken(rules.backward, len(fixed)),
+    }
+    items = known_items(it, given)
+    if items is None:
+        return None, attrs
+    return tuple(None if _is_none(one) else data_leaves(it, one) for one in items), attrs
+
+
+def _is_none(value: Abstract) -> bool:
+    return isinstance(value, Const) and value.value is None
+
+
+def _names(forward: FunctionValue) -> tuple[str, ...]:
+    """Return the names that the forward rule saves, in order."""
+    node = forward.node
+    returned = [node.body] if isinstance(node, ast.Lambda) else [one.value for one in _returns(node)]
+    match returned[-1:]:
+        case [ast.Tuple(elts=[_, ast.Tuple(elts=saved)])]:
+            return tuple(one.id if isinstance(one, ast.Name) else "" for one in saved)
+    return ()
+
+
+def _returns(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.Return]:
+    return [one for one in ast.walk(node) if isinstance(one, ast.Return) and one.value is not None]
+
+
+def _taken(backward: FunctionValue, at: int) -> dict[str, object]:
+    """Return the names that the backward rule unpacks what was saved into, and where."""
+    node = backward.node
+    names = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+    if isinstance(node, ast.Lambda) or at >= len(names):
+        return {}
+    for statement in node.body:
+        match statement:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Name(id=name)) if name == names[at]:
+                taken = tuple(one.id if isinstance(one, ast.Name) else "" for one in targets)
+                return {"taken": taken, "unpacked": _span(backward.module.path, statement)}
+    return {}
+
+
+def _returned(backward: FunctionValue, count: int) -> dict[str, object]:
+    """Return where the backward rule returns, and where the expression for each argument stands."""
+    node, path = backward.node, backward.module.path
+    found = [node.body] if isinstance(node, ast.Lambda) else [one.value for one in _returns(node)]
+    last = found[-1] if found else None
+    if last is None:
+        return {}
+    items = last.elts if isinstance(last, ast.Tuple) and len(last.elts) == count else []
+    return {"returned": _span(path, last), "elements": tuple(_span(path, one) for one in items)}
+
+
+def _span(path: str, node: ast.expr | ast.stmt) -> Span:
+    return Span(path, node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0)
+
+
+def _parameter(function: FunctionValue, at: int) -> str:
+    args = function.node.args
+    names = [one.arg for one in (*args.posonlyargs, *args.args)]
+    return names[at] if at < len(names) else f"argument {at + 1}"
+
+
+def _unfit(region: Region) -> list[bool]:
+    return [op.name.startswith(_UNFIT) or any(any(_unfit(inner)) for inner in op.regions) for op in region.ops]

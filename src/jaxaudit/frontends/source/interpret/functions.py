@@ -1,0 +1,324 @@
+"""Functions of the audited code: defining them, entering them, and sharing one body among calls that look alike."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.interpret import decorators
+from jaxaudit.frontends.source.interpret.abstract import is_abstract
+from jaxaudit.frontends.source.interpret.branches import join, merge_left
+from jaxaudit.frontends.source.interpret.budget import MAX_DEPTH
+from jaxaudit.frontends.source.interpret.regions import (
+    Parametrised,
+    is_closed,
+    leaves_in_order,
+    parametrise,
+    with_leaves,
+)
+from jaxaudit.frontends.source.interpret.syntax import children
+from jaxaudit.frontends.source.notes import bindings
+from jaxaudit.frontends.source.notes.axis_names import declare_axes, declare_result
+from jaxaudit.frontends.source.values.annotations import annotated_value
+from jaxaudit.frontends.source.values.arguments import Arguments, bind
+from jaxaudit.frontends.source.values.frames import Frame, declarations, rebound_captures
+from jaxaudit.frontends.source.values.model import (
+    NONE,
+    Abstract,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    ListBox,
+    Ref,
+    Sequence,
+    sized,
+)
+from jaxaudit.frontends.source.values.signatures import closed, signature
+from jaxaudit.frontends.source.values.structure import leaves
+from jaxaudit.ir import Exit, Region
+from jaxaudit.ir.record import record
+from jaxaudit.spans import Span, span_of
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+_MOST_BODIES = 6
+"""How many differently shaped calls of one function get a body of their own."""
+
+
+@record
+class SharedBody:
+    """The body of a closed function for arguments of one signature."""
+
+    region: Region
+    result: Abstract
+
+
+@dataclass(slots=True)
+class BodyCache:
+    """Bodies by function and signature."""
+
+    bodies: dict[tuple[ast.AST, Hashable], SharedBody] = field(default_factory=dict)
+    counts: dict[ast.AST, int] = field(default_factory=dict)
+    unshareable: set[ast.AST] = field(default_factory=set)
+
+
+def define(it: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Exit:
+    """Interpret a `def`: decorators are applied from the inside out."""
+    function = make(it, node, node.name)
+    it.frame.env[node.name] = decorators.apply(it, function, node)
+    return Exit.FALL
+
+
+def lambda_(it: Interpreter, node: ast.Lambda) -> Abstract:
+    """Return a lambda."""
+    return make(it, node, "lambda")
+
+
+def make(it: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, name: str) -> FunctionValue:
+    """Make the value of a function, evaluating its defaults."""
+    params = node.args
+    positional = [*params.posonlyargs, *params.args]
+    defaults: dict[str, Abstract] = {}
+    for param, default in zip(positional[len(positional) - len(params.defaults) :], params.defaults, strict=True):
+        defaults[param.arg] = it.evaluate(default)
+    for param, maybe in zip(params.kwonlyargs, params.kw_defaults, strict=True):
+        if maybe is not None:
+            defaults[param.arg] = it.evaluate(maybe)
+    kind = "generator" if it.frame.module.yields and is_generator(node) else "function"
+    function = FunctionValue(node, name, it.frame, defaults, None, kind, it.builder.newest)
+    it.defined[node] = function
+    return function
+
+
+@lru_cache(maxsize=8192)
+def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+    """Whether a function yields."""
+    pending: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
+    while pending:
+        current = pending.pop()
+        if isinstance(current, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(current, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            pending += children(current)
+    return False
+
+
+def call_function(it: Interpreter, function: FunctionValue, given: Arguments, span: Span) -> Abstract:
+    """Follow a call into a function of the audited code."""
+    reason = unfollowable(it, function)
+    if reason:
+        from_call = tuple(dict.fromkeys(leaf for value in given.all() for leaf in leaves(it, value)))
+        attrs = {"callee": function.name, "reason": reason}
+        made = it.emit("py.call_unknown", span, attrs=attrs, operands=from_call).result
+        returns = None if isinstance(function.node, ast.Lambda) else function.node.returns
+        return annotated_value(it, returns, made, function.module)
+    shared = _shared_call(it, function, given, span)
+    return _inlined_call(it, function, given, span)[0] if shared is None else shared
+
+
+def unfollowable(it: Interpreter, function: FunctionValue) -> str:
+    """Say why a call cannot be followed into a function; empty when it can."""
+    if is_abstract(function):
+        return f"`{function.name}` is abstract"
+    if function.node in it.active:
+        return "recursive calls are not followed"
+    if len(it.active) >= MAX_DEPTH:
+        return f"calls are followed {MAX_DEPTH} deep"
+    return it.budget.refusal(function.node, it.builder.emitted)
+
+
+def _inlined_call(
+    it: Interpreter,
+    function: FunctionValue,
+    given: Arguments,
+    span: Span,
+    shareable: Callable[[Abstract, Region], bool] = lambda result, region: False,
+) -> tuple[Abstract, SharedBody | None]:
+    """Interpret the body for this call, and keep it for others if `shareable` says so."""
+    inputs = parametrise(it, given.all())
+    with it.builder.nested("function", function.name, function_span(function), inputs.params) as region:
+        inner = enter(it, function, replaced(given, inputs))
+    keep = shareable(inner, region)
+    out = leaves_in_order(it, inner, copy=keep)
+    it.builder.close(region, out)
+    region.shared = keep
+    op = it.emit("py.call", span, attrs=_attrs(function), operands=inputs.operands, results=len(out), regions=(region,))
+    return with_leaves(it, inner, op.results, copy=keep), SharedBody(region, inner) if keep else None
+
+
+def _attrs(function: FunctionValue) -> dict[str, object]:
+    marks = {"cached": "cached", "generator": "yields"}
+    mark = marks.get(function.kind)
+    return {"function": function.name} if mark is None else {"function": function.name, mark: True}
+
+
+def replaced(given: Arguments, inputs: Parametrised) -> Arguments:
+    """Return the arguments as the region sees them."""
+    values = list(inputs.values)
+    positional = tuple(values[: len(given.positional)])
+    keywords = dict(zip(given.keywords, values[len(positional) :], strict=False))
+    rest = values[len(positional) + len(keywords) :]
+    star = rest.pop(0) if given.star is not None else None
+    stars = rest.pop(0) if given.stars is not None else None
+    return Arguments(positional, keywords, star, stars)
+
+
+def _shared_call(it: Interpreter, function: FunctionValue, given: Arguments, span: Span) -> Abstract | None:
+    """Use or make a body that other calls can use too; None when this call does not allow it."""
+    cache, node = it.bodies, function.node
+    if node in cache.unshareable or given.star is not None or given.stars is not None or not closed(function):
+        return None
+    key = _signature(it, given)
+    if key is None:
+        return None
+    body = cache.bodies.get((node, key))
+    if body is None:
+        if cache.counts.get(node, 0) >= _MOST_BODIES:
+            return None
+        return _first_call(it, function, given, span, key)
+    inputs = parametrise(it, given.all())
+    count = len(body.region.results)
+    op = it.emit(
+        "py.call", span, attrs=_attrs(function), operands=inputs.operands, results=count, regions=(body.region,)
+    )
+    return with_leaves(it, body.result, op.results, copy=True)
+
+
+def _first_call(it: Interpreter, function: FunctionValue, given: Arguments, span: Span, key: Hashable) -> Abstract:
+    cache, node = it.bodies, function.node
+    newest = it.heap.newest
+    outer_loaded = it.loaded
+    it.loaded = {}
+    it.heap.begin()
+
+    def shareable(result: Abstract, region: Region) -> bool:
+        return not it.heap.changes() and _self_contained(it, result, newest) and is_closed(region)
+
+    result, body = _inlined_call(it, function, given, span, shareable)
+    it.heap.keep()
+    it.loaded = outer_loaded
+    if body is None:
+        cache.unshareable.add(node)
+    else:
+        cache.bodies[node, key] = body
+        cache.counts[node] = cache.counts.get(node, 0) + 1
+    return result
+
+
+def _self_contained(it: Interpreter, result: Abstract, mark: int) -> bool:
+    """Whether a result holds nothing but leaves, constants and containers made by the call itself."""
+
+    def own(ref: Ref) -> bool:
+        if ref.id <= mark:
+            return False
+        box = it.heap[ref]
+        if isinstance(box, ListBox):
+            return all(signature(item, own) is not None for item in box.items)
+        if isinstance(box, DictBox) and box.rest is None:
+            return all(signature(item, own) is not None for item in box.entries.values())
+        return False
+
+    return signature(result, own) is not None
+
+
+def _signature(it: Interpreter, given: Arguments) -> Hashable | None:
+    # Two arguments that are one value give the body one parameter, so that counts too.
+    passed = [leaf for value in given.all() for leaf in leaves_in_order(it, value, copy=False)]
+    # What compiled code reads is written down, so its bodies are not those of plain code.
+    parts: list[Hashable] = [tuple(passed.index(leaf) for leaf in passed), bool(it.compiled)]
+    for name, value in [*(("", value) for value in given.positional), *given.keywords.items()]:
+        part = signature(value)
+        if part is None:
+            return None
+        parts.append((name, part))
+    return tuple(parts)
+
+
+def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstract:
+    """Interpret a function's body in a new frame and give what it returns."""
+    node = function.node
+    it.entered.add(node)
+    frame = Frame(function.module, function.frame, "function", function.name, function=function)
+    if not isinstance(node, ast.Lambda):
+        declared = declarations(node)
+        frame.global_names, frame.nonlocal_names = declared.global_names, declared.nonlocal_names
+        frame.captured = rebound_captures(node)
+    frame.opened = it.builder.newest
+    outer, it.frame = it.frame, frame
+    begun, inner = it.builder.emitted, it.budget.inner
+    it.budget.inner = 0
+    it.active.append(node)
+    try:
+        bound = _named(bind(it, node.args, function.defaults, given, node))
+        declare_axes(it, function, bound)
+        frame.env.update((name, sized(value, name, frame.place)) for name, value in bound.items())
+        bindings.note_parameters(it, function, frame.env)
+        result = _body(it, function, frame)
+        declare_result(it, function, result)
+        return result
+    finally:
+        it.active.pop()
+        it.frame = outer
+        it.budget.spend(node, it.builder.emitted - begun, inner)
+
+
+def _named(bound: Mapping[str, Abstract]) -> Mapping[str, Abstract]:
+    for name, value in bound.items():
+        if isinstance(value, Leaf):
+            # A parameter's value is this frame's own, so it may carry the parameter's name.
+            value.value.name = name
+    return bound
+
+
+def _body(it: Interpreter, function: FunctionValue, frame: Frame) -> Abstract:
+    node = function.node
+    if isinstance(node, ast.Lambda):
+        return it.evaluate(node.body)
+    leaving = it.execute(node.body)
+    if frame.left:
+        _merge_returns(it, frame, leaving, it.span(node.body[-1]))
+    if function.kind == "generator":
+        return _generated(it, frame, it.span(node.body[-1]))
+    returns = frame.returns
+    if leaving is Exit.FALL and not (returns and _ends_by_raise(node)):
+        returns = [*returns, NONE] if returns else [NONE]
+    if not returns:
+        return it.unknown("the function never returns", it.span(node.body[-1]))
+    return join(it, returns, "return", it.span(node.body[-1]))
+
+
+def _merge_returns(it: Interpreter, frame: Frame, leaving: Exit, span: Span) -> None:
+    """Let the caller see objects as any of the paths left them that return."""
+    ids = dict.fromkeys(id_ for changes in frame.left for id_ in changes)
+    if leaving is Exit.FALL or len(frame.left) < len(frame.returns):
+        merge_left(it, frame.left, span, "return")
+        return
+    for id_ in ids:
+        # Every path returned early, so the state before the last branch is nobody's.
+        left = [changes[id_] for changes in frame.left if id_ in changes]
+        it.heap[Ref(id_)] = left.pop()
+        merge_left(it, [{id_: box} for box in left], span, "return")
+
+
+def _generated(it: Interpreter, frame: Frame, span: Span) -> Abstract:
+    """Return what a generator yields: a sequence whose items all look like any of them."""
+    if not frame.yields:
+        return it.unknown("the generator never yields", span)
+    return Sequence(join(it, frame.yields, "yield", span), lazy=True)
+
+
+def _ends_by_raise(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return isinstance(node.body[-1], ast.Raise)
+
+
+def function_span(function: FunctionValue) -> Span:
+    """Return the place of a function."""
+    return span_of(function.node, function.module.path)
+
+
+EXPRESSIONS = {ast.Lambda: lambda_}
+STATEMENTS = {ast.FunctionDef: define, ast.AsyncFunctionDef: define}

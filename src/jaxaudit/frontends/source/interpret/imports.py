@@ -1,0 +1,124 @@
+"""Imports: binding names to the project's modules, or to libraries by their qualified names."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.interpret.modules import Module
+from jaxaudit.frontends.source.values.frames import Frame
+from jaxaudit.frontends.source.values.model import Abstract, Library
+from jaxaudit.ir import Exit, Root
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+
+def interpret(it: Interpreter, module: Module) -> None:
+    """Interpret the top level of a module once; a circular import sees what is bound so far."""
+    if module.frame is not None:
+        return
+    module.frame = Frame(module, None, "module", module.name)
+    frame_before = getattr(it, "frame", None)
+    active_before, inner_before = it.active, it.budget.inner
+    begun = it.builder.emitted
+    it.active = []
+    it.frame = module.frame
+    module.frame.env["__name__"] = it.main_or_name(module)
+    span = Span(module.path, 1, 0, 1, 0)
+    try:
+        with it.builder.nested("root", module.name, span) as region:
+            it.execute(module.tree.body)
+        module.ended = True
+        it.builder.close(region)
+        it.roots.append(Root(module.name, module.path, region, runs=True))
+    finally:
+        it.active = active_before
+        it.budget.inner = inner_before + it.builder.emitted - begun
+        if frame_before is not None:
+            it.frame = frame_before
+
+
+def import_(it: Interpreter, node: ast.Import) -> Exit:
+    """Interpret `import a.b.c` and `import a.b.c as d`."""
+    for alias in node.names:
+        if alias.asname is not None:
+            _bind(it, alias.asname, module_or_library(it, alias.name))
+            continue
+        module_or_library(it, alias.name)
+        top = alias.name.partition(".")[0]
+        it.frame.env[top] = module_or_library(it, top)
+    return Exit.FALL
+
+
+def _bind(it: Interpreter, name: str, meant: Abstract) -> None:
+    """Bind a name to what is imported, and remember where it was another library before."""
+    before = it.frame.env.get(name)
+    if it.frame.kind == "module" and isinstance(before, Library) and isinstance(meant, Library) and before != meant:
+        it.frame.module.rebound.add(name)
+    it.frame.env[name] = meant
+
+
+def module_or_library(it: Interpreter, name: str) -> Abstract:
+    """Return what a dotted name means when the open module imports it."""
+    module = it.project.find(name, it.frame.module)
+    return Library(name) if module is None else it.module_value(module)
+
+
+def import_from(it: Interpreter, node: ast.ImportFrom) -> Exit:
+    """Interpret `from a import b, c as d`, relative and star imports included."""
+    source = _source_name(it.frame.module, node)
+    module = it.project.find(source, it.frame.module)
+    for alias in node.names:
+        if alias.name == "*":
+            _import_star(it, module)
+        elif module is None:
+            # The source may be a folder without `__init__.py`, and the name a module in it.
+            it.frame.env[alias.asname or alias.name] = module_or_library(it, f"{source}.{alias.name}")
+        else:
+            it.frame.env[alias.asname or alias.name] = _member(it, module, alias.name, it.span(node))
+    return Exit.FALL
+
+
+def _source_name(module: Module, node: ast.ImportFrom) -> str:
+    if node.level == 0:
+        return node.module or ""
+    parts = module.base.split(".") if module.base else []
+    base = parts[: len(parts) - (node.level - 1)]
+    return ".".join([*base, *([node.module] if node.module else [])])
+
+
+def _member(it: Interpreter, module: Module, name: str, span: Span) -> Abstract:
+    it.module_value(module)
+    found = module.frame.env.get(name) if module.frame is not None else None
+    if found is not None:
+        return found
+    inner = it.project.find(f"{module.name}.{name}", module)
+    if inner is not None:
+        return it.module_value(inner)
+    return it.unknown(f"{module.name} has no {name} in what was read", span, name)
+
+
+def _import_star(it: Interpreter, module: Module | None) -> None:
+    if module is None:
+        return
+    value = it.module_value(module)
+    frame = value.module.frame
+    if frame is None:
+        return
+    listed = _exported(module)
+    for name, found in list(frame.env.items()):
+        if name in listed if listed is not None else not name.startswith("_"):
+            it.frame.env[name] = found
+
+
+def _exported(module: Module) -> set[str] | None:
+    for node in module.tree.body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
+            if isinstance(node.value, ast.List | ast.Tuple):
+                return {str(item.value) for item in node.value.elts if isinstance(item, ast.Constant)}
+    return None
+
+
+HANDLERS = {ast.Import: import_, ast.ImportFrom: import_from}

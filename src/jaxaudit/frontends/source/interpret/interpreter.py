@@ -1,0 +1,231 @@
+"""The abstract interpreter: its state, and the dispatch from syntax to the modules that know each kind.
+
+It executes a program without running it: every statement is read in the order Python would, structure is followed
+exactly as far as it is known, and what happens to everything else is written down as IR. Whatever is not modelled
+becomes an unknown value with a reason; nothing is guessed and nothing of the audited code is ever imported or run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from jaxaudit.frontends.source.classes import definitions as classes
+from jaxaudit.frontends.source.interpret import (
+    assign,
+    attributes,
+    calls,
+    expressions,
+    functions,
+    imports,
+    literals,
+    loops,
+    statements,
+)
+from jaxaudit.frontends.source.interpret.budget import Budget
+from jaxaudit.frontends.source.interpret.derivatives import Rules
+from jaxaudit.frontends.source.interpret.modules import Module, Project
+from jaxaudit.frontends.source.interpret.outline import FunctionNode
+from jaxaudit.frontends.source.interpret.regions import Entered, Parametrised
+from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.frames import Frame
+from jaxaudit.frontends.source.values.heap import Heap
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    Attribute,
+    ClassValue,
+    Const,
+    FunctionValue,
+    Leaf,
+    ModuleValue,
+    Transformed,
+)
+from jaxaudit.ir import Argument, Declared, Exit, Op, Region, Root, Value
+from jaxaudit.ir.builder import Builder
+from jaxaudit.spans import Span, span_of
+
+Reads = tuple[dict[tuple[Value, str], Leaf], dict[str, Abstract]]
+"""Attributes and module-level variables that were read already."""
+
+_COMPILED = frozenset(("jit", "pmap", "shard_map"))
+"""Transformations that keep what they traced and run it again and again."""
+
+_NOTHING: Mapping[str, Argument] = {}
+_NO_ATTRS: Mapping[str, object] = {}
+
+
+class Interpreter:
+    """The state of one reading: the open frame, the heap, the builder, and what has been entered so far."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.builder = Builder()
+        self.heap = Heap()
+        self.frame: Frame
+        self.entered: set[FunctionNode] = set()
+        self.left_out: dict[FunctionNode, str] = {}
+        """Functions that are not entered on purpose, and why."""
+        """Functions whose body was interpreted at least once."""
+        self.defined: dict[FunctionNode, FunctionValue] = {}
+        """Every function met so far, by its latest value: an earlier one may belong to an abandoned attempt."""
+        self.wrappers: dict[FunctionNode, Transformed] = {}
+        """The outermost transformation each function was given to."""
+        self.derivatives: dict[FunctionNode, Rules] = {}
+        """The rules of functions with their own derivative."""
+        self.followed_rules: dict[FunctionNode, list[Span]] = {}
+        """The calls whose rules were interpreted."""
+        self.active: list[FunctionNode] = []
+        """Functions being interpreted now, outermost first."""
+        self.bodies = functions.BodyCache()
+        self.rebuilding: set[int] = set()
+        """Objects being copied now."""
+        self.loaded: dict[tuple[Value, str], Leaf] = {}
+        """Attributes already read from objects that are known as one value only."""
+        self.read_from: set[Value] = set()
+        """The objects among whose attributes some were read."""
+        self.updates: dict[Value, Mapping[str, Argument]] = {}
+        """What each `x.at[i]` refers to: its base and index."""
+        self.uncalled: FunctionNode | None = None
+        """The function that is interpreted though nobody calls it: its arguments are made up."""
+        self.compiled: list[Entered] = []
+        """The marks of the compiled functions that are open: what is older than the last was captured by it."""
+        self.budget = Budget(sum(module.text.count("\n") for module in project.modules.values()))
+        self.roots: list[Root] = []
+        self.declared: dict[Value, Declared] = {}
+        self.set_up: set[int] = set()
+        """The linen modules whose `setup` was run."""
+        self.optimizers: dict[ast.AST, FunctionValue] = {}
+        """For the `update` of an optimizer its `init`."""
+        self.classes: list[ClassValue] = []
+
+    def span(self, node: ast.expr | ast.stmt | ast.arg | ast.excepthandler | ast.alias) -> Span:
+        """Return the place of a node in the file being interpreted."""
+        # Most nodes are met again and again, so the place is kept where the node keeps what else is known of it.
+        known = node.__dict__.get("span")
+        if known is None:
+            known = node.__dict__["span"] = span_of(node, self.frame.module.path)
+        return known
+
+    def emit(
+        self,
+        name: str,
+        span: Span,
+        arguments: Mapping[str, Argument] = _NOTHING,
+        attrs: Mapping[str, object] = _NO_ATTRS,
+        *,
+        operands: tuple[Value, ...] | None = None,
+        results: int | tuple[Value, ...] = 1,
+        regions: tuple[Region, ...] = (),
+    ) -> Op:
+        """Append an op to the open region."""
+        if self.frame.guarded:
+            attrs = {**attrs, "guarded": True}
+        return self.builder.emit(name, span, arguments, attrs, operands=operands, results=results, regions=regions)
+
+    def unknown(self, reason: str, span: Span, name: str = "") -> Leaf:
+        """Make a value nothing is known of, with the reason."""
+        value = self.emit("py.unknown", span, attrs={"reason": reason}).result
+        value.name = name
+        return Leaf(value)
+
+    def evaluate(self, node: ast.expr) -> Abstract:
+        """Return the abstract value of an expression."""
+        handler = _EXPRESSIONS.get(type(node))
+        if handler is None:
+            return self.unknown(f"{type(node).__name__} expressions are not modelled", self.span(node))
+        return handler(self, node)
+
+    def execute(self, body: list[ast.stmt]) -> Exit:
+        """Interpret statements in order, up to the first that does not fall through."""
+        for node in body:
+            handler = _STATEMENTS.get(type(node))
+            if handler is None:
+                continue
+            leaving = handler(self, node)
+            if leaving is not Exit.FALL:
+                return leaving
+        return Exit.FALL
+
+    def call(self, callee: Abstract, arguments: Arguments, span: Span) -> Abstract:
+        """Call an abstract value."""
+        return calls.call(self, callee, arguments, span)
+
+    @contextmanager
+    def inside(self, transform: str, inputs: Parametrised) -> Iterator[None]:
+        """Interpret the body of a transformation: code that is compiled keeps what it reads from outside."""
+        compiles = transform in _COMPILED
+        if compiles:
+            self.compiled.append(inputs.entered)
+        try:
+            yield
+        finally:
+            if compiles:
+                self.compiled.pop()
+
+    @contextmanager
+    def unnoted(self) -> Iterator[None]:
+        """Read state for the sake of changing it alone: `count += 1` uses no old value but its own."""
+        compiled = self.compiled
+        self.compiled = []
+        try:
+            yield
+        finally:
+            self.compiled = compiled
+
+    def note_read(self, kind: str, owner: int | str, name: object, span: Span, value: Abstract) -> None:
+        """Write down that compiled code reads state which lives outside of it."""
+        arguments = {"value": value.value} if isinstance(value, Leaf) else {}
+        attrs = {"kind": kind, "owner": owner, "name": name}
+        self.emit("py.read", span, arguments, attrs, results=0)
+
+    def load_attribute(self, value: Attribute, span: Span) -> Leaf:
+        """Read an attribute that turned out to be data rather than a method."""
+        return attributes.load(self, value, span)
+
+    def module_value(self, module: Module) -> ModuleValue:
+        """Return a module of the project, interpreting its top level first if nobody has."""
+        imports.interpret(self, module)
+        return ModuleValue(module)
+
+    def begin_root(self, frame: Frame) -> None:
+        """Start on a new root: nothing that was read or followed for another counts here."""
+        self.frame = frame
+        self.active = []
+        self.loaded = {}
+        self.compiled = []
+        self.uncalled = None
+        self.budget.begin_root(self.builder.emitted)
+
+    def remember(self, key: tuple[Value, str], value: Leaf) -> None:
+        """Keep an attribute that was read, for whoever reads it next."""
+        self.loaded[key] = value
+        self.read_from.add(key[0])
+
+    def reads(self) -> Reads:
+        """Return what was read so far, so that it can be taken back when the path is left."""
+        return dict(self.loaded), dict(self.frame.global_reads)
+
+    def restore(self, reads: Reads) -> None:
+        """Go back to earlier reads: those since then were made on a path that the next one does not share."""
+        self.loaded, self.frame.global_reads = dict(reads[0]), dict(reads[1])
+
+    def main_or_name(self, module: Module) -> Abstract:
+        """Return the value of `__name__`: a file with a main block is audited as if it were run."""
+        return Const("__main__" if module.audited and "__main__" in module.text else module.name)
+
+
+_EXPRESSIONS: dict[type[ast.AST], Callable[..., Abstract]] = {
+    **expressions.HANDLERS,
+    **literals.HANDLERS,
+    **calls.HANDLERS,
+    **functions.EXPRESSIONS,
+}
+_STATEMENTS: dict[type[ast.AST], Callable[..., Exit]] = {
+    **statements.HANDLERS,
+    **imports.HANDLERS,
+    **assign.HANDLERS,
+    **loops.HANDLERS,
+    **functions.STATEMENTS,
+    **classes.HANDLERS,
+}

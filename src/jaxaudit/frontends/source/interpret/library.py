@@ -1,0 +1,216 @@
+"""Library functions: Python's own, transformations, and everything that has a row in the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.api.lookup import ROWS, canonical, lookup
+from jaxaudit.frontends.source.api.rows import Row
+from jaxaudit.frontends.source.api.unmodelled import UNMODELLED
+from jaxaudit.frontends.source.interpret import (
+    applied,
+    calls,
+    control_flow,
+    holders,
+    likeness,
+    parted,
+    protocols,
+    python_calls,
+    transforms,
+)
+from jaxaudit.frontends.source.interpret.staging import kind_of_argument
+from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    Leaf,
+    Library,
+    ListBox,
+    Record,
+    Ref,
+    Sequence,
+    TupleValue,
+    Zip,
+)
+from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, rebuild
+from jaxaudit.frontends.source.values.trees import trees_of
+from jaxaudit.ir import Argument, Value
+from jaxaudit.ir.trees import Border
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+_COVERED = frozenset(name.partition(".")[0] for name in ROWS) - {"array", "numpy"}
+"""The libraries whose functions were gone through: what takes a key there has a row."""
+
+
+_TAKES_ARRAYS = frozenset(("array.join", "array.create", "array.reduce"))
+"""Ops whose first argument may not be an iterator."""
+_ITERATORS = frozenset(("builtins.map", "builtins.filter"))
+_PAIRS_OF_TREES = frozenset("optax.apply_updates equinox.apply_updates optax.incremental_update".split())
+"""Functions that map over two trees at once."""
+_LEAF_BY_LEAF = frozenset(("collective", "grad.stop", "device.place"))
+"""Ops that give back the tree they are given."""
+
+
+def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
+    """Call a library function by its qualified name."""
+    name = canonical(name)
+    for table in (python_calls.HANDLERS, control_flow.HANDLERS):
+        handler = table.get(name)
+        if handler is not None:
+            made = handler(it, given, span)
+            if made is not None:
+                return made
+    if name in transforms.WRAPPERS:
+        return transforms.wrap(it, name, given, span)
+    row = lookup(name)
+    if row is not None:
+        made = likeness.alike(it, name, row, given, emit_row(it, row, name, given, span), span)
+        return parted.parted(it, name, given, holders.holding(made, name, given), span)
+    package, last = name.partition(".")[0], name.rpartition(".")[2]
+    cls = name if last[:1].isupper() else ""
+    protocols.note(it, name, given)
+    if package == "builtins" or (cls and package in _COVERED):
+        # Built-ins take no key; constructors that do have rows.
+        operands = tuple(dict.fromkeys(leaf for value in given.all() for leaf in leaves(it, value)))
+        attrs: dict[str, object] = {"function": name}
+        if cls and (by_name := {key: one.value for key, one in given.keywords.items() if isinstance(one, Leaf)}):
+            attrs["named"] = by_name
+        if name in _ITERATORS and given.positional:
+            cls, attrs["of"] = name, transforms.name_of(given.positional[0])
+        made = Leaf(it.emit("py.call_library", span, attrs=attrs, operands=operands).result, cls)
+        return holders.holding(made, name, given)
+    reason = UNMODELLED.get(name, f"{name} is not modelled")
+    return calls.unknown_call(it, Library(name), given, reason, span, name, cls)
+
+
+def row_of(name: str) -> Row | None:
+    """Return the row of a library name."""
+    return lookup(name)
+
+
+def emit_row(
+    it: Interpreter, row: Row, name: str, given: Arguments, span: Span, receiver: Ref | None = None
+) -> Abstract:
+    """Emit the op of a table row; `receiver` is the object of the audited code whose inherited method it is."""
+    attrs: dict[str, object] = {} if receiver is None else {"object": receiver.id, "module": kind_of(it, receiver)}
+    if row.op in _LEAF_BY_LEAF and given.positional and isinstance(given.positional[0], TupleValue | Record | Ref):
+        return _on_leaves(it, row, name, given, span)
+    if row.op == "array.join" and given.positional and isinstance(first := given.positional[0], Ref):
+        box = it.heap[first]
+        if isinstance(box, ListBox) and box.count is not None:
+            attrs["count"] = box.count
+    if row.op == "tree.other" or name in _PAIRS_OF_TREES:
+        attrs["border"] = Border(trees_of(it, given.positional))
+    elif row.op in _TAKES_ARRAYS and given.positional and _is_iterator(first := given.positional[0]):
+        attrs["first"] = kind_of_argument(it, first)
+    return _emit(it, row, name, bind_row(it, row, given, span), span, attrs)
+
+
+def _is_iterator(value: Abstract) -> bool:
+    if isinstance(value, Zip):
+        return not value.listed
+    return isinstance(value, Sequence) or (isinstance(value, Leaf) and value.cls in _ITERATORS)
+
+
+def _on_leaves(it: Interpreter, row: Row, name: str, given: Arguments, span: Span) -> Abstract:
+    """Interpret a function that takes any tree and gives the same tree back, leaf by leaf."""
+
+    def on_leaf(leaf: Leaf) -> Leaf:
+        parts = Arguments((leaf, *given.positional[1:]), given.keywords, given.star, given.stars)
+        made = it.emit(row.op, span, bind_row(it, row, parts, span), {"function": name, **row.attrs}).result
+        made.name = leaf.value.name
+        return leaf.at(made)
+
+    return rebuild(given.positional[0], on_leaf, it, numbers=True, data=True)
+
+
+def _emit(
+    it: Interpreter, row: Row, name: str, arguments: dict[str, Argument], span: Span, more: Mapping[str, object] = {}
+) -> Abstract:
+    keyless = row.op == "key.draw" and arguments.get("key") is None and "**" not in arguments
+    op = it.emit("py.call_library" if keyless else row.op, span, arguments, {"function": name, **row.attrs, **more})
+    return _result(it, op.result, row, span)
+
+
+def _result(it: Interpreter, value: Value, row: Row, span: Span) -> Abstract:
+    if "," in row.result:
+        classes = row.result.split(",")
+        unpacked = it.emit(
+            "py.unpack", span, {"base": value}, {"count": len(classes), "star": None}, results=len(classes)
+        )
+        return TupleValue(tuple(Leaf(part, cls) for part, cls in zip(unpacked.results, classes, strict=True)))
+    return Leaf(value, row.result)
+
+
+def bind_row(it: Interpreter, row: Row, given: Arguments, span: Span) -> dict[str, Argument]:
+    """Bind a call's arguments to the parameter names of a row; the key is always called `key`."""
+    bound: dict[str, Argument] = {}
+    params = row.params
+    for position, value in enumerate(given.positional):
+        name = params[position] if position < len(params) else ""
+        if name.startswith("*"):
+            rest = tuple(argument(it, part, span) for part in given.positional[position:])
+            if row.op == "array.reshape" and isinstance(given.star, Leaf) and given.after >= 0:
+                # `x.reshape(n, *rest)` asks for the shape `(n,) + rest`.
+                return {**bound, name[1:]: (_joined(it, rest, given.star, given.after, span),)}
+            bound[name[1:]] = rest
+            break
+        bound[_role(row, name or f"extra{position}")] = argument(it, value, span)
+    for name, value in given.keywords.items():
+        bound[_role(row, name)] = argument(it, value, span)
+    for name, value in (("*", given.star), ("**", given.stars)):
+        if value is not None:
+            bound[name] = tuple(leaves(it, value))
+    return bound
+
+
+def _joined(it: Interpreter, parts: tuple[Argument, ...], star: Leaf, after: int, span: Span) -> Argument:
+    """Return a tuple with an unknown number of items among known ones."""
+    attrs = {"function": "add", "operator": True, "own": True}
+    before, behind = parts[: len(parts) - after], parts[len(parts) - after :]
+    made: Argument = star.value
+    if before:
+        made = it.emit("array.map", span, {"x": before, "y": made}, attrs).result
+    if behind:
+        made = it.emit("array.map", span, {"x": made, "y": behind}, attrs).result
+    return made
+
+
+def _role(row: Row, name: str) -> str:
+    return "key" if name == row.key else name
+
+
+def call_method(it: Interpreter, receiver: Leaf, cls: str, name: str, given: Arguments, span: Span) -> Abstract:
+    """Call a method of a library object whose class is known."""
+    qualified = f"{cls}.{name}"
+    made = holders.instead(it, receiver, name, given, span) if receiver.holds is not None else None
+    if made is not None:
+        return made
+    row = lookup(qualified)
+    if row is None and (run := applied.run_layer(it, receiver, name, given, span)) is not None:
+        return run
+    if row is None:
+        reason = f"{qualified} is not modelled"
+        return calls.unknown_call(it, receiver, given, reason, span, qualified)
+    if cls == "array.at":
+        return _update(it, row, receiver, name, given, span)
+    arguments = {"self": receiver.value, **bind_row(it, row, given, span)}
+    more = {"border": Border(trees_of(it, _in_order(row, given)))} if qualified in likeness.MEETING else {}
+    made = likeness.alike(it, qualified, row, given, _emit(it, row, qualified, arguments, span, more), span)
+    return holders.followed(it, receiver, name, given, made, span)
+
+
+def _in_order(row: Row, given: Arguments) -> list[Abstract]:
+    """Return the arguments in the order of a row's parameters, up to the first that is missing."""
+    found = [given.get(at, name) for at, name in enumerate(row.params)]
+    return [one for at, one in enumerate(found) if one is not None and None not in found[:at]]
+
+
+def _update(it: Interpreter, row: Row, receiver: Leaf, name: str, given: Arguments, span: Span) -> Abstract:
+    """Emit `x.at[i].set(v)` with its base and index."""
+    place = it.updates.get(receiver.value, {})
+    arguments = {**place, **bind_row(it, row, given, span)}
+    return Leaf(it.emit(row.op, span, arguments, {"function": name, **row.attrs}).result)

@@ -1,0 +1,78 @@
+"""Library functions that give a tree like one they were given: new parameters, updates, trees of zeros.
+
+Where the tree was taken apart, so is what the function gives, leaf by leaf; each leaf is like the one it was made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.api.rows import Row
+from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.model import Abstract, DictBox, Leaf, ListBox, ObjectBox, Record, Ref, TupleValue
+from jaxaudit.frontends.source.values.structure import rebuild
+from jaxaudit.ir import Value
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+_LIKE: Mapping[str, str] = {
+    "optax.apply_updates": "params",
+    "equinox.apply_updates": "model",
+    "optax.incremental_update": "old_tensors",
+    "optax.periodic_update": "old_tensors",
+    "flax.core.freeze": "xs",
+    "flax.core.unfreeze": "x",
+    "equinox.nn.inference_mode": "pytree",
+    "equinox.tree_inference": "pytree",
+    **{f"optax.tree.{name}": "tree_x" for name in "add sub mul add_scale where".split()},
+    **{f"optax.tree.{name}": "tree" for name in "scale zeros_like ones_like clip conj".split()},
+}
+"""The argument whose structure the result has."""
+_FIRST_OF_PAIR: Mapping[str, str] = {
+    "optax.GradientTransformation.update": "updates",
+    "optax.GradientTransformationExtraArgs.update": "updates",
+    "optax.MultiSteps.update": "updates",
+}
+"""The same for functions that give a pair, of which only the first has the structure."""
+MEETING = frozenset((*_FIRST_OF_PAIR, *(name.replace(".update", ".init") for name in _FIRST_OF_PAIR)))
+"""Functions whose trees rules compare, in the order of their parameters."""
+
+
+def alike(it: Interpreter, name: str, row: Row, given: Arguments, made: Abstract, span: Span) -> Abstract:
+    """Return what a library function gives with the structure of the argument that it follows."""
+    whole, first = _LIKE.get(name), _FIRST_OF_PAIR.get(name)
+    param = whole or first
+    if param is None or not isinstance(made, Leaf) or "dtype" in given.keywords:
+        return made
+    tree = given.get(row.params.index(param) if param in row.params else -1, param)
+    if whole is not None and isinstance(tree, Leaf) and tree.cls:
+        return Leaf(made.value, tree.cls, tree.holds)
+    if tree is None or not _is_apart(it, tree):
+        return made
+    if whole is not None:
+        return leaf_by_leaf(it, tree, made.value, span)
+    updates, state = it.emit("py.unpack", span, {"base": made.value}, {"count": 2, "star": None}, results=2).results
+    return TupleValue((leaf_by_leaf(it, tree, updates, span), Leaf(state)))
+
+
+def _is_apart(it: Interpreter, tree: Abstract) -> bool:
+    if isinstance(tree, TupleValue | Record):
+        return True
+    box = it.heap[tree] if isinstance(tree, Ref) else None
+    if isinstance(box, DictBox):
+        return box.rest is None
+    return isinstance(box, ListBox) or (isinstance(box, ObjectBox) and box.value is None)
+
+
+def leaf_by_leaf(it: Interpreter, tree: Abstract, whole: Value, span: Span) -> Abstract:
+    """Return a tree of the same structure whose leaves lie in one value."""
+
+    def leaf(like: Leaf) -> Leaf:
+        made = it.emit("tree.leaf", span, {"like": like.value, "tree": whole}).result
+        made.name = like.value.name
+        return like.at(made)
+
+    return rebuild(tree, leaf, it, data=True)

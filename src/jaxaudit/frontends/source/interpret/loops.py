@@ -1,0 +1,367 @@
+"""Python loops: the body is interpreted from a state that stands for every turn, until that state is stable."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from jaxaudit.frontends.source.interpret.assign import assign
+from jaxaudit.frontends.source.interpret.branches import join, merge_left
+from jaxaudit.frontends.source.values.elements import element, trip_count
+from jaxaudit.frontends.source.values.folding import truth
+from jaxaudit.frontends.source.values.frames import Env, LoopExits, assigned_names
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    BoundMethod,
+    Box,
+    Const,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    ListBox,
+    ObjectBox,
+    OpaqueBox,
+    PartialValue,
+    Record,
+    Ref,
+    Transformed,
+    TupleValue,
+)
+from jaxaudit.frontends.source.values.structure import kind_of, materialise, rebuild, same
+from jaxaudit.ir import Exit, Region, Value
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+_ATTEMPTS = 4
+_MOST_PARTS = 64
+"""A container with more parts than this is carried as one value."""
+
+
+def for_(it: Interpreter, node: ast.For | ast.AsyncFor) -> Exit:
+    """Interpret a `for` loop."""
+    iterable = it.evaluate(node.iter)
+    where = it.span(node.iter)
+    trips = trip_count(it, iterable)
+
+    def turn(index: Leaf) -> Exit:
+        assign(it, node.target, element(it, iterable, index, where), where)
+        return it.execute(node.body)
+
+    if trips == 0:
+        return it.execute(node.orelse)
+    loop = Loop(it, "py.loop", it.span(node), assigned_names(node), {"trips": trips, "kind": "for"})
+    loop.run(turn)
+    return it.execute(node.orelse)
+
+
+def while_(it: Interpreter, node: ast.While) -> Exit:
+    """Interpret a `while` loop."""
+    where = it.span(node.test)
+
+    def turn(index: Leaf) -> Exit:
+        condition = it.evaluate(node.test)
+        if truth(it, condition) is None:
+            it.emit("py.test", where, {"value": materialise(it, condition, where)}, {"construct": "while"}, results=0)
+        return it.execute(node.body)
+
+    endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
+    loop = Loop(it, "py.while", it.span(node), assigned_names(node), {"trips": None, "kind": "while"})
+    breaks = loop.run(turn)
+    if endless and not breaks:
+        return Exit.RETURN
+    return it.execute(node.orelse)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One interpretation of a body, and whether its end agrees with its beginning."""
+
+    region: Region
+    heads: Env
+    boxes: dict[int, Box]
+    initial: list[Value]
+    params: list[Value]
+    nexts: list[Value] = field(default_factory=list)
+    exits: LoopExits = field(default_factory=LoopExits)
+    ends: Env = field(default_factory=dict)
+    unstable_names: set[str] = field(default_factory=set)
+    unstable_boxes: set[int] = field(default_factory=set)
+    extra: list[Value] = field(default_factory=list)
+    entered: tuple[int, int] = (0, 0)
+    once: dict[str, object] = field(default_factory=dict)
+    """A turn that always leaves the loop is the only one."""
+
+
+class Loop:
+    """Interprets one loop; `names` are the variables its body assigns."""
+
+    def __init__(self, it: Interpreter, op: str, span: Span, names: frozenset[str], attrs: dict[str, object]) -> None:
+        self.it, self.op, self.span, self.names, self.attrs = it, op, span, names, attrs
+        self.opaque: dict[str, int] = {}
+        self.havoc: set[int] = set()
+        self.split: dict[int, tuple[str, Box]] = {}
+        self.before: Env = dict(it.frame.env)
+        self.reads = it.reads()
+        self.returned, self.yielded, self.left = len(it.frame.returns), len(it.frame.yields), len(it.frame.left)
+
+    def run(self, turn: Callable[[Leaf], Exit], collect: Callable[[], list[Value]] | None = None) -> int:
+        """Interpret the loop, leave the state after it, and say how many `break`s it has.
+
+        `collect` is asked at the end of a turn for values that every turn contributes; they become further results
+        of the op, given by `self.collected`.
+        """
+        attempt = self._attempt(turn, collect)
+        for _ in range(_ATTEMPTS):
+            if not attempt.unstable_names and not attempt.unstable_boxes:
+                break
+            for name in attempt.unstable_names:
+                self.opaque[name] = self.opaque.get(name, 0) + 1
+            self.havoc |= attempt.unstable_boxes
+            attempt = self._attempt(turn, collect)
+        self._finish(attempt)
+        return len(attempt.exits.breaks)
+
+    def _attempt(self, turn: Callable[[Leaf], Exit], collect: Callable[[], list[Value]] | None) -> _Attempt:
+        it = self.it
+        it.frame.env = dict(self.before)
+        # What an abandoned attempt read or returned was made in a region that is thrown away.
+        it.restore(self.reads)
+        del it.frame.returns[self.returned :]
+        del it.frame.yields[self.yielded :]
+        del it.frame.left[self.left :]
+        entered = (it.builder.newest, it.heap.newest)
+        index = it.builder.value(self.span, "")
+        head = _Head(it, self.span)
+        heads = {name: head.carried(name, self.before[name], self.opaque.get(name, 0)) for name in self._carried()}
+        self.split = head.split
+        it.heap.begin()
+        boxes = {id_: head.box(Ref(id_)) for id_ in sorted(self.havoc)}
+        for id_, box in boxes.items():
+            it.heap[Ref(id_)] = box
+        it.frame.env.update(heads)
+        it.frame.loops.append(LoopExits())
+        with it.builder.nested("loop", "body", self.span, (index, *head.params)) as region:
+            self._forget_outer_variables()
+            leaving = turn(Leaf(index))
+            attempt = _Attempt(region, heads, boxes, head.initial, head.params, exits=it.frame.loops.pop())
+            attempt.entered = entered
+            self._end_turn(attempt, leaving)
+            attempt.extra = [] if collect is None else collect()
+        changed = set(it.heap.undo())
+        attempt.unstable_names |= {name for id_, (name, _) in self.split.items() if id_ in changed}
+        attempt.unstable_boxes = changed - self.havoc - self.split.keys()
+        return attempt
+
+    def _forget_outer_variables(self) -> None:
+        """Take variables of other scopes for unknown where the body changes them: each turn may see another value."""
+        it, frame = self.it, self.it.frame
+        for name in sorted(self.names & frame.nonlocal_names):
+            scope = frame.enclosing()
+            while scope is not None and name not in scope.env:
+                scope = scope.enclosing()
+            if scope is not None:
+                scope.env[name] = it.unknown("a loop changes this variable of another function", self.span, name)
+        for name in sorted(self.names & frame.global_names):
+            frame.global_reads[name] = it.unknown("a loop changes this global", self.span, name)
+
+    def _carried(self) -> list[str]:
+        return sorted(name for name in self.names if name in self.before)
+
+    def _end_turn(self, attempt: _Attempt, leaving: Exit) -> None:
+        """Compare the state at the end of a turn with the one it began with."""
+        it = self.it
+        if attempt.exits.left:
+            merge_left(it, attempt.exits.left, self.span, "continue")
+        ends = [*([it.frame.env] if leaving is Exit.FALL else []), *attempt.exits.continues]
+        if leaving is not Exit.CONTINUE and not ends:
+            attempt.once = {"trips": 1}
+        for name, head in attempt.heads.items():
+            values = [env[name] for env in ends if name in env] or [head]
+            end = join(it, values, "continue", self.span)
+            attempt.ends[name] = end
+            if not self._match(head, end, attempt.nexts):
+                attempt.unstable_names.add(name)
+        for id_, box in attempt.boxes.items():
+            now = it.heap[Ref(id_)]
+            if not self._match_box(box, now, attempt.nexts, Ref(id_)):
+                attempt.unstable_boxes.add(id_)
+
+    def _match(self, head: Abstract, end: Abstract, nexts: list[Value]) -> bool:
+        """Append the values for the next turn; False when the structure changed."""
+        if isinstance(head, Leaf):
+            nexts.append(materialise(self.it, end, self.span))
+            return head.holds is None or (
+                isinstance(end, Leaf) and end.holds is not None and same(head.holds, end.holds)
+            )
+        if isinstance(head, TupleValue) and isinstance(end, TupleValue) and len(head.items) == len(end.items):
+            return self._match_all(head.items, end.items, nexts)
+        if isinstance(head, Record) and isinstance(end, Record) and head.cls is end.cls:
+            return self._match_all(head.items, end.items, nexts)
+        if isinstance(head, Ref) and head.id in self.split:
+            return self._match_parts(parts_of(self.split[head.id][1]), end, nexts)
+        return same(head, end)
+
+    def _match_parts(self, heads: Mapping[Any, Abstract] | None, end: Abstract, nexts: list[Value]) -> bool:
+        ends = parts_of(self.it.heap[end]) if isinstance(end, Ref) else None
+        if heads is None or ends is None or list(heads) != list(ends):
+            return False
+        return self._match_all(heads.values(), ends.values(), nexts)
+
+    def _match_all(self, heads: Iterable[Abstract], ends: Iterable[Abstract], nexts: list[Value]) -> bool:
+        # Every part is matched even after one failed, so that each leaf of the head gets its value.
+        matches = [self._match(head, end, nexts) for head, end in zip(heads, ends, strict=True)]
+        return all(matches)
+
+    def _match_box(self, head: Box, end: Box, nexts: list[Value], ref: Ref) -> bool:
+        if isinstance(head, OpaqueBox):
+            nexts.append(materialise(self.it, ref, self.span))
+            return True
+        if isinstance(head, ObjectBox) and isinstance(end, ObjectBox):
+            ends = [end.attrs.get(name, part) for name, part in head.attrs.items()]
+            return self._match_all(head.attrs.values(), ends, nexts)
+        return head is end
+
+    def _finish(self, attempt: _Attempt) -> None:
+        it = self.it
+        after = [it.builder.value(self.span, param.name) for param in attempt.params]
+        self.collected = [it.builder.value(self.span, value.name) for value in attempt.extra]
+        it.builder.close(attempt.region, (*attempt.nexts[: len(after)], *attempt.extra))
+        it.emit(
+            self.op,
+            self.span,
+            attrs={**self.attrs, **attempt.once, "carry": len(after), "entered": attempt.entered},
+            operands=tuple(attempt.initial),
+            results=(*after, *self.collected),
+            regions=(attempt.region,),
+        )
+        self._forget_outer_variables()
+        outside = dict(zip(attempt.params, after, strict=True))
+        env = {**it.frame.env, **{name: self._after(head, outside) for name, head in attempt.heads.items()}}
+        for name in self._carried():
+            late = [exit_env[name] for exit_env in attempt.exits.breaks if name in exit_env]
+            if late:
+                env[name] = join(it, [env[name], *late], "break", self.span)
+        it.frame.env = env
+        for id_, box in attempt.boxes.items():
+            it.heap[Ref(id_)] = _renamed_box(box, outside)
+
+    def _after(self, head: Abstract, outside: dict[Value, Value]) -> Abstract:
+        """Return what a variable holds after the loop; a container that was carried in parts is made anew."""
+        renewed = _renamed(head, outside)
+        return rebuild(renewed, lambda leaf: _as_leaf(leaf, outside), self.it) if self._is_split(head) else renewed
+
+    def _is_split(self, head: Abstract) -> bool:
+        if isinstance(head, TupleValue | Record):
+            return any(self._is_split(item) for item in head.items)
+        return isinstance(head, Ref) and head.id in self.split
+
+
+def parts_of(box: Box) -> Mapping[Any, Abstract] | None:
+    """Return the parts of a container that a loop can carry one by one; None where it cannot."""
+    match box:
+        case DictBox(entries=entries, rest=None):
+            return {(type(box), key): part for key, part in entries.items()}
+        case ListBox(items=items, kind="list"):
+            return {(type(box), at): part for at, part in enumerate(items)}
+        case ObjectBox(cls=cls, attrs=attrs, value=None):
+            return {(id(cls), name): part for name, part in attrs.items()}
+    return None
+
+
+def _with_parts(box: Box, parts: list[Abstract]) -> Box:
+    match box:
+        case DictBox(entries=entries):
+            return DictBox(dict(zip(entries, parts, strict=True)))
+        case ListBox(kind=kind):
+            return ListBox(tuple(parts), kind)
+        case ObjectBox(cls=cls, attrs=attrs):
+            return ObjectBox(cls, dict(zip(attrs, parts, strict=True)))
+    return box
+
+
+class _Head:
+    """Makes the state at the beginning of a turn: each leaf that may change becomes a parameter of the region."""
+
+    def __init__(self, it: Interpreter, span: Span) -> None:
+        self.it, self.span = it, span
+        self.initial: list[Value] = []
+        self.params: list[Value] = []
+        self.split: dict[int, tuple[str, Box]] = {}
+        """The containers that are carried in parts, with the variable that holds each."""
+
+    def carried(self, name: str, value: Abstract, opacity: int) -> Abstract:
+        """Return the head of a variable: exact, then in parts, then with opaque parts, at last as one leaf."""
+        return self.of(value, opacity, name)
+
+    def leaf(self, value: Abstract, *, whole: bool = False) -> Leaf:
+        """Make a parameter; `whole` keeps what a library's object holds, for as long as no turn exchanges it."""
+        initial = materialise(self.it, value, self.span)
+        self.initial.append(initial)
+        self.params.append(self.it.builder.value(initial.span, initial.name))
+        if not isinstance(value, Leaf):
+            return Leaf(self.params[-1])
+        return value.at(self.params[-1]) if whole else Leaf(self.params[-1], value.cls)
+
+    def of(self, value: Abstract, opacity: int, name: str = "") -> Abstract:
+        """Return the head of one value: exact at first, then in parts, then with opaque parts, at last as one leaf."""
+        if opacity > 2 or isinstance(value, Leaf | Const):
+            return self.leaf(value, whole=not opacity)
+        if isinstance(value, TupleValue):
+            return TupleValue(tuple([self.of(item, opacity, name) for item in value.items]))
+        if isinstance(value, Record):
+            return Record(value.cls, tuple([self.of(item, opacity, name) for item in value.items]))
+        if opacity == 1 and name and isinstance(value, Ref):
+            return self.in_parts(value, name)
+        return self.leaf(value) if opacity else value
+
+    def in_parts(self, ref: Ref, name: str) -> Abstract:
+        """Return a container of which every part that may change is a parameter of its own."""
+        box = self.it.heap[ref]
+        parts = parts_of(box)
+        if parts is None or not 0 < len(parts) <= _MOST_PARTS:
+            return self.leaf(ref)
+        made = _with_parts(box, [self.of(part, 1, name) for part in parts.values()])
+        new = self.it.heap.new(made)
+        self.split[new.id] = (name, made)
+        return new
+
+    def field(self, value: Abstract) -> Abstract:
+        """Return the head of an attribute; those that hold functions are set once, in the constructor."""
+        functions = FunctionValue | Transformed | BoundMethod | PartialValue
+        return value if isinstance(value, functions) else self.of(value, 1)
+
+    def box(self, ref: Ref) -> Box:
+        box = self.it.heap[ref]
+        if isinstance(box, ObjectBox):
+            attrs = {name: self.field(value) for name, value in box.attrs.items()}
+            return replace(box, attrs=attrs)
+        return OpaqueBox(self.leaf(ref).value, kind_of(self.it, ref))
+
+
+def _renamed(value: Abstract, names: dict[Value, Value]) -> Abstract:
+    if isinstance(value, Leaf):
+        return value.at(names.get(value.value, value.value))
+    if isinstance(value, TupleValue):
+        return TupleValue(tuple([_renamed(item, names) for item in value.items]))
+    if isinstance(value, Record):
+        return Record(value.cls, tuple([_renamed(item, names) for item in value.items]))
+    return value
+
+
+def _as_leaf(leaf: Leaf, names: dict[Value, Value]) -> Leaf:
+    return leaf.at(names.get(leaf.value, leaf.value))
+
+
+def _renamed_box(box: Box, names: dict[Value, Value]) -> Box:
+    if isinstance(box, OpaqueBox):
+        return OpaqueBox(names.get(box.value, box.value), box.kind)
+    if isinstance(box, ObjectBox):
+        return replace(box, attrs={name: _renamed(part, names) for name, part in box.attrs.items()})
+    return box
+
+
+HANDLERS = {ast.For: for_, ast.AsyncFor: for_, ast.While: while_}

@@ -1,0 +1,240 @@
+"""The project's modules: which file a dotted name means, and the parsed text of each file.
+
+A name that does not lead to a file of the project is a library's. Files outside the audited set are read only when an
+audited one imports them, and only from the same project: an installed library is never taken for project code unless
+it is itself audited.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.base import Problem, SourceFile
+from jaxaudit.frontends.newer import newer_syntax, shown, told
+from jaxaudit.frontends.source.interpret.syntax import walk
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.values.frames import Frame
+
+Loader = Callable[[str], SourceFile | None]
+"""Reads a file of the project that is not audited; None when there is none."""
+
+_LIBRARIES = frozenset(
+    """jax jaxlib numpy scipy flax optax equinox haiku distrax rlax chex gymnax brax blackjax numpyro diffrax
+    jaxtyping einops jaxopt optimistix lineax haliax penzai jumanji navix craftax jaxmarl tensorflow_probability
+    tensorflow torch tqdm absl orbax clu ml_collections hydra omegaconf wandb matplotlib pandas sklearn
+    pytest""".split()
+)
+_INSTALLED = ("site-packages", "dist-packages")
+_COMMENT = re.compile(
+    r"""(?:[rRbBuUfF]{0,2})(?:'''(?:\\.|[^\\])*?'''|\"\"\"(?:\\.|[^\\])*?\"\"\"|'(?:\\.|[^\\'\n])*'|"(?:\\.|[^\\"\n])*")|(#[^\n]*)""",
+    re.DOTALL,
+)
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """One file of the project."""
+
+    name: str
+    path: str
+    tree: ast.Module
+    text: str
+    audited: bool
+    package: bool
+    frame: Frame | None = None
+    """Its global variables, once its top level has been interpreted (or has begun to be)."""
+
+    changing: frozenset[str] = frozenset()
+    """Its variables that functions declare `global`, so that they may change at any call."""
+    yields: bool = True
+    """False when no function in it can be a generator."""
+    registers: bool = True
+    """False when nothing in it can register a class."""
+    rebound: set[str] = field(default_factory=set)
+    """Its names that stand for one library first and for another later: which one depends on when a function runs."""
+    ended: bool = False
+    """True once its top level has been interpreted to the end."""
+
+    @property
+    def base(self) -> str:
+        """The dotted name that relative imports start from."""
+        return self.name if self.package else self.name.rpartition(".")[0]
+
+
+@dataclass(slots=True)
+class Project:
+    """All modules that were read, by path and by dotted name."""
+
+    load: Loader
+    modules: dict[str, Module] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    _packages: set[str] = field(default_factory=set)
+    _found: dict[tuple[str, str], Module | None] = field(default_factory=dict)
+    _files: dict[str, SourceFile | None] = field(default_factory=dict)
+    """Every file that was asked for; None where there is none."""
+    _comments: dict[str, Mapping[int, str]] = field(default_factory=dict)
+    _lines: dict[str, list[str]] = field(default_factory=dict)
+
+    def add_all(self, files: Sequence[SourceFile]) -> None:
+        """Parse the audited files."""
+        self._files.update((file.path, file) for file in files)
+        for file in files:
+            self._add(file)
+        self._packages = {module.name.partition(".")[0] for module in self.modules.values()}
+
+    def _add(self, file: SourceFile) -> Module | None:
+        tree = self._parse(file)
+        if tree is None:
+            return None
+        name = self._dotted(file.path)
+        package = posixpath.basename(file.path) == "__init__.py"
+        text = file.text
+        hints = (_changing(tree, text), "yield" in text, "regist" in text.lower())
+        module = Module(name, file.path, tree, text, file.audited, package, None, *hints)
+        self.modules[file.path] = module
+        return module
+
+    def _parse(self, file: SourceFile) -> ast.Module | None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return ast.parse(file.text, file.path)
+        except SyntaxError as error:
+            self._note(_refused(file, error))
+        except (ValueError, RecursionError, MemoryError) as error:
+            self._note(Problem(file.path, 1, 1, f"this file cannot be parsed: {error}"))
+        return None
+
+    def _note(self, problem: Problem) -> None:
+        """Tell what is wrong with a file once, however many others import it."""
+        if all(known.path != problem.path for known in self.problems):
+            self.problems.append(problem)
+
+    def _dotted(self, path: str) -> str:
+        """Return the dotted name of a file: from the topmost folder that is a package."""
+        folder, base = posixpath.split(path)
+        parts = [] if base == "__init__.py" else [base.removesuffix(".py")]
+        depth = self._package_depth(folder)
+        for _ in range(depth):
+            folder, name = posixpath.split(folder)
+            parts.insert(0, name)
+        return ".".join(parts) or posixpath.basename(folder)
+
+    def _package_depth(self, folder: str) -> int:
+        """Return how many folders above a file belong to its package; one without `__init__.py` may stand between."""
+        depth = level = gaps = 0
+        while folder and gaps < 2:
+            level += 1
+            if self._exists(posixpath.join(folder, "__init__.py")):
+                depth, gaps = level, 0
+            else:
+                gaps += 1
+            folder = posixpath.dirname(folder)
+            if folder == posixpath.dirname(folder):
+                break
+        return depth
+
+    def _exists(self, path: str) -> bool:
+        return self._read(path) is not None
+
+    def _read(self, path: str) -> SourceFile | None:
+        if path not in self._files:
+            self._files[path] = self.load(path)
+        return self._files[path]
+
+    def find(self, name: str, importer: Module) -> Module | None:
+        """Find the module a dotted name means when `importer` imports it absolutely."""
+        key = (name, posixpath.dirname(importer.path))
+        if key not in self._found:
+            self._found[key] = self._search(name, importer)
+        return self._found[key]
+
+    def _search(self, name: str, importer: Module) -> Module | None:
+        top = name.partition(".")[0]
+        ours = top in self._packages
+        if not ours and (top in _LIBRARIES or top in sys.stdlib_module_names):
+            return None
+        relative = name.replace(".", "/")
+        folder = posixpath.dirname(importer.path)
+        while True:
+            for base in (folder, posixpath.join(folder, "src")):
+                installed = posixpath.basename(base) in _INSTALLED
+                if ours or not installed:
+                    found = self._at(posixpath.join(base, relative))
+                    if found is not None:
+                        return found
+            parent = posixpath.dirname(folder)
+            if parent == folder:
+                return None
+            folder = parent
+
+    def _at(self, stem: str) -> Module | None:
+        for path in (f"{stem}.py", f"{stem}/__init__.py"):
+            if path in self.modules:
+                return self.modules[path]
+            file = self._read(path)
+            if file is not None:
+                return self._add(file)
+        return None
+
+    def comments(self) -> Mapping[str, Mapping[int, str]]:
+        """Return the comments of every module by line."""
+        return {module.path: self.comments_in(module) for module in self.modules.values() if "#" in module.text}
+
+    def comments_in(self, module: Module) -> Mapping[int, str]:
+        """Return the comments of a module by line."""
+        known = self._comments.get(module.path)
+        if known is None:
+            known = self._comments[module.path] = comments_of(module.text) if "#" in module.text else {}
+        return known
+
+    def is_alone(self, module: Module, line: int) -> bool:
+        """Whether a line of a module holds a comment and nothing else."""
+        if module.path not in self._lines:
+            self._lines[module.path] = module.text.splitlines()
+        lines = self._lines[module.path]
+        return 0 < line <= len(lines) and lines[line - 1].lstrip().startswith("#")
+
+
+def _refused(file: SourceFile, error: SyntaxError) -> Problem:
+    """Say why a file cannot be parsed: it is wrong, or written for a newer Python than the one that reads it."""
+    line, running = error.lineno or 1, sys.version_info[:2]
+    lines = file.text.splitlines()
+    newer = newer_syntax(lines[line - 1], running) if line <= len(lines) else None
+    if newer is None:
+        return Problem(file.path, line, error.offset or 1, f"this file is not valid Python: {error.msg}")
+    needed = shown(newer.version)
+    return Problem(
+        file.path,
+        line,
+        error.offset or 1,
+        told(line, newer, running, "jaxaudit runs on"),
+        f"install and run jaxaudit with it: `python{needed} -m pip install jaxaudit`, `python{needed} -m jaxaudit ...`",
+    )
+
+
+def _changing(tree: ast.Module, text: str) -> frozenset[str]:
+    if "global " not in text:
+        return frozenset()
+    return frozenset(name for node in walk(tree) if isinstance(node, ast.Global) for name in node.names)
+
+
+def comments_of(text: str) -> dict[int, str]:
+    """Return the comments of a text by line, without the leading `#`."""
+    found: dict[int, str] = {}
+    line, last = 1, 0
+    for match in _COMMENT.finditer(text):
+        if match.group(1) is None:
+            continue
+        line += text.count("\n", last, match.start())
+        last = match.start()
+        found[line] = match.group(1).lstrip("#").strip()
+    return found

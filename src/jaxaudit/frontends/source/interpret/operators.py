@@ -1,0 +1,96 @@
+"""Operators that classes of the audited code define themselves."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.classes.members import find_in_class
+from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.model import (
+    TUPLE,
+    Abstract,
+    BoundMethod,
+    FunctionValue,
+    Leaf,
+    ListBox,
+    ObjectBox,
+    OpaqueBox,
+    Record,
+    Ref,
+    Sequence,
+    TupleValue,
+)
+from jaxaudit.frontends.source.values.structure import argument
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+_METHODS: dict[type[ast.AST], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+}
+
+
+def overloaded(it: Interpreter, operator: ast.operator, left: Abstract, right: Abstract, span: Span) -> Abstract | None:
+    """Call the method that an operand defines for an operator; None where neither does."""
+    name = _METHODS[type(operator)]
+    for receiver, other, method in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
+        found = _method(it, receiver, method)
+        if found is not None:
+            return it.call(BoundMethod(found, receiver), Arguments((other,)), span)
+    return None
+
+
+def is_list(it: Interpreter, value: Abstract) -> bool:
+    """Whether a value is a list, whatever is known of its items."""
+    if isinstance(value, Sequence):
+        return not value.lazy and value.kind == "list"
+    box = it.heap[value] if isinstance(value, Ref) else None
+    return isinstance(box, ListBox | OpaqueBox) and box.kind == "list"
+
+
+def is_tuple(value: Abstract) -> bool:
+    """Whether a value is a tuple, whatever is known of its items."""
+    if isinstance(value, Sequence):
+        return not value.lazy and value.kind == "tuple"
+    return isinstance(value, TupleValue) or (isinstance(value, Leaf) and value.cls == TUPLE)
+
+
+def is_filler(it: Interpreter, value: Abstract) -> bool:
+    """Whether a value is a list of one item, such as people repeat: `[1] * n` is a list, whatever `n` is."""
+    box = it.heap[value] if isinstance(value, Ref) else None
+    return isinstance(box, ListBox) and box.kind == "list" and len(box.items) == 1
+
+
+def joined(it: Interpreter, left: Abstract, right: Abstract, span: Span) -> Abstract | None:
+    """Return the list or tuple that `left + right` makes, as one value; None where they are no two of a kind."""
+    kind = "list" if is_list(it, left) and is_list(it, right) else "tuple"
+    if kind == "tuple" and not (is_tuple(left) and is_tuple(right)):
+        return None
+    arguments = {"x": argument(it, left, span), "y": argument(it, right, span)}
+    made = it.emit("py.container", span, arguments, {"kind": kind}).result
+    return Leaf(made, TUPLE) if kind == "tuple" else it.heap.new(OpaqueBox(made, kind))
+
+
+def _method(it: Interpreter, receiver: Abstract, name: str) -> FunctionValue | None:
+    if isinstance(receiver, Record):
+        cls = receiver.cls
+    elif isinstance(receiver, Ref) and isinstance(box := it.heap[receiver], ObjectBox):
+        cls = box.cls
+    else:
+        return None
+    found = find_in_class(cls, name)
+    return found if isinstance(found, FunctionValue) else None

@@ -1,0 +1,343 @@
+"""Functions of Python itself that build or take apart structure the interpreter keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.classes import definitions as classes
+from jaxaudit.frontends.source.interpret import attributes
+from jaxaudit.frontends.source.notes import bindings
+from jaxaudit.frontends.source.values.arguments import Arguments, known_items
+from jaxaudit.frontends.source.values.folding import truth
+from jaxaudit.frontends.source.values.model import (
+    NONE,
+    TUPLE,
+    Abstract,
+    Attribute,
+    ClassValue,
+    Const,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    Library,
+    ListBox,
+    ObjectBox,
+    OpaqueBox,
+    PartialValue,
+    Range,
+    Record,
+    Ref,
+    Sequence,
+    Slice,
+    TupleValue,
+    Zip,
+)
+from jaxaudit.frontends.source.values.structure import materialise
+from jaxaudit.frontends.source.values.type_tests import is_instance
+from jaxaudit.ir import Value
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+Handler = Callable[["Interpreter", Arguments, Span], Abstract | None]
+"""Gives the result of a call, or None where the call is left to the tables."""
+
+
+def _len(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    if len(given.positional) != 1:
+        return None
+    value = given.positional[0]
+    items = known_items(it, value)
+    if items is not None:
+        return Const(len(items))
+    if isinstance(value, Const) and isinstance(value.value, str | bytes):
+        return Const(len(value.value))
+    attrs = {"function": "len"}
+    return Leaf(it.emit("array.shape", span, {"a": materialise(it, value, span)}, attrs).result)
+
+
+def _range(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    parts = given.positional
+    if len(parts) == 1:
+        return Range(Const(0), parts[0], Const(1))
+    if len(parts) in (2, 3):
+        return Range(parts[0], parts[1], parts[2] if len(parts) == 3 else Const(1))
+    return None
+
+
+def _zip(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    if given.star is not None:
+        return None
+    columns = [known_items(it, part) for part in given.positional]
+    if columns and all(column is not None and len(column) <= 16 for column in columns):
+        known = [column for column in columns if column is not None]
+        return TupleValue(tuple(TupleValue(row) for row in zip(*known, strict=False)))
+    return Zip(given.positional)
+
+
+def _enumerate(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    return Zip(given.positional[:1], counted=True) if given.positional else None
+
+
+def _tuple(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    if not given.positional:
+        return TupleValue(())
+    value = given.positional[0]
+    items = known_items(it, value)
+    if items is not None:
+        return TupleValue(items)
+    if isinstance(value, Sequence):
+        return Sequence(value.item, kind="tuple")
+    return Leaf(_rows(it, value, "tuple", span), TUPLE) if _is_one_value(it, value) else None
+
+
+def _rows(it: Interpreter, value: Abstract, kind: str, span: Span) -> Value:
+    """Return the list or tuple of the rows of an array, or of the items of whatever it is, as one value."""
+    whole = materialise(it, value, span)
+    made = it.emit("py.container", span, {"rows": whole}, {"kind": kind}).result
+    made.name = whole.name
+    return made
+
+
+def _is_one_value(it: Interpreter, value: Abstract) -> bool:
+    """Whether nothing is known of the items of a value, which then stands for them all."""
+    opaque = isinstance(value, Ref) and isinstance(it.heap[value], OpaqueBox)
+    return opaque or isinstance(value, Leaf) or (isinstance(value, Attribute) and isinstance(value.receiver, Leaf))
+
+
+def _list(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    if not given.positional:
+        return it.heap.new(ListBox(()))
+    value = given.positional[0]
+    items = known_items(it, value)
+    if items is not None:
+        return it.heap.new(ListBox(items))
+    if isinstance(value, Zip):
+        return replace(value, listed=True)
+    if isinstance(value, Sequence):
+        return Sequence(value.item)
+    if isinstance(value, Range):
+        return value
+    return it.heap.new(OpaqueBox(_rows(it, value, "list", span))) if _is_one_value(it, value) else None
+
+
+def _dict(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    if not given.positional and given.stars is None:
+        return classes.typed_dict(it, given)
+    if len(given.positional) == 1 and isinstance(given.positional[0], Ref):
+        box = it.heap[given.positional[0]]
+        if isinstance(box, DictBox):
+            return it.heap.new(DictBox({**box.entries, **given.keywords}, box.rest))
+    return None
+
+
+def _reversed(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    value = given.positional[0] if given.positional else NONE
+    if isinstance(value, Range) and value.step in (Const(1), Const(-1)):
+        return _backwards(it, value, span)
+    items = known_items(it, value)
+    return None if items is None else TupleValue(items[::-1])
+
+
+def _backwards(it: Interpreter, count: Range, span: Span) -> Range:
+    """Return the same numbers in the other order: `range(stop - 1, start - 1, -1)`."""
+    forward = count.step == Const(1)
+
+    def moved(bound: Abstract) -> Abstract:
+        if isinstance(bound, Const) and isinstance(bound.value, int):
+            return Const(bound.value - 1 if forward else bound.value + 1)
+        parts = {"x": materialise(it, bound, span), "y": 1}
+        attrs = {"function": "subtract" if forward else "add", "operator": True}
+        return Leaf(it.emit("array.map", span, parts, attrs).result)
+
+    return Range(moved(count.stop), moved(count.start), Const(-1 if forward else 1))
+
+
+def _partial(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    if not given.positional or given.star is not None or given.stars is not None:
+        return None
+    return PartialValue(given.positional[0], given.positional[1:], dict(given.keywords), it.builder.newest)
+
+
+def _wraps(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    return Library("functools.wraps.applied")
+
+
+def _first(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    return given.positional[0] if given.positional else None
+
+
+def _getattr(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    if len(given.positional) >= 2 and isinstance(name := given.positional[1], Const) and isinstance(name.value, str):
+        if len(given.positional) == 2:
+            return attributes.read(it, given.positional[0], name.value, span)
+    return None
+
+
+def _setattr(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    if len(given.positional) == 3 and isinstance(name := given.positional[1], Const) and isinstance(name.value, str):
+        attributes.write(it, given.positional[0], name.value, given.positional[2], span)
+        return NONE
+    if len(given.positional) == 4:
+        return _setattr(it, Arguments(given.positional[1:]), span)
+    if len(given.positional) == 3 and attributes.write_any(it, given.positional[0], given.positional[2], span):
+        return NONE
+    return None
+
+
+def _object_setattr(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    return _setattr(it, Arguments(given.positional), span)
+
+
+def _convert(name: str, function: Callable[..., object]) -> Handler:
+    def convert(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+        if len(given.positional) != 1 or given.keywords:
+            return None
+        value = given.positional[0]
+        if isinstance(value, Const):
+            try:
+                return Const(function(value.value))
+            except (TypeError, ValueError, OverflowError):
+                return None
+        known = truth(it, value) if name == "bool" else None
+        if known is not None:
+            return Const(known)
+        whole = materialise(it, value, span)
+        return Leaf(it.emit("py.to_python", span, {"a": whole}, {"function": name}).result, f"builtins.{name}")
+
+    return convert
+
+
+def _extreme(function: Callable[..., object]) -> Handler:
+    def extreme(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+        numbers = [value.value for value in given.positional if isinstance(value, Const)]
+        if len(numbers) != len(given.positional) or len(numbers) < 2 or given.keywords:
+            return None
+        try:
+            return Const(function(*numbers))
+        except TypeError:
+            return None
+
+    return extreme
+
+
+def _slice(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    parts = given.positional
+    if len(parts) == 1:
+        return Slice(NONE, parts[0], NONE)
+    return Slice(parts[0], parts[1], parts[2] if len(parts) == 3 else NONE) if len(parts) in (2, 3) else None
+
+
+def _map(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    if len(given.positional) != 2:
+        return None
+    items = known_items(it, given.positional[1])
+    if items is None or len(items) > 16:
+        return None
+    return TupleValue(tuple(it.call(given.positional[0], Arguments((item,)), span) for item in items))
+
+
+def _namedtuple(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    if len(given.positional) != 2 or not isinstance(name := given.positional[0], Const):
+        return None
+    fields = given.positional[1]
+    if isinstance(fields, Const) and isinstance(fields.value, str):
+        names = tuple(fields.value.replace(",", " ").split())
+    else:
+        names = tuple(_field_name(it, item) for item in known_items(it, fields) or ())
+    if not names or "" in names:
+        return None
+    return ClassValue(None, str(name.value), it.frame, (), {}, "namedtuple", names, {}, frozen=True)
+
+
+def _field_name(it: Interpreter, item: Abstract) -> str:
+    if isinstance(item, TupleValue) and item.items:
+        item = item.items[0]
+    return item.value if isinstance(item, Const) and isinstance(item.value, str) else ""
+
+
+def _replace(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    if len(given.positional) != 1 or given.stars is not None:
+        return None
+    value = given.positional[0]
+    if isinstance(value, Ref) and isinstance(box := it.heap[value], ObjectBox) and box.cls.kind == "dataclass":
+        bindings.note_replaced(it, value, box.cls, "replace", given, span)
+        return classes.updated(it, box, dict(given.keywords))
+    return None
+
+
+def _asdict(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    value = given.positional[0] if given.positional else NONE
+    if isinstance(value, Ref) and isinstance(box := it.heap[value], ObjectBox) and box.value is None:
+        return it.heap.new(DictBox(dict(box.attrs)))
+    return None
+
+
+def _default_of_field(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    if "default" in given.keywords:
+        return given.keywords["default"]
+    factory = given.keywords.get("default_factory")
+    return None if factory is None else it.call(factory, Arguments(), span)
+
+
+def _property(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Return `property(lambda self: ...)`, as the decorator would."""
+    getter = given.get(0, "fget")
+    return replace(getter, kind="property") if isinstance(getter, FunctionValue) else None
+
+
+HANDLERS: dict[str, Handler] = {
+    "builtins.len": _len,
+    "builtins.range": _range,
+    "builtins.zip": _zip,
+    "builtins.enumerate": _enumerate,
+    "builtins.tuple": _tuple,
+    "builtins.list": _list,
+    "builtins.dict": _dict,
+    "builtins.reversed": _reversed,
+    "builtins.iter": _first,
+    "builtins.isinstance": is_instance,
+    "builtins.getattr": _getattr,
+    "builtins.setattr": _setattr,
+    "builtins.object.__setattr__": _object_setattr,
+    "builtins.float": _convert("float", float),
+    "builtins.int": _convert("int", int),
+    "builtins.bool": _convert("bool", bool),
+    "builtins.complex": _convert("complex", complex),
+    "builtins.max": _extreme(max),
+    "builtins.min": _extreme(min),
+    "builtins.slice": _slice,
+    "builtins.property": _property,
+    "builtins.map": _map,
+    "functools.partial": _partial,
+    "jax.tree_util.Partial": _partial,
+    "equinox.Partial": _partial,
+    "functools.wraps": _wraps,
+    "functools.wraps.applied": _first,
+    "functools.lru_cache": lambda it, given, span: (
+        given.positional[0]
+        if given.positional and isinstance(given.positional[0], FunctionValue)
+        else Library("functools.cache")
+    ),
+    "functools.cache": _first,
+    "collections.namedtuple": _namedtuple,
+    "collections.OrderedDict": _dict,
+    "typing.cast": lambda it, given, span: given.positional[1] if len(given.positional) > 1 else None,
+    "dataclasses.replace": _replace,
+    "dataclasses.asdict": _asdict,
+    "dataclasses.field": _default_of_field,
+    "flax.struct.field": _default_of_field,
+    "equinox.field": _default_of_field,
+    "copy.copy": lambda it, given, span: _copied(it, given),
+    "copy.deepcopy": lambda it, given, span: _copied(it, given),
+}
+
+
+def _copied(it: Interpreter, given: Arguments) -> Abstract | None:
+    value = given.positional[0] if given.positional else NONE
+    if isinstance(value, Ref):
+        return it.heap.new(it.heap[value])
+    return value if isinstance(value, Const | TupleValue | Record | Leaf) else None

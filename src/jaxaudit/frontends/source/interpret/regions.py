@@ -1,0 +1,285 @@
+"""Crossing a region's border: leaves become parameters on the way in and results on the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Sequence as Seq
+from typing import TYPE_CHECKING, Any
+
+from jaxaudit.frontends.source.classes.fields import role
+from jaxaudit.frontends.source.values.arguments import known_items
+from jaxaudit.frontends.source.values.model import (
+    NONE,
+    Abstract,
+    Attribute,
+    Const,
+    DictBox,
+    Leaf,
+    ListBox,
+    ObjectBox,
+    OpaqueBox,
+    Record,
+    Ref,
+    TupleValue,
+)
+from jaxaudit.frontends.source.values.structure import leaves, materialise, rebuild, same
+from jaxaudit.ir import Region, Value
+from jaxaudit.ir.record import record
+from jaxaudit.spans import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+LeafMap = Callable[[Leaf], Leaf]
+
+Entered = tuple[int, int]
+"""The youngest value and the youngest object in the heap before a region: what is older was captured or mutated."""
+
+
+@record
+class Parametrised:
+    """Values as a region sees them, with the operands that its parameters stand for."""
+
+    values: tuple[Abstract, ...]
+    operands: tuple[Value, ...]
+    params: tuple[Value, ...]
+    entered: Entered = (0, 0)
+    held: tuple[bool, ...] = ()
+    """Which operands are inside objects of classes, whose fields need not all be traced."""
+
+
+def parametrise(it: Interpreter, values: Seq[Abstract]) -> Parametrised:
+    """Replace every leaf by a parameter as a Python call does: containers in the heap are passed by reference."""
+    params: dict[Value, Value] = {}
+
+    def param(leaf: Leaf) -> Leaf:
+        if leaf.value not in params:
+            params[leaf.value] = it.builder.value(leaf.value.span, leaf.value.name)
+        return leaf.at(params[leaf.value])
+
+    inside = tuple([replace_leaves(it, value, param, copy=False) for value in values])
+    return Parametrised(inside, tuple(params), tuple(params.values()))
+
+
+def flattened(it: Interpreter, values: Seq[Abstract], *, copy: bool = True) -> Parametrised:
+    """Replace every leaf by a parameter as a transformation does: containers are copied, each leaf counts.
+
+    What is part of an object's structure is no leaf: the region sees the very value that is outside.
+    """
+    entered = (it.builder.newest, it.heap.newest)
+    # Whatever opens inside is younger than this, even where there are no parameters.
+    it.builder.value(NOWHERE)
+    operands: list[Value] = []
+    params: list[Value] = []
+
+    def param(leaf: Leaf) -> Leaf:
+        operands.append(leaf.value)
+        params.append(it.builder.value(leaf.value.span, leaf.value.name))
+        return leaf.at(params[-1])
+
+    inside = tuple([replace_leaves(it, value, param, copy=copy, data=True) for value in values])
+    inner = set(_in_objects(it, values))
+    return Parametrised(inside, tuple(operands), tuple(params), entered, tuple(one in inner for one in operands))
+
+
+def _in_objects(it: Interpreter, values: Seq[Abstract]) -> Iterator[Value]:
+    """Return the leaves in fields of objects that may be data or structure."""
+    for value in values:
+        match value:
+            case TupleValue(items=items) | Record(items=items):
+                yield from _in_objects(it, items)
+            case Ref():
+                match it.heap[value]:
+                    case ListBox(items=items):
+                        yield from _in_objects(it, items)
+                    case DictBox(entries=entries):
+                        yield from _in_objects(it, tuple(entries.values()))
+                    case ObjectBox(cls=cls, attrs=attrs, value=None):
+                        roles = {key: role(cls, key) for key in attrs}
+                        yield from _in_objects(it, [attrs[key] for key in attrs if roles[key] == "data"])
+                        yield from (leaf for key in attrs if not roles[key] for leaf in leaves(it, attrs[key]))
+                    case ObjectBox():
+                        yield from leaves(it, value)
+                    case _:
+                        pass
+            case _:
+                pass
+
+
+def replace_leaves(it: Interpreter, value: Abstract, leaf: LeafMap, *, copy: bool, data: bool = False) -> Abstract:
+    """Return the same structure with other leaves; with `copy` also those in lists, dicts and dataclass instances.
+
+    With `data`, what is part of an object's structure counts for no leaf.
+    """
+    if copy and not isinstance(value, Attribute):
+        return rebuild(value, leaf, it, data=data)
+    match value:
+        case TupleValue(items=items):
+            return TupleValue(tuple([replace_leaves(it, item, leaf, copy=copy) for item in items]))
+        case Record(cls=cls, items=items):
+            return Record(cls, tuple([replace_leaves(it, item, leaf, copy=copy) for item in items]))
+        case Attribute(receiver=Leaf() as receiver, name=name):
+            return Attribute(leaf(receiver), name)
+        case Ref():
+            return value
+        case _:
+            return rebuild(value, leaf, it)
+
+
+def leaves_in_order(it: Interpreter, value: Abstract, *, copy: bool, data: bool = False) -> tuple[Value, ...]:
+    """Return the leaves of a value in the order in which `replace_leaves` visits them."""
+    found: list[Value] = []
+
+    def note(leaf: Leaf) -> Leaf:
+        found.append(leaf.value)
+        return leaf
+
+    replace_leaves(it, value, note, copy=copy, data=data)
+    return tuple(found)
+
+
+def data_leaves(it: Interpreter, value: Abstract) -> tuple[Value, ...]:
+    """Return the leaves that JAX takes a value apart into, in the order of `flattened`."""
+    return leaves_in_order(it, value, copy=True, data=True)
+
+
+def structure_leaves(it: Interpreter, value: Abstract) -> tuple[Value, ...]:
+    """Return the values in fields that are part of the structure of objects."""
+    data = set(data_leaves(it, value))
+    return tuple(one for one in leaves_in_order(it, value, copy=True) if one not in data)
+
+
+def with_leaves(it: Interpreter, value: Abstract, leaves: Seq[Value], *, copy: bool, data: bool = False) -> Abstract:
+    """Return a value with its leaves replaced one by one; unknown ones where it was changed and has others by now."""
+    if len(leaves_in_order(it, value, copy=copy, data=data)) != len(leaves):
+
+        def lost(leaf: Leaf) -> Leaf:
+            return it.unknown("it is changed while it is passed around", leaf.value.span, leaf.value.name)
+
+        return replace_leaves(it, value, lost, copy=copy, data=data)
+    outside = iter(leaves)
+    return replace_leaves(it, value, lambda leaf: leaf.at(next(outside)), copy=copy, data=data)
+
+
+def with_data(it: Interpreter, value: Abstract, leaves: Seq[Value]) -> Abstract:
+    """Return a value with the leaves replaced that JAX takes it apart into."""
+    return with_leaves(it, value, leaves, copy=True, data=True)
+
+
+def lifted(it: Interpreter, value: Abstract, span: Span) -> Abstract:
+    """Turn numbers in a structure into leaves, as a transformation does with the initial value of a loop."""
+    match value:
+        case Const(value=bool() | int() | float() | complex()):
+            return Leaf(materialise(it, value, span))
+        case TupleValue(items=items):
+            return TupleValue(tuple([lifted(it, item, span) for item in items]))
+        case Record(cls=cls, items=items):
+            return Record(cls, tuple([lifted(it, item, span) for item in items]))
+        case Attribute():
+            return Leaf(materialise(it, value, span))
+        case Ref():
+            match it.heap[value]:
+                case ListBox(items=items, kind=kind):
+                    return it.heap.new(ListBox(tuple([lifted(it, item, span) for item in items]), kind))
+                case DictBox(entries=entries, rest=None):
+                    return it.heap.new(DictBox({key: lifted(it, item, span) for key, item in entries.items()}))
+                case ObjectBox(cls=cls, attrs=attrs, value=None):
+                    raised = {
+                        key: lifted(it, item, span) if role(cls, key) == "data" else item for key, item in attrs.items()
+                    }
+                    return it.heap.new(ObjectBox(cls, raised)) if any(role(cls, key) for key in attrs) else value
+                case _:
+                    return value
+        case _:
+            return value
+
+
+def aligned(it: Interpreter, pattern: Abstract, value: Abstract, span: Span) -> list[Value]:
+    """Return one value for each leaf of `pattern`, from the same place in `value`; unknown where they do not fit."""
+    match pattern:
+        case Leaf():
+            return [materialise(it, value, span)]
+        case TupleValue(items=items) | Record(items=items):
+            parts = _items(it, len(items), value, span)
+            return _each(it, items, parts, span)
+        case Ref():
+            return _aligned_box(it, pattern, value, span)
+        case _:
+            return list(data_leaves(it, pattern)) if same(pattern, value) else unfit(it, pattern, span)
+
+
+def unfit(it: Interpreter, pattern: Abstract, span: Span) -> list[Value]:
+    """Return an unknown value for each leaf of a structure that was not given back."""
+    reason = "the body returns another structure than it was given"
+    return [it.unknown(reason, span).value for _ in data_leaves(it, pattern)]
+
+
+def _each(it: Interpreter, patterns: Seq[Abstract], parts: Seq[Abstract] | None, span: Span) -> list[Value]:
+    if parts is None:
+        return [value for pattern in patterns for value in unfit(it, pattern, span)]
+    return [value for pattern, part in zip(patterns, parts, strict=True) for value in aligned(it, pattern, part, span)]
+
+
+def _aligned_box(it: Interpreter, pattern: Ref, value: Abstract, span: Span) -> list[Value]:
+    match it.heap[pattern]:
+        case ListBox(items=items):
+            return _each(it, items, _items(it, len(items), value, span), span)
+        case DictBox(entries=entries, rest=None):
+            return _each(it, list(entries.values()), _entries(it, entries, value, span), span)
+        case ObjectBox() as box:
+            return _aligned_object(it, box, value, span)
+        case OpaqueBox():
+            return [materialise(it, value, span)]
+        case _:
+            return unfit(it, pattern, span)
+
+
+def _items(it: Interpreter, count: int, value: Abstract, span: Span) -> Seq[Abstract] | None:
+    if isinstance(value, Leaf):
+        op = it.emit("py.unpack", span, {"base": value.value}, {"count": count, "star": None}, results=count)
+        return [Leaf(result) for result in op.results]
+    parts = known_items(it, value)
+    return parts if parts is not None and len(parts) == count else None
+
+
+def _entries(it: Interpreter, wanted: Mapping[Any, Abstract], value: Abstract, span: Span) -> Seq[Abstract] | None:
+    if isinstance(value, Leaf):
+        return [Leaf(it.emit("py.item", span, {"base": value.value, "index": key}).result) for key in wanted]
+    if isinstance(value, Ref) and isinstance(box := it.heap[value], DictBox) and box.entries.keys() == wanted.keys():
+        return [box.entries[key] for key in wanted]
+    return None
+
+
+def _aligned_object(it: Interpreter, box: ObjectBox, value: Abstract, span: Span) -> list[Value]:
+    other = it.heap[value] if isinstance(value, Ref) else None
+    wanted = {name: item for name, item in box.attrs.items() if role(box.cls, name) != "structure"}
+    attrs: Mapping[str, Abstract] = {}
+    if isinstance(other, ObjectBox) and other.cls is box.cls:
+        attrs = other.attrs
+    elif not isinstance(value, Leaf):
+        return _each(it, [*wanted.values(), *([] if box.value is None else [Leaf(box.value)])], None, span)
+    whole = Leaf(materialise(it, value, span)) if box.value is not None or isinstance(value, Leaf) else None
+    parts = [attrs.get(name, NONE if whole is None else Attribute(whole, name)) for name in wanted]
+    found = _each(it, list(wanted.values()), parts, span)
+    # The order of `rebuild`: attributes first, then the object as a whole.
+    return [*found, *([] if box.value is None or whole is None else [whole.value])]
+
+
+def is_closed(region: Region) -> bool:
+    """Whether a region sees nothing but its own parameters (shared regions inside it are closed already)."""
+    made = set(region.params)
+    return _sees_only(region, made)
+
+
+def _sees_only(region: Region, made: set[Value]) -> bool:
+    for op in region.ops:
+        if not made.issuperset(op.operands):
+            return False
+        for inner in op.regions:
+            if inner.shared:
+                continue
+            made.update(inner.params)
+            if not (_sees_only(inner, made) and made.issuperset(inner.results)):
+                return False
+        made.update(op.results)
+    return True

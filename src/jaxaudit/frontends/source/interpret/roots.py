@@ -1,0 +1,90 @@
+"""Roots: entering a function that nobody visibly calls, with arguments of which only their annotations are known."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.interpret import functions, protocols, transforms
+from jaxaudit.frontends.source.interpret.staging import unbound
+from jaxaudit.frontends.source.values.annotations import annotated_value, instance
+from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.frames import Frame
+from jaxaudit.frontends.source.values.model import Abstract, FunctionValue, Leaf
+from jaxaudit.ir import Root, Value
+from jaxaudit.spans import span_of
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameter:
+    node: ast.arg
+    value: Value
+
+
+def interpret_root(it: Interpreter, function: FunctionValue) -> None:
+    """Interpret a function as if somebody called it, under the transformation it was given to, if any."""
+    it.begin_root(Frame(function.module, function.module.frame, "function", function.name))
+    span = functions.function_span(function)
+    named = _parameters(it, function)
+    with it.builder.nested("root", function.name, span, [one.value for one in named.values()]) as region:
+        given = protocols.by_protocol(it, function, _arguments(it, function, named), span)
+        wrapper = it.wrappers.get(function.node)
+        if wrapper is not None:
+            it.uncalled = function.node
+            transforms.apply(it, wrapper, unbound(given, wrapper, function), span)
+            it.uncalled = None
+        if function.node not in it.entered:
+            functions.enter(it, function, given)
+    it.builder.close(region)
+    it.roots.append(Root(qualified(function), function.module.path, region))
+
+
+def _parameters(it: Interpreter, function: FunctionValue) -> dict[str, _Parameter]:
+    params = function.node.args
+    nodes = [*params.posonlyargs, *params.args, *params.kwonlyargs]
+    nodes += [one for one in (params.vararg, params.kwarg) if one is not None]
+    if _takes_class(function):
+        nodes = nodes[1:]
+    path = function.module.path
+    return {node.arg: _Parameter(node, it.builder.value(span_of(node, path), node.arg)) for node in nodes}
+
+
+def _takes_class(function: FunctionValue) -> bool:
+    return function.owner is not None and function.kind == "class"
+
+
+def _arguments(it: Interpreter, function: FunctionValue, named: dict[str, _Parameter]) -> Arguments:
+    params = function.node.args
+    positional = [*params.posonlyargs, *params.args]
+    given: list[Abstract] = []
+    if function.owner is not None and function.kind != "static" and positional:
+        receiver = positional.pop(0)
+        given.append(
+            function.owner if _takes_class(function) else instance(it, function.owner, named[receiver.arg].value)
+        )
+    given += [_annotated(it, function, named[param.arg]) for param in positional]
+    keywords = {param.arg: _annotated(it, function, named[param.arg]) for param in params.kwonlyargs}
+    star = None if params.vararg is None else Leaf(named[params.vararg.arg].value)
+    stars = None if params.kwarg is None else Leaf(named[params.kwarg.arg].value)
+    return Arguments(tuple(given), keywords, star, stars)
+
+
+def _annotated(it: Interpreter, function: FunctionValue, param: _Parameter) -> Abstract:
+    # A default of None says that the annotation does not tell the whole truth.
+    if param.node.arg in function.defaults:
+        return Leaf(param.value)
+    return annotated_value(it, param.node.annotation, param.value, function.module)
+
+
+def qualified(function: FunctionValue) -> str:
+    """Return the dotted name of a function, through the scopes it is defined in."""
+    parts = [function.name]
+    scope: Frame | None = function.frame
+    while scope is not None:
+        parts.insert(0, scope.name)
+        scope = scope.parent
+    return ".".join(parts)

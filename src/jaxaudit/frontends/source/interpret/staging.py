@@ -1,0 +1,281 @@
+"""What a transformation makes of its arguments: some stay Python values, all others become leaves that JAX traces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.classes.hashing import UNHASHABLE, is_unhashable
+from jaxaudit.frontends.source.classes.members import library_bases
+from jaxaudit.frontends.source.interpret.regions import (
+    Entered,
+    Parametrised,
+    data_leaves,
+    flattened,
+    lifted,
+    structure_leaves,
+)
+from jaxaudit.frontends.source.values.arguments import Arguments, known_items
+from jaxaudit.frontends.source.values.elements import is_function
+from jaxaudit.frontends.source.values.frames import Frame, free_names
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    Attribute,
+    BoundMethod,
+    Const,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    ObjectBox,
+    PartialValue,
+    Range,
+    Ref,
+    Sequence,
+    Transformed,
+    TupleValue,
+    Zip,
+)
+from jaxaudit.frontends.source.values.structure import kind_of, leaves
+from jaxaudit.ir import Value
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+_STAGES_NUMBERS = frozenset(
+    "jax.jit flax.nnx.jit haiku.jit jax.pmap flax.nnx.pmap haiku.pmap jax.checkpoint haiku.remat jax.make_jaxpr".split()
+)
+"""Transformations that trace Python numbers too; Equinox's filtered ones leave all but arrays alone."""
+
+_OPTIONS = ("static_argnums", "static_argnames", "static_broadcasted_argnums")
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The parameters a transformed function still has, once bound arguments are taken away."""
+
+    names: tuple[str, ...] = ()
+    keyword_only: tuple[str, ...] = ()
+    open: bool = True
+    """True when it takes further arguments, or is not known at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statics:
+    """Which parameters a transformation is told to leave as Python values."""
+
+    positions: frozenset[int] = frozenset()
+    names: frozenset[str] = frozenset()
+    known: bool = True
+    """False when an option says so in a way that could not be read."""
+    misfits: tuple[str, ...] = ()
+    """Numbers and names that fit no parameter."""
+    unplaced: bool = False
+    """True when a name may be that of any parameter whose name is not known."""
+
+
+def signature_of(function: Abstract) -> Signature:
+    """Return the signature of what is transformed, as far as it is code of the project."""
+    match function:
+        case FunctionValue(node=node):
+            params = node.args
+            names = tuple(param.arg for param in (*params.posonlyargs, *params.args))
+            is_open = params.vararg is not None or params.kwarg is not None
+            return Signature(names, tuple(param.arg for param in params.kwonlyargs), is_open)
+        case BoundMethod(function=inner):
+            found = signature_of(inner)
+            return Signature(found.names[1:], found.keyword_only, found.open)
+        case PartialValue(function=inner, args=args):
+            found = signature_of(inner)
+            return Signature(found.names[len(args) :], found.keyword_only, found.open)
+        case Transformed(function=inner, transform="jit" | "vmap" | "grad" | "checkpoint"):
+            return signature_of(inner)
+        case _:
+            return Signature()
+
+
+def statics_of(it: Interpreter, callee: Transformed) -> Statics:
+    """Read `static_argnums`, `static_argnames` and their kin; numbers give names and names give numbers."""
+    wanted: list[object] = []
+    for option in _OPTIONS:
+        value = callee.options.get(option)
+        if value is None:
+            continue
+        items = known_items(it, value)
+        parts = items if items is not None else (value,)
+        if not all(isinstance(part, Const) for part in parts):
+            return Statics(known=False)
+        wanted += [part.value for part in parts if isinstance(part, Const) and part.value is not None]
+    return _matched(wanted, signature_of(callee.function))
+
+
+def _matched(wanted: Seq[object], signature: Signature) -> Statics:
+    names = signature.names
+    positions: set[int] = set()
+    named: set[str] = set()
+    misfits: list[str] = []
+    unplaced = False
+    for one in wanted:
+        if isinstance(one, int):
+            at = one + len(names) if one < 0 else one
+            positions.add(at)
+            named.update(names[at : at + 1] if at >= 0 else ())
+            if not 0 <= at < len(names) and not signature.open:
+                misfits.append(str(one))
+        elif isinstance(one, str):
+            named.add(one)
+            positions.update([names.index(one)] if one in names else [])
+            unplaced |= one not in names and signature.open
+            if one not in names and one not in signature.keyword_only and not signature.open:
+                misfits.append(one)
+    return Statics(frozenset(positions), frozenset(named), True, tuple(misfits), unplaced)
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """The arguments as the body sees them, and what is known of each."""
+
+    inputs: Parametrised
+    attrs: dict[str, object]
+
+
+def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Staged:
+    """Lift the numbers that are traced, leave what is static, and make a parameter of every leaf."""
+    statics = statics_of(it, callee)
+    names = signature_of(callee.function).names
+    lifts = callee.spelling in _STAGES_NUMBERS
+    parts: list[Parametrised] = []
+    static: list[bool | None] = []
+    told: list[tuple[str, str, bool | None]] = []
+    structure: list[Value] = []
+    entered = (it.builder.newest, it.heap.newest)
+    optional = _optional(it, callee.function)
+    for at, value in enumerate(given.all()):
+        name, fixed = _role(given, at, names, statics)
+        # Nobody calls it: an argument with a default may never be given, and then the default is not traced.
+        fixed = None if name in optional and fixed is False else fixed
+        inner = lifted(it, value, span) if lifts and fixed is False else value
+        # A static argument is the very object that the caller holds.
+        parts.append(flattened(it, [inner], copy=fixed is not True))
+        # Of a method it is the receiver that has a leaf, and nothing says that the receiver can be hashed.
+        static += [None if isinstance(value, Attribute) else fixed] * len(parts[-1].params)
+        told.append((name, _kind_when_static(it, value) if fixed is True else kind_of_argument(it, value), fixed))
+        structure += structure_leaves(it, inner) if fixed is False else ()
+    inputs = _joined(parts, entered)
+    attrs = {"given": tuple(told), "misfits": statics.misfits, "structure": tuple(dict.fromkeys(structure))}
+    return Staged(inputs, {"static": tuple(static), **attrs})
+
+
+def static_leaves(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[bool | None, ...]:
+    """Say of every leaf of the arguments whether it stays a Python value."""
+    statics, names = statics_of(it, callee), signature_of(callee.function).names
+    roles = [_role(given, at, names, statics)[1] for at in range(len(given.all()))]
+    counts = [len(data_leaves(it, value)) for value in given.all()]
+    return tuple(fixed for fixed, count in zip(roles, counts, strict=True) for _ in range(count))
+
+
+def captured_values(it: Interpreter, function: Abstract) -> tuple[Value, ...]:
+    """Return the values that a function reads from the functions around it."""
+    while isinstance(function, Transformed | PartialValue | BoundMethod):
+        function = function.function
+    if not isinstance(function, FunctionValue):
+        return ()
+    found: list[Value] = []
+    scope: Frame | None = function.frame
+    while scope is not None and scope.kind == "function":
+        names = free_names(function.node)
+        found += [leaf for name, value in scope.env.items() if name in names for leaf in leaves(it, value)]
+        scope = scope.enclosing()
+    return tuple(dict.fromkeys(found))
+
+
+def _joined(parts: Seq[Parametrised], entered: Entered) -> Parametrised:
+    values = tuple(value for part in parts for value in part.values)
+    operands = tuple(value for part in parts for value in part.operands)
+    params = tuple(value for part in parts for value in part.params)
+    return Parametrised(values, operands, params, entered, tuple(one for part in parts for one in part.held))
+
+
+def _optional(it: Interpreter, function: Abstract) -> frozenset[str]:
+    while isinstance(function, Transformed | PartialValue | BoundMethod):
+        function = function.function
+    if isinstance(function, FunctionValue) and function.node is it.uncalled:
+        return frozenset(function.defaults)
+    return frozenset()
+
+
+def _role(given: Arguments, at: int, names: tuple[str, ...], statics: Statics) -> tuple[str, bool | None]:
+    """Return an argument's parameter name, and whether it stays a Python value; None when that is not known."""
+    if at < len(given.positional):
+        name = names[at] if at < len(names) else ""
+        known = statics.known and not (statics.unplaced and at >= len(names) and at not in statics.positions)
+        return name, at in statics.positions if known else None
+    rest = list(given.keywords)
+    if at - len(given.positional) < len(rest):
+        name = rest[at - len(given.positional)]
+        return name, name in statics.names if statics.known else None
+    return "", False if statics.known and not statics.positions and not statics.names else None
+
+
+def _kind_when_static(it: Interpreter, value: Abstract) -> str:
+    """Name what is given as a static argument; an object says so when it cannot be hashed."""
+    box = it.heap[value] if isinstance(value, Ref) else None
+    if isinstance(box, ObjectBox) and box.value is None and is_unhashable(box.cls):
+        return f"{UNHASHABLE}{box.cls.name}"
+    return kind_of_argument(it, value)
+
+
+def kind_of_argument(it: Interpreter, value: Abstract) -> str:
+    """Name what is given: the type of a constant, the kind of a container, `generator` and its kin, else the class."""
+    match value:
+        case Const(value=constant):
+            return type(constant).__name__
+        case Leaf(cls=cls):
+            return cls.removeprefix("builtins.")
+        case Zip(listed=False, counted=counted):
+            return "enumerate" if counted else "zip"
+        case Zip():
+            return "list"
+        case Range():
+            return "range"
+        case Sequence(lazy=lazy, kind=kind):
+            return "generator" if lazy else kind
+        case Ref() if isinstance(box := it.heap[value], ObjectBox) and "flax.linen.Module" in library_bases(box.cls):
+            return "flax.linen.Module"
+        case TupleValue() | Ref() if held := _held(it, value):
+            return f"{held} in a {kind_of(it, value)}"
+        case _:
+            return kind_of(it, value)
+
+
+def _held(it: Interpreter, value: Abstract) -> str:
+    """Name what a tuple, list or dict holds among its values that JAX takes for no leaf: text or a function."""
+    box = it.heap[value] if isinstance(value, Ref) else None
+    items = tuple(box.entries.values()) if isinstance(box, DictBox) else known_items(it, value) or ()
+    if any(isinstance(item, Const) and isinstance(item.value, str) for item in items):
+        return "str"
+    classes = {item.cls for item in items if isinstance(item, Leaf)}
+    if "builtins.str" in classes:
+        return "str"
+    return "function" if "builtins.function" in classes or any(map(is_function, items)) else ""
+
+
+def unbound(given: Arguments, callee: Transformed, function: FunctionValue) -> Arguments:
+    """Leave out the arguments that a transformed function already holds (a receiver, those of a `partial`)."""
+    positional, keywords = 0, set[str]()
+    inner: Abstract = callee
+    while isinstance(inner, Transformed | PartialValue | BoundMethod):
+        if isinstance(inner, PartialValue):
+            positional += len(inner.args)
+            keywords |= set(inner.kwargs)
+        positional += isinstance(inner, BoundMethod)
+        inner = inner.function
+    names = [param.arg for param in (*function.node.args.posonlyargs, *function.node.args.args)]
+    kept = given.positional[positional:]
+    left = {name: value for name, value in given.keywords.items() if name not in keywords}
+    if keywords.isdisjoint(names):
+        return Arguments(kept, left, given.star, given.stars)
+    named = dict(zip(names[positional:], kept, strict=False))
+    left.update((name, value) for name, value in named.items() if name not in keywords)
+    return Arguments((), left, given.star, given.stars)

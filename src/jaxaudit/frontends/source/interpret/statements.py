@@ -1,0 +1,251 @@
+"""Statements that are not assignments, loops or definitions: conditionals, exits, `try`, `with`, `match`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.interpret.assign import assign
+from jaxaudit.frontends.source.interpret.branches import Arm, run_arms
+from jaxaudit.frontends.source.interpret.syntax import walk
+from jaxaudit.frontends.source.notes import bindings
+from jaxaudit.frontends.source.values.folding import truth
+from jaxaudit.frontends.source.values.frames import assigned_names
+from jaxaudit.frontends.source.values.model import (
+    NONE,
+    Abstract,
+    Const,
+    FunctionValue,
+    Leaf,
+    Library,
+    PartialValue,
+    Transformed,
+)
+from jaxaudit.frontends.source.values.narrowing import narrowed
+from jaxaudit.frontends.source.values.structure import leaves, materialise
+from jaxaudit.ir import Exit
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+
+_EXPECT_FAILURE = frozenset(
+    """raises assert_raises assert_raises_regex assertRaises assertRaisesRegex assertRaisesWithLiteralMatch
+    assertRaisesWithPredicateMatch""".split()
+)
+_CAUGHT = frozenset("Exception BaseException ValueError TypeError IndexError".split())
+"""Exceptions as which JAX's own can be caught."""
+_CONSTRUCTS = {"ensure_compile_time_eval": "compile time", "disable_jit": "without jit"}
+"""Context managers of JAX under which code runs at once, even inside traced functions or in JAX's loops."""
+
+
+def expression(it: Interpreter, node: ast.Expr) -> Exit:
+    """Evaluate an expression for its effects."""
+    value = it.evaluate(node.value)
+    if isinstance(node.value, ast.Call | ast.BinOp):
+        bindings.note_dropped(it, node, value)
+    return Exit.FALL
+
+
+def if_(it: Interpreter, node: ast.If) -> Exit:
+    """Interpret a conditional: the side that is known to run, or both."""
+    condition = it.evaluate(node.test)
+    if _type_checking(condition):
+        # Names for annotations are worth knowing, but where the program binds them too, what runs counts.
+        it.execute(node.body)
+        return it.execute(node.orelse)
+    known = truth(it, condition)
+    if known is not None:
+        return it.execute(node.body if known else node.orelse)
+    span = it.span(node.test)
+    asked = materialise(it, condition, span)
+    it.emit("py.test", span, {"value": asked}, {"construct": "if"}, results=0)
+    arms = [
+        Arm("then", _block(it, node.body), narrowed(it, node.test, holds=True)),
+        Arm("else", _block(it, node.orelse), narrowed(it, node.test, holds=False)),
+    ]
+    return run_arms(it, arms, it.span(node), "if", asked)
+
+
+def _type_checking(condition: Abstract) -> bool:
+    return isinstance(condition, Library) and condition.name == "typing.TYPE_CHECKING"
+
+
+def _block(it: Interpreter, body: list[ast.stmt]) -> Callable[[], Exit]:
+    return lambda: it.execute(body)
+
+
+def return_(it: Interpreter, node: ast.Return) -> Exit:
+    """Leave the function with a value."""
+    value = NONE if node.value is None else it.evaluate(node.value)
+    it.frame.returns.append(value)
+    operands = tuple(dict.fromkeys(leaves(it, value)))
+    it.emit("py.return", it.span(node), operands=operands, results=0)
+    return Exit.RETURN
+
+
+def raise_(it: Interpreter, node: ast.Raise) -> Exit:
+    """Leave by an exception."""
+    if node.exc is not None:
+        it.evaluate(node.exc)
+    it.emit("py.raise", it.span(node), results=0)
+    return Exit.RAISE
+
+
+def assert_(it: Interpreter, node: ast.Assert) -> Exit:
+    """Ask for the truth of a value."""
+    condition = it.evaluate(node.test)
+    if truth(it, condition) is None:
+        span = it.span(node.test)
+        it.emit("py.test", span, {"value": materialise(it, condition, span)}, {"construct": "assert"}, results=0)
+    return Exit.FALL
+
+
+def break_(it: Interpreter, node: ast.Break) -> Exit:
+    """Leave the loop."""
+    if it.frame.loops:
+        it.frame.loops[-1].breaks.append(dict(it.frame.env))
+    return Exit.BREAK
+
+
+def continue_(it: Interpreter, node: ast.Continue) -> Exit:
+    """Go to the loop's next turn."""
+    if it.frame.loops:
+        it.frame.loops[-1].continues.append(dict(it.frame.env))
+    return Exit.CONTINUE
+
+
+def try_(it: Interpreter, node: ast.Try) -> Exit:
+    """Interpret the body and each handler as alternatives, then what always runs."""
+    if _guards_imports(node):
+        leaving = it.execute([*node.body, *node.orelse])
+    elif not node.handlers:
+        leaving = it.execute([*node.body, *node.orelse])
+    else:
+        body = _block(it, [*node.body, *node.orelse])
+        arms = [Arm("try", _forgiving(it, body) if any(map(_forgives, node.handlers)) else body)]
+        arms += [Arm("except", _handler(it, handler)) for handler in node.handlers]
+        leaving = run_arms(it, arms, it.span(node), "try")
+    final = it.execute(node.finalbody)
+    return leaving if final is Exit.FALL else final
+
+
+def _forgives(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler goes on after exceptions such as those of JAX."""
+    parts = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = ["Exception" if part is None else ast.unparse(part) for part in parts]
+    caught = any(name in _CAUGHT or "jax" in name or "Tracer" in name or "Concretization" in name for name in names)
+    return caught and not isinstance(handler.body[-1], ast.Raise)
+
+
+def _forgiving(it: Interpreter, run: Callable[[], Exit]) -> Callable[[], Exit]:
+    def guarded() -> Exit:
+        frame = it.frame
+        frame.guarded += 1
+        try:
+            return run()
+        finally:
+            frame.guarded -= 1
+
+    return guarded
+
+
+def _guards_imports(node: ast.Try) -> bool:
+    """Whether a `try` only picks between imports: then the first choice is what the authors meant."""
+    return all(isinstance(statement, ast.Import | ast.ImportFrom) for statement in node.body)
+
+
+def _handler(it: Interpreter, handler: ast.ExceptHandler) -> Callable[[], Exit]:
+    def run() -> Exit:
+        if handler.name is not None:
+            it.frame.env[handler.name] = it.unknown("an exception", it.span(handler), handler.name)
+        return it.execute(handler.body)
+
+    return run
+
+
+def with_(it: Interpreter, node: ast.With | ast.AsyncWith) -> Exit:
+    """Interpret the body of a `with`; what its context managers give is not known."""
+    for item in node.items:
+        manager = it.evaluate(item.context_expr)
+        if item.optional_vars is not None:
+            span = it.span(item.context_expr)
+            value = manager if not isinstance(manager, Const) else it.unknown("what a context manager gives", span)
+            assign(it, item.optional_vars, value, span)
+    if any(_expects_failure(item) for item in node.items):
+        return _failing(it, node)
+    for name, construct in _CONSTRUCTS.items():
+        if any(_manages(it, item, name) for item in node.items):
+            return run_arms(it, [Arm("with", _block(it, node.body))], it.span(node), construct)
+    return it.execute(node.body)
+
+
+def _expects_failure(item: ast.withitem) -> bool:
+    """Tell `with pytest.raises(...)` and `with self.assertRaises(...)`."""
+    call = item.context_expr
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _EXPECT_FAILURE
+
+
+def _failing(it: Interpreter, node: ast.With | ast.AsyncWith) -> Exit:
+    """Leave out code that a test expects to fail: nothing it does is a promise, and it ends who knows where."""
+    for name in assigned_names(node):
+        it.frame.env[name] = it.unknown("what a test expects to fail", it.span(node), name)
+    for inner in (one for statement in node.body for one in walk(statement)):
+        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            it.left_out[inner] = "a test expects the code around it to fail"
+        elif isinstance(inner, ast.Name) and (function := _own_function(it, it.frame.env.get(inner.id))) is not None:
+            it.left_out[function.node] = "a test expects it to fail"
+    return Exit.FALL
+
+
+def _own_function(it: Interpreter, value: Abstract | None) -> FunctionValue | None:
+    """Return the function that a test defines itself and holds here, perhaps transformed."""
+    while isinstance(value, Transformed | PartialValue) or (isinstance(value, Leaf) and value.holds is not None):
+        value = value.holds if isinstance(value, Leaf) else value.function
+    return value if isinstance(value, FunctionValue) and value.frame is it.frame else None
+
+
+def _manages(it: Interpreter, item: ast.withitem, name: str) -> bool:
+    """Whether a context manager of JAX is called by its name, and without arguments that might turn it off."""
+    call = item.context_expr
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name | ast.Attribute)) or call.args:
+        return False
+    return ast.unparse(call.func).endswith(name) and isinstance(it.evaluate(call.func), Library)
+
+
+def match_(it: Interpreter, node: ast.Match) -> Exit:
+    """Interpret each case as an alternative; names that patterns bind are unknown parts of the subject."""
+    subject = it.evaluate(node.subject)
+    span = it.span(node.subject)
+    arms = [Arm("case", _case(it, case)) for case in node.cases]
+    if not any(isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None for case in node.cases):
+        arms.append(Arm("no case", lambda: Exit.FALL))
+    return run_arms(it, arms, it.span(node), "match", materialise(it, subject, span))
+
+
+def _case(it: Interpreter, case: ast.match_case) -> Callable[[], Exit]:
+    def run() -> Exit:
+        for pattern in ast.walk(case.pattern):
+            name = getattr(pattern, "name", None) or getattr(pattern, "rest", None)
+            if isinstance(name, str) and isinstance(pattern, ast.MatchAs | ast.MatchStar | ast.MatchMapping):
+                it.frame.env[name] = it.unknown("bound by a pattern", it.span(pattern), name)  # type: ignore[arg-type]
+        return it.execute(case.body)
+
+    return run
+
+
+HANDLERS = {
+    ast.Expr: expression,
+    ast.If: if_,
+    ast.Return: return_,
+    ast.Raise: raise_,
+    ast.Assert: assert_,
+    ast.Break: break_,
+    ast.Continue: continue_,
+    ast.Try: try_,
+    ast.TryStar: try_,
+    ast.With: with_,
+    ast.AsyncWith: with_,
+    ast.Match: match_,
+}

@@ -1,0 +1,180 @@
+"""Items: reading and writing `base[index]`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.classes.members import find_in_class
+from jaxaudit.frontends.source.interpret.attributes import forget, note_captured
+from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    BoundMethod,
+    ClassValue,
+    Const,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    Library,
+    ListBox,
+    ObjectBox,
+    OpaqueBox,
+    PartialValue,
+    Record,
+    Ref,
+    Sequence,
+    Slice,
+    TupleValue,
+)
+from jaxaudit.frontends.source.values.structure import argument, kind_of, materialise, rebuild
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+_GRIDS = frozenset("r_ c_ mgrid ogrid s_ index_exp".split())
+"""Objects of NumPy that are given slices and arrays in brackets, and make something of them as functions do."""
+
+
+def read(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Abstract:
+    """Return `base[index]`."""
+    if isinstance(base, TupleValue | Record):
+        known = _pick(base.items, index)
+        if known is not None:
+            return TupleValue(known) if isinstance(known, tuple) else known
+    elif isinstance(base, Ref):
+        found = _read_box(it, base, index, span)
+        if found is not None:
+            return found
+        if isinstance(index, Const):
+            made = item(it, base, index, span)
+            note_captured(it, base, "item", index.value, span, made)
+            return made
+    elif isinstance(base, Sequence):
+        return _read_sequence(it, base, index, span)
+    elif isinstance(base, Library) and base.name.startswith("jaxtyping."):
+        # An alias `Obs = Float[Array, "batch obs"]` keeps what it says of the axes.
+        return PartialValue(base, index.items if isinstance(index, TupleValue) else (index,), {})
+    elif isinstance(base, Library) and base.name.rpartition(".")[2] in _GRIDS:
+        return it.call(base, Arguments(index.items if isinstance(index, TupleValue) else (index,)), span)
+    elif isinstance(base, Library | ClassValue):
+        # `list[int]`, `Float[Array, "b"]`: an annotation used as a value.
+        return base
+    return item(it, base, index, span)
+
+
+def _pick(items: tuple[Abstract, ...], index: Abstract) -> Abstract | tuple[Abstract, ...] | None:
+    if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < len(items):
+        return items[index.value]
+    if isinstance(index, Slice):
+        bounds = _bounds(index)
+        return None if bounds is None or bounds.step == 0 else items[bounds]
+    return None
+
+
+def _bounds(index: Slice) -> slice | None:
+    found: list[int | None] = []
+    for part in (index.start, index.stop, index.step):
+        if not isinstance(part, Const) or not (part.value is None or isinstance(part.value, int)):
+            return None
+        found.append(part.value)
+    return slice(*found)
+
+
+def _read_box(it: Interpreter, base: Ref, index: Abstract, span: Span) -> Abstract | None:
+    box = it.heap[base]
+    if isinstance(box, ListBox):
+        known = _pick(box.items, index)
+        if isinstance(index, Const) and known is not None and not isinstance(known, tuple):
+            note_captured(it, base, "item", index.value, span, known)
+        return it.heap.new(ListBox(known)) if isinstance(known, tuple) else known
+    if isinstance(box, DictBox) and isinstance(index, Const) and _hashable(index.value):
+        if index.value in box.entries:
+            note_captured(it, base, "item", index.value, span, box.entries[index.value])
+            return box.entries[index.value]
+        if box.rest is not None:
+            found = item(it, Leaf(box.rest), index, span)
+            # Two reads of one entry are one value until somebody writes to the dict.
+            it.heap[base] = DictBox({**box.entries, index.value: found}, box.rest)
+            return found
+    if isinstance(box, ObjectBox):
+        method = find_in_class(box.cls, "__getitem__")
+        if isinstance(method, FunctionValue):
+            return it.call(BoundMethod(method, base), Arguments((index,)), span)
+    return None
+
+
+def _read_sequence(it: Interpreter, base: Sequence, index: Abstract, span: Span) -> Abstract:
+    one = rebuild(base.item, lambda leaf: _item_leaf(it, leaf, index, span), it)
+    return Sequence(one, kind=base.kind) if isinstance(index, Slice) else one
+
+
+def _item_leaf(it: Interpreter, leaf: Leaf, index: Abstract, span: Span) -> Leaf:
+    return leaf.at(item(it, leaf, index, span).value)
+
+
+def item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Leaf:
+    """Emit the reading of one item of a value that is not known item by item."""
+    whole = materialise(it, base, span)
+    arguments = {"base": whole, "index": argument(it, index, span)}
+    if not isinstance(base, Leaf) or not isinstance(index, Const) or not isinstance(index.value, str):
+        return Leaf(it.emit("py.item", span, arguments).result)
+    # Two reads of one entry are one value until somebody may have written to the object.
+    key = (whole, entry_key(index.value))
+    if key not in it.loaded:
+        made = it.emit("py.item", span, arguments).result
+        made.name = index.value if index.value.isidentifier() else ""
+        it.remember(key, Leaf(made))
+    return it.loaded[key]
+
+
+def entry_key(name: str) -> str:
+    """Return what an entry of an object is remembered under, beside its attributes."""
+    return f"[{name!r}]"
+
+
+def at_item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Leaf:
+    """Emit `x.at[index]`."""
+    arguments = {"base": materialise(it, base, span), "index": argument(it, index, span)}
+    made = it.emit("array.at", span, arguments).result
+    it.updates[made] = arguments
+    return Leaf(made, "array.at")
+
+
+def write(
+    it: Interpreter, base: Abstract, index: Abstract, value: Abstract, span: Span, augmented: bool = False
+) -> None:
+    """Interpret `base[index] = value`."""
+    if isinstance(base, Leaf) and it.loaded:
+        forget(it, base.value)
+    known = isinstance(base, Ref) and _write_box(it, base, index, value)
+    arguments = {"index": argument(it, index, span), "value": argument(it, value, span)}
+    attrs: dict[str, object] = {"augmented": augmented, "kind": kind_of(it, base)}
+    if isinstance(base, Ref):
+        attrs["object"] = base.id
+    if known or not isinstance(base, Ref):
+        whole = {} if known else {"base": materialise(it, base, span)}
+        it.emit("py.set_item", span, {**whole, **arguments}, attrs, results=0)
+        return
+    changed = it.emit("py.set_item", span, {"base": materialise(it, base, span), **arguments}, attrs).result
+    it.heap[base] = OpaqueBox(changed, kind_of(it, base))
+
+
+def _write_box(it: Interpreter, base: Ref, index: Abstract, value: Abstract) -> bool:
+    box = it.heap[base]
+    if isinstance(box, DictBox):
+        if isinstance(index, Const) and _hashable(index.value):
+            it.heap[base] = DictBox({**box.entries, index.value: value}, box.rest)
+            return True
+        return False
+    if isinstance(box, ListBox) and isinstance(index, Const) and isinstance(index.value, int):
+        if -len(box.items) <= index.value < len(box.items):
+            items = list(box.items)
+            items[index.value] = value
+            it.heap[base] = ListBox(tuple(items), box.kind)
+            return True
+    return False
+
+
+def _hashable(value: object) -> bool:
+    return isinstance(value, str | int | float | bytes | bool | None)

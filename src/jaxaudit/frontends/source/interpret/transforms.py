@@ -1,0 +1,366 @@
+"""Transformations that wrap a function: jit, vmap, grad and their kin, in every library's spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.interpret import derivatives, functions, lifts
+from jaxaudit.frontends.source.interpret.regions import (
+    Parametrised,
+    data_leaves,
+    flattened,
+    leaves_in_order,
+    lifted,
+    with_data,
+    with_leaves,
+)
+from jaxaudit.frontends.source.interpret.staging import captured_values, signature_of, stage, static_leaves
+from jaxaudit.frontends.source.values.arguments import Arguments, known_items
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    Attribute,
+    BoundMethod,
+    ClassValue,
+    Const,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    Library,
+    PartialValue,
+    Ref,
+    Transformed,
+    TupleValue,
+)
+from jaxaudit.frontends.source.values.structure import argument, materialise
+from jaxaudit.frontends.source.values.trees import note_given_back, trees_of
+from jaxaudit.ir import Argument
+from jaxaudit.ir.trees import Border
+from jaxaudit.spans import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """One function that transforms a function: its op, and its parameters in order (the function first)."""
+
+    op: str
+    params: tuple[str, ...] = ()
+
+
+def _wrappers() -> dict[str, Wrapper]:
+    rows: dict[str, Wrapper] = {}
+
+    def add(op: str, params: str, names: str) -> None:
+        rows.update((name, Wrapper(op, tuple(params.split()))) for name in names.split())
+
+    add(
+        "jit",
+        "in_shardings out_shardings static_argnums static_argnames donate_argnums donate_argnames",
+        "jax.jit equinox.filter_jit flax.linen.jit flax.nnx.jit haiku.jit haliax.named_jit chex.variants.with_jit",
+    )
+    add("vmap", "in_axes out_axes axis_name axis_size spmd_axis_name", "jax.vmap haiku.vmap flax.nnx.vmap")
+    add("vmap", "", "equinox.filter_vmap haliax.vmap")
+    add("pmap", "axis_name", "jax.pmap equinox.filter_pmap flax.nnx.pmap haiku.pmap")
+    add("grad", "argnums has_aux holomorphic allow_int reduce_axes", "jax.grad jax.value_and_grad")
+    add("grad", "argnums has_aux", "flax.nnx.grad flax.nnx.value_and_grad haiku.grad haiku.value_and_grad")
+    add("grad", "", "equinox.filter_grad equinox.filter_value_and_grad")
+    add("vjp", "argnums has_aux", "jax.jacrev jax.hessian jax.jacobian equinox.filter_jacrev equinox.filter_hessian")
+    add("jvp", "argnums has_aux", "jax.jacfwd equinox.filter_jacfwd")
+    add(
+        "checkpoint",
+        "concrete prevent_cse static_argnums policy",
+        "jax.checkpoint equinox.filter_checkpoint haiku.remat",
+    )
+    add(
+        "checkpoint",
+        "variables rngs concrete prevent_cse static_argnums policy",
+        "flax.linen.remat flax.linen.checkpoint",
+    )
+    add("checkpoint", "", "flax.nnx.remat flax.nnx.checkpoint")
+    add("custom_jvp", "nondiff_argnums", "jax.custom_jvp equinox.filter_custom_jvp flax.nnx.custom_jvp")
+    add("custom_vjp", "nondiff_argnums", "jax.custom_vjp equinox.filter_custom_vjp flax.nnx.custom_vjp")
+    add("shard_map", "mesh in_specs out_specs check_rep check_vma", "jax.shard_map flax.nnx.shard_map")
+    add("abstract", "static_argnums axis_env return_shape", "jax.make_jaxpr equinox.filter_make_jaxpr")
+    add("transform", "", "flax.linen.scan flax.linen.vmap flax.nnx.scan flax.linen.map_variables flax.linen.custom_vjp")
+    add("transform", "", "jax.numpy.vectorize jax.custom_gradient jax.custom_batching.custom_vmap")
+    add(
+        "transform",
+        "",
+        "jax.custom_batching.sequential_vmap jax.named_call jax.linear_transpose equinox.filter_closure_convert",
+    )
+    add("transform", "", "equinox.internal.noinline jax.experimental.checkify.checkify flax.linen.while_loop")
+    return rows
+
+
+WRAPPERS = _wrappers()
+_GIVES_ARRAYS = frozenset(("jit", "vmap", "pmap", "shard_map"))
+"""Transformations that give arrays even where the function gives Python numbers."""
+_GIVES_VALUE = frozenset(name for name in WRAPPERS if name.endswith("value_and_grad"))
+
+
+def wrap(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
+    """Interpret `jax.jit(f, ...)`: the function, transformed. Without a function it is a decorator still to come."""
+    wrapper = WRAPPERS[name]
+    function = given.get(0, "fun") or given.keywords.get("f") or given.keywords.get("target")
+    if function is None:
+        return PartialValue(Library(name), (), dict(given.keywords))
+    options = {key: value for key, value in given.keywords.items() if key not in ("fun", "f", "target")}
+    options.update(zip(wrapper.params, given.positional[1:], strict=False))
+    made = Transformed(wrapper.op, function, options, name, it.builder.newest, span)
+    if isinstance(function, ClassValue):
+        # A lifted class is still that class to whoever makes instances of it.
+        return lifts.lifted_class(function, made)
+    if isinstance(function, PartialValue) and isinstance(function.function, ClassValue):
+        return replace(function, function=lifts.lifted_class(function.function, made))
+    _note_wrapper(it, function, made)
+    return made
+
+
+def _note_wrapper(it: Interpreter, function: Abstract, made: Transformed) -> None:
+    inner = function
+    while isinstance(inner, Transformed | PartialValue | BoundMethod):
+        inner = inner.function
+    if isinstance(inner, FunctionValue):
+        it.wrappers[inner.node] = made
+
+
+def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Abstract:
+    """Call a transformed function."""
+    if lifts.is_class(callee):
+        return lifts.lifted_layer(it, callee, given, span)
+    if callee.transform in ("vmap", "pmap", "shard_map"):
+        return _apply_mapped(it, callee, given, span)
+    if callee.transform == "grad":
+        return _apply_grad(it, callee, given, span)
+    raised = lifts.apply(it, callee, given, span) if callee.spelling in lifts.LIFTS else None
+    if raised is not None:
+        return raised
+    derives = callee.transform in ("vjp", "jvp")
+    given = _with_numbers(it, callee, given, span) if derives else given
+    staged = stage(it, callee, given, span)
+    attrs = {**attributes(it, callee, given, span), **staged.attrs}
+    if derives:
+        attrs["differentiated"] = _positions(it, callee, given)
+    result, _ = run_body(it, callee.transform, callee.function, given, staged.inputs, attrs, span)
+    if callee.spelling == "jax.jit":
+        note_given_back(it, callee.spelling, result, span)
+    if callee.transform == "custom_vjp":
+        derivatives.follow(it, callee, given, span)
+    return result
+
+
+def attributes(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> dict[str, object]:
+    """Return the attributes of a transformation's op: the function, its spelling and options, and what crosses."""
+    options: dict[str, Argument] = {name: argument(it, value, span) for name, value in callee.options.items()}
+    return {
+        "function": name_of(callee.function),
+        "spelling": callee.spelling,
+        "options": options,
+        "made": _made(callee.function),
+        "wrapped": callee.span,
+        "border": border(it, callee.function, given),
+        "captured": captured_values(it, callee.function),
+    }
+
+
+def border(it: Interpreter, function: Abstract, given: Arguments) -> Border:
+    """Describe what crosses into a function: the trees of its arguments and the names of its parameters."""
+    open_ended = given.star is not None or given.stars is not None
+    trees = trees_of(it, [*given.positional, *given.keywords.values()])
+    return Border(trees, signature_of(function).names, tuple(given.keywords), open_ended)
+
+
+def _made(function: Abstract) -> int:
+    """Return when the object was made that JAX keeps its traces by: the function, however often it is wrapped."""
+    match function:
+        case FunctionValue(made=made) | PartialValue(made=made):
+            return made
+        case Transformed(function=inner):
+            return _made(inner)
+        case _:
+            return 0
+
+
+def name_of(function: Abstract) -> str:
+    """Name a function for people."""
+    match function:
+        case FunctionValue(name=name) | Library(name=name):
+            return name
+        case BoundMethod(function=inner) | PartialValue(function=inner) | Transformed(function=inner):
+            return name_of(inner)
+        case _:
+            return ""
+
+
+def run_body(
+    it: Interpreter,
+    op: str,
+    function: Abstract,
+    given: Arguments,
+    inputs: Parametrised,
+    attrs: Mapping[str, object],
+    span: Span,
+    extra: Callable[[], list[Leaf]] = list,
+) -> tuple[Abstract, tuple[Leaf, ...]]:
+    """Interpret a function inside an op's region; results are new leaves, `extra` further ones."""
+    label = name_of(function)
+    with it.builder.nested("function", label, _where(function, span), inputs.params) as region, it.inside(op, inputs):
+        inner = call_inside(it, function, functions.replaced(given, inputs), span)
+        if op in _GIVES_ARRAYS:
+            inner = lifted(it, inner, span)
+        everything = leaves_in_order(it, inner, copy=True)
+        traced = set(data_leaves(it, inner))
+        # Structure that is older than the region is the same outside.
+        out = tuple([one for one in everything if one in traced or one.id > inputs.entered[0]])
+    it.builder.close(region, out)
+    attrs = {**attrs, "entered": inputs.entered, "held": inputs.held, "kept": tuple(one not in traced for one in out)}
+    if op == "grad":
+        attrs["returned"] = trees_of(it, (inner,))[0]
+    further = extra()
+    results = tuple(it.builder.value(span, value.name) for value in out)
+    made = (*results, *(leaf.value for leaf in further))
+    it.emit(op, span, attrs=attrs, operands=inputs.operands, results=made, regions=(region,))
+    handed = iter(results)
+    outside = [next(handed) if one in traced or one.id > inputs.entered[0] else one for one in everything]
+    return with_leaves(it, inner, outside, copy=True), tuple(further)
+
+
+def _where(function: Abstract, span: Span) -> Span:
+    inner = function
+    while isinstance(inner, Transformed | PartialValue | BoundMethod):
+        inner = inner.function
+    return functions.function_span(inner) if isinstance(inner, FunctionValue) else span
+
+
+def call_inside(it: Interpreter, function: Abstract, given: Arguments, span: Span) -> Abstract:
+    """Call a function whose body belongs to the open region, without a call op of its own where possible."""
+    if isinstance(function, BoundMethod):
+        return call_inside(it, function.function, given.prepended(function.receiver), span)
+    if isinstance(function, FunctionValue) and not functions.unfollowable(it, function):
+        return functions.enter(it, function, given)
+    return it.call(function, given, span)
+
+
+def _apply_mapped(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Abstract:
+    inputs = flattened(it, given.all())
+    option = "in_specs" if callee.transform == "shard_map" else "in_axes"
+    in_axes = callee.options.get(option, Const(0))
+    axes = [axis for position, value in enumerate(given.positional) for axis in _axes(it, in_axes, value, position)]
+    axes += [0] * (len(inputs.operands) - len(axes))
+    attrs = attributes(it, callee, given, span)
+    if callee.transform == "pmap":
+        attrs["static"] = static = static_leaves(it, callee, given)
+        axes = [None if fixed is True else axis for axis, fixed in zip(axes, static, strict=False)]
+    axes = axes[: len(inputs.operands)]
+    if callee.transform == "shard_map":
+        attrs["static"] = tuple(axis is None for axis in axes)
+    attrs["in_axes"] = tuple(axes)
+    result, _ = run_body(it, callee.transform, callee.function, given, inputs, attrs, span)
+    return result
+
+
+def _axes(it: Interpreter, in_axes: Abstract, value: Abstract, position: int) -> list[int | str | None]:
+    """Return the mapped axis of every leaf of one argument."""
+    per_argument = known_items(it, in_axes)
+    if per_argument is not None and isinstance(in_axes, TupleValue | Ref) and not _is_dict(it, in_axes):
+        spec = per_argument[position] if position < len(per_argument) else Leaf(it.builder.value(NOWHERE))
+    else:
+        spec = in_axes
+    return _leaf_axes(it, spec, value)
+
+
+def _is_dict(it: Interpreter, value: Abstract) -> bool:
+    return isinstance(value, Ref) and isinstance(it.heap[value], DictBox)
+
+
+def _leaf_axes(it: Interpreter, spec: Abstract, value: Abstract) -> list[int | str | None]:
+    if isinstance(spec, Const) and (spec.value is None or isinstance(spec.value, int)):
+        return [spec.value] * len(data_leaves(it, value))
+    parts, specs = known_items(it, value), known_items(it, spec)
+    if _is_dict(it, value) and _is_dict(it, spec):
+        entries, wanted = it.heap[value], it.heap[spec]  # type: ignore[index]
+        if (
+            isinstance(entries, DictBox)
+            and isinstance(wanted, DictBox)
+            and entries.entries.keys() == wanted.entries.keys()
+        ):
+            return [a for key, part in entries.entries.items() for a in _leaf_axes(it, wanted.entries[key], part)]
+    elif parts is not None and specs is not None and len(parts) == len(specs) and not _is_dict(it, value):
+        return [axis for one, part in zip(specs, parts, strict=True) for axis in _leaf_axes(it, one, part)]
+    return ["?"] * len(data_leaves(it, value))
+
+
+def _apply_grad(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Abstract:
+    given = _with_numbers(it, callee, given, span)
+    given = replace(given, positional=tuple([_read_out(it, value, span) for value in given.positional]))
+    inputs = flattened(it, given.all())
+    chosen, several = _differentiated(it, callee, given)
+    gradients: list[Abstract] = []
+
+    def fresh() -> list[Leaf]:
+        made: list[Leaf] = []
+        for value in chosen:
+            leaves = [Leaf(it.builder.value(span, leaf.name)) for leaf in data_leaves(it, value)]
+            gradients.append(with_data(it, value, [leaf.value for leaf in leaves]))
+            made.extend(leaves)
+        return made
+
+    attrs = {**attributes(it, callee, given, span), "value": callee.spelling in _GIVES_VALUE}
+    attrs["differentiated"] = _positions(it, callee, given)
+    value, _ = run_body(it, "grad", callee.function, given, inputs, attrs, span, fresh)
+    gradient = TupleValue(tuple(gradients)) if several or not gradients else gradients[0]
+    return _grad_result(it, callee, value, gradient, span)
+
+
+def _with_numbers(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Arguments:
+    """Turn the numbers that are differentiated into values: the function is traced with them."""
+    places = {at % len(given.positional) for at in _argnums(it, callee, given)[0]}
+    if not any(isinstance(given.positional[at], Const) for at in places):
+        return given
+    numbers = [lifted(it, one, span) if at in places else one for at, one in enumerate(given.positional)]
+    return replace(given, positional=tuple(numbers))
+
+
+def _argnums(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[list[int], bool]:
+    argnums = callee.options.get("argnums", Const(0))
+    items = known_items(it, argnums)
+    places = [item.value for item in (items if items is not None else (argnums,)) if isinstance(item, Const)]
+    count = len(given.positional)
+    return [at for at in places if isinstance(at, int) and -count <= at < count], items is not None
+
+
+def _read_out(it: Interpreter, value: Abstract, span: Span) -> Abstract:
+    """Read an attribute of an attribute: what is differentiated is that part, and not the object around it."""
+    inner = isinstance(value, Attribute) and isinstance(value.receiver, Attribute)
+    return Leaf(materialise(it, value, span)) if inner else value
+
+
+def _differentiated(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[list[Abstract], bool]:
+    places, several = _argnums(it, callee, given)
+    return [given.positional[at] for at in places], several
+
+
+def _positions(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[int, ...] | None:
+    """Return the positions of the differentiated leaves among all; None where `argnums` is not known."""
+    argnums = callee.options.get("argnums", Const(0))
+    items = known_items(it, argnums)
+    numbers = [item.value for item in (items if items is not None else (argnums,)) if isinstance(item, Const)]
+    if len(numbers) < (1 if items is None else len(items)) or given.star is not None:
+        return None
+    counts = [len(data_leaves(it, value)) for value in given.positional]
+    chosen = {at % len(counts) for at in numbers if isinstance(at, int) and counts}
+    return tuple(sum(counts[:at]) + i for at in sorted(chosen) for i in range(counts[at]))
+
+
+def _grad_result(it: Interpreter, callee: Transformed, value: Abstract, gradient: Abstract, span: Span) -> Abstract:
+    has_aux = callee.options.get("has_aux", Const(False))
+    if callee.spelling in _GIVES_VALUE:
+        return TupleValue((value, gradient))
+    if isinstance(has_aux, Const) and has_aux.value:
+        aux = value.items[1] if isinstance(value, TupleValue) and len(value.items) == 2 else None
+        return TupleValue((gradient, it.unknown("the auxiliary output", span) if aux is None else aux))
+    return gradient

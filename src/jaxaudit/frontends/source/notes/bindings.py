@@ -1,0 +1,263 @@
+"""Notes about names and results that leave no trace in the data flow: what is dropped, never read, or copied.
+
+Each becomes an op without operands or results, so that analyses of values do not take it for a use.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.interpret import subscripts
+from jaxaudit.frontends.source.interpret.syntax import names_in, walk
+from jaxaudit.frontends.source.interpret.usage import chooses_parameters
+from jaxaudit.frontends.source.notes.scopes import Scope, path_of, scope_of, unread_parameters
+from jaxaudit.frontends.source.values.model import (
+    NONE,
+    Abstract,
+    BoundMethod,
+    ClassValue,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    ObjectBox,
+    PartialValue,
+    Record,
+    Ref,
+    Transformed,
+)
+from jaxaudit.frontends.source.values.structure import leaves
+from jaxaudit.ir import Value
+from jaxaudit.ir.names import is_stem
+from jaxaudit.spans import Span, span_of
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+    from jaxaudit.frontends.source.values.arguments import Arguments
+
+Leaves = tuple[Value, ...]
+_BUILDERS = ("__init__", "__post_init__", "setup")
+"""Methods that run once for an object."""
+
+
+def note_dropped(it: Interpreter, node: ast.Expr, value: Abstract) -> None:
+    """Note that a call stands as a statement and its result is gone."""
+    if value is NONE:
+        return
+    function = it.frame.function
+    scope = scope_of(it.frame.module.tree if function is None else function.node)
+    around = scope.around.get(node)
+    attrs = {
+        "values": _leaves(it, value),
+        "guarded": around is not None and around.guarded,
+        "module": function is None,
+    }
+    it.emit("py.drop", it.span(node.value), attrs=attrs, results=0)
+
+
+def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list[ast.expr], made: ast.expr) -> None:
+    """Note each variable that an assignment binds and nothing reads, and who goes on reading what it was made from."""
+    function = it.frame.function
+    if function is None or isinstance(function.node, ast.Lambda):
+        return
+    scope = scope_of(function.node)
+    if len(targets) > 1 and not all(_is_unread(scope, one, node) for one in targets):
+        # `a = b = value`: the value is read by its other name.
+        return
+    for target in (name for one in targets for name in _names(one)):
+        if scope.is_unread(target.id, node) and target.id in it.frame.env:
+            attrs = {
+                "name": target.id,
+                "kind": "variable",
+                "values": _leaves(it, it.frame.env[target.id]),
+                "made": it.span(made),
+                "renews": target.id in names_in(made),
+                "stale": _stale(it, function, node, made),
+            }
+            it.emit("py.unread", it.span(target), attrs=attrs, results=0)
+
+
+def _is_unread(scope: Scope, target: ast.expr, node: ast.stmt) -> bool:
+    return isinstance(target, ast.Name) and scope.is_unread(target.id, node)
+
+
+def _names(target: ast.expr) -> Iterator[ast.Name]:
+    if isinstance(target, ast.Name):
+        yield target
+    elif isinstance(target, ast.Tuple | ast.List):
+        for item in target.elts:
+            yield from _names(item)
+
+
+def _stale(
+    it: Interpreter, function: FunctionValue, node: ast.stmt, made: ast.expr
+) -> Mapping[str, tuple[Leaves, Span, bool]]:
+    """Return the variables of an expression that are read again unchanged: leaves, where, and whether a turn later."""
+    scope = scope_of(function.node)
+    stale: dict[str, tuple[Leaves, Span, bool]] = {}
+    for name in names_in(made):
+        read = scope.later_read(name, node)
+        if read is not None and name in it.frame.env and name not in stale:
+            stale[name] = (_leaves(it, it.frame.env[name]), it.span(read[0]), read[1])
+    for part in _parts(it, made):
+        path, held = path_of(part), _held(it, part)
+        read = None if held is None or not path else scope.later_path(path, node) or _next_call(function, part, path)
+        if held is not None and read is not None:
+            stale.setdefault(path[-1], (_leaves(it, held), it.span(read[0]), read[1]))
+    return stale
+
+
+def _parts(it: Interpreter, made: ast.expr) -> Iterator[ast.Attribute | ast.Subscript]:
+    """Return the parts of objects that an expression reads, by itself or in the functions of this frame it mentions."""
+    mentioned = [it.frame.env.get(name) for name in names_in(made)]
+    own = [one.node for one in mentioned if isinstance(one, FunctionValue) and one.frame is it.frame]
+    for one in (inner for node in (made, *own) for inner in walk(node)):
+        if isinstance(one, ast.Attribute | ast.Subscript) and isinstance(one.ctx, ast.Load):
+            yield one
+
+
+def _held(it: Interpreter, node: ast.expr) -> Abstract | None:
+    """Return what a part of an object holds, without reading it; None where that is not known."""
+    if isinstance(node, ast.Name):
+        return it.frame.env.get(node.id)
+    if not isinstance(node, ast.Attribute | ast.Subscript):
+        return None
+    base = _held(it, node.value)
+    if isinstance(base, Leaf):
+        return it.loaded.get((base.value, _entry_of(node)))
+    box = it.heap[base] if isinstance(base, Ref) else None
+    match node, base, box:
+        case ast.Attribute(attr=name), Record(), _:
+            return base.field(name)
+        case ast.Attribute(attr=name), _, ObjectBox():
+            return box.attrs.get(name)
+        case ast.Subscript(slice=ast.Constant(value=key)), _, DictBox():
+            return box.entries.get(key)
+    return None
+
+
+def _entry_of(node: ast.Attribute | ast.Subscript) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    return subscripts.entry_key(key) if isinstance(key, str) else ""
+
+
+def _next_call(
+    function: FunctionValue, part: ast.Attribute | ast.Subscript, path: tuple[str, ...]
+) -> tuple[ast.expr, bool] | None:
+    """Let the next call of a method read an attribute of its object that it never writes itself."""
+    node, params = function.node, function.node.args
+    first = next(iter((*params.posonlyargs, *params.args)), None)
+    if function.owner is None or function.kind != "function" or first is None or path[:-1] != (first.arg,):
+        return None
+    scope = scope_of(node)
+    written = any(scope.writes.get(one) for one in path) or path[-1] in scope.shared
+    return None if written or function.name in _BUILDERS else (part, True)
+
+
+def note_parameters(it: Interpreter, function: FunctionValue, bound: Mapping[str, Abstract]) -> None:
+    """Note each parameter that the body of a function never mentions."""
+    node = function.node
+    params = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    unread = list(unread_parameters(node))
+    for param in unread:
+        attrs = {
+            "name": param.arg,
+            "kind": "parameter",
+            "values": _leaves(it, bound[param.arg]),
+            "function": function.name,
+            "position": params.index(param),
+            "read": len(params) - len(unread),
+            "method": function.owner is not None,
+            "nested": function.frame.kind == "function",
+            "stub": _is_stub(node),
+            "optional": param.arg in function.defaults,
+            "chosen": not isinstance(node, ast.Lambda) and chooses_parameters(function.module.tree, node),
+        }
+        it.emit("py.unread", span_of(param, function.module.path), attrs=attrs, results=0)
+
+
+def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+    """Whether a body does nothing of its own: it raises, passes, or returns a constant or one name."""
+    if isinstance(node, ast.Lambda):
+        return isinstance(node.body, ast.Constant | ast.Name | ast.Attribute)
+    body = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+    if len(body) > 1:
+        return False
+    return not body or isinstance(body[0], ast.Raise | ast.Pass) or _returns_plainly(body[0])
+
+
+def _returns_plainly(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Return) and isinstance(node.value, ast.Constant | ast.Name | ast.Attribute | None)
+
+
+def note_replaced(it: Interpreter, old: Abstract, cls: ClassValue, method: str, given: Arguments, span: Span) -> None:
+    """Note that a copy of a record is made with some fields changed."""
+    whole = {name: one.value for name, one in given.keywords.items() if isinstance(one, Leaf)}
+    before = {name: held for name in given.keywords if (held := _field(it, old, name)) is not None}
+    again = {name: had for name, held in before.items() if (had := _put_back(it, held, given.keywords[name]))}
+    attrs: dict[str, object] = {"class": cls.name, "method": method, "fields": tuple(given.keywords), "given": whole}
+    attrs["values"] = _leaves(it, old)
+    it.emit("py.replace", span, attrs={**attrs, "again": again} if again else attrs, results=0)
+
+
+def _put_back(it: Interpreter, held: Abstract, new: Abstract) -> tuple[Value, ...]:
+    """Return the leaves of what a field held, where it is given just that again; a copy of it is another object."""
+    had = _leaves(it, held)
+    if isinstance(held, Ref) and isinstance(new, Ref) and held != new:
+        return ()
+    return had if had == _leaves(it, new) else ()
+
+
+def _field(it: Interpreter, record: Abstract, name: str) -> Abstract | None:
+    box = it.heap[record] if isinstance(record, Ref) else None
+    if isinstance(record, Record):
+        return record.field(name)
+    return box.attrs.get(name) if isinstance(box, ObjectBox) else None
+
+
+def note_passed(it: Interpreter, node: ast.Call, callee: Abstract, given: Arguments) -> None:
+    """Note a call in which two or more positional arguments have the names of parameters of the callee."""
+    function, bound = _written_in(callee)
+    if function is None or len(node.args) < 2 or any(isinstance(one, ast.Starred) for one in node.args):
+        return
+    params = [param.arg for param in (*function.node.args.posonlyargs, *function.node.args.args)][bound:]
+    written = tuple(_name_of(one) for one in node.args)
+    if len(written) > len(params) or sum(any(is_stem(name, param) for param in params) for name in written) < 2:
+        return
+    attrs = {
+        "function": function.name,
+        "written": written,
+        "params": tuple(params[: len(written)]),
+        "values": tuple(_leaves(it, value) for value in given.positional),
+        "caller": "" if it.frame.function is None else it.frame.function.name,
+        "own": () if it.frame.function is None else tuple(one.arg for one in it.frame.function.node.args.args),
+    }
+    it.emit("py.passed", it.span(node), attrs=attrs, results=0)
+
+
+def _written_in(callee: Abstract) -> tuple[FunctionValue | None, int]:
+    """Return the function of the audited code behind a callee, and how many of its parameters are bound already."""
+    bound = 0
+    while isinstance(callee, Transformed | PartialValue | BoundMethod):
+        if isinstance(callee, PartialValue):
+            bound += len(callee.args)
+        elif isinstance(callee, BoundMethod):
+            bound += 1
+        callee = callee.function
+    return (callee, bound) if isinstance(callee, FunctionValue) else (None, 0)
+
+
+def _name_of(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Subscript(slice=ast.Constant(value=str(name))):
+            return name
+    return ""
+
+
+def _leaves(it: Interpreter, value: Abstract) -> Leaves:
+    return tuple(dict.fromkeys(leaves(it, value)))

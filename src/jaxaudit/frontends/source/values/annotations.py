@@ -1,0 +1,88 @@
+"""Annotations: what a parameter or a field is said to be, where the name leads to a class that is known."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.api.lookup import canonical
+from jaxaudit.frontends.source.classes.members import ancestry
+from jaxaudit.frontends.source.interpret.modules import Module
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    ClassValue,
+    Leaf,
+    Library,
+    ModuleValue,
+    ObjectBox,
+    Record,
+)
+from jaxaudit.ir import Value
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+# Types of arrays and of plain Python values: their methods are looked up as those of arrays, or not at all.
+_PLAIN = frozenset(
+    """jax.Array jax.numpy.ndarray numpy.ndarray chex.Array chex.ArrayTree chex.PRNGKey chex.Numeric chex.Scalar
+    jax.typing.ArrayLike jax.random.PRNGKey jax.core.Tracer""".split()
+)
+_AMBIGUOUS = frozenset(("haiku.Transformed", "haiku.TransformedWithState"))
+"""Types that do not say how they are called: `without_apply_rng` gives the same type and takes one argument less."""
+
+
+def annotated_value(it: Interpreter, annotation: ast.expr | None, value: Value, module: Module) -> Abstract:
+    """Return a value nothing is known of but its annotation."""
+    named = None if annotation is None else resolve(annotation, module)
+    if isinstance(named, Library):
+        name = canonical(named.name)
+        last = name.rpartition(".")[2]
+        known = (
+            last[:1].isupper()
+            and name not in _PLAIN | _AMBIGUOUS
+            and name.partition(".")[0] not in ("builtins", "typing")
+        )
+        return Leaf(value, name if known else "")
+    if isinstance(named, ClassValue):
+        return instance(it, named, value)
+    return Leaf(value)
+
+
+def instance(it: Interpreter, cls: ClassValue, value: Value) -> Abstract:
+    """Return an instance of a class of the audited code of which nothing more is known."""
+    if cls.kind == "namedtuple":
+        items = [it.emit("py.attr", value.span, {"base": value}, {"name": name}).result for name in cls.fields]
+        for item, name in zip(items, cls.fields, strict=True):
+            item.name = name
+        return Record(cls, tuple(Leaf(item) for item in items))
+    if cls.kind == "enum":
+        return Leaf(value)
+    return it.heap.new(ObjectBox(cls, {}, value))
+
+
+def field_annotation(cls: ClassValue, name: str) -> tuple[ast.expr, Module] | None:
+    """Return the annotation of a field, with the module it is written in."""
+    for current in ancestry(cls):
+        for statement in current.node.body if current.node is not None else ():
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                if statement.target.id == name:
+                    return statement.annotation, current.frame.module
+    return None
+
+
+def resolve(annotation: ast.expr, module: Module) -> Abstract | None:
+    """Follow a plain or dotted name, quoted or not; anything more (unions, optionals, generics) says too little."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        try:
+            annotation = ast.parse(annotation.value, mode="eval").body
+        except (SyntaxError, ValueError):
+            return None
+    if isinstance(annotation, ast.Name):
+        return module.frame.env.get(annotation.id) if module.frame is not None else None
+    if isinstance(annotation, ast.Attribute):
+        base = resolve(annotation.value, module)
+        if isinstance(base, Library):
+            return Library(f"{base.name}.{annotation.attr}")
+        if isinstance(base, ModuleValue) and base.module.frame is not None:
+            return base.module.frame.env.get(annotation.attr)
+    return None

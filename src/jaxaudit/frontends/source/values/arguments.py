@@ -1,0 +1,123 @@
+"""The arguments of one call, and how they bind to a parameter list."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.values.model import Abstract, Const, DictBox, Leaf, ListBox, Record, Ref, TupleValue
+from jaxaudit.ir.record import record
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+
+@record
+class Arguments:
+    """Positional and keyword arguments; `star` and `stars` hold what `*x` and `**x` gave where it is not known."""
+
+    positional: tuple[Abstract, ...] = ()
+    keywords: Mapping[str, Abstract] = field(default_factory=dict)
+    star: Abstract | None = None
+    stars: Abstract | None = None
+    spread: bool = False
+    """Whether some of them were written as `*x`."""
+    after: int = 0
+    """How many positional arguments stand behind `star`; negative where there are several of its kind."""
+
+    def all(self) -> list[Abstract]:
+        """Return every argument, in order."""
+        rest = [value for value in (self.star, self.stars) if value is not None]
+        return [*self.positional, *self.keywords.values(), *rest]
+
+    def get(self, position: int, name: str) -> Abstract | None:
+        """Return the argument at a position or of a name."""
+        if 0 <= position < len(self.positional):
+            return self.positional[position]
+        return self.keywords.get(name)
+
+    def prepended(self, *values: Abstract) -> Arguments:
+        """Return the same arguments with further ones in front."""
+        return Arguments((*values, *self.positional), self.keywords, self.star, self.stars, after=self.after)
+
+
+def evaluate_arguments(it: Interpreter, node: ast.Call) -> Arguments:
+    """Evaluate the arguments of a call expression."""
+    positional: list[Abstract] = []
+    star: Abstract | None = None
+    before = 0
+    for item in node.args:
+        if not isinstance(item, ast.Starred):
+            positional.append(it.evaluate(item))
+            continue
+        value = it.evaluate(item.value)
+        known = known_items(it, value)
+        if known is None or star is not None:
+            before = len(positional) if star is None else -1
+            star = value
+        else:
+            positional.extend(known)
+    keywords: dict[str, Abstract] = {}
+    stars: Abstract | None = None
+    for keyword in node.keywords:
+        value = it.evaluate(keyword.value)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = value
+        elif isinstance(value, Ref) and isinstance(box := it.heap[value], DictBox) and box.rest is None:
+            keywords.update((str(key), item) for key, item in box.entries.items())
+        else:
+            stars = value
+    spread = any(isinstance(item, ast.Starred) for item in node.args)
+    after = -1 if before < 0 else 0 if star is None else len(positional) - before
+    return Arguments(tuple(positional), keywords, star, stars, spread, after)
+
+
+def known_items(it: Interpreter, value: Abstract) -> tuple[Abstract, ...] | None:
+    """Return the items of a sequence that is known item by item; None for any other value."""
+    if isinstance(value, TupleValue | Record):
+        return value.items
+    if isinstance(value, Ref):
+        box = it.heap[value]
+        if isinstance(box, ListBox):
+            return box.items
+        if isinstance(box, DictBox) and box.rest is None:
+            return tuple(Const(key) for key in box.entries)
+    return None
+
+
+def bind(
+    it: Interpreter, params: ast.arguments, defaults: Mapping[str, Abstract], given: Arguments, where: ast.AST
+) -> dict[str, Abstract]:
+    """Bind arguments to a Python parameter list; what is missing becomes unknown."""
+    names = [param.arg for param in (*params.posonlyargs, *params.args)]
+    bound: dict[str, Abstract] = dict(zip(names, given.positional, strict=False))
+    keywords = dict(given.keywords)
+    for param in (*params.posonlyargs, *params.args, *params.kwonlyargs):
+        name = param.arg
+        if name in keywords and name not in bound:
+            bound[name] = keywords.pop(name)
+        if name not in bound:
+            bound[name] = _missing(it, param, defaults, given)
+    if params.vararg is not None:
+        rest = given.positional[len(names) :]
+        star = given.star
+        bound[params.vararg.arg] = TupleValue(rest) if star is None else _as_leaf(it, star, params.vararg)
+    if params.kwarg is not None:
+        rest_value = None if given.stars is None else _as_leaf(it, given.stars, params.kwarg).value
+        bound[params.kwarg.arg] = it.heap.new(DictBox(keywords, rest_value))
+    return bound
+
+
+def _missing(it: Interpreter, param: ast.arg, defaults: Mapping[str, Abstract], given: Arguments) -> Abstract:
+    if given.star is None and given.stars is None and param.arg in defaults:
+        return defaults[param.arg]
+    reason = "given by * or **" if given.star is not None or given.stars is not None else "no argument is given"
+    return it.unknown(reason, it.span(param), param.arg)
+
+
+def _as_leaf(it: Interpreter, value: Abstract, param: ast.arg) -> Leaf:
+    if isinstance(value, Leaf):
+        return value
+    return it.unknown("given by * or **", it.span(param), param.arg)

@@ -1,0 +1,106 @@
+"""Elements: what a loop variable holds in one turn, and how many turns there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.api.lookup import lookup
+from jaxaudit.frontends.source.values.arguments import known_items
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    BoundMethod,
+    Const,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    Library,
+    ObjectBox,
+    Range,
+    Record,
+    Ref,
+    Sequence,
+    Transformed,
+    TupleValue,
+    Zip,
+)
+from jaxaudit.frontends.source.values.structure import argument, materialise, rebuild
+from jaxaudit.ir import Argument
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+
+def element(it: Interpreter, iterable: Abstract, index: Leaf, span: Span) -> Abstract:
+    """Return the element of an iterable in the turn that `index` counts."""
+    if isinstance(iterable, Zip):
+        parts = tuple([element(it, part, index, span) for part in iterable.parts])
+        return TupleValue((Leaf(index.value), *parts)) if iterable.counted else TupleValue(parts)
+    if isinstance(iterable, Range):
+        parts = {"start": iterable.start, "stop": iterable.stop, "step": iterable.step}
+        bounds = {name: argument(it, part, span) for name, part in parts.items()}
+        return _emit(it, bounds, index, span)
+    if isinstance(iterable, Sequence):
+        return rebuild(iterable.item, lambda leaf: leaf.at(_emit(it, leaf.value, index, span, listed=True).value), it)
+    items = known_items(it, iterable)
+    if items:
+        return _of_known(it, items, index, span)
+    return _emit(it, materialise(it, iterable, span), index, span)
+
+
+def _of_known(it: Interpreter, items: tuple[Abstract, ...], index: Leaf, span: Span) -> Abstract:
+    if len(items) == 1:
+        return items[0]
+    first = items[0]
+    tuples = [item.items for item in items if isinstance(item, TupleValue | Record)]
+    if len(tuples) == len(items) and len({len(parts) for parts in tuples}) == 1:
+        columns = zip(*tuples, strict=True)
+        return TupleValue(tuple([_of_known(it, column, index, span) for column in columns]))
+    boxes = [it.heap[item] for item in items if isinstance(item, Ref)]
+    dicts = [box.entries for box in boxes if isinstance(box, DictBox) and box.rest is None]
+    if len(dicts) == len(items) and all(entries.keys() == dicts[0].keys() for entries in dicts):
+        columns = {key: tuple([entries[key] for entries in dicts]) for key in dicts[0]}
+        return it.heap.new(DictBox({key: _of_known(it, column, index, span) for key, column in columns.items()}))
+    whole = tuple([argument(it, item, span) for item in items])
+    made = Leaf(_emit(it, whole, index, span).value, _common_class(items))
+    if len(boxes) == len(items) and isinstance(first, Ref) and isinstance(box := boxes[0], ObjectBox):
+        if all(isinstance(other, ObjectBox) and other.cls is box.cls for other in boxes):
+            # Some instance of that class: its methods are known, its attributes are not.
+            return it.heap.new(ObjectBox(box.cls, {}, made.value))
+    return made
+
+
+def _common_class(items: tuple[Abstract, ...]) -> str:
+    """Name what all items are where none of them can be an array: text, or functions."""
+    if all(isinstance(item, Const) and isinstance(item.value, str) for item in items):
+        return "builtins.str"
+    return "builtins.function" if all(map(is_function, items)) else ""
+
+
+def is_function(item: Abstract) -> bool:
+    """Whether a value is surely a function, which is no leaf for JAX."""
+    if isinstance(item, FunctionValue | BoundMethod | Transformed):
+        return True
+    row = lookup(item.name) if isinstance(item, Library) else None
+    return row is not None and row.op.startswith("array.")
+
+
+def _emit(it: Interpreter, iterable: Argument, index: Leaf, span: Span, *, listed: bool = False) -> Leaf:
+    """Emit the choice of an element; `listed` says that the items of a list are meant, not the rows of an array."""
+    attrs = {"listed": True} if listed else {}
+    return Leaf(it.emit("py.element", span, {"iterable": iterable, "index": index.value}, attrs).result)
+
+
+def trip_count(it: Interpreter, iterable: Abstract) -> int | None:
+    """Return how often a loop over an iterable runs, where that is known."""
+    if isinstance(iterable, Range):
+        bounds = (iterable.start, iterable.stop, iterable.step)
+        numbers = [part.value for part in bounds if isinstance(part, Const) and isinstance(part.value, int)]
+        return len(range(*numbers)) if len(numbers) == 3 and numbers[2] != 0 else None
+    if isinstance(iterable, Zip):
+        counts = [trip_count(it, part) for part in iterable.parts]
+        return min((count for count in counts if count is not None), default=None)
+    if isinstance(iterable, Const) and isinstance(iterable.value, str | bytes):
+        return len(iterable.value)
+    items = known_items(it, iterable)
+    return None if items is None else len(items)

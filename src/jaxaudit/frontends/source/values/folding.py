@@ -1,0 +1,210 @@
+"""Constant folding: what operators give when their operands are known, and nothing otherwise."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    ClassValue,
+    Const,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    ListBox,
+    Record,
+    Ref,
+    Transformed,
+    TupleValue,
+)
+from jaxaudit.ir import Size
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+    ast.Invert: operator.invert,
+    ast.Not: operator.not_,
+}
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda item, container: item in container,
+    ast.NotIn: lambda item, container: item not in container,
+}
+_NUMBERS = (int, float, complex)
+# Results beyond these sizes are not worth knowing, and computing them could take for ever.
+_LARGEST_TEXT = 10_000
+_LARGEST_NUMBER = 2**128
+_LONGEST_SEQUENCE = 256
+
+
+def fold_binary(it: Interpreter, op: ast.operator, left: Abstract, right: Abstract) -> Abstract | None:
+    """Return the result of a binary operator on known operands."""
+    if isinstance(left, Const) and isinstance(right, Const):
+        return _fold_constants(op, left.value, right.value)
+    if isinstance(op, ast.Add):
+        return _concatenated(it, left, right)
+    if isinstance(op, ast.Mult):
+        return _repeated(it, left, right)
+    return None
+
+
+def _fold_constants(op: ast.operator, left: object, right: object) -> Const | None:
+    if isinstance(op, ast.Pow):
+        if isinstance(left, int | float) and isinstance(right, int | float) and abs(left) < 1e6 and 0 <= right < 64:
+            return Const(left**right)
+        return None
+    function = _BINARY.get(type(op))
+    if function is None or not _small(left, right):
+        return None
+    try:
+        return Const(_derived(op, left, right, function(left, right)))
+    except (TypeError, ValueError, ArithmeticError):
+        return None
+
+
+def _derived(op: ast.operator, left: object, right: object, made: object) -> object:
+    """Let a size remember the sizes that it was computed of."""
+    if type(made) is not int or made < 2 or not isinstance(op, ast.Mult | ast.FloorDiv):
+        return made
+    how = "multiple" if isinstance(op, ast.Mult) else "part"
+    sides = (left, right) if how == "multiple" else (left,)
+    of = tuple(size for side in sides if isinstance(side, Size) for size in _named(side, how))
+    return Size(made, "", "", of, how) if of else made
+
+
+def _named(size: Size, how: str) -> tuple[Size, ...]:
+    return (size,) if size.name else size.of if size.how == how else ()
+
+
+def _small(left: object, right: object) -> bool:
+    if isinstance(left, str | bytes) or isinstance(right, str | bytes):
+        sized = [value for value in (left, right) if isinstance(value, str | bytes)]
+        return len(sized) == 2 and sum(map(len, sized)) < _LARGEST_TEXT
+    return all(isinstance(value, _NUMBERS) and abs(value) < _LARGEST_NUMBER for value in (left, right))
+
+
+def _concatenated(it: Interpreter, left: Abstract, right: Abstract) -> Abstract | None:
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        return TupleValue((*left.items, *right.items)) if len(left.items) < _LONGEST_SEQUENCE else None
+    lists = [it.heap[side] for side in (left, right) if isinstance(side, Ref)]
+    if len(lists) == 2 and all(isinstance(box, ListBox) and len(box.items) < _LONGEST_SEQUENCE for box in lists):
+        return it.heap.new(ListBox(tuple(item for box in lists if isinstance(box, ListBox) for item in box.items)))
+    return None
+
+
+def _repeated(it: Interpreter, left: Abstract, right: Abstract) -> Abstract | None:
+    if isinstance(left, Const):
+        left, right = right, left
+    if not (isinstance(right, Const) and isinstance(right.value, int)):
+        return None
+    times = right.value
+    if isinstance(left, TupleValue) and len(left.items) * times <= _LONGEST_SEQUENCE:
+        return TupleValue(left.items * times)
+    if isinstance(left, Ref) and isinstance(box := it.heap[left], ListBox):
+        if len(box.items) * times <= _LONGEST_SEQUENCE:
+            return it.heap.new(ListBox(box.items * times, box.kind, times if len(box.items) == 1 else None))
+    return None
+
+
+def fold_unary(op: ast.unaryop, operand: Abstract) -> Abstract | None:
+    """Return the result of a unary operator on a known operand."""
+    if not isinstance(operand, Const):
+        return None
+    try:
+        return Const(_UNARY[type(op)](operand.value))
+    except TypeError:
+        return None
+
+
+def fold_compare(it: Interpreter, op: ast.cmpop, left: Abstract, right: Abstract) -> Abstract | None:
+    """Return the result of a comparison of known operands."""
+    if isinstance(left, Const) and isinstance(right, Const):
+        try:
+            return Const(bool(_COMPARE[type(op)](left.value, right.value)))
+        except TypeError:
+            return None
+    if isinstance(op, ast.Is | ast.IsNot) and _is_never_none(it, left) and right == Const(None):
+        return Const(isinstance(op, ast.IsNot))
+    if isinstance(op, ast.Eq | ast.NotEq):
+        same = _equal(left, right)
+        return None if same is None else Const(same is isinstance(op, ast.Eq))
+    if isinstance(op, ast.In | ast.NotIn) and isinstance(left, Const):
+        found = _contains(it, right, left.value)
+        return None if found is None else Const(found is isinstance(op, ast.In))
+    return None
+
+
+def _equal(left: Abstract, right: Abstract) -> bool | None:
+    """Compare two tuples, item by item as far as they are known."""
+    if isinstance(left, Const) and isinstance(right, Const):
+        return bool(left.value == right.value)
+    if not (isinstance(left, TupleValue) and isinstance(right, TupleValue)):
+        return None
+    if len(left.items) != len(right.items):
+        return False
+    found = [_equal(one, other) for one, other in zip(left.items, right.items, strict=True)]
+    return False if False in found else None if None in found else True
+
+
+def _is_never_none(it: Interpreter, value: Abstract) -> bool:
+    return isinstance(value, TupleValue | Record | Ref | FunctionValue | ClassValue | Transformed)
+
+
+def _contains(it: Interpreter, container: Abstract, key: object) -> bool | None:
+    if isinstance(container, Ref):
+        box = it.heap[container]
+        if isinstance(box, DictBox):
+            return key in box.entries if box.rest is None or key in box.entries else None
+        if isinstance(box, ListBox):
+            return _among(box.items, key)
+    if isinstance(container, TupleValue):
+        return _among(container.items, key)
+    return None
+
+
+def _among(items: tuple[Abstract, ...], key: object) -> bool | None:
+    if any(isinstance(item, Const) and item.value == key for item in items):
+        return True
+    return False if all(isinstance(item, Const) for item in items) else None
+
+
+def truth(it: Interpreter, value: Abstract) -> bool | None:
+    """Whether a value is true, where that is known."""
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, TupleValue):
+        return bool(value.items)
+    if isinstance(value, Ref):
+        box = it.heap[value]
+        if isinstance(box, ListBox):
+            return bool(box.items)
+        if isinstance(box, DictBox):
+            return True if box.entries else (None if box.rest is not None else False)
+        return None
+    if isinstance(value, Leaf):
+        return None
+    return True if _is_never_none(it, value) else None

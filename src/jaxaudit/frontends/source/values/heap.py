@@ -1,0 +1,66 @@
+"""The heap: boxes of objects that can be changed in place, with a journal so that branches can be undone and merged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jaxaudit.frontends.source.values.model import Box, Ref
+
+
+class Heap:
+    """Maps references to boxes. Boxes are immutable; a change replaces the box and is noted in every open journal."""
+
+    def __init__(self) -> None:
+        self._boxes: dict[int, Box] = {}
+        self._next = 0
+        self._journals: list[tuple[int, dict[int, Box]]] = []
+
+    def new(self, box: Box) -> Ref:
+        """Put a box into the heap."""
+        self._next += 1
+        self._boxes[self._next] = box
+        return Ref(self._next)
+
+    def __getitem__(self, ref: Ref) -> Box:
+        return self._boxes[ref.id]
+
+    def __setitem__(self, ref: Ref, box: Box) -> None:
+        for oldest_unseen, journal in self._journals:
+            # Objects younger than a journal cannot be seen by what it would roll back to.
+            if ref.id <= oldest_unseen:
+                journal.setdefault(ref.id, self._boxes[ref.id])
+        self._boxes[ref.id] = box
+
+    @property
+    def newest(self) -> int:
+        """The id of the youngest box."""
+        return self._next
+
+    @property
+    def depth(self) -> int:
+        """How many journals are open."""
+        return len(self._journals)
+
+    def unwind(self, depth: int) -> None:
+        """Close journals that an error left open; what changed stays."""
+        del self._journals[depth:]
+
+    def begin(self) -> None:
+        """Start noting changes."""
+        self._journals.append((self._next, {}))
+
+    def changes(self) -> Mapping[int, Box]:
+        """Return the boxes that changed since the last `begin`, as they are now."""
+        return {id_: self._boxes[id_] for id_ in self._journals[-1][1]}
+
+    def undo(self) -> Mapping[int, Box]:
+        """Take back all changes since the last `begin` and give what they were."""
+        changes = self.changes()
+        self._boxes.update(self._journals.pop()[1])
+        return changes
+
+    def keep(self) -> Mapping[int, Box]:
+        """Stop noting changes and give them; they stay."""
+        changes = self.changes()
+        self._journals.pop()
+        return changes

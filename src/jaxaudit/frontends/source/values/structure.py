@@ -1,0 +1,299 @@
+"""Structure: taking abstract values apart into leaves, putting them together again, and merging several into one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from collections.abc import Sequence as Seq
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.classes.fields import role
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    Attribute,
+    BoundMethod,
+    Box,
+    Const,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    Library,
+    ListBox,
+    ObjectBox,
+    OpaqueBox,
+    PartialValue,
+    Range,
+    Record,
+    Ref,
+    Sequence,
+    Slice,
+    Transformed,
+    TupleValue,
+)
+from jaxaudit.ir import Argument, Size, Symbol, Value
+from jaxaudit.spans import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+
+LeafMap = Callable[[Leaf], Abstract]
+
+
+def leaves(it: Interpreter, value: Abstract, seen: set[int] | None = None) -> Iterator[Value]:
+    """Return every IR value inside an abstract value, through containers and objects, each object once."""
+    match value:
+        case Leaf():
+            yield value.value
+        case TupleValue() | Record():
+            for item in value.items:
+                yield from leaves(it, item, seen)
+        case Sequence():
+            yield from leaves(it, value.item, seen)
+        case Ref():
+            seen = set() if seen is None else seen
+            if value.id not in seen:
+                seen.add(value.id)
+                yield from _box_leaves(it, value, seen)
+        case BoundMethod():
+            yield from leaves(it, value.receiver, seen)
+        case PartialValue():
+            for item in (*value.args, *value.kwargs.values()):
+                yield from leaves(it, item, seen)
+        case Transformed():
+            yield from leaves(it, value.function, seen)
+        case Attribute():
+            yield from leaves(it, value.receiver, seen)
+        case Range():
+            for item in (value.start, value.stop, value.step):
+                yield from leaves(it, item, seen)
+        case _:
+            return
+
+
+def _box_leaves(it: Interpreter, ref: Ref, seen: set[int]) -> Iterator[Value]:
+    match it.heap[ref]:
+        case ListBox(items=items):
+            for item in items:
+                yield from leaves(it, item, seen)
+        case DictBox(entries=entries, rest=rest):
+            for item in entries.values():
+                yield from leaves(it, item, seen)
+            if rest is not None:
+                yield rest
+        case ObjectBox(attrs=attrs, value=value):
+            if value is not None:
+                yield value
+            for item in attrs.values():
+                yield from leaves(it, item, seen)
+        case OpaqueBox(value=value):
+            yield value
+
+
+def rebuild(value: Abstract, leaf: LeafMap, it: Interpreter, *, numbers: bool = False, data: bool = False) -> Abstract:
+    """Return the same structure with every leaf replaced, with `numbers` also constants that JAX takes for leaves.
+
+    Containers in the heap are copied. With `data`, fields that a class makes part of its structure are left alone.
+    """
+    match value:
+        case Leaf():
+            return leaf(value)
+        case Const(value=int() | float() | complex()) if numbers:
+            return leaf(Leaf(materialise(it, value, NOWHERE)))
+        case TupleValue():
+            return TupleValue(tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in value.items]))
+        case Record():
+            return Record(
+                value.cls, tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in value.items])
+            )
+        case Sequence():
+            return replace(value, item=rebuild(value.item, leaf, it, numbers=numbers, data=data))
+        case Ref():
+            return _rebuild_box(value, leaf, it, numbers=numbers, data=data)
+        case _:
+            return value
+
+
+def _rebuild_box(ref: Ref, leaf: LeafMap, it: Interpreter, *, numbers: bool, data: bool) -> Abstract:
+    # An object may hold itself; inside itself it stays the one it was.
+    if ref.id in it.rebuilding:
+        return ref
+    it.rebuilding.add(ref.id)
+    try:
+        return it.heap.new(_rebuilt(it.heap[ref], leaf, it, numbers=numbers, data=data))
+    finally:
+        it.rebuilding.discard(ref.id)
+
+
+def _rebuilt(box: Box, leaf: LeafMap, it: Interpreter, *, numbers: bool, data: bool) -> Box:
+    def whole(value: Value) -> Value:
+        return materialise(it, leaf(Leaf(value)), value.span)
+
+    match box:
+        case ListBox(items=items, kind=kind):
+            return ListBox(tuple([rebuild(item, leaf, it, numbers=numbers, data=data) for item in items]), kind)
+        case DictBox(entries=entries, rest=rest):
+            inside = {key: rebuild(item, leaf, it, numbers=numbers, data=data) for key, item in entries.items()}
+            return DictBox(inside, None if rest is None else whole(rest))
+        case ObjectBox(cls=cls, attrs=attrs, value=value):
+            roles = {key: role(cls, key) for key in attrs} if numbers or data else dict.fromkeys(attrs, "")
+            inside = {
+                key: item
+                if data and roles[key] == "structure"
+                else rebuild(item, leaf, it, numbers=numbers and roles[key] == "data", data=data)
+                for key, item in attrs.items()
+            }
+            return replace(box, attrs=inside, value=None if value is None else whole(value))
+        case OpaqueBox(value=value, kind=kind):
+            return OpaqueBox(whole(value), kind)
+
+
+def materialise(it: Interpreter, value: Abstract, span: Span) -> Value:
+    """Return an abstract value as one IR value, emitting a constant or a container where needed."""
+    match value:
+        case Leaf():
+            return value.value
+        case Const():
+            return it.emit("py.const", span, attrs={"value": value.value}).result
+        case Attribute():
+            return it.load_attribute(value, span).value
+        case Ref() if isinstance(box := it.heap[value], OpaqueBox):
+            return box.value
+        case Ref() if isinstance(box := it.heap[value], ObjectBox) and box.value is not None and not box.changed:
+            return box.value
+        case _:
+            operands = tuple(dict.fromkeys(leaves(it, value)))
+            return it.emit("py.container", span, attrs={"kind": kind_of(it, value)}, operands=operands).result
+
+
+def kind_of(it: Interpreter, value: Abstract) -> str:
+    """Name the kind of a structured value for people."""
+    match value:
+        case Ref():
+            box = it.heap[value]
+            match box:
+                case ListBox(kind=kind) | OpaqueBox(kind=kind):
+                    return kind
+                case DictBox():
+                    return "dict"
+                case ObjectBox(cls=cls):
+                    return cls.name
+        case FunctionValue(name=name):
+            return f"function {name}"
+        case Library(name=name):
+            return name
+        case Record(cls=cls):
+            return cls.name
+    return type(value).__name__.removesuffix("Value").lower()
+
+
+def argument(it: Interpreter, value: Abstract, span: Span, depth: int = 0) -> Argument:
+    """Return an abstract value as an argument of an op: a value, a constant or a structure of these."""
+    match value:
+        case Leaf():
+            return value.value
+        case Const(value=constant) if constant is not Ellipsis:
+            return constant  # type: ignore[return-value]
+        case Const():
+            return Symbol("...")
+        case Library(name=name):
+            return Symbol(name)
+        case Slice():
+            parts = {"start": value.start, "stop": value.stop, "step": value.step}
+            return {name: argument(it, part, span, depth + 1) for name, part in parts.items()}
+        case TupleValue() | Record() if depth < 6:
+            return tuple([argument(it, item, span, depth + 1) for item in value.items])
+        case Ref() if depth < 6:
+            return _box_argument(it, value, span, depth)
+        case FunctionValue(name=name):
+            return Symbol(name)
+        case _:
+            return materialise(it, value, span)
+
+
+def _box_argument(it: Interpreter, ref: Ref, span: Span, depth: int) -> Argument:
+    match it.heap[ref]:
+        case ListBox(items=items, kind=kind) if kind != "set":
+            return tuple([argument(it, item, span, depth + 1) for item in items])
+        case DictBox(entries=entries, rest=None):
+            return {str(key): argument(it, item, span, depth + 1) for key, item in entries.items()}
+        case _:
+            return materialise(it, ref, span)
+
+
+def merge(values: Seq[Abstract], column: Callable[[Seq[Abstract]], Leaf], it: Interpreter) -> Abstract:
+    """Merge what several paths left in one variable: equal parts stay, the others become one new leaf each.
+
+    `column` is given one value for each path and makes the leaf that stands for whichever path was taken.
+    """
+    first = values[0]
+    if all(same(first, value) for value in values[1:]):
+        return first
+    if isinstance(first, TupleValue) and all(
+        isinstance(value, TupleValue) and len(value.items) == len(first.items) for value in values
+    ):
+        items = zip(*(value.items for value in values if isinstance(value, TupleValue)), strict=True)
+        return TupleValue(tuple([merge(parts, column, it) for parts in items]))
+    if isinstance(first, Record) and all(isinstance(value, Record) and value.cls is first.cls for value in values):
+        items = zip(*(value.items for value in values if isinstance(value, Record)), strict=True)
+        return Record(first.cls, tuple([merge(parts, column, it) for parts in items]))
+    if isinstance(first, Ref) and all(isinstance(value, Ref) for value in values):
+        boxes = [it.heap[value] for value in values if isinstance(value, Ref)]
+        merged = merge_boxes(boxes, column, it)
+        if merged is None and all(isinstance(box, ListBox | OpaqueBox) and box.kind == "list" for box in boxes):
+            merged = OpaqueBox(column(values).value)
+        return column(values) if merged is None else it.heap.new(merged)
+    return column(values)
+
+
+def merge_boxes(boxes: Seq[Box], column: Callable[[Seq[Abstract]], Leaf], it: Interpreter) -> Box | None:
+    """Merge boxes of one shape; None when their shapes differ."""
+    first = boxes[0]
+    if all(box is first for box in boxes):
+        return first
+    if isinstance(first, ListBox) and all(isinstance(b, ListBox) and len(b.items) == len(first.items) for b in boxes):
+        items = zip(*(box.items for box in boxes if isinstance(box, ListBox)), strict=True)
+        return ListBox(tuple([merge(parts, column, it) for parts in items]), first.kind)
+    if isinstance(first, DictBox) and all(
+        isinstance(box, DictBox) and box.entries.keys() == first.entries.keys() and box.rest is first.rest
+        for box in boxes
+    ):
+        dicts = [box.entries for box in boxes if isinstance(box, DictBox)]
+        return DictBox({key: merge([d[key] for d in dicts], column, it) for key in first.entries}, first.rest)
+    if isinstance(first, ObjectBox) and all(isinstance(box, ObjectBox) and box.cls is first.cls for box in boxes):
+        return _merged_objects([box for box in boxes if isinstance(box, ObjectBox)], column, it)
+    return None
+
+
+def _merged_objects(boxes: Seq[ObjectBox], column: Callable[[Seq[Abstract]], Leaf], it: Interpreter) -> ObjectBox:
+    first = boxes[0]
+    common = [key for key in first.attrs if all(key in box.attrs for box in boxes)]
+    attrs: dict[str, Abstract] = {key: merge([box.attrs[key] for box in boxes], column, it) for key in common}
+    for box in boxes:
+        for key in box.attrs if box.changed and box.value is not None else ():
+            if key not in attrs and box.value is not None:
+                attrs[key] = it.unknown("it is replaced on some paths only", box.value.span, key)
+    return ObjectBox(first.cls, attrs, first.value, changed=any(box.changed for box in boxes))
+
+
+def same(left: Abstract, right: Abstract) -> bool:
+    """Whether two abstract values are surely the same object or constant."""
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, Const) and isinstance(right, Const):
+        return _kind(left.value) is _kind(right.value) and left.value == right.value
+    if isinstance(left, Leaf) and isinstance(right, Leaf):
+        return left.value is right.value
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        return len(left.items) == len(right.items) and all(map(same, left.items, right.items))
+    if isinstance(left, Record) and isinstance(right, Record):
+        return left.cls is right.cls and all(map(same, left.items, right.items))
+    if isinstance(left, FunctionValue) and isinstance(right, FunctionValue):
+        return left.node is right.node and left.frame is right.frame
+    return left == right
+
+
+def _kind(constant: object) -> type:
+    return int if isinstance(constant, Size) else type(constant)

@@ -1,0 +1,156 @@
+"""Describes abstract values as trees: what JAX would see of them at the border of a transformation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.classes.fields import role, static_fields
+from jaxaudit.frontends.source.classes.registration import registration
+from jaxaudit.frontends.source.classes.round_trips import round_trip
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    Attribute,
+    BoundMethod,
+    ClassValue,
+    Const,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    Library,
+    ListBox,
+    ObjectBox,
+    OpaqueBox,
+    PartialValue,
+    Record,
+    Ref,
+    Sequence,
+    Transformed,
+    TupleValue,
+)
+from jaxaudit.frontends.source.values.structure import leaves
+from jaxaudit.ir.trees import Tree
+from jaxaudit.spans import NOWHERE, Span, span_of
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+_DEEPEST = 5
+_OTHER = Tree("other")
+
+
+def trees_of(it: Interpreter, values: Iterable[Abstract]) -> tuple[Tree, ...]:
+    """Describe several values."""
+    return tuple([tree_of(it, value) for value in values])
+
+
+def tree_of(it: Interpreter, value: Abstract, depth: int = 0) -> Tree:
+    """Describe one value; what lies too deep is left open."""
+    if depth > _DEEPEST:
+        return _OTHER
+    match value:
+        case Leaf(value=leaf, cls="builtins.tuple"):
+            return Tree("sequence", "tuple", children=(Tree("value"),))
+        case Leaf(value=leaf, cls=cls):
+            return Tree("value", cls, value=leaf)
+        case Const(value=constant):
+            return _constant(constant)
+        case TupleValue(items=items):
+            return Tree("tuple", children=_inner(it, items, depth))
+        case Record(cls=cls, items=items):
+            return Tree("namedtuple", cls.name, cls.fields, _inner(it, items, depth), where=_place(cls))
+        case Sequence(item=item, lazy=lazy, kind=kind):
+            return Tree("sequence", "" if lazy else kind, children=_inner(it, (item,), depth))
+        case Ref():
+            return _box(it, value, depth)
+        case FunctionValue(name=name) | Library(name=name):
+            return Tree("callable", name)
+        case Transformed() | BoundMethod() | PartialValue():
+            return Tree("callable")
+        case Attribute():
+            return Tree("value")
+        case _:
+            return _OTHER
+
+
+def _constant(constant: object) -> Tree:
+    if constant is None:
+        return Tree("none")
+    if isinstance(constant, bool | int | float | complex):
+        return Tree("number")
+    return Tree("text") if isinstance(constant, str | bytes) else _OTHER
+
+
+def _inner(it: Interpreter, items: Iterable[Abstract], depth: int) -> tuple[Tree, ...]:
+    return tuple([tree_of(it, item, depth + 1) for item in items])
+
+
+def _box(it: Interpreter, ref: Ref, depth: int) -> Tree:
+    match it.heap[ref]:
+        case ListBox(items=items, kind="list"):
+            return Tree("list", children=_inner(it, items, depth))
+        case DictBox(entries=entries, rest=None):
+            return Tree("dict", keys=tuple(map(str, entries)), children=_inner(it, entries.values(), depth))
+        case ObjectBox(cls=cls, attrs=attrs, value=value):
+            return _object(it, cls, attrs, value is not None, depth)
+        case OpaqueBox(value=value):
+            return Tree("value", value=value)
+        case _:
+            return _OTHER
+
+
+def _object(it: Interpreter, cls: ClassValue, attrs: object, outside: bool, depth: int) -> Tree:
+    parts: dict[str, Abstract] = dict(attrs)  # type: ignore[call-overload]
+    answer = registration(it, cls)
+    # Of an object that JAX cannot take apart all is told.
+    wanted = ("data",) if answer == "yes" else ("data", "")
+    dynamic = {name: part for name, part in parts.items() if role(cls, name) in wanted}
+    kind = "outside" if outside else "object"
+    static = static_fields(cls) if answer == "yes" else {}
+    fixed = tuple((name, part.value) for name, part in parts.items() if name in static and isinstance(part, Const))
+    return Tree(kind, cls.name, tuple(dynamic), _inner(it, dynamic.values(), depth), None, answer, _place(cls), fixed)
+
+
+def _place(cls: ClassValue) -> Span:
+    return NOWHERE if cls.node is None else span_of(cls.node, cls.frame.module.path)
+
+
+def note_static(it: Interpreter, cls: ClassValue, made: Abstract, span: Span) -> None:
+    """Note the values that a new object keeps in fields which become structure."""
+    static = static_fields(cls)
+    box = it.heap[made] if static and isinstance(made, Ref) else None
+    if not isinstance(box, ObjectBox):
+        return
+    for name, where in static.items():
+        # What an object wraps may well be hashable there.
+        held = box.attrs.get(name)
+        values = tuple(dict.fromkeys(leaves(it, held))) if isinstance(held, Leaf | TupleValue) else ()
+        if values:
+            attrs = {"class": cls.name, "field": name, "values": values, "where": where}
+            it.emit("tree.static", span, attrs=attrs, results=0)
+
+
+def note_class(it: Interpreter, cls: ClassValue) -> None:
+    """Note how a class is taken apart and put together again, where it says so in a plain way."""
+    found = round_trip(cls)
+    if found is not None:
+        read = {param for param, kept in zip(found.params, found.stored, strict=True) if kept in found.read}
+        attrs = {
+            "class": cls.name,
+            "handed": found.handed,
+            "params": found.params,
+            "stored": found.stored,
+            "given": found.given & read,
+            "problem": found.problem,
+            "asked": tuple((name, what, it.span(where)) for name, what, where in found.asked),
+            "where": _place(cls),
+        }
+        it.emit("tree.class", it.span(found.where), attrs=attrs, results=0)
+
+
+def note_given_back(it: Interpreter, spelling: str, result: Abstract, span: Span) -> None:
+    """Note an object that a compiled function gives back, or that is in a tuple it gives back."""
+    for item in result.items if isinstance(result, TupleValue) else (result,):
+        if isinstance(item, Ref) and isinstance(it.heap[item], ObjectBox):
+            attrs = {"spelling": spelling, "tree": tree_of(it, item)}
+            it.emit("py.given_back", span, attrs=attrs, results=0)

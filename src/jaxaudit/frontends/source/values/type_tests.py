@@ -1,0 +1,96 @@
+"""`isinstance` and its kin: what is known of the type of a value."""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING
+
+from jaxaudit.frontends.source.classes.members import ancestry, has_unknown_base, library_bases
+from jaxaudit.frontends.source.values.arguments import Arguments, known_items
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    ClassValue,
+    Const,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    Library,
+    ListBox,
+    ObjectBox,
+    Record,
+    Ref,
+    Sequence,
+    TupleValue,
+)
+from jaxaudit.frontends.source.values.structure import argument, materialise
+from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
+_BUILTIN = "builtins."
+_ABSTRACT = frozenset("collections.abc.Sequence collections.abc.Mapping collections.abc.Iterable".split())
+_ARRAYS = frozenset(
+    "jax.Array jax.numpy.ndarray numpy.ndarray chex.Array jax.core.Tracer jax.typing.ArrayLike numpy.generic".split()
+)
+"""Classes that no plain value of Python is an instance of."""
+
+
+def is_instance(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Interpret `isinstance(value, classes)`."""
+    if len(given.positional) != 2:
+        return None
+    value, classes = given.positional
+    answers = [_one(it, value, cls) for cls in known_items(it, classes) or (classes,)]
+    if True in answers:
+        return Const(True)
+    if None not in answers:
+        return Const(False)
+    arguments = {"x": materialise(it, value, span), "y": argument(it, classes, span)}
+    return Leaf(it.emit("py.operator", span, arguments, {"operator": "isinstance"}).result)
+
+
+def _one(it: Interpreter, value: Abstract, cls: Abstract) -> bool | None:
+    if isinstance(cls, Library):
+        plain = _plain_type(it, value)
+        return None if plain is None else _is_kind(plain, cls.name)
+    return _is_object(it, value, cls) if isinstance(cls, ClassValue) else None
+
+
+def _plain_type(it: Interpreter, value: Abstract) -> type | None:
+    """Return the built-in type of a value; None where it is not one of Python's own."""
+    match value:
+        case Const(value=constant):
+            return type(constant)
+        case TupleValue() | Record() | Sequence(lazy=False, kind="tuple") | Leaf(cls="builtins.tuple"):
+            return tuple
+        case FunctionValue():
+            return type(is_instance)
+        case ClassValue():
+            return type
+        case Ref() if isinstance(box := it.heap[value], ListBox | DictBox):
+            return dict if isinstance(box, DictBox) else list if box.kind == "list" else None
+        case _:
+            return None
+
+
+def _is_kind(plain: type, name: str) -> bool | None:
+    if name.startswith(_BUILTIN):
+        asked = getattr(builtins, name.removeprefix(_BUILTIN), None)
+        return issubclass(plain, asked) if isinstance(asked, type) else None
+    if name in _ABSTRACT or name.startswith(("numbers.", "typing.")):
+        return None
+    return False if name in _ARRAYS else None
+
+
+def _is_object(it: Interpreter, value: Abstract, cls: ClassValue) -> bool | None:
+    """Compare an instance of the audited code with a class of it."""
+    if isinstance(value, Record):
+        return cls in ancestry(value.cls)
+    if isinstance(value, Ref) and isinstance(box := it.heap[value], ObjectBox):
+        if any(one is cls for one in ancestry(box.cls)):
+            return True
+        # An object whose class is only what an annotation says may be an instance of a subclass.
+        known = box.value is None and not has_unknown_base(box.cls) and not any(library_bases(box.cls))
+        return False if known and not any(library_bases(cls)) and not has_unknown_base(cls) else None
+    return False if _plain_type(it, value) is not None and cls.kind != "enum" else None

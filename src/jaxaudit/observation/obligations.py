@@ -1,0 +1,105 @@
+"""Turns what a run showed into obligations: the exception that ended it, and functions compiled again and again."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+from jaxaudit.frontends.jaxpr.exceptions.model import Facts
+from jaxaudit.frontends.jaxpr.exceptions.table import explain
+from jaxaudit.frontends.jaxpr.protocol import Failure, Reply, Retrace
+from jaxaudit.observation.probes import probe_obligations
+from jaxaudit.reports.identity import Sources
+from jaxaudit.rules.base import Obligation, Raises, Severity, Step, Verdict
+from jaxaudit.spans import Span
+
+MANY_TRACES = 6
+"""From how many further traces of one function on one line it counts as an issue; fewer are the price of a warm-up."""
+
+Shown = Callable[[str], str]
+
+
+def observed_obligations(reply: Reply, files: Sequence[str], sources: Sources, shown: Shown) -> Iterator[Obligation]:
+    """Return what a reply of the tracer shows to be broken."""
+    failed = None
+    if reply.failure is not None:
+        yield (failed := failure_obligation(reply.failure, files, sources, shown))
+    yield from retrace_obligations(reply.retraces, shown)
+    for one in probe_obligations(reply.probes, shown):
+        # What ended the program is told once.
+        if failed is None or (failed.rule, failed.span[:2]) != (one.rule, one.span[:2]):
+            yield one
+
+
+def failure_obligation(failure: Failure, files: Sequence[str], sources: Sources, shown: Shown) -> Obligation:
+    """Explain an exception at the user's line; without a line of the user's, at the top of the first file."""
+    facts = Facts(failure, sources, shown, frozenset(files))
+    told = explain(facts)
+    span = told.span or facts.span or Span(files[0], 1, 0, 1, 0)
+    names = [(frame, frame.function.rpartition("<locals>.")[2]) for frame in facts.frames[-4:-1]]
+    way = [(facts.place(frame), _MADE if name == "<module>" else f"`{name}` is running") for frame, name in names]
+    steps = told.steps or tuple(way)
+    return Obligation(
+        told.rule,
+        span,
+        Verdict.VIOLATED,
+        message=told.message,
+        current=told.current,
+        raises=Raises.TRACING,
+        expected=told.expected,
+        steps=tuple(Step(place, text) for place, text in steps if place != span),
+        suggestion=told.suggestion,
+    )
+
+
+_MADE = "the call is made here"
+
+
+def retrace_obligations(retraces: Sequence[Retrace], shown: Shown) -> Iterator[Obligation]:
+    """Report each call that made JAX trace one function many times, with what changed most often."""
+    calls: dict[tuple[str, Span], list[Retrace]] = defaultdict(list)
+    for one in retraces:
+        if one.call is not None:
+            place = one.call
+            span = Span(shown(place.path), place.line, place.column, place.end_line, place.end_column)
+            calls[one.name, span].append(one)
+    for (name, span), traces in calls.items():
+        if len(traces) >= MANY_TRACES:
+            yield _retraced(name, span, traces, shown)
+
+
+def _retraced(name: str, span: Span, traces: Sequence[Retrace], shown: Shown) -> Obligation:
+    kind, count = Counter(one.kind for one in traces).most_common(1)[0]
+    example = next(one for one in traces if one.kind == kind)
+    made = Span(shown(example.path), example.line, 0, example.line, 0)
+    return Obligation(
+        "retrace-every-call",
+        span,
+        Verdict.VIOLATED,
+        severity=Severity.PERFORMANCE,
+        message=f"`{name}` is traced and compiled {len(traces) + 1} times by this call: {_CHANGES[kind]}",
+        current=f"each time costs a compilation ({count} of them for this reason); the first time {example.detail}",
+        expected="one compilation for all calls, or one for each of a few fixed shapes",
+        steps=(Step(made, f"`{name}` is transformed here"),) if made.line else (),
+        suggestion=_CURES[kind],
+    )
+
+
+_CHANGES = {
+    "shape": "the shapes of its arguments keep changing",
+    "dtype": "the dtypes of its arguments keep changing",
+    "weak type": "its arguments are sometimes Python numbers and sometimes arrays",
+    "static value": "its static arguments keep changing",
+    "tree structure": "the structure of its arguments keeps changing",
+    "new function": "the function is transformed anew each time",
+    "context": "the settings or captured functions keep changing",
+}
+_CURES = {
+    "shape": "pad to one fixed size, or to a few sizes (powers of two), and mask",
+    "dtype": "convert the arguments to one dtype before the call",
+    "weak type": "wrap the numbers: `jnp.asarray(value, dtype)`",
+    "static value": "pass the value as an array, or make the set of values small",
+    "tree structure": "keep the same containers and keys in every call",
+    "new function": "transform once, outside the loop, and keep the result",
+    "context": "keep meshes, settings and captured functions the same between calls",
+}

@@ -1,0 +1,103 @@
+"""What the rules about axes share: how a conflict is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from jaxaudit.analyses.axes import Axes, Conflict, Meeting, Side
+from jaxaudit.analyses.dims import Dim
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.labels import Label, named, told
+from jaxaudit.analyses.shapes.facts import shown
+from jaxaudit.ir import Value
+from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
+
+
+def axes_facts(facts: Facts) -> Axes:
+    """Return the facts about axes."""
+    found = facts.of("axes")
+    assert isinstance(found, Axes)
+    return found
+
+
+def name_of(value: Value) -> str:
+    """Name an operand for people."""
+    return f"`{value.name}`" if value.name else "an operand"
+
+
+def shape_of(dims: tuple[Dim, ...]) -> str:
+    """Write a shape with the names of its axes."""
+    return "(" + ", ".join(map(axis_of, dims)) + (",)" if len(dims) == 1 else ")")
+
+
+def axis_of(dim: Dim) -> str:
+    """Write an axis by its name, else by its size."""
+    names = sorted({label.name for label in named(dim.labels)} or {label.name for label in told(dim.labels)})
+    factors = next((label.factors for label in dim.labels if label.kind == "product"), ())
+    return names[0] if names else "*".join(map(axis_of, factors)) or shown(dim)
+
+
+def meeting_step(conflict: Conflict) -> Step:
+    """Tell where the two axes meet."""
+    return Step(conflict.meeting.op.span, meeting_text(conflict.meeting))
+
+
+def meeting_text(meeting: Meeting) -> str:
+    """Say which axes meet, and how."""
+    deed = {"contracted": "are summed together", "elementwise": "are aligned"}.get(meeting.how, f"are {meeting.how}")
+    sides = (meeting.left, meeting.right)
+    text = " and ".join(f"axis {side.place} of {name_of(side.value)} {shape_of(side.dims)}" for side in sides)
+    return f"{text} {deed} here"
+
+
+def violated(
+    rule: str, conflict: Conflict, message: str, expected: str, suggestion: str, severity: Severity = Severity.ERROR
+) -> Obligation:
+    """Make the finding of a conflict, at the op that is to blame."""
+    return Obligation(
+        rule,
+        conflict.blamed.span,
+        Verdict.VIOLATED,
+        severity=severity,
+        message=message,
+        current=f"{_told(conflict.left)} and {_told(conflict.right)} are taken for one axis; only their sizes agree",
+        expected=expected,
+        steps=(meeting_step(conflict),),
+        suggestion=suggestion,
+    )
+
+
+def _told(label: Label) -> str:
+    return f"`{label.name}` (from {label.where})" if label.where else f"`{label.name}`"
+
+
+def agreements(rule: str, axes: Axes, reason: Callable[[Meeting], str]) -> Iterator[Obligation]:
+    """Return the meetings of one thing with itself for which a rule has a reason; others are not its business."""
+    for op, meeting in axes.agreed.items():
+        if told := reason(meeting):
+            yield Obligation(rule, op.span, Verdict.PROVED, told)
+
+
+def both(meeting: Meeting) -> str:
+    """Name the two axes that meet; one name serves for both."""
+    left, right = meeting.left, meeting.right
+    if axis_of(left.dim) == axis_of(right.dim):
+        named = left.value.name or right.value.name
+        return f"{_axis(left)} and of {name_of(right.value)}" if named else f"`{axis_of(left.dim)}` of both operands"
+    return f"{_axis(left)} and {_axis(right)}"
+
+
+def broadcasts(meeting: Meeting) -> bool:
+    """Whether an operand with fewer axes is lined up with the last ones of another; losses line up the first."""
+    left, right = meeting.left, meeting.right
+    behind = len(left.dims) - left.place == len(right.dims) - right.place
+    return meeting.how == "elementwise" and behind and len(left.dims) != len(right.dims)
+
+
+def is_stacked(dim: Dim) -> bool:
+    """Whether a `vmap` made an axis."""
+    return any(label.kind == "vmap" for label in dim.labels)
+
+
+def _axis(side: Side) -> str:
+    return f"`{axis_of(side.dim)}` of {name_of(side.value)}"

@@ -1,0 +1,70 @@
+"""Reshapes in every context, and the axis each of them moves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxaudit.analyses.lineage.index import Flow, flow_of
+from jaxaudit.analyses.regroup import Dims, displaced, kept
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.axes._shared.phrases import axis_of
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape:
+    """One reshape in one context."""
+
+    op: Op
+    old: Dims
+    new: Dims
+    moved: str
+    """The axis that has the name of an old one and is another; empty where there is none."""
+
+    @property
+    def unflattens(self) -> bool:
+        """Whether it takes apart an axis that an earlier reshape made of several."""
+        return any(label.kind == "product" for dim in self.old for label in dim.labels)
+
+    @property
+    def fits(self) -> bool:
+        """Whether both shapes may have as many elements; else the old one is not what the code is given."""
+        old, new = (Counter(dim.plain() for dim in dims if dim.constant != 1) for dims in (self.old, self.new))
+        empty = any(dim.constant == 0 for dim in (*old, *new))
+        return not empty and bool(old - new) == bool(new - old)
+
+
+def reshapes(program: Program, shapes: Shapes) -> Iterator[Reshape]:
+    """Return every reshape between axes that can be compared."""
+    # Exact types alone say nothing of which axis is which.
+    for op in program.named("array.reshape") if shapes.look is None else ():
+        # The pattern of `einops` moves axes as well.
+        if not op.operands or op.text("function").startswith("einops."):
+            continue
+        for context in shapes.contexts(op):
+            old, new = context.of(_base(op)).dims, context.of(op.result).dims
+            if old is not None and new is not None and kept(old, new):
+                found = displaced(old, new)
+                if found is not None and _shifts(flow_of(program), op):
+                    continue
+                yield Reshape(op, old, new, "" if found is None else axis_of(found[1]))
+
+
+def _shifts(flow: Flow, op: Op) -> bool:
+    """Whether a slice stands between two reshapes: rows that are one longer and one shorter shift each row."""
+    cut = flow.maker(_base(op))
+    before = flow.maker(cut.operands[0]) if cut is not None and cut.name in _CUTS and cut.operands else None
+    if before is not None and before.name == "array.reshape":
+        return True
+    cuts = (one for one in flow.readers.get(op.result, ()) if one.name in _CUTS and one.results)
+    return any(after.name == "array.reshape" for one in cuts for after in flow.readers.get(one.result, ()))
+
+
+_CUTS = frozenset(("py.item", "array.gather", "array.move"))
+
+
+def _base(op: Op) -> Value:
+    first = next(iter(op.arguments.values()), None)
+    return first if isinstance(first, Value) else op.operands[0]

@@ -1,0 +1,1 @@
+"""What several rules of the family `flow` share."""

@@ -1,0 +1,166 @@
+"""Columns met by rows: `(n, 1)` from a layer with one output, combined with `(n,)`, silently makes `(n, n)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.dims import ONE, same
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.shapes import Context, ShapeFact, Shapes
+from jaxaudit.analyses.shapes.broadcast import shape_text
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.ops import BODIES, MAPPED
+from jaxaudit.rules.base import Obligation, Step, Verdict
+
+_MEETS = ("array.map", "array.select")
+_KEEPS_COLUMN = ("array.map", "array.convert", "array.normalise", "grad.stop")
+_MOST_STEPS = 40
+
+Side = tuple[Value, ShapeFact]
+"""An operand and its shape as it was written."""
+
+
+def columns_met(rule: str, program: Program, shapes: Shapes) -> Iterator[Obligation]:
+    """Return every place where a column that a layer made is combined with a row as long as it."""
+    stretched = {op.results[0]: op for op in program.named("array.expand") if "api" in op.attrs}
+    met = (op for op in program.named(*_MEETS) if len(op.operands) > 1 and not op.is_derived)
+    pairs = [pair for op in met for pair in _pairs(op, shapes, stretched)]
+    flow = flow_of(program) if pairs else None
+    for op, (value, column), (other, row) in pairs:
+        origin = None if flow is None else _origin(flow, value, shapes)
+        squeezed = None if flow is None or origin is not None else _squeezed(flow, other, value, shapes)
+        if origin is not None:
+            yield _finding(rule, op, origin, column, row)
+        elif squeezed is not None:
+            yield _lost(rule, op, squeezed, column, row)
+
+
+def _pairs(op: Op, shapes: Shapes, stretched: Mapping[Value, Op]) -> Iterator[tuple[Op, Side, Side]]:
+    for context in shapes.contexts(op):
+        given = [_as_written(op, value, context, shapes, stretched) for value in op.operands]
+        for column in given:
+            for row in given:
+                if _is_column_of(column[1], row[1]):
+                    yield op, column, row
+
+
+def _squeezed(flow: Flow, row: Value, column: Value, shapes: Shapes) -> Op | None:
+    """Return the bare `squeeze` that took the last axis of a row away, where the column is data that still has it."""
+    made, data = flow.maker(row), flow.maker(column)
+    if made is None or made.name != "array.squeeze" or made.argument("axis") is not None or not made.operands:
+        return None
+    before = shapes.of(made.operands[0]).dims
+    # A column that was drawn or came from outside has its axis by nature; one that was expanded has it on purpose.
+    plain = data is None or data.name in ("key.draw", "array.create", "py.element", "py.item", "scan")
+    kept = (
+        before is not None
+        and before[-1:] == (ONE,)
+        and not (data is not None and data.name == "py.item" and _adds(data))
+    )
+    return made if plain and kept else None
+
+
+def _adds(op: Op) -> bool:
+    """Tell `x[:, None]`."""
+    index = op.arguments.get("index")
+    return op.name == "py.item" and None in (index if isinstance(index, tuple) else (index,))
+
+
+def _as_written(
+    op: Op, value: Value, context: Context, shapes: Shapes, stretched: Mapping[Value, Op]
+) -> tuple[Value, ShapeFact]:
+    """Return an operand before broadcasting; a jaxpr stretches operands by ops of their own, under the same name."""
+    maker = stretched.get(value)
+    if maker is None or not maker.operands or (maker.span, maker.text("api")) != (op.span, op.text("api")):
+        return value, context.of(value)
+    return maker.operands[0], shapes.of(maker.operands[0])
+
+
+def _is_column_of(column: ShapeFact, row: ShapeFact) -> bool:
+    """Whether one array is the other with an axis of size one at the end."""
+    if column.dims is None or row.dims is None or len(column.dims) != len(row.dims) + 1 or not row.dims:
+        return False
+    inner = zip(column.dims, row.dims, strict=False)
+    return column.dims[-1] == ONE and row.dims[-1] != ONE and all(same(a, b) for a, b in inner)
+
+
+def _origin(flow: Flow, value: Value, shapes: Shapes) -> Op | None:
+    """Return the layer or product that made a column.
+
+    None where its last axis was added on purpose, or nobody knows.
+    """
+    for _ in range(_MOST_STEPS):
+        maker = flow.maker(value)
+        if maker is None:
+            before = _outside(flow, value, shapes)
+        elif maker.name in BODIES or maker.name in MAPPED:
+            position = maker.results.index(value)
+            results = maker.regions[0].results
+            before = results[position] if position < len(results) else None
+        elif _makes_column(maker):
+            return maker
+        else:
+            before = _column_in(maker, shapes) if maker.name in _KEEPS_COLUMN else None
+        if before is None:
+            return None
+        value = before
+    return None
+
+
+def _makes_column(maker: Op) -> bool:
+    """Tell products, layers, and one entry that is taken of each row: an axis of size one is what they leave over."""
+    taken = maker.name == "array.gather" and maker.function == "take_along_axis"
+    return taken or maker.name == "array.dot" or maker.text("function").endswith(".__call__")
+
+
+def _column_in(maker: Op, shapes: Shapes) -> Value | None:
+    """Return the operand that a column comes from: the only one, or the only one with as many axes."""
+    if len(maker.operands) == 1:
+        return maker.operands[0]
+    rank = len(shapes.of(maker.results[0]).dims or ())
+    columns = [value for value in maker.operands if len(shapes.of(value).dims or ()) == rank]
+    return columns[0] if len(columns) == 1 and rank else None
+
+
+def _outside(flow: Flow, value: Value, shapes: Shapes) -> Value | None:
+    """Return what a parameter stands for outside its region; of several callers, the one that gives a column."""
+    region = flow.places.owner.get(value)
+    if region is None:
+        return None
+    holder = flow.places.holder.get(id(region))
+    position = region.params.index(value)
+    holders = flow.callers.get(id(region), ()) if holder is None else (holder,)
+    for one in holders:
+        if (one.name in BODIES or one.name == "scan") and position < len(one.operands):
+            given = one.operands[position]
+            if len(holders) == 1 or (shapes.of(given).dims or ())[-1:] == (ONE,):
+                return given
+    return None
+
+
+def _finding(rule: str, op: Op, origin: Op, column: ShapeFact, row: ShapeFact) -> Obligation:
+    made = shape_text((*(row.dims or ()), *(row.dims or ())[-1:]))
+    return Obligation(
+        rule,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"{shape_text(column.dims)} meets {shape_text(row.dims)} and is silently broadcast to {made}",
+        current="every entry of the one is combined with every entry of the other",
+        expected=f"both have shape {shape_text(row.dims)}",
+        steps=(Step(origin.span, f"this gives {shape_text(column.dims)}, with an axis of size 1 at the end"),),
+        suggestion="drop the last axis with `[..., 0]` or `squeeze(axis=-1)`",
+    )
+
+
+def _lost(rule: str, op: Op, squeezed: Op, column: ShapeFact, row: ShapeFact) -> Obligation:
+    made = shape_text((*(row.dims or ()), *(row.dims or ())[-1:]))
+    return Obligation(
+        rule,
+        squeezed.span,
+        Verdict.VIOLATED,
+        message=f"`squeeze` leaves {shape_text(row.dims)}, which meets {shape_text(column.dims)} and makes {made}",
+        current="the axis of size 1 is gone on one side alone, so every entry meets every other one",
+        expected=f"both have shape {shape_text(column.dims)}",
+        steps=(Step(op.span, "the two meet here"),),
+        suggestion="leave the axis, or name the one that shall go: `squeeze(axis=...)`",
+    )

@@ -1,0 +1,97 @@
+"""Arrays met by a reduction of themselves that lost its axis: `x - x.max(axis=1)` lines up with the wrong axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.dims import differ, same
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.facts import Dims
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
+
+_STEPS = 12
+_REDUCES = frozenset("sum mean max min amax amin std var prod logsumexp median norm nansum nanmean".split())
+
+
+def met_themselves(rule: str, program: Program, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
+    """Return every array that is combined with its own reduction over an axis other than the first."""
+    if program.front_end == "jaxpr":
+        return
+    for op in program.named("array.map"):
+        if len(op.operands) == 2:
+            for whole, part in (op.operands, op.operands[::-1]):
+                reduction = _reduction(part, flow)
+                if reduction is not None and _is_one(whole, reduction.operands[0], flow):
+                    yield from _judge(rule, op, whole, reduction, shapes)
+
+
+def _reduction(value: Value, flow: Flow) -> Op | None:
+    """Return the reduction that a value is, with constants added and roots taken."""
+    op = _back(value, flow)
+    gone = op is not None and op.name == "array.reduce" and op.function in _REDUCES
+    if op is None or not gone or not op.operands or op.argument("keepdims"):
+        return None
+    return op if isinstance(op.argument("axis"), int) and not op.has("*", "**") else None
+
+
+def _back(value: Value, flow: Flow) -> Op | None:
+    """Return the op that made a value, before what is done to each element by itself."""
+    op = flow.maker(value)
+    for _ in range(_STEPS):
+        if op is None or op.name not in ("array.map", "array.convert", "grad.stop") or len(op.operands) != 1:
+            break
+        op = flow.maker(op.operands[0])
+    return op
+
+
+def _is_one(whole: Value, reduced: Value, flow: Flow) -> bool:
+    """Whether the array that is reduced is the other operand, or computed of it element by element."""
+    return whole is reduced or whole in _elementwise(reduced, flow) or reduced in _elementwise(whole, flow)
+
+
+def _elementwise(value: Value, flow: Flow) -> Iterator[Value]:
+    for _ in range(_STEPS):
+        op = flow.maker(value)
+        if op is None or op.name not in ("array.map", "array.convert", "grad.stop") or len(op.operands) != 1:
+            return
+        value = op.operands[0]
+        yield value
+
+
+def _judge(rule: str, op: Op, whole: Value, reduction: Op, shapes: Shapes) -> Iterator[Obligation]:
+    for context in shapes.contexts(op) or (None,):
+        dims, axis = None if context is None else context.of(whole).dims, reduction.argument("axis")
+        if not isinstance(axis, int) or (dims is None and axis < 1) or (dims is not None and len(dims) < 2):
+            continue
+        place = axis if dims is None or axis >= 0 else axis + len(dims)
+        doubt = None if dims is None or place >= len(dims) else _doubt(dims, place)
+        if place >= 1 and doubt != "none":
+            yield _finding(rule, op, whole, reduction, axis, sure=doubt is None)
+            return
+
+
+def _doubt(dims: Dims, place: int) -> str | None:
+    """Say `none` where sizes show a mistake already or a matrix is square on purpose, `some` where it may be."""
+    pairs = [(dims[at], dims[at + 1]) for at in range(place)]
+    if any(differ(one, other) for one, other in pairs):
+        return "none"
+    if all(same(one, other) for one, other in pairs):
+        return "some" if all(one.constant is not None for one, _ in pairs) else "none"
+    return None
+
+
+def _finding(rule: str, op: Op, whole: Value, reduction: Op, axis: int, *, sure: bool) -> Obligation:
+    name = f"`{whole.name}`" if whole.name else "an array"
+    return Obligation(
+        rule,
+        op.span,
+        Verdict.VIOLATED,
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        message=f"{name} meets its own `{reduction.function}` over axis {axis}, which has lost that axis",
+        current="broadcasting starts from the last axis, so each result lands on the wrong row, or JAX raises",
+        expected="each result stays with what it was computed from",
+        steps=(Step(reduction.span, f"axis {axis} is gone after this"),),
+        suggestion=f"reduce with `keepdims=True`, or put the axis back with `jnp.expand_dims(..., {axis})`",
+    )

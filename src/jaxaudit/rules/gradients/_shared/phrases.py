@@ -1,0 +1,85 @@
+"""Words that the rules on gradients share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from jaxaudit.analyses.gradients import Gradient, Leaf, Node, gradients_of
+from jaxaudit.analyses.gradients.edges import short
+from jaxaudit.ir import Op, Program
+
+_SHOWN = 3
+
+
+def judged(program: Program, *, losses: bool = False) -> list[Gradient]:
+    """Return the derivatives by something that was chosen: gradients, Jacobians, and pullbacks of one argument.
+
+    A pullback by several arguments gives what nobody may ask for. With `losses`, only those of what may be a loss.
+    """
+    return [one for one in gradients_of(program) if one.op.name == "grad" or _is_chosen(one.op, losses=losses)]
+
+
+def _is_chosen(op: Op, *, losses: bool) -> bool:
+    spelling = op.text("spelling").rpartition(".")[2].removeprefix("filter_")
+    if spelling in ("jacrev", "jacfwd", "jacobian"):
+        return not losses
+    if spelling == "hessian":
+        return True
+    paths, chosen = op.attrs.get("paths"), op.attrs.get("differentiated")
+    if isinstance(paths, tuple) and isinstance(chosen, tuple):
+        return len({re.split(r"[.\[]", str(paths[at]))[0] for at in chosen if at < len(paths)}) == 1
+    return op.attrs.get("arguments") == 1
+
+
+def names(leaves: Sequence[Leaf]) -> str:
+    """List leaves for people, the first few by name."""
+    shown = ", ".join(f"`{leaf.name}`" for leaf in leaves[:_SHOWN])
+    rest = len(leaves) - _SHOWN
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def function_of(gradient: Gradient) -> str:
+    """Name the differentiated function."""
+    name = gradient.function
+    return f"`{name}`" if name and name != "lambda" else "the function"
+
+
+def deed(node: Node) -> str:
+    """Name what an op is, for people: the function in backticks, or what it does."""
+    op = node.op
+    if op is None:
+        return "this"
+    if op.name == "py.item" or op.name == "array.gather":
+        return "indexing"
+    if op.name == "array.convert":
+        return "the conversion to integers"
+    return f"`{short(op)}`" if short(op) else "this"
+
+
+def named(node: Node) -> str:
+    """Name a value for people."""
+    return f"`{node.value.name}`" if node.value.name else "this value"
+
+
+def unknown_reason(gradient: Gradient) -> str:
+    """Say why nothing is sure about a gradient."""
+    if not gradient.known:
+        return "it is not known which arguments are differentiated"
+    if not gradient.roots:
+        return f"what {function_of(gradient)} gives is not known"
+    if not gradient.mask.open and gradient.graph.complete:
+        return f"no way from what is differentiated to the result of {function_of(gradient)} was found"
+    return f"{function_of(gradient)} calls code that was not followed"
+
+
+def is_undecided(gradient: Gradient) -> bool:
+    """Whether nothing can be said about which leaves get gradient."""
+    mask = gradient.mask
+    unread = not (mask.live or mask.maybe or mask.cut or mask.zero)
+    return not gradient.known or not gradient.roots or mask.open or unread or not gradient.graph.complete
+
+
+def is_source(gradient: Gradient) -> bool:
+    """Whether the program was read and not traced, so that its trees may not be known."""
+    return gradient.graph.program.front_end != "jaxpr"

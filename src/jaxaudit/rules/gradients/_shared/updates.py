@@ -1,0 +1,82 @@
+"""Updates of parameters in a trace: what an optimizer adds to each leaf, and which gradients that is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.gradients._shared.optimizers import made_as
+
+_APPLIES = frozenset(("apply_updates", "apply_gradients"))
+_CARRIES = frozenset("array.map array.convert array.select array.reshape array.expand array.squeeze".split())
+_MOST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One leaf that is updated."""
+
+    op: Op
+    param: Value
+    sources: tuple[tuple[Op, int], ...]
+    """The gradients that the update is made of, each with the position among the results."""
+
+    @property
+    def roles(self) -> set[str]:
+        """What the optimizer was given: `gradient`, `value` or `auxiliary`."""
+        return {_role(op, at) for op, at in self.sources}
+
+    @property
+    def trained(self) -> set[Value]:
+        """What the gradients were taken with respect to."""
+        found: set[Value] = set()
+        for op, at in self.sources:
+            whose = op.attrs.get("wrt")
+            place = whose[at] if isinstance(whose, tuple) and at < len(whose) else None
+            if isinstance(place, int) and place < len(op.operands):
+                found.add(op.operands[place])
+        return found
+
+
+def _role(op: Op, at: int) -> str:
+    roles = op.attrs.get("roles")
+    return str(roles[at]) if isinstance(roles, tuple) and at < len(roles) else ""
+
+
+@lru_cache(maxsize=2)
+def updates_in(program: Program) -> tuple[Update, ...]:
+    """Return every leaf that a library adds an update to, in a trace."""
+    flow = flow_of(program)
+    return tuple(_updates(flow))
+
+
+def _updates(flow: Flow) -> Iterator[Update]:
+    for op in flow.program.mapping("add"):
+        x, y = op.arguments.get("x"), op.arguments.get("y")
+        if op.text("library") in _APPLIES and isinstance(x, Value) and isinstance(y, Value):
+            yield Update(op, origin(flow, x, {}).value, tuple(_behind(flow, y, _is_scalar(flow, x))))
+
+
+def _behind(flow: Flow, value: Value, scalar: bool) -> Iterator[tuple[Op, int]]:
+    """Return the gradients behind an update; numbers such as a norm of all gradients are left out."""
+    seen, pending = {value}, [value]
+    while pending and len(seen) < _MOST:
+        current = made_as(flow, pending.pop())
+        op = flow.maker(current)
+        if op is None:
+            continue
+        if op.name == "grad":
+            yield op, op.results.index(current)
+        elif op.name in _CARRIES or op.name == "grad.stop":
+            fresh = [one for one in op.operands if one not in seen and (scalar or not _is_scalar(flow, one))]
+            seen.update(fresh)
+            pending.extend(fresh)
+
+
+def _is_scalar(flow: Flow, value: Value) -> bool:
+    kind = flow.program.types.get(value)
+    return kind is not None and kind.shape == ()

@@ -1,0 +1,60 @@
+"""Values that get longer in every turn of a loop: what is joined to itself, and lists that are appended to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jaxaudit.analyses.keys.holders import carried
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.ir import Op, Value
+
+_JOINS = frozenset("concatenate concat append hstack vstack dstack column_stack row_stack".split())
+_LENGTHENS = frozenset(("append", "extend", "appendleft", "insert"))
+_KEEPS = frozenset(
+    "array.map array.convert array.create array.join array.expand array.numpy py.container device.place".split()
+)
+"""Ops whose result is longer where an operand is."""
+_DEEP = 6
+
+
+def grown(loop: Op, flow: Flow) -> set[Value]:
+    """Return the values that a loop carries and makes longer in every turn, before and after they got longer."""
+    found = set[Value]()
+    for region in loop.regions:
+        for param, _, position in carried(loop, region):
+            if position < len(region.results):
+                after = origin(flow, region.results[position], {}, in_turn=True)
+                if after.op is not None and _lengthens(after.op, param, flow):
+                    found.update((param, after.value))
+    return found
+
+
+def _lengthens(op: Op, param: Value, flow: Flow) -> bool:
+    if op.name == "py.append":
+        base = op.argument("list")
+        return op.text("method") in _LENGTHENS and isinstance(base, Value) and _is(base, param, flow)
+    return op.name == "array.join" and op.function in _JOINS and any(_is(one, param, flow) for one in op.operands)
+
+
+def _is(value: Value, param: Value, flow: Flow) -> bool:
+    return origin(flow, value, {}, in_turn=True).value is param
+
+
+def is_longer(value: Value, found: set[Value], flow: Flow, depth: int = _DEEP) -> bool:
+    """Whether a value is longer in every turn, because it is made of something that is."""
+    made = origin(flow, value, {}, in_turn=True)
+    if made.value in found or value in found:
+        return True
+    if depth == 0 or made.op is None or not (made.op.name in _KEEPS or _adds_axes(made.op)):
+        return False
+    return any(is_longer(one, found, flow, depth - 1) for one in made.op.operands)
+
+
+def _adds_axes(op: Op) -> bool:
+    """Whether an index takes nothing away: `x[None]`, `x[:, None]`."""
+    index = op.arguments.get("index", 0)
+    parts = index if isinstance(index, tuple) else (index,)
+    return op.name == "py.item" and all(
+        part is None or (isinstance(part, Mapping) and not any(part.values())) for part in parts
+    )

@@ -1,0 +1,234 @@
+"""The order in which compiled functions are called and the state they read is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from jaxaudit.ir import Argument, Op, Program, Region, Value
+
+State = tuple[str, object, object]
+"""What is read or changed: its kind, whose it is, its name."""
+
+_COMPILED = frozenset(("jit", "pmap", "shard_map"))
+_LOOPS = frozenset(("py.loop", "py.while"))
+_STRUCTURES = {"flax.nnx.split": 0, "jax.tree.flatten": 1}
+"""Functions that give the structure of a tree beside its leaves, and where it stands among their results."""
+_FOLLOWED = ("array.map", "py.operator", "py.unpack", "tree.other")
+_FILLED = ("filled",)
+"""Stands for whatever variable is None in one arm of a branch, is filled there, and stays as it is in the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One reading of outside state by compiled code."""
+
+    op: Op
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a compiled function, with what it reads from outside."""
+
+    op: Op
+    at: int
+    end: int
+    loops: tuple[Op, ...]
+    reads: tuple[Read, ...]
+
+    @property
+    def function(self) -> str:
+        """The name of the function, for people."""
+        return self.op.text("function") or "the function"
+
+    @property
+    def made(self) -> int:
+        """When the function was made."""
+        made = self.op.attrs.get("made")
+        return made if isinstance(made, int) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One change of state."""
+
+    op: Op
+    at: int
+    loops: tuple[Op, ...]
+    traced: bool
+    """True when compiled code itself does it."""
+    step: float | None = None
+    """By how much a counter changes."""
+
+
+@dataclass(slots=True)
+class Root:
+    """All calls and changes of one root, in program order."""
+
+    calls: list[Call] = field(default_factory=list)
+    writes: dict[State, list[Write]] = field(default_factory=dict)
+
+    def is_late(self, call: Call, state: State, write: Write) -> bool:
+        """Whether a change comes between two calls of the function, which is not made anew in between."""
+        if write.traced:
+            # A plain assignment inside is seen by what follows it, a depth is counted up and down again; a counter is
+            # frozen with the rest.
+            inside = [one for one in self.writes[state] if call.at < one.at < call.end]
+            return inside == [write] and bool(write.op.attrs.get("augmented"))
+        if self._balanced(state):
+            return False
+        for loop in write.loops:
+            if loop in call.loops and call.made <= _entered(loop)[0] and not _made_inside(state, loop):
+                return True
+        if write.at < call.at:
+            return False
+        return any(other.at > write.at and self.is_same(call, other) for other in self.calls)
+
+    def _balanced(self, state: State) -> bool:
+        """Whether the state is a depth: as often counted up as down, so that every call finds the same number."""
+        steps = [write.step for write in self.writes[state] if not write.traced]
+        return len(steps) > 1 and None not in steps and sum(step for step in steps if step is not None) == 0
+
+    def is_same(self, call: Call, other: Call) -> bool:
+        """Whether two calls run one compiled function."""
+        where = call.op.regions[0].span
+        return other.made == call.made and other.function == call.function and other.op.regions[0].span == where
+
+
+def _entered(loop: Op) -> tuple[int, int]:
+    mark = loop.attrs.get("entered")
+    return mark if isinstance(mark, tuple) else (0, 0)
+
+
+def _made_inside(state: State, loop: Op) -> bool:
+    """Whether every turn makes the object anew whose attribute or entry this is."""
+    kind, owner, _ = state
+    if kind not in ("attr", "item") or not isinstance(owner, int):
+        return False
+    newest_value, newest_object = _entered(loop)
+    return owner > newest_object if owner > 0 else -owner > newest_value
+
+
+def _step(op: Op, made: dict[Value, Op]) -> float | None:
+    """Return what `x += 1` or `x -= 1` adds."""
+    value = op.arguments.get("value")
+    how = made.get(value) if isinstance(value, Value) and op.attrs.get("augmented") else None
+    if how is None or not isinstance(amount := how.arguments.get("y"), int | float):
+        return None
+    return {"add": amount, "subtract": -amount}.get(how.text("function"))
+
+
+def histories(program: Program) -> Iterator[Root]:
+    """Read the history of every root that calls compiled functions which read outside state."""
+    for root in program.roots if next(program.named("py.read"), None) is not None else ():
+        reader = _Reader()
+        reader.region(root.region, ())
+        if any(call.reads for call in reader.history.calls):
+            yield reader.history
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.history = Root()
+        self._at = 0
+        self._seen: set[int] = set()
+        self._made: dict[Value, Op] = {}
+        self._names: dict[Value, object] = {}
+        self._missing: list[object] = []
+        """What the code being read was found to lack: names of attributes, keys of entries."""
+        self._reads: list[list[Read]] = []
+
+    def region(self, region: Region, loops: tuple[Op, ...]) -> None:
+        if region.shared:
+            if id(region) in self._seen:
+                return
+            self._seen.add(id(region))
+            # What a shared body makes it makes anew for each call, whatever loop calls it.
+            loops = ()
+        for op in region.ops:
+            self._at += 1
+            if op.name in _COMPILED:
+                self._call(op, loops)
+            elif op.name == "py.read":
+                self._note_read(op)
+            elif (state := _changed(op)) is not None:
+                if state[2] in self._missing or (_FILLED in self._missing and state[0] != "item"):
+                    # Filled in where there was none: nobody can have read another value before.
+                    continue
+                if self._is_structure(op.arguments.get("value")):
+                    continue
+                write = Write(op, self._at, loops, bool(self._reads), _step(op, self._made))
+                self.history.writes.setdefault(state, []).append(write)
+            elif op.name in _FOLLOWED:
+                self._made.update((value, op) for value in op.results)
+            elif op.name == "py.branch":
+                self._branch(op, loops)
+            else:
+                for inner in op.regions:
+                    self.region(inner, (*loops, op) if op.name in _LOOPS else loops)
+
+    def _is_structure(self, value: Argument) -> bool:
+        """Tell what is equal whenever it is taken of a tree of one structure, whatever the leaves."""
+        op = self._made.get(value) if isinstance(value, Value) else None
+        base = op.arguments.get("base") if op is not None and op.name == "py.unpack" else None
+        whole = self._made.get(base) if isinstance(base, Value) else None
+        at = None if whole is None else _STRUCTURES.get(whole.text("function"))
+        return op is not None and at is not None and op.results[at] is value
+
+    def _branch(self, op: Op, loops: tuple[Op, ...]) -> None:
+        asked = self._made.get(op.operands[0]) if op.operands else None
+        for at, inner in enumerate(op.regions):
+            missing = None if asked is None else _missing(asked, holds=at == 0)
+            if isinstance(missing, Value):
+                stays = any(missing in other.results for other in op.regions if other is not inner)
+                missing = _FILLED if stays else self._names.get(missing, missing.name)
+            self._missing.append(missing)
+            self.region(inner, loops)
+            self._missing.pop()
+
+    def _call(self, op: Op, loops: tuple[Op, ...]) -> None:
+        at = self._at
+        self._reads.append([])
+        for inner in op.regions:
+            self.region(inner, loops)
+        reads = self._reads.pop()
+        self._at += 1
+        self.history.calls.append(Call(op, at, self._at, loops, tuple(reads)))
+        if self._reads:
+            self._reads[-1].extend(reads)
+
+    def _note_read(self, op: Op) -> None:
+        if isinstance(value := op.arguments.get("value"), Value):
+            self._names[value] = op.attrs.get("name")
+        if self._reads:
+            state = (op.text("kind"), op.attrs.get("owner"), op.attrs.get("name"))
+            self._reads[-1].append(Read(op, state))
+
+
+def _missing(asked: Op, *, holds: bool) -> object:
+    """Return the value that a test finds to be None, or the key that it finds to be in no container."""
+    x, y, operator = asked.arguments.get("x"), asked.arguments.get("y"), asked.text("operator")
+    if operator == ("not in" if holds else "in"):
+        return x
+    if operator == ("is" if holds else "is not") and y is None and isinstance(x, Value):
+        return x
+    return None
+
+
+def _changed(op: Op) -> State | None:
+    match op.name:
+        case "py.store_global":
+            return "global", op.attrs.get("owner"), op.attrs.get("name")
+        case "py.store_nonlocal" | "py.rebind":
+            return "closure", op.attrs.get("owner"), op.attrs.get("name")
+        case "py.store_attr" if "object" in op.attrs:
+            return "attr", op.attrs["object"], op.attrs.get("name")
+        case "py.store_attr" if isinstance(holder := op.arguments.get("object"), Value):
+            return "attr", -holder.id, op.attrs.get("name")
+        case "py.set_item" if "object" in op.attrs and isinstance(
+            index := op.arguments.get("index"), str | int | float
+        ):
+            return "item", op.attrs["object"], index
+        case _:
+            return None

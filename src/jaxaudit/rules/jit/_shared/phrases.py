@@ -1,0 +1,88 @@
+"""The wording that the rules about traced code share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
+from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.rules.base import Obligation, Step, Verdict
+from jaxaudit.spans import Span
+
+_NAMES = {"fori": "fori_loop", "while": "while_loop", "map": "lax.map", "abstract": "eval_shape"}
+
+
+def tracing(facts: Facts) -> TracingFacts:
+    """Return the facts about tracing."""
+    found = facts.of("tracing")
+    assert isinstance(found, TracingFacts)
+    return found
+
+
+def transform(op: Op | None) -> str:
+    """Name a transformation as people write it."""
+    if op is None:
+        return "the transformation"
+    spelling = op.text("spelling").rpartition(".")[2]
+    return f"`{spelling or _NAMES.get(op.name, op.name)}`"
+
+
+def named(argument: Argument, otherwise: str = "this value") -> str:
+    """Name a value as people know it."""
+    return f"`{argument.name}`" if isinstance(argument, Value) and argument.name else otherwise
+
+
+def because(fact: Trace) -> str:
+    """Say why a value is traced."""
+    by = transform(fact.by)
+    inside = fact.by.text("function") if fact.by is not None else ""
+    whose = f" of `{inside}`" if inside else ""
+    match fact.way:
+        case "argument":
+            return f"{by} traces the arguments{whose}"
+        case "carry":
+            return f"{by} traces the carry{whose}"
+        case "element":
+            return f"{by} traces what it hands to each step{whose}"
+        case "index":
+            return f"{by} traces its counter"
+        case _:
+            return f"everything JAX computes under {by} is traced"
+
+
+def steps_of(fact: Trace, *more: tuple[Span, str]) -> tuple[Step, ...]:
+    """Tell where a value became traced, then whatever else matters."""
+    first = (Step(fact.by.span, because(fact)),) if fact.by is not None else ()
+    return (*first, *(Step(span, text) for span, text in more))
+
+
+def undecided(rule: str, span: Span, fact: Trace, name: str) -> Obligation:
+    """Return the verdict where it is not known whether a value is traced."""
+    if fact.kind is Kind.TRACED:
+        reason = f"{name} is traced, but whether it is one array or a container of arrays is not known"
+    else:
+        reason = f"whether {name} is traced here is not known"
+    return Obligation(rule, span, Verdict.UNKNOWN, reason)
+
+
+def held(rule: str, span: Span, fact: Trace, name: str) -> Obligation:
+    """Return the verdict where Python knows the value."""
+    how = (
+        "a Python value that is known while tracing" if fact.kind is Kind.STATIC else "not traced: its value is at hand"
+    )
+    return Obligation(rule, span, Verdict.PROVED, f"{name} is {how}")
+
+
+def is_argument(value: Argument, fact: Trace) -> bool:
+    """Whether a value is a whole argument that is traced: one array, or a container of nothing but such.
+
+    A part of an argument may be a static field of it.
+    """
+    regions = () if fact.by is None or fact.made else fact.by.regions
+    return fact.kind is Kind.TRACED and any(value in region.params for region in regions)
+
+
+def first_traced(facts: Iterable[Trace]) -> Trace | None:
+    """Return the first fact of an abstract array."""
+    return next((fact for fact in facts if fact.traced_array), None)

@@ -1,0 +1,131 @@
+"""Stores: where traced code changes something that lives outside of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxaudit.analyses.paths import Places
+from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.builder import values_in
+
+_STORES = ("py.store_attr", "py.set_item", "py.append", "py.store_global", "py.store_nonlocal")
+_OWN_STATE = ("flax.", "haiku.", "torch.")
+"""Libraries whose modules keep state by assigning attributes while they are traced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """One change of something outside, seen in one context."""
+
+    visit: Visit
+    tracer: Op
+    """The transformation whose body changes what is older than itself."""
+    fact: Trace
+    """What is known of the value that is stored."""
+
+    @property
+    def grows(self) -> bool:
+        """Whether the new state depends on the old one: a counter, a list that gets longer."""
+        return self.visit.op.name == "py.append" or bool(self.visit.op.attrs.get("augmented"))
+
+    @property
+    def target(self) -> str:
+        """Name what is changed, for people."""
+        op = self.visit.op
+        match op.name:
+            case "py.store_global":
+                return f"the global `{op.text('name')}`"
+            case "py.store_nonlocal":
+                return f"`{op.text('name')}` of the enclosing function"
+            case "py.store_attr":
+                return f"the attribute `{op.text('name')}`"
+            case "py.append":
+                return "a list from outside"
+            case _:
+                return "a container from outside"
+
+    @property
+    def stays(self) -> bool:
+        """Whether the value belongs to an outer transformation that its target belongs to as well.
+
+        `grad` and `vmap` trace no more than what depends on their arguments; anything else is still their caller's.
+        """
+        stage, op = self.visit.stage, self.visit.op
+        if stage is None or stage is self.tracer or _outside(op, stage):
+            return False
+        inner = self.visit.stack[self.visit.stack.index(stage) + 1 :] if stage in self.visit.stack else ()
+        return not any(self.fact.by is one for one in inner)
+
+
+def outer_stores(facts: TracingFacts) -> Iterator[Store]:
+    """Return every store in traced code whose target is older than the innermost transformation around it."""
+    for visit in facts.of(*_STORES):
+        if visit.tracer is not None and _outside(visit.op, visit.tracer) and not _enclosed(visit, visit.tracer):
+            yield Store(visit, visit.tracer, _stored(visit))
+
+
+def _enclosed(visit: Visit, tracer: Op) -> bool:
+    """Whether a body that several calls share holds the store: it changes nothing but what it made itself."""
+    inner = visit.stack[visit.stack.index(tracer) + 1 :]
+    shared = any(region.shared for op in inner for region in op.regions)
+    return shared and visit.op.name != "py.store_global"
+
+
+def _outside(op: Op, tracer: Op) -> bool:
+    entered = tracer.attrs.get("entered")
+    if not isinstance(entered, tuple):
+        return False
+    value_mark, heap_mark = entered
+    if op.name == "py.store_global":
+        return True
+    if op.name == "py.store_nonlocal":
+        return _number(op.attrs.get("owner")) <= value_mark
+    bases = op.attrs.get("bases")
+    if isinstance(bases, tuple) and any(str(base).startswith(_OWN_STATE) for base in bases):
+        return False
+    if "object" in op.attrs:
+        return _number(op.attrs["object"]) <= heap_mark
+    holder = op.argument("object", "base", "list")
+    return isinstance(holder, Value) and op.name in ("py.store_attr", "py.append") and holder.id <= value_mark
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _stored(visit: Visit) -> Trace:
+    """Return the fact of the stored value; of a structure, that of its first traced part."""
+    argument: Argument = visit.op.arguments.get("value")
+    parts = [visit.of(value) for value in values_in(argument)]
+    traced = next((fact for fact in parts if fact.kind is Kind.TRACED), None)
+    if traced is not None:
+        return traced
+    return next((fact for fact in parts if fact.kind is Kind.UNKNOWN), visit.of(argument))
+
+
+def is_overwritten(store: Store, program: Program) -> bool:
+    """Whether the same traced code stores something else there afterwards, whatever happens in between.
+
+    Code that takes its state in, changes it attribute by attribute, and hands it out again leaves nothing behind.
+    """
+    op = store.visit.op
+    if op.name != "py.store_attr" or "object" not in op.attrs:
+        return False
+    places = Places.of(program)
+    for later in program.named("py.store_attr"):
+        same = later.attrs.get("object") == op.attrs["object"] and later.text("name") in (op.text("name"), "")
+        if same and later is not op and _always_follows(op, later, store.tracer, places):
+            return True
+    return False
+
+
+def _always_follows(first: Op, second: Op, tracer: Op, places: Places) -> bool:
+    met = places.meet(first, second)
+    if met is None or places.order[met.first] >= places.order[met.second]:
+        return False
+    if not any(places.within(met.region, region) for region in tracer.regions):
+        return False
+    holders = (places.holder.get(id(region)) for region in met.second_below)
+    return all(holder is not None and (holder.name == "py.call" or second.text("name") == "") for holder in holders)

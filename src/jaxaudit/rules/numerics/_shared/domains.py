@@ -1,0 +1,168 @@
+"""Where functions are not defined, or have no finite derivative: the tables that rules on numbers read.
+
+Each row names the argument that matters, and says of a range whether all of it is safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from math import inf
+
+from jaxaudit.analyses.ranges import Range
+from jaxaudit.ir import Argument, Op, Value
+
+Test = Callable[[Range], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """What a function wants of one argument."""
+
+    safe: Test
+    """All elements are fine."""
+    wrong: Test
+    """No element is fine."""
+    bad_at_zero: str
+    """What happens at zero; empty where zero is fine."""
+    wants: str
+    """For people: what the argument must be."""
+    guarded: Test | None = None
+    """Of the part that a condition lets through: it stops just short of a bad point, so that is what it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One argument of one op, and what is wanted of it."""
+
+    op: Op
+    function: str
+    argument: Value
+    domain: Domain
+
+
+def _positive(x: Range) -> bool:
+    return x.low > 0 or (x.low >= 0 and x.nonzero)
+
+
+def _not_negative(x: Range) -> bool:
+    return x.low >= 0
+
+
+def _not_zero(x: Range) -> bool:
+    return not x.has_zero
+
+
+def _negative(x: Range) -> bool:
+    return x.high < 0 or (x.high <= 0 and x.nonzero)
+
+
+def _never(x: Range) -> bool:
+    return False
+
+
+def _within(low: float, high: float) -> Test:
+    return lambda x: low <= x.low and x.high <= high
+
+
+def _inside(low: float, high: float) -> Test:
+    return lambda x: low < x.low and x.high < high
+
+
+def _outside(low: float, high: float) -> Test:
+    return lambda x: x.high < low or x.low > high
+
+
+def _just_above(x: Range) -> bool:
+    """Tell a condition that keeps zero out from one that asks for something else."""
+    return _positive(x) and x.low <= (1.0 if x.integer else 1e-2)
+
+
+def _around_zero(x: Range) -> bool:
+    return not x.has_zero and (x.low <= 0 or _just_above(x))
+
+
+def _up_to_one(x: Range) -> bool:
+    return x.low >= -1 and 0.9 <= x.high <= 1
+
+
+LOG = Domain(_positive, _negative, "the logarithm of 0 is -inf", "> 0")
+ROOT = Domain(_not_negative, _negative, "", ">= 0")
+INVERSE_ROOT = Domain(_positive, _negative, "1 / sqrt(0) is inf", "> 0")
+DIVISOR = Domain(_not_zero, _never, "dividing by 0 gives inf, or NaN for 0 / 0", "not 0", _around_zero)
+UNIT = Domain(_within(-1.0, 1.0), _outside(-1.0, 1.0), "", "in [-1, 1]")
+OPEN_UNIT = Domain(_inside(-1.0, 1.0), _outside(-1.0, 1.0), "", "inside (-1, 1)", _up_to_one)
+FROM_ONE = Domain(_within(1.0, inf), _outside(1.0, inf), "", ">= 1")
+ABOVE_MINUS_ONE = Domain(lambda x: x.low > -1, lambda x: x.high < -1, "", "> -1")
+
+GROWTH = Domain(lambda x: x.high < 88.0, _never, "", "small enough not to overflow")
+
+_VALUES: Mapping[str, Domain] = {
+    "exp": GROWTH,
+    **dict.fromkeys(("log", "log2", "log10"), LOG),
+    "log1p": ABOVE_MINUS_ONE,
+    "sqrt": ROOT,
+    "rsqrt": INVERSE_ROOT,
+    "reciprocal": DIVISOR,
+    **dict.fromkeys(("arccos", "acos", "arcsin", "asin"), UNIT),
+    **dict.fromkeys(("arctanh", "atanh"), OPEN_UNIT),
+    **dict.fromkeys(("arccosh", "acosh"), FROM_ONE),
+}
+
+_SLOPE_AT_ZERO = "the derivative at 0 is infinite"
+_LOG_SLOPE = Domain(_not_zero, _never, _SLOPE_AT_ZERO, "not 0", _around_zero)
+_ROOT_SLOPE = Domain(_positive, _negative, _SLOPE_AT_ZERO, "> 0", _just_above)
+_LENGTH_SLOPE = Domain(_not_zero, _never, "the derivative at the zero vector is NaN", "not 0", _around_zero)
+_GROWTH = Domain(lambda x: x.high < 88.0, _never, "", "small enough not to overflow", lambda x: 20.0 <= x.high < 88.0)
+
+_SLOPES: Mapping[str, Domain] = {
+    **dict.fromkeys(("log", "log2", "log10"), _LOG_SLOPE),
+    "log1p": ABOVE_MINUS_ONE,
+    **dict.fromkeys(("sqrt", "rsqrt"), _ROOT_SLOPE),
+    "reciprocal": DIVISOR,
+    **dict.fromkeys(("arccos", "acos", "arcsin", "asin", "arctanh", "atanh"), OPEN_UNIT),
+    **dict.fromkeys(("arccosh", "acosh"), Domain(lambda x: x.low > 1, _never, "", "> 1")),
+    "exp": _GROWTH,
+}
+
+_DIVISIONS = frozenset({"divide", "true_divide", "div"})
+_POWERS = frozenset({"power", "pow", "float_power"})
+
+
+def short(op: Op) -> str:
+    """Return the last part of the name of an op's function."""
+    return op.function
+
+
+def values_wanted(op: Op) -> Iterator[Use]:
+    """Return the arguments of an op that must lie in some domain for its value to be a number."""
+    yield from _wanted(op, _VALUES, LOG, ROOT)
+
+
+def slopes_wanted(op: Op) -> Iterator[Use]:
+    """Return the arguments of an op that must lie in some domain for its derivative to be a number."""
+    if op.name == "array.linalg" and short(op) in ("norm", "vector_norm") and op.results:
+        yield Use(op, short(op), op.results[0], _LENGTH_SLOPE)
+    yield from _wanted(op, _SLOPES, _ROOT_SLOPE, _ROOT_SLOPE)
+
+
+def _wanted(op: Op, table: Mapping[str, Domain], low: Domain, root: Domain) -> Iterator[Use]:
+    name = short(op)
+    given: list[Argument] = list(op.arguments.values()) or list(op.operands)
+    if op.name != "array.map" or not given:
+        return
+    if name in table and isinstance(given[0], Value):
+        yield Use(op, name, given[0], table[name])
+    elif name in _DIVISIONS and len(given) > 1 and isinstance(given[1], Value):
+        yield Use(op, "division", given[1], DIVISOR)
+    elif name in _POWERS and len(given) > 1 and isinstance(given[0], Value) and isinstance(given[1], int | float):
+        yield from _power(op, given[0], float(given[1]), root)
+
+
+def _power(op: Op, base: Value, exponent: float, root: Domain) -> Iterator[Use]:
+    whole = exponent == int(exponent)
+    if exponent < 0:
+        domain = DIVISOR if whole else INVERSE_ROOT
+        yield Use(op, f"power {exponent:g}", base, domain)
+    elif not whole and (exponent < 1 or root is ROOT):
+        yield Use(op, f"power {exponent:g}", base, root)

@@ -1,0 +1,98 @@
+"""Lists of leaves that are put back into a tree: whether each item was made of leaves in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.ir import Op, Value
+from jaxaudit.spans import Span
+
+_REORDERS = frozenset(("builtins.sorted", "builtins.reversed"))
+_FEW = 12
+_GIVES_LEAVES = frozenset(("jax.tree.leaves",))
+
+
+def mixed_leaves(flow: Flow, leaves: Value) -> Span | None:
+    """Return the place where each item of a list of leaves is made of all leaves of one tree; None when not so."""
+    items = _comprehension(flow, leaves)
+    for element in () if items is None else _elements(flow, items):
+        lists = element.arguments.get("iterable")
+        source = _comprehension(flow, lists) if isinstance(lists, Value) else None
+        if source is not None and _each_gives_leaves(flow, source):
+            return source.span
+    return None
+
+
+def _elements(flow: Flow, items: Op) -> Iterator[Op]:
+    """Return the elements that an item of a comprehension is made of, over a few ops."""
+    pending, seen = [items.regions[0].results[0]], set[Value]()
+    while pending and len(seen) < _FEW:
+        value = pending.pop()
+        op = flow.maker(value)
+        if op is None or value in seen or flow.places.region_of[op] is not items.regions[0]:
+            continue
+        seen.add(value)
+        if op.name == "py.element":
+            yield op
+        elif not op.regions:
+            pending.extend(op.operands)
+
+
+def listed_from(flow: Flow, leaves: Value) -> list[Op]:
+    """Return the calls that took trees apart whose leaves a list holds in their order, as they are or one by one."""
+    items = _comprehension(flow, leaves)
+    if items is None:
+        return [made] if (made := _taken_apart(flow, leaves)) is not None else []
+    inside = items.regions[0].ops
+    if any(op.name == "py.test" for op in inside):
+        return []
+    lists = [op.arguments.get("iterable") for op in inside if op.name == "py.element"]
+    found = [_taken_apart(flow, one) for one in lists if isinstance(one, Value)]
+    return [made for made in found if made is not None]
+
+
+def reordered(flow: Flow, leaves: Value) -> Op | None:
+    """Return what put the leaves of a tree into another order since they were taken out of it."""
+    items = _comprehension(flow, leaves)
+    inside = () if items is None else items.regions[0].ops
+    lists = [leaves, *(op.arguments.get("iterable") for op in inside if op.name == "py.element")]
+    for one in lists:
+        made = flow.maker(one) if isinstance(one, Value) else None
+        if made is not None and made.text("function") in _REORDERS:
+            if any(_taken_apart(flow, value) is not None for value in made.operands):
+                return made
+    return None
+
+
+def _taken_apart(flow: Flow, leaves: Value) -> Op | None:
+    """Return the `flatten` or `leaves` that gave a list."""
+    made = flow.maker(leaves)
+    if made is not None and made.name in ("py.unpack", "py.item"):
+        base = made.arguments.get("base")
+        first = made.results[0] is leaves if made.name == "py.unpack" else made.arguments.get("index") == 0
+        call = flow.maker(base) if isinstance(base, Value) and first else None
+        return call if call is not None and call.text("function") == "jax.tree.flatten" else None
+    return made if made is not None and made.text("function") in _GIVES_LEAVES else None
+
+
+def joins_single(op: Op) -> bool:
+    """Whether a function of any number of leaves, mapped over one tree, joins a tuple of its leaf alone."""
+    if not op.attrs.get("vararg"):
+        return False
+    leaf = op.regions[0].params[0] if len(op.regions[0].params) == 1 else None
+    return any(inner.name == "array.join" and inner.arguments.get("arrays") == (leaf,) for inner in op.regions[0].ops)
+
+
+def _comprehension(flow: Flow, value: Value) -> Op | None:
+    """Return the comprehension that a list comes from."""
+    op = flow.maker(value)
+    if op is not None and op.name == "py.container" and len(op.operands) == 1:
+        op = flow.maker(op.operands[0])
+    if op is None or op.attrs.get("kind") != "comprehension" or len(op.regions[0].results) != 1:
+        return None
+    return op
+
+
+def _each_gives_leaves(flow: Flow, loop: Op) -> bool:
+    return _taken_apart(flow, loop.regions[0].results[0]) is not None

@@ -1,0 +1,102 @@
+"""The trees that meet in an optimizer: what it was started with, what is differentiated, and what is updated."""
+
+from __future__ import annotations
+
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import Context, origin
+from jaxaudit.analyses.lineage.skeletons import Skeleton, skeleton
+from jaxaudit.analyses.lineage.versions import is_optimizer_step
+from jaxaudit.ir import Op, Value
+from jaxaudit.ir.trees import Tree
+from jaxaudit.rules.pytrees._shared.phrases import border_of
+
+BLENDS = frozenset(("optax.incremental_update", "optax.periodic_update"))
+"""Functions that mix two trees leaf by leaf."""
+_TRANSFORMS = frozenset(("haiku.transform", "haiku.transform_with_state"))
+_WITHOUT = frozenset(("haiku.without_apply_rng", "haiku.without_state", "haiku.with_empty_state"))
+APPLIES = frozenset(("optax.apply_updates", "equinox.apply_updates"))
+
+
+def optimised_trees(flow: Flow, op: Op, context: Context) -> tuple[Value, Value] | None:
+    """Return two trees that must have one structure: of the gradients, and of the state or the parameters."""
+    gradient = _differentiated(flow, _value(op, "updates"), context)
+    if op.text("function") in APPLIES:
+        known = _value(op, "params") or _value(op, "model")
+    else:
+        state = _value(op, "state")
+        started = None if state is None else origin(flow, state, context).op
+        known = None
+        if started is not None and started.text("function").endswith(".init"):
+            known = _value(started, "params")
+    return None if gradient is None or known is None else (gradient, known)
+
+
+def started_with(flow: Flow, op: Op, context: Context) -> tuple[Op, Tree] | None:
+    """Return the call that made the state of an optimizer's step, and the tree that it was made for."""
+    state = _value(op, "state")
+    made = None if state is None else origin(flow, state, context).op
+    if made is None or not made.text("function").endswith(".init"):
+        return None
+    border = border_of(made)
+    return (made, border.trees[0]) if border is not None and border.trees else None
+
+
+def other_module(flow: Flow, gradient: Value, known: Value, context: Context) -> str:
+    """Say that two trees are the variables of modules of different classes; empty where they are not, or unknown."""
+    first, second = (skeleton(flow, value, context) for value in (gradient, known))
+    if first.op is None or second.op is None or first.way != second.way:
+        return ""
+    made, other = _network(flow, first), _network(flow, second)
+    if made is None or other is None or made == other or made[0] == other[0] != "lambda":
+        return ""
+    shown = [f"a `{name}`" if name != "lambda" else "one network" for name, _ in (made, other)]
+    return (
+        f"the gradients are those of {shown[0]}, and the other tree belongs to {shown[1].replace('one ', 'another ')}"
+    )
+
+
+def _network(flow: Flow, tree: Skeleton) -> tuple[str, object] | None:
+    """Return what makes the variables of a network: the class of a module, or the function that haiku transforms."""
+    op = tree.op
+    if op is None or not op.text("function").endswith(".init"):
+        return None
+    if op.text("function") == "flax.linen.Module.init":
+        return (op.text("module"), None) if op.text("module") else None
+    made = resolved(flow, op.arguments.get("self"))
+    while made is not None and made.text("function") in _WITHOUT:
+        made = resolved(flow, made.arguments.get("f"))
+    known = made is not None and made.text("function") in _TRANSFORMS
+    return (str(made.arguments.get("f")), made.span) if made is not None and known else None
+
+
+def resolved(flow: Flow, value: object) -> Op | None:
+    """Return what made a value, also where a function reads it as a global variable."""
+    found = origin(flow, value, {}).op if isinstance(value, Value) else None
+    held = found.attrs.get("value") if found is not None and found.name == "py.global" else None
+    return flow.maker(held) if isinstance(held, Value) else found
+
+
+def _differentiated(flow: Flow, updates: Value | None, context: Context) -> Value | None:
+    """Return what a tree of gradients, or of updates made from gradients, is the gradient of."""
+    found = None if updates is None else origin(flow, updates, context)
+    if found is None or found.op is None:
+        return None
+    if found.op.name == "py.unpack" and found.op.results[0] is found.value:
+        base = found.op.arguments.get("base")
+        step = flow.maker(base) if isinstance(base, Value) else None
+        if step is not None and is_optimizer_step(step):
+            return _differentiated(flow, _value(step, "updates"), found.context)
+    if found.op.name != "grad":
+        return None
+    at = found.op.results.index(found.value) - len(found.op.regions[0].results)
+    return found.op.operands[at] if _only_the_first(found.op) and 0 <= at < len(found.op.operands) else None
+
+
+def _only_the_first(op: Op) -> bool:
+    options = op.attrs.get("options")
+    return not isinstance(options, dict) or options.get("argnums", 0) == 0
+
+
+def _value(op: Op, name: str) -> Value | None:
+    value = op.arguments.get(name)
+    return value if isinstance(value, Value) else None

@@ -1,0 +1,111 @@
+"""What becomes of the state of modules: new state that nobody reads, and parts that the wrong function gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.index import NOTES
+from jaxaudit.analyses.lineage.origins import contexts, origin
+from jaxaudit.analyses.lineage.skeletons import skeleton
+from jaxaudit.ir import Op, Value
+from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.ops import BODIES
+from jaxaudit.rules.pytrees._shared.optimized import resolved
+
+_KEEPS_AVERAGES = frozenset(
+    "haiku.BatchNorm haiku.ExponentialMovingAverage haiku.EMAParamsTree haiku.SpectralNorm haiku.set_state "
+    "flax.linen.BatchNorm flax.linen.SpectralNorm".split()
+)
+"""Layers that do nothing in training without the state they hand on."""
+_TOUCHES_LEAVES = frozenset(
+    f"optax.{name}"
+    for name in "adabelief adadelta adagrad adam adamax adamaxw adamw amsgrad fromage lamb lars lion nadam nadamw "
+    "novograd optimistic_adam radam rmsprop sm3 yogi adafactor lbfgs scale_by_adam scale_by_rms trace".split()
+)
+"""Optimizers whose state has an array like each leaf."""
+_TRAIN_STATE = "flax.training.train_state.TrainState."
+_APART = "not <equinox."
+
+
+def new_state(op: Op, flow: Flow) -> Value | None:
+    """Return the state that a run of a module in training hands on beside its output, if a layer needs it."""
+    function = op.text("function")
+    mutable = function.endswith(".apply") and bool(op.arguments.get("mutable"))
+    if function != "haiku.TransformedWithState.apply" and not mutable:
+        return None
+    unpacked = [one for one in flow.readers.get(op.result, ()) if one.name == "py.unpack" and len(one.results) == 2]
+    followed = flow.places.region_of.get(op)
+    if len(unpacked) != 1 or followed is None or not _has_averages(op, flow):
+        return None
+    return unpacked[0].results[1]
+
+
+def _has_averages(op: Op, flow: Flow) -> bool:
+    """Whether the code that a run of a module was followed into has a layer that keeps averages."""
+    region = flow.places.region_of[op]
+    runs = [one for one in region.ops if one.name == "py.call" and one.span == op.span]
+    return any(inner.text("function") in _KEEPS_AVERAGES for one in runs for inner in one.regions[0].walk())
+
+
+def grave(flow: Flow, value: Value) -> Op | None:
+    """Return the call out of which a value comes that nobody reads from there on; None where somebody may read it."""
+    for _ in range(6):
+        if any(one.name not in NOTES and one.name != "py.return" for one in flow.readers.get(value, ())):
+            return None
+        regions = flow.leaving.get(value, ())
+        if not regions:
+            return flow.maker(value)
+        holder = flow.places.holder.get(id(regions[0])) if len(regions) == 1 else None
+        if holder is None or holder.name not in BODIES:
+            return None
+        outside = [made for made, one in zip(holder.results, regions[0].results, strict=False) if one is value]
+        if len(outside) != 1:
+            return None
+        value = outside[0]
+    return None
+
+
+def handed_on(flow: Flow, op: Op, lost: Op) -> Op | None:
+    """Return what hands the old state of a run on, beside the call in which the new one is lost."""
+    region = flow.places.region_of[lost]
+    old = [origin(flow, value, {}, in_turn=True).value for value in _old_state(op)]
+    inner = dict(zip(lost.regions[0].params, lost.operands, strict=False))
+    values = {inner.get(value, value) for value in (*old, *_old_state(op))}
+    readers = [one for value in values for one in flow.readers.get(value, ())]
+    beside = [one for one in readers if flow.places.region_of.get(one) is region]
+    kept = next((one for one in beside if one.text("function").startswith(_TRAIN_STATE)), None)
+    if kept is not None or any(one.name == "py.return" for one in beside):
+        return kept or lost
+    return lost if any(region in flow.leaving.get(value, ()) for value in values) else None
+
+
+def _old_state(op: Op) -> list[Value]:
+    variables = op.arguments.get("variables")
+    stats = [one for key, one in variables.items() if key != "params"] if isinstance(variables, Mapping) else []
+    return list(values_in((op.arguments.get("state"), *stats)))
+
+
+def static_part(op: Op, flow: Flow) -> bool:
+    """Whether a gradient is taken of what `eqx.partition` leaves when the arrays are taken out."""
+    places = op.attrs.get("differentiated")
+    if op.name != "grad" or not op.text("spelling").startswith("jax.") or not isinstance(places, tuple):
+        return False
+    values = [op.operands[at] for at in places]
+    ways = [skeleton(flow, value, context).way for context in contexts(flow, op) for value in values]
+    return bool(ways) and all(way[:1] and way[0].startswith(_APART) for way in ways)
+
+
+def touches_leaves(op: Op, flow: Flow) -> bool:
+    """Whether the `init` of an optimizer makes an array like each leaf of what it is given."""
+    made = resolved(flow, op.arguments.get("self"))
+    return made is not None and any(one.text("function") in _TOUCHES_LEAVES for one in _chained(flow, made, 3))
+
+
+def _chained(flow: Flow, op: Op, depth: int) -> Iterator[Op]:
+    yield op
+    if depth and op.text("function") == "optax.chain":
+        for value in values_in(op.arguments):
+            made = resolved(flow, value)
+            if made is not None:
+                yield from _chained(flow, made, depth - 1)

@@ -1,0 +1,40 @@
+"""Loops of Python's own in traced programs: one place of the code that was run again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.keys.conflicts import Conflict, conflicts, is_in_rule
+from jaxaudit.analyses.keys.facts import KeyFacts
+
+
+def is_unrolled(conflict: Conflict) -> bool:
+    """Whether both uses are one place of the code, in two turns of a loop that tracing unrolled."""
+    first, second = conflict.first.spot, conflict.second.spot
+    if is_in_rule(conflict.first.origin.site, conflict.second.origin.site):
+        return False
+    return first is not second and first.span == second.span and not conflict.collision
+
+
+def is_library(conflict: Conflict) -> bool:
+    """Whether a library spends the key twice in one call, for which its caller cannot be blamed."""
+    uses = (conflict.first.origin.site, conflict.second.origin.site)
+    return is_unrolled(conflict) and all(op.attrs.get("caller") == "library" for op in uses)
+
+
+def is_repeated(conflict: Conflict) -> bool:
+    """Whether both uses draw or split in the same way, so that one repeats what the other gave."""
+    first, second = conflict.first.origin.site, conflict.second.origin.site
+    rest = [{name: one for name, one in op.arguments.items() if name != "key"} for op in (first, second)]
+    return (first.name, first.text("function")) == (second.name, second.text("function")) and rest[0] == rest[1]
+
+
+def unrolled(keys: KeyFacts) -> Iterator[Conflict]:
+    """Return the keys that several turns of an unrolled loop use, each place once."""
+    for scope in keys.scopes:
+        seen: set[object] = set()
+        for conflict in conflicts(scope, keys.places).values():
+            span = conflict.second.spot.span
+            if conflict.certain and is_unrolled(conflict) and not is_library(conflict) and span not in seen:
+                seen.add(span)
+                yield conflict
