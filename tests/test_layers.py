@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "jaxaudit"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TABLES = {"ir/ops.py"}
-"""Files that are one table; also those in `frontends/source/api`."""
+"""Files that are one table; also those in `libraries`."""
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -21,7 +21,7 @@ def name(path: Path) -> str:
 
 
 def is_table(path: Path) -> bool:
-    return name(path) in TABLES or name(path).startswith("frontends/source/api/")
+    return name(path) in TABLES or name(path).startswith("libraries/")
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

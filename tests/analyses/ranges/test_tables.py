@@ -6,9 +6,9 @@ from jaxaudit.analyses.ranges.transfer.functions import UNARY
 from jaxaudit.analyses.ranges.transfer.python import NO_RESULTS
 from jaxaudit.analyses.ranges.transfer.table import TABLE
 from jaxaudit.frontends.jaxpr.primitives import ROWS as PRIMITIVES
-from jaxaudit.frontends.source.api import lax, nn, numpy, numpy_more, scipy
-from jaxaudit.frontends.source.api import random as draws
 from jaxaudit.ir.ops import VOCABULARY
+from jaxaudit.libraries import lax, nn, numpy, numpy_more, scipy
+from jaxaudit.libraries import random as draws
 
 
 def functions(op: str) -> set[str]:

@@ -5,7 +5,7 @@ import pytest
 from jaxaudit.analyses.shapes.transfer.layers import CLASSES
 from jaxaudit.config import Config
 from jaxaudit.frontends.base import SourceFile
-from jaxaudit.frontends.source.api.lookup import lookup
+from jaxaudit.libraries.lookup import lookup
 from jaxaudit.session import audit
 from tests.analyses.shapes.test_shapes import shape_of
 

@@ -6,7 +6,6 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.api.lookup import canonical
 from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, library_bases
 from jaxaudit.frontends.source.interpret import protocols
 from jaxaudit.frontends.source.interpret.decorators import decorator_name
@@ -30,6 +29,7 @@ from jaxaudit.frontends.source.values.model import (
 )
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Exit
+from jaxaudit.libraries.lookup import canonical
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.api.rows import Row
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret import library
 from jaxaudit.frontends.source.values.arguments import Arguments
@@ -26,6 +25,7 @@ from jaxaudit.frontends.source.values.model import (
 )
 from jaxaudit.frontends.source.values.structure import rebuild
 from jaxaudit.ir import Value
+from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:

@@ -6,8 +6,6 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.api.lookup import lookup
-from jaxaudit.frontends.source.api.methods import ATTRIBUTES
 from jaxaudit.frontends.source.classes.fields import role
 from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, library_bases
 from jaxaudit.frontends.source.notes.axis_names import declare_field
@@ -34,6 +32,8 @@ from jaxaudit.frontends.source.values.model import (
 )
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.ir import Value
+from jaxaudit.libraries.lookup import lookup
+from jaxaudit.libraries.methods import ATTRIBUTES
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:

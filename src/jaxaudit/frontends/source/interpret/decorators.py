@@ -6,9 +6,9 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.api.lookup import canonical
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.model import Abstract, Attribute, FunctionValue, Library, PartialValue
+from jaxaudit.libraries.lookup import canonical
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.api.lookup import ROWS, canonical, lookup
-from jaxaudit.frontends.source.api.rows import Row
-from jaxaudit.frontends.source.api.unmodelled import UNMODELLED
 from jaxaudit.frontends.source.interpret import (
     applied,
     calls,
@@ -36,6 +33,9 @@ from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves
 from jaxaudit.frontends.source.values.trees import trees_of
 from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.trees import Border
+from jaxaudit.libraries.lookup import ROWS, canonical, lookup
+from jaxaudit.libraries.rows import Row
+from jaxaudit.libraries.unmodelled import UNMODELLED
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.api.rows import Row
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.model import Abstract, DictBox, Leaf, ListBox, ObjectBox, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import rebuild
 from jaxaudit.ir import Value
+from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:

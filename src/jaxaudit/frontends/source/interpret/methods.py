@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.api.lookup import ROWS, lookup
 from jaxaudit.frontends.source.classes import definitions as classes
 from jaxaudit.frontends.source.classes.members import library_bases
 from jaxaudit.frontends.source.interpret import applied, attributes, calls, derivatives, expressions, library
@@ -30,6 +29,7 @@ from jaxaudit.frontends.source.values.model import (
     TupleValue,
 )
 from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, materialise
+from jaxaudit.libraries.lookup import ROWS, lookup
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:

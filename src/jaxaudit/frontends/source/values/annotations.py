@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.api.lookup import canonical
 from jaxaudit.frontends.source.classes.members import ancestry
 from jaxaudit.frontends.source.interpret.modules import Module
 from jaxaudit.frontends.source.values.model import (
@@ -18,6 +17,7 @@ from jaxaudit.frontends.source.values.model import (
     Record,
 )
 from jaxaudit.ir import Value
+from jaxaudit.libraries.lookup import canonical
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.api.lookup import lookup
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.model import (
     Abstract,
@@ -25,6 +24,7 @@ from jaxaudit.frontends.source.values.model import (
 )
 from jaxaudit.frontends.source.values.structure import argument, materialise, rebuild
 from jaxaudit.ir import Argument
+from jaxaudit.libraries.lookup import lookup
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:

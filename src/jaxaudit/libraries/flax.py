@@ -7,7 +7,7 @@ every key among the arguments of that `key.stream` counts as used.
 
 from __future__ import annotations
 
-from jaxaudit.frontends.source.api.table import ITSELF, merge, rows
+from jaxaudit.libraries.table import ITSELF, merge, rows
 
 _LINEN = "flax.linen"
 

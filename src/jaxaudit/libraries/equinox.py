@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxaudit.frontends.source.api.table import ITSELF, merge, rows
+from jaxaudit.libraries.table import ITSELF, merge, rows
 
 _NN = "equinox.nn"
 _CONV = "in_channels out_channels kernel_size stride padding dilation groups use_bias padding_mode dtype"

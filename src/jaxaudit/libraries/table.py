@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jaxaudit.frontends.source.api.rows import Row
+from jaxaudit.libraries.rows import Row
 
 Table = dict[str, Row]
 

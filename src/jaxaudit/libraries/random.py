@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxaudit.frontends.source.api.table import merge, rows
+from jaxaudit.libraries.table import merge, rows
 
 _KEYS = merge(
     rows("jax.random", "key.seed", "PRNGKey: seed", typed=False),

@@ -5,7 +5,7 @@ A result of the form `A,B` is a tuple of those classes.
 
 from __future__ import annotations
 
-from jaxaudit.frontends.source.api.table import Table, merge, rows
+from jaxaudit.libraries.table import Table, merge, rows
 
 
 def _gymnax_like(package: str) -> Table:

@@ -6,8 +6,8 @@ not list their receiver.
 
 from __future__ import annotations
 
-from jaxaudit.frontends.source.api import numpy, numpy_more
-from jaxaudit.frontends.source.api.table import Table, merge, rows
+from jaxaudit.libraries import numpy, numpy_more
+from jaxaudit.libraries.table import Table, merge, rows
 
 _ATTRIBUTES = "T mT at aval device dtype format imag itemsize nbytes ndim real shape sharding size weak_type"
 

@@ -9,10 +9,10 @@ from functools import reduce
 
 import pytest
 
-from jaxaudit.frontends.source.api import aliases, methods, table
-from jaxaudit.frontends.source.api.lookup import ROWS, canonical, lookup
-from jaxaudit.frontends.source.api.unmodelled import UNMODELLED
 from jaxaudit.ir.ops import VOCABULARY
+from jaxaudit.libraries import aliases, methods, table
+from jaxaudit.libraries.lookup import ROWS, canonical, lookup
+from jaxaudit.libraries.unmodelled import UNMODELLED
 
 KEYLESS = {"key.seed", "key.stream"}
 COVERED = (

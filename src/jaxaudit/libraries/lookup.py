@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from jaxaudit.frontends.source.api import (
+from jaxaudit.libraries import (
     distributions,
     envs,
     equinox,
@@ -22,10 +22,10 @@ from jaxaudit.frontends.source.api import (
     random,
     scipy,
 )
-from jaxaudit.frontends.source.api.aliases import NAMES, PREFIXES
-from jaxaudit.frontends.source.api.rows import Row
-from jaxaudit.frontends.source.api.table import Table, merge
-from jaxaudit.frontends.source.api.unmodelled import UNMODELLED
+from jaxaudit.libraries.aliases import NAMES, PREFIXES
+from jaxaudit.libraries.rows import Row
+from jaxaudit.libraries.table import Table, merge
+from jaxaudit.libraries.unmodelled import UNMODELLED
 
 _TABLES = (
     random, numpy, numpy_more, lax, nn, scipy, methods, jax, python,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxaudit.frontends.source.api.table import ITSELF, merge, rows
+from jaxaudit.libraries.table import ITSELF, merge, rows
 
 _NAME = "haiku"
 

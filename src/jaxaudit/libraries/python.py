@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from jaxaudit.frontends.source.api import numpy as jax_numpy
-from jaxaudit.frontends.source.api import numpy_more
-from jaxaudit.frontends.source.api.rows import Row
-from jaxaudit.frontends.source.api.table import ITSELF, Table, merge, rows
+from jaxaudit.libraries import numpy as jax_numpy
+from jaxaudit.libraries import numpy_more
+from jaxaudit.libraries.rows import Row
+from jaxaudit.libraries.table import ITSELF, Table, merge, rows
 
 _RANDOM = merge(
     rows("random", "py.random", "*:\nrandom:\nuniform randint: a b\nchoice shuffle: x\nseed: a"),

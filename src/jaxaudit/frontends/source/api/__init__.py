@@ -1,1 +1,0 @@
-"""Tables from qualified library names to ops: what the source front end knows of other people's functions."""
