@@ -158,7 +158,7 @@ def test_unknown_and_unmodelled_names_have_no_row() -> None:
 def test_a_constructor_that_draws_gives_an_object_of_its_class() -> None:
     row = lookup("equinox.nn.MLP")
     assert row is not None
-    assert row.result == "equinox.nn.MLP"
+    assert row.cls == "equinox.nn.MLP"
 
 
 def test_attributes_have_rows() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxaudit.libraries.table import ITSELF, merge, rows
+from jaxaudit.libraries.table import merge, rows
 
 _DISTRAX = merge(
     # `seed` and `sample_shape` come by keyword alone.
@@ -71,7 +71,7 @@ _NUMPYRO = merge(
     # Without a key of its own a site draws from the seed handler around it.
     rows("numpyro", "key.draw", "sample: name fn obs rng_key sample_shape infer obs_mask", key="rng_key"),
     rows("numpyro", "key.stream", "prng_key:"),
-    rows("numpyro.handlers", "key.draw", "seed: fn rng_seed hide_types", key="rng_seed", result=ITSELF),
+    rows("numpyro.handlers", "key.draw", "seed: fn rng_seed hide_types", key="rng_seed", result="itself"),
     rows(
         "numpyro",
         "py.call_library",

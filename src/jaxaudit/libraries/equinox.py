@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxaudit.libraries.table import ITSELF, merge, rows
+from jaxaudit.libraries.table import merge, rows
 
 _NN = "equinox.nn"
 _CONV = "in_channels out_channels kernel_size stride padding dilation groups use_bias padding_mode dtype"
@@ -30,7 +30,7 @@ _CONSTRUCTORS = rows(
     SpectralNorm: layer weight_name num_power_iterations eps inference
     """,
     key="key",
-    result=ITSELF,
+    result="itself",
 )
 
 # Layers without weights, or whose weights need no key.
@@ -48,7 +48,7 @@ _KEYLESS = rows(
     Dropout: p inference
     Identity PReLU:
     """,
-    result=ITSELF,
+    result="itself",
 )
 
 _CALLS = merge(
@@ -88,7 +88,7 @@ _CALLS = merge(
         State.substate: pytree
         State.update: substate
         delete_init_state: model
-        inference_mode: pytree value
+        inference_mode: pytree value -> like pytree
         """,
     ),
 )
@@ -98,16 +98,16 @@ _TREES = merge(
         "equinox",
         "tree.other",
         """
-        apply_updates: model updates
         combine: *pytrees
         filter: pytree filter_spec inverse replace is_leaf
         partition: pytree filter_spec replace is_leaf
         tree_at: where pytree replace replace_fn is_leaf
         tree_check tree_flatten_one_level: pytree
         tree_equal: *pytrees
-        tree_inference: pytree value
+        tree_inference: pytree value -> like pytree
         """,
     ),
+    rows("equinox", "tree.other", "apply_updates: model:tree updates:tree -> model'", role="optimizer.apply"),
     rows("equinox", "device.place", "filter_shard: x device_or_shardings"),
     rows("equinox", "array.shape", "is_array is_array_like is_inexact_array is_inexact_array_like: element"),
     rows("equinox", "py.format", "tree_pformat: pytree"),

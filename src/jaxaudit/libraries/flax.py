@@ -7,7 +7,7 @@ every key among the arguments of that `key.stream` counts as used.
 
 from __future__ import annotations
 
-from jaxaudit.libraries.table import ITSELF, merge, rows
+from jaxaudit.libraries.table import merge, rows
 
 _LINEN = "flax.linen"
 
@@ -66,7 +66,7 @@ _LAYER_CLASSES = merge(
         GRUCell LSTMCell MGUCell OptimizedLSTMCell SimpleCell: features
         LayerNorm RMSNorm BatchNorm GroupNorm InstanceNorm Dropout PReLU:
         """,
-        result=ITSELF,
+        result="itself",
     ),
     rows(
         "flax.nnx",
@@ -83,7 +83,7 @@ _LAYER_CLASSES = merge(
         Dropout: rate
         PReLU:
         """,
-        result=ITSELF,
+        result="itself",
     ),
 )
 
@@ -147,8 +147,8 @@ _LAYERS = merge(
 _NNX = "flax.nnx"
 
 _STREAMS = merge(
-    rows(_NNX, "key.stream", "Rngs: default", key="default", result=ITSELF, folds=True),
-    rows(_NNX, "key.stream", "RngStream: key", key="key", result=ITSELF, folds=True),
+    rows(_NNX, "key.stream", "Rngs: default", key="default", result="itself", folds=True),
+    rows(_NNX, "key.stream", "RngStream: key", key="key", result="itself", folds=True),
     rows(f"{_NNX}.Rngs", "key.stream", "__call__ *:"),
     rows(f"{_NNX}.RngStream", "key.stream", "__call__ *:"),
     rows(f"{_NNX}.Rngs", "key.stream", "fork:\nbroadcast split: k", result=f"{_NNX}.Rngs"),
@@ -230,22 +230,15 @@ _NNX_LAYERS = merge(
     ),
 )
 
+_STATE = "flax.training.train_state.TrainState"
+
 _TRAINING = merge(
-    rows("flax.core", "tree.other", "freeze: xs\nunfreeze: x\ncopy: x add_or_replace\npop: x key\npretty_repr: x"),
+    rows("flax.core", "tree.other", "freeze: xs -> like xs\nunfreeze: x -> like x\ncopy: x add_or_replace\npop: x key\npretty_repr: x"),
     rows("flax.core", "tree.other", "FrozenDict.unfreeze:\nFrozenDict.copy: add_or_replace\nFrozenDict.pop: key"),
-    rows(
-        "flax.training.train_state.TrainState",
-        "py.call_library",
-        "create:",
-        result="flax.training.train_state.TrainState",
-    ),
-    rows(
-        "flax.training.train_state.TrainState",
-        "py.call_library",
-        "apply_gradients replace:",
-        result="flax.training.train_state.TrainState",
-    ),
-    rows("flax.training.train_state.TrainState", "key.draw", "apply_fn: variables *args", key="rngs", folds=True),
+    rows(_STATE, "py.call_library", f"create: -> {_STATE}", role="train_state.create"),
+    rows(_STATE, "py.call_library", "replace: -> self'", role="train_state.replace"),
+    rows(_STATE, "py.call_library", "apply_gradients: -> self'", role="train_state.step"),
+    rows(_STATE, "key.draw", "apply_fn: variables *args", key="rngs", folds=True),
     rows("flax.training.common_utils", "key.split", "shard_prng_key: prng_key", key="prng_key"),
     rows("flax.training.common_utils", "array.reshape", "shard: xs"),
     rows("flax.training.common_utils", "array.expand", "onehot: labels num_classes on_value off_value"),

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from jaxaudit.libraries.table import ITSELF, merge, rows
+from jaxaudit.libraries.table import merge, rows
 
 _NAME = "haiku"
 
 _STREAMS = merge(
     rows(_NAME, "key.stream", "next_rng_key maybe_next_rng_key:\nnext_rng_keys: num"),
-    rows(_NAME, "key.stream", "PRNGSequence: key_or_seed", key="key_or_seed", result=ITSELF),
+    rows(_NAME, "key.stream", "PRNGSequence: key_or_seed", key="key_or_seed", result="itself"),
     rows(f"{_NAME}.PRNGSequence", "key.stream", "__next__ next:\ntake: num"),
     rows(f"{_NAME}.PRNGSequence", "py.call_library", "reserve: num"),
     rows(_NAME, "py.call_library", "reserve_rng_keys: num"),
     # The block under it draws from a stream that starts at this key.
-    rows(_NAME, "key.stream", "with_rng: key", key="key", result=ITSELF),
+    rows(_NAME, "key.stream", "with_rng: key", key="key", result="itself"),
 )
 
 _DRAWS = rows(
@@ -88,7 +88,7 @@ _LAYERS = merge(
         GroupNorm: groups
         InstanceNorm: create_scale create_offset
         """,
-        result=ITSELF,
+        result="itself",
     ),
     rows(
         _NAME,

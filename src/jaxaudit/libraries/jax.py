@@ -41,7 +41,7 @@ _TREES = merge(
         register_pytree_with_keys: nodetype flatten_with_keys unflatten_func flatten_func
         """,
     ),
-    rows("jax.flatten_util", "array.join", "ravel_pytree: pytree", result=",jax.flatten_util.Unravel"),
+    rows("jax.flatten_util", "array.join", "ravel_pytree: pytree -> (?, jax.flatten_util.Unravel)"),
     rows("jax.flatten_util", "tree.other", "Unravel.__call__: flat"),
 )
 

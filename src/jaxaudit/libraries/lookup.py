@@ -23,6 +23,7 @@ from jaxaudit.libraries import (
     scipy,
 )
 from jaxaudit.libraries.aliases import NAMES, PREFIXES
+from jaxaudit.libraries.results import Like, Parts
 from jaxaudit.libraries.rows import Row
 from jaxaudit.libraries.table import Table, merge
 from jaxaudit.libraries.unmodelled import UNMODELLED
@@ -77,6 +78,24 @@ def lookup(name: str) -> Row | None:
     return None
 
 
+def role(name: str) -> str:
+    """Return the part that a library function plays in a protocol, or nothing."""
+    row = lookup(name)
+    return "" if row is None else row.role
+
+
+@cache
+def playing(*roles: str) -> tuple[str, ...]:
+    """Return the functions that play one of some parts."""
+    return tuple(name for name, row in ROWS.items() if row.role in roles)
+
+
+def like(name: str, position: int | None = None) -> Like | None:
+    """Return which argument of a library function its result is like, or that item of its result."""
+    row = lookup(name)
+    return None if row is None else row.like(position)
+
+
 def _wildcards() -> dict[str, list[tuple[str, str, Row]]]:
     """Sorts the wildcard rows by their top-level package, those with the most literal text first."""
     found: dict[str, list[tuple[str, str, Row]]] = {}
@@ -90,3 +109,11 @@ def _wildcards() -> dict[str, list[tuple[str, str, Row]]]:
 
 
 _WILDCARDS = _wildcards()
+
+UPDATES = tuple(
+    name
+    for name, row in ROWS.items()
+    for made in (row.result.items if isinstance(row.result, Parts) else (row.result,))[:1]
+    if isinstance(made, Like) and made.newer
+)
+"""The functions that give a newer version of an argument, alone or first of several."""

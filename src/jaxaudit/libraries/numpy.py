@@ -19,7 +19,7 @@ _CREATE = rows(
     diag_indices_from: arr
     empty ones zeros: shape dtype
     empty_like: prototype dtype shape
-    ones_like zeros_like: a dtype shape
+    ones_like zeros_like: a dtype shape -> like a
     eye: N M k dtype
     frombuffer: buffer dtype count offset
     fromstring: string dtype count

@@ -71,18 +71,36 @@ _OPTIMIZERS = merge(
     rows(
         _NAME,
         "py.call_library",
+        "GradientTransformation.init GradientTransformationExtraArgs.init MultiSteps.init: params:tree",
+        role="optimizer.init",
+    ),
+    rows(
+        _NAME,
+        "py.call_library",
+        "GradientTransformation.update GradientTransformationExtraArgs.update MultiSteps.update: "
+        "updates:tree state:tree params:tree -> (updates', state')",
+        role="optimizer.step",
+    ),
+    rows(_NAME, "py.call_library", "apply_updates: params:tree updates:tree -> params'", role="optimizer.apply"),
+    rows(
+        _NAME,
+        "py.call_library",
         """
-        GradientTransformation.init GradientTransformationExtraArgs.init MultiSteps.init: params
-        GradientTransformation.update GradientTransformationExtraArgs.update MultiSteps.update: updates state params
-        apply_updates: params updates
-        incremental_update: new_tensors old_tensors step_size
-        periodic_update: new_tensors old_tensors steps update_period
+        incremental_update: new_tensors:tree old_tensors:tree step_size -> old_tensors'
+        periodic_update: new_tensors:tree old_tensors:tree steps update_period -> old_tensors'
+        """,
+        role="average",
+    ),
+    rows(
+        _NAME,
+        "py.call_library",
+        """
         safe_increment safe_int32_increment: count
         scale_gradient: inputs scale
         init_empty_state: params
-        bias_correction: moment decay count
-        update_moment: updates moments decay order
-        update_infinity_moment: updates moments decay eps
+        bias_correction: moment decay count -> form of moment
+        update_moment: updates moments decay order -> form of moments
+        update_infinity_moment: updates moments decay eps -> form of moments
         """,
     ),
 )
@@ -106,7 +124,7 @@ _LOSSES = rows(
     softmax_cross_entropy: logits labels axis where
     softmax_cross_entropy_with_integer_labels: logits labels axis where
     triplet_margin_loss: anchors positives negatives axis p margin eps
-    global_norm: updates
+    global_norm: updates -> float32[]
     safe_norm: x min_norm ord axis keepdims
     safe_root_mean_squares: x min_rms
     projection_*: *args
@@ -150,23 +168,27 @@ _TREES = merge(
         f"{_NAME}.tree",
         "tree.other",
         """
-        add: tree_x tree_y *other_trees
-        add_scale: tree_x scalar tree_y
-        cast: tree dtype
-        cast_like: tree other_tree
-        clip: tree min_value max_value
-        div mul sub vdot: tree_x tree_y
-        full_like: tree fill_value dtype
-        get: tree key default filtering
-        get_all_with_path: tree key filtering
-        max min real size sum conj dtype: tree
-        norm: tree ord squared
-        ones_like zeros_like: tree dtype
-        scale: scalar tree
-        where: condition tree_x tree_y
+        add: tree_x:tree tree_y:tree *other_trees:tree -> like tree_x
+        add_scale: tree_x:tree scalar tree_y:tree -> like tree_x
+        cast: tree:tree dtype -> form of tree
+        cast_like: tree:tree other_tree:tree -> form of tree
+        clip: tree:tree min_value max_value -> like tree
+        div: tree_x:tree tree_y:tree -> form of tree_x
+        mul sub: tree_x:tree tree_y:tree -> like tree_x
+        vdot: tree_x:tree tree_y:tree
+        full_like: tree:tree fill_value dtype -> like tree
+        get: tree:tree key default filtering
+        get_all_with_path: tree:tree key filtering
+        max min size sum dtype: tree:tree
+        real: tree:tree -> form of tree
+        conj: tree:tree -> like tree
+        norm: tree:tree ord squared
+        ones_like zeros_like: tree:tree dtype -> like tree
+        scale: scalar tree:tree -> like tree
+        where: condition:tree tree_x:tree tree_y:tree -> like tree_x
         """,
     ),
-    rows(f"{_NAME}.tree", "key.draw", "random_like: rng_key target_tree sampler dtype", key="rng_key"),
+    rows(f"{_NAME}.tree", "key.draw", "random_like: rng_key target_tree:tree sampler dtype -> form of target_tree", key="rng_key"),
     rows(f"{_NAME}.tree", "key.split", "split_key_like: rng_key target_tree", key="rng_key"),
     rows(f"{_NAME}.perturbations", "key.draw", "*.sample: key sample_shape dtype", key="key"),
     rows(_NAME, "key.draw", "power_iteration: matrix", key="key"),

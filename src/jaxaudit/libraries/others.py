@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxaudit.libraries.table import ITSELF, merge, rows
+from jaxaudit.libraries.table import merge, rows
 
 _RLAX = merge(
     rows(
@@ -117,7 +117,7 @@ _BLACKJAX = merge(
         AdaptationAlgorithm.run: rng_key position num_steps
         Kernel.__call__: rng_key state *args
         SamplingAlgorithm.init: position rng_key
-        SamplingAlgorithm.step VIAlgorithm.step: rng_key state *args
+        SamplingAlgorithm.step VIAlgorithm.step: rng_key state *args -> (like state, ?)
         VIAlgorithm.sample: rng_key state num_samples
         util.run_inference_algorithm: rng_key inference_algorithm num_steps initial_state initial_position transform
         vi.pathfinder.approximate pathfinder.approximate: rng_key logdensity_fn initial_position num_samples
@@ -145,7 +145,7 @@ _DIFFRAX = rows(
     "key.draw",
     "UnsafeBrownianPath: shape key levy_area\nVirtualBrownianTree: t0 t1 tol shape key levy_area",
     key="key",
-    result=ITSELF,
+    result="itself",
 )
 
 _EINOPS = merge(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from jaxaudit.libraries import numpy as jax_numpy
 from jaxaudit.libraries import numpy_more
 from jaxaudit.libraries.rows import Row
-from jaxaudit.libraries.table import ITSELF, Table, merge, rows
+from jaxaudit.libraries.table import Table, merge, rows
 
 _RANDOM = merge(
     rows("random", "py.random", "*:\nrandom:\nuniform randint: a b\nchoice shuffle: x\nseed: a"),
-    rows("random", "py.call_library", "Random: x", result=ITSELF),
+    rows("random", "py.call_library", "Random: x", result="itself"),
     rows("random", "py.random", "Random.*:"),
     rows("secrets", "py.random", "*:"),
     rows("uuid", "py.random", "uuid1 uuid4:"),
@@ -17,7 +17,7 @@ _RANDOM = merge(
     rows("numpy.random", "py.random", "*:\nnormal: loc scale size\nuniform: low high size"),
     rows("numpy.random", "py.random", "seed: seed\nrand randn: *args"),
     rows("numpy.random", "py.call_library", "default_rng Generator: seed", result="numpy.random.Generator"),
-    rows("numpy.random", "py.call_library", "RandomState: seed", result=ITSELF),
+    rows("numpy.random", "py.call_library", "RandomState: seed", result="itself"),
     rows("numpy.random", "py.call_library", "SeedSequence PCG64 Philox MT19937: seed"),
     rows("numpy.random", "py.random", "Generator.* RandomState.*:"),
     rows(
@@ -97,7 +97,7 @@ _LIBRARIES = merge(
     rows("re", "py.call_library", "*:"),
     rows("os.path", "py.call_library", "basename dirname join splitext abspath: *paths"),
     rows("json", "py.call_library", "dumps loads: obj"),
-    rows("copy", "py.call_library", "copy deepcopy: x"),
+    rows("copy", "py.call_library", "copy: x\ndeepcopy: x -> like x"),
 )
 
 ROWS = merge(_RANDOM, _OUTSIDE, _PRINTS, _CONVERSIONS, _as_in_jax(), _LIBRARIES)

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from jaxaudit.libraries.results import ITSELF, Made, parse
 from jaxaudit.libraries.rows import Row
 
 Table = dict[str, Row]
 
-ITSELF = "itself"
-"""As a result: the row belongs to a class, and the result is an object of it."""
 
+def rows(prefix: str, op: str, spec: str, *, key: str = "", result: str = "", role: str = "", **attrs: object) -> Table:
+    """Build a table from lines of the form `name name ...: parameter parameter ... -> result`, all lowered to `op`.
 
-def rows(prefix: str, op: str, spec: str, *, key: str = "", result: str = "", **attrs: object) -> Table:
-    """Builds a table from lines of the form `name name ...: parameter parameter ...`, all of them lowered to `op`.
-
-    The prefix is put before each name with a dot. Parameters that come by keyword alone are left out, the key too.
+    The prefix is put before each name with a dot. A parameter may say what it holds (`params:tree`). Parameters that
+    come by keyword alone are left out, the key too. `results.py` has the notation of results; `result` is that of the
+    lines that name none.
     """
     table: Table = {}
     for line in spec.strip().splitlines():
-        names, _, params = line.partition(":")
-        shared = Row(op, tuple(params.split()), key, attrs, result)
+        names, _, rest = line.partition(":")
+        given, _, gives = rest.partition("->")
+        params = [param.partition(":") for param in given.split()]
+        kinds = {name.lstrip("*"): kind for name, _, kind in params if kind}
+        made = parse(gives or result)
+        shared = Row(op, tuple(name for name, _, _ in params), key, attrs, made, kinds, role)
         for name in names.split():
             qualified = f"{prefix}.{name}"
             if qualified in table:
                 raise ValueError(f"{qualified} has two rows")
-            table[qualified] = replace(shared, result=qualified) if result == ITSELF else shared
+            table[qualified] = replace(shared, result=Made(qualified)) if made == Made(ITSELF) else shared
     return table
 
 

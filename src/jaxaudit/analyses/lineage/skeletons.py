@@ -14,6 +14,7 @@ from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, origin, same
 from jaxaudit.ir import Op, Symbol, Value
 from jaxaudit.ir.trees import Border, Tree
+from jaxaudit.libraries.lookup import like, role
 
 _STEPS = 24
 _BRANCHES = 3
@@ -21,28 +22,10 @@ _BRANCHES = 3
 
 Way = tuple[str, ...]
 
-_TRAIN_STATE = "flax.training.train_state.TrainState."
-
-# The argument of a library function whose structure its result has.
-_KEEPS = {
-    "optax.apply_updates": "params",
-    "equinox.apply_updates": "model",
-    "optax.incremental_update": "new_tensors",
-    "optax.periodic_update": "new_tensors",
-    "equinox.nn.inference_mode": "pytree",
-    "equinox.tree_inference": "pytree",
-    "optax.tree.random_like": "target_tree",
-    "optax.tree.cast_like": "tree",
-    "optax.tree.div": "tree_x",
-    "optax.update_moment": "moments",
-    "optax.bias_correction": "moment",
-    "copy.deepcopy": "x",
-    **{f"optax.tree.{name}": "tree_x" for name in "add sub mul add_scale where".split()},
-    **{f"optax.tree.{name}": "tree" for name in "scale zeros_like ones_like full_like clip conj cast real".split()},
-}
 _FIRST = frozenset(("grad.stop", "collective", "device.place"))
 """Ops that give the tree that they are given."""
-_UPDATES = tuple(f"optax.{name}.update" for name in "GradientTransformation GradientTransformationExtraArgs".split())
+_ONE = {"tree.leaf": "like", "key.within": "value"}
+"""Ops that give something like one of their arguments."""
 _FILTERS = ("equinox.filter", "equinox.partition")
 _DIFFERENTIABLE: Mapping[str, Way] = {"equinox": ("<equinox.is_inexact_array>",), "flax.nnx": ("<flax.nnx.Param>",)}
 
@@ -131,7 +114,7 @@ def _before(flow: Flow, found: Origin, way: Way, *, loose: bool, depth: int) -> 
     assert op is not None
     if op.name in ("py.branch", "cond"):
         return _joined(flow, found, loose=loose, depth=depth)
-    if op.text("function").startswith(_TRAIN_STATE):
+    if role(op.text("function")).startswith("train_state."):
         return _of_state(op, way)
     taken = _taken(flow, op, value)
     if taken is not None:
@@ -186,9 +169,10 @@ def _taken(flow: Flow, op: Op, value: Value) -> tuple[Value, Way] | None:
 def _part(flow: Flow, base: Value, index: int | str) -> tuple[Value, Way] | None:
     made = flow.maker(base)
     function = "" if made is None else made.text("function")
-    if made is not None and function in _UPDATES and index in (0, 1):
-        kept = _argument(made, ("updates", "state")[int(index)])
-        return None if kept is None else (kept, ())
+    kept = like(function, index) if isinstance(index, int) else None
+    if made is not None and kept is not None:
+        tree = _argument(made, kept.param)
+        return None if tree is None else (tree, ())
     if made is not None and function == "equinox.partition" and index in (0, 1):
         part = _filtered(made)
         return part if part is None or index == 0 else (part[0], (f"not {part[1][0]}",))
@@ -237,8 +221,10 @@ def _kept(flow: Flow, found: Origin, *, loose: bool) -> Value | None:
         return op.operands[0]
     if op.name == "tree.other" and (built := _put_together(flow, op)) is not None:
         return built
-    name = {"tree.leaf": "like", "key.within": "value"}.get(op.name) or _KEEPS.get(op.text("function"), "")
-    return _argument(op, name)
+    if op.name in _ONE:
+        return _argument(op, _ONE[op.name])
+    kept = like(op.text("function"))
+    return None if kept is None else _argument(op, kept.param)
 
 
 def structure_read(flow: Flow, treedef: Value) -> Op | None:

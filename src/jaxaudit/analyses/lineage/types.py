@@ -13,25 +13,16 @@ from functools import lru_cache
 from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Argument, Exit, Op, Region, Symbol, Value
+from jaxaudit.libraries.lookup import like, playing
 
 _MOST = 240
 """How many values are looked at before an answer is given up."""
 _BRANCHES = 4
 _FIRST = frozenset("roll flip fliplr flipud sort stop_gradient cumsum cumprod cummax cummin permutation".split())
 """Functions whose result is like their first argument."""
-_TRAIN_STATE = "flax.training.train_state.TrainState."
-_LIKE: Mapping[str, str] = {
-    "optax.apply_updates": "params",
-    "equinox.apply_updates": "model",
-    "optax.incremental_update": "old_tensors",
-    "jax.numpy.zeros_like": "a",
-    "jax.numpy.ones_like": "a",
-}
-"""Library functions that give something like one of their arguments."""
 _PLAIN = frozenset(("py.call", "jit", "checkpoint"))
 """Calls that give a function its arguments and hand out its results as they are."""
-_STEPS = tuple(f"optax.{name}.update" for name in "GradientTransformation GradientTransformationExtraArgs".split())
-_COPIES = (f"{_TRAIN_STATE}apply_gradients", f"{_TRAIN_STATE}replace", ".replace", "._replace", ".apply_gradients")
+_COPIES = (*playing("train_state.step", "train_state.replace"), ".replace", "._replace", ".apply_gradients")
 
 Way = tuple[str, ...]
 Node = tuple[Value, Way]
@@ -113,10 +104,8 @@ def _operands(op: Op, value: Value) -> list[Value]:
         found = [] if op.name == "collective" and last not in ("psum", "pmean", "pmax", "pmin") else op.operands[:1]
     elif op.name in ("tree.leaf", "key.within"):
         found = [op.arguments.get("like", op.arguments.get("value"))]
-    elif function in _LIKE and not op.has("dtype", "shape"):
-        found = [op.arguments.get(_LIKE[function])]
-    elif function.startswith("brax.") and last in ("step", "pipeline_step"):
-        found = [op.argument("state", "pipeline_state")]
+    elif (made := like(function)) is not None and made.dtypes and not op.has("dtype", "shape"):
+        found = [op.arguments.get(made.param)]
     elif op.name in ("scan", "fori", "while"):
         at = op.results.index(value)
         starts = [start for _, start, _ in carried(op, op.regions[-1])]
@@ -133,17 +122,10 @@ def _part(flow: Flow, op: Op, value: Value, way: Way) -> Iterator[Node]:
         return
     if made is not None and made.name == "key.split" and isinstance(index, int):
         yield from ((key, way) for key in made.operands[:1])
-    elif made is not None and made.text("function") in _STEPS and index in (0, 1):
-        yield from ((one, way) for one in _values(made.arguments.get("updates" if index == 0 else "state")))
-    elif made is not None and _is_env_step(made) and index == 1:
-        yield from ((one, way) for one in _values(made.arguments.get("state")))
+    elif made is not None and isinstance(index, int) and (kept := like(made.text("function"), index)) is not None:
+        yield from ((one, way) for one in _values(made.arguments.get(kept.param)) if kept.dtypes)
     elif isinstance(index, int | str):
         yield base, (f"[{index!r}]", *way)
-
-
-def _is_env_step(op: Op) -> bool:
-    """Tell the step of an environment of gymnax's kind, which resets by itself: states before and after are alike."""
-    return op.name == "key.draw" and op.text("function").endswith((".step", ".step_env")) and "state" in op.arguments
 
 
 def _copied(flow: Flow, op: Op, way: Way, depth: int) -> Iterator[Node]:

@@ -16,25 +16,11 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import BODIES
 from jaxaudit.ir.trees import Border
+from jaxaudit.libraries.lookup import UPDATES, like, playing
 
 _DEPTH = 6
 
-# The argument of a library function that its result is a newer version of.
-_UPDATES: Mapping[str, str] = {
-    "optax.apply_updates": "params",
-    "equinox.apply_updates": "model",
-    "optax.incremental_update": "old_tensors",
-    "optax.periodic_update": "old_tensors",
-    "flax.training.train_state.TrainState.apply_gradients": "self",
-    "flax.training.train_state.TrainState.replace": "self",
-}
 _UPDATING = ("array.scatter", "py.replace")
-# The same for functions that give a tuple: one argument for each of its items.
-_PARTS: Mapping[str, tuple[str, ...]] = {
-    "optax.GradientTransformation.update": ("updates", "state"),
-    "optax.GradientTransformationExtraArgs.update": ("updates", "state"),
-    "optax.MultiSteps.update": ("updates", "state"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +34,23 @@ class Version:
     """True when the op is an update by its nature; False when a function of the audited code hands it back changed."""
 
 
-OPTIMIZER_STEPS = tuple(_PARTS)
+OPTIMIZER_STEPS = playing("optimizer.step")
 """The `update` of optimizers, by the names of their functions."""
 
 
 def is_optimizer_step(op: Op) -> bool:
     """Whether an op is the `update` of an optimizer, which gives updates and a new state."""
-    return op.text("function") in _PARTS
+    return op.text("function") in OPTIMIZER_STEPS
 
 
 def is_update(op: Op) -> bool:
     """Whether an op makes a newer version of a value by its nature."""
-    function = op.text("function")
-    return op.name in _UPDATING or function in _UPDATES or function in _PARTS
+    return op.name in _UPDATING or op.text("function") in UPDATES
 
 
 def updates_in(program: Program) -> Iterator[Op]:
     """Return every op that makes a newer version of a value by its nature."""
-    return chain(program.named(*_UPDATING), program.calling(*_UPDATES, *_PARTS))
+    return chain(program.named(*_UPDATING), program.calling(*UPDATES))
 
 
 def versions(flow: Flow, value: Value, depth: int = _DEPTH) -> Version | None:
@@ -88,8 +73,9 @@ def versions(flow: Flow, value: Value, depth: int = _DEPTH) -> Version | None:
         return _leaf(flow, op, depth)
     if op.name == "tree.map" and op.operands and _blends(flow, op):
         return Version(frozenset((op.operands[0], *_first_tree(op))), op, plain=False)
-    if op.text("function") in _UPDATES:
-        return _from(op, _UPDATES[op.text("function")])
+    made = like(op.text("function"))
+    if made is not None and made.newer:
+        return _from(op, made.param)
     if op.name in BODIES and op.regions:
         return _handed_back(flow, op, op.results.index(value), depth)
     return None
@@ -173,10 +159,10 @@ def _maker_of_base(flow: Flow, op: Op) -> Op | None:
 
 def _part(flow: Flow, op: Op, position: object) -> Version | None:
     made = _maker_of_base(flow, op)
-    known = None if made is None else _PARTS.get(made.text("function"))
-    if known is None or made is None or not isinstance(position, int) or not 0 <= position < len(known):
+    if made is None or not isinstance(position, int):
         return None
-    return _from(made, known[position])
+    part = like(made.text("function"), position)
+    return _from(made, part.param) if part is not None and part.newer else None
 
 
 def _handed_back(flow: Flow, op: Op, position: int, depth: int) -> Version | None:

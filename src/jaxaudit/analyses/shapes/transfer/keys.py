@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from jaxaudit.analyses.dims import constant
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.dtypes import named_dtype
-from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, sequence
+from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array
 from jaxaudit.analyses.shapes.literals import array_dims, shape_of
 from jaxaudit.analyses.shapes.mapped import place_of, without_axis
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
@@ -16,8 +16,6 @@ _FLOATS = frozenset(
     "normal uniform gumbel exponential laplace logistic cauchy maxwell truncated_normal beta gamma loggamma "
     "rademacher t pareto chisquare".split()
 )
-_ENVIRONMENTS = ("gymnax.environments.", "craftax.")
-"""Libraries whose steps give observation, state, reward, whether the episode is over, and more."""
 _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys("normal gumbel exponential laplace logistic cauchy maxwell rademacher bits".split(), ()),
     "uniform": ("minval", "maxval"),
@@ -114,9 +112,7 @@ _OTHERS: Mapping[str, Single] = {
 
 
 def draw(look: Look) -> ShapeFact:
-    """Return what a function of `jax.random` draws, or what a step of an environment gives."""
-    if look.op.text("function").startswith(_ENVIRONMENTS) and look.function in ("step", "step_env"):
-        return sequence((NOTHING, NOTHING, array(()), array((), "bool"), NOTHING))
+    """Return what a function of `jax.random` draws."""
     if not look.op.text("function").startswith("jax.random.") or look.has("*", "**"):
         return NOTHING
     function = look.function

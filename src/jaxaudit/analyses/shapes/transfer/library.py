@@ -16,6 +16,8 @@ from jaxaudit.analyses.shapes.transfer import convolve, distributions, layers, w
 from jaxaudit.analyses.shapes.transfer.keys import draw
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
 from jaxaudit.ir import REST
+from jaxaudit.libraries.lookup import lookup
+from jaxaudit.libraries.results import Like, Made, Number, Parts, Result
 
 
 def _pairwise(look: Look) -> ShapeFact:
@@ -58,32 +60,18 @@ _DEVICES: Mapping[str, str] = {
 }
 
 
-def _like(name: str) -> Single:
-    """Return what a function gives that hands back a changed version of one argument."""
-
-    def call(look: Look) -> ShapeFact:
-        given = look.fact(name)
-        return given if given.dims is not None or given.layer is not None else NOTHING
-
-    return call
-
-
-def _stepped(look: Look) -> ShapeFact:
-    """Return the step of an optimizer: updates like the gradients, and a state of its own."""
-    given = look.fact("updates")
-    return sequence((given if given.dims is not None else NOTHING, NOTHING))
-
-
-_OPTIMISERS: Mapping[str, Single] = {
-    "optax.apply_updates": _like("params"),
-    "equinox.apply_updates": _like("model"),
-    "optax.incremental_update": _like("old_tensors"),
-    "optax.periodic_update": _like("old_tensors"),
-    "optax.GradientTransformation.update": _stepped,
-    "optax.GradientTransformationExtraArgs.update": _stepped,
-    "optax.MultiSteps.update": _stepped,
-    "optax.global_norm": lambda look: array((), "float32"),
-}
+def _stated(look: Look, result: Result) -> ShapeFact | None:
+    """Return what the row of a function says that it gives; None where it says nothing of shapes."""
+    match result:
+        case Like(param=param, dtypes=dtypes):
+            given = look.fact(param)
+            known = given if given.dims is not None or given.layer is not None else NOTHING
+            return known if dtypes and not look.has("dtype") else array(known.dims, None)
+        case Number(dtype=dtype):
+            return array((), dtype)
+        case Parts(items=items) if not all(item is None or isinstance(item, Made) for item in items):
+            return sequence(tuple(_stated(look, item) or NOTHING for item in items))
+    return None
 
 
 _OF_MODULES: Mapping[str, Single] = {
@@ -96,9 +84,12 @@ _OF_MODULES: Mapping[str, Single] = {
 
 def _call(look: Look) -> ShapeFact:
     name = look.op.text("function")
-    known = _LOSSES.get(name) or _LOSSES.get(name.replace("optax.losses.", "optax.")) or _OPTIMISERS.get(name)
+    known = _LOSSES.get(name)
     if known is not None:
         return known(look)
+    row = lookup(name)
+    if row is not None and (stated := _stated(look, row.result)) is not None:
+        return stated
     if name in _DEVICES and not look.op.arguments:
         return DEVICES[_DEVICES[name]] if name.endswith("count") else ShapeFact(symbol=_DEVICES[name])
     if name.endswith(".__call__"):
@@ -123,7 +114,10 @@ def _draw(look: Look) -> ShapeFact:
     name = look.op.text("function")
     if name in layers.CLASSES:
         return layers.made(look, name)
+    row = lookup(name)
     sample = distributions.asked(look, name)
+    if sample is None and row is not None:
+        sample = _stated(look, row.result)
     if sample is not None:
         return sample
     return (layers.called(look, name) if name.endswith(".__call__") else None) or draw(look)

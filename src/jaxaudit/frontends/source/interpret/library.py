@@ -34,6 +34,7 @@ from jaxaudit.frontends.source.values.trees import trees_of
 from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.trees import Border
 from jaxaudit.libraries.lookup import ROWS, canonical, lookup
+from jaxaudit.libraries.results import Made, Parts
 from jaxaudit.libraries.rows import Row
 from jaxaudit.libraries.unmodelled import UNMODELLED
 from jaxaudit.spans import Span
@@ -48,8 +49,6 @@ _COVERED = frozenset(name.partition(".")[0] for name in ROWS) - {"array", "numpy
 _TAKES_ARRAYS = frozenset(("array.join", "array.create", "array.reduce"))
 """Ops whose first argument may not be an iterator."""
 _ITERATORS = frozenset(("builtins.map", "builtins.filter"))
-_PAIRS_OF_TREES = frozenset("optax.apply_updates equinox.apply_updates optax.incremental_update".split())
-"""Functions that map over two trees at once."""
 _LEAF_BY_LEAF = frozenset(("collective", "grad.stop", "device.place"))
 """Ops that give back the tree they are given."""
 
@@ -67,7 +66,7 @@ def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
         return transforms.wrap(it, name, given, span)
     row = lookup(name)
     if row is not None:
-        made = likeness.alike(it, name, row, given, emit_row(it, row, name, given, span), span)
+        made = likeness.alike(it, row, given, emit_row(it, row, name, given, span), span)
         return parted.parted(it, name, given, holders.holding(made, name, given), span)
     package, last = name.partition(".")[0], name.rpartition(".")[2]
     cls = name if last[:1].isupper() else ""
@@ -102,8 +101,8 @@ def emit_row(
         box = it.heap[first]
         if isinstance(box, ListBox) and box.count is not None:
             attrs["count"] = box.count
-    if row.op == "tree.other" or name in _PAIRS_OF_TREES:
-        attrs["border"] = Border(trees_of(it, given.positional))
+    if row.op == "tree.other" or row.trees:
+        attrs["border"] = _border(it, row, given)
     elif row.op in _TAKES_ARRAYS and given.positional and _is_iterator(first := given.positional[0]):
         attrs["first"] = kind_of_argument(it, first)
     return _emit(it, row, name, bind_row(it, row, given, span), span, attrs)
@@ -132,17 +131,17 @@ def _emit(
 ) -> Abstract:
     keyless = row.op == "key.draw" and arguments.get("key") is None and "**" not in arguments
     op = it.emit("py.call_library" if keyless else row.op, span, arguments, {"function": name, **row.attrs, **more})
-    return _result(it, op.result, row, span)
+    return _result(it, op.result, row, name, span)
 
 
-def _result(it: Interpreter, value: Value, row: Row, span: Span) -> Abstract:
-    if "," in row.result:
-        classes = row.result.split(",")
-        unpacked = it.emit(
-            "py.unpack", span, {"base": value}, {"count": len(classes), "star": None}, results=len(classes)
-        )
-        return TupleValue(tuple(Leaf(part, cls) for part, cls in zip(unpacked.results, classes, strict=True)))
-    return Leaf(value, row.result)
+def _result(it: Interpreter, value: Value, row: Row, name: str, span: Span) -> Abstract:
+    parts = row.result.items if isinstance(row.result, Parts) else ()
+    if not any(isinstance(part, Made) for part in parts):
+        like = row.like()
+        return Leaf(value, row.cls if like is None or like.param != "self" else name.rpartition(".")[0])
+    classes = [part.cls if isinstance(part, Made) else "" for part in parts]
+    unpacked = it.emit("py.unpack", span, {"base": value}, {"count": len(classes), "star": None}, results=len(classes))
+    return TupleValue(tuple(Leaf(part, cls) for part, cls in zip(unpacked.results, classes, strict=True)))
 
 
 def bind_row(it: Interpreter, row: Row, given: Arguments, span: Span) -> dict[str, Argument]:
@@ -198,15 +197,18 @@ def call_method(it: Interpreter, receiver: Leaf, cls: str, name: str, given: Arg
     if cls == "array.at":
         return _update(it, row, receiver, name, given, span)
     arguments = {"self": receiver.value, **bind_row(it, row, given, span)}
-    more = {"border": Border(trees_of(it, _in_order(row, given)))} if qualified in likeness.MEETING else {}
-    made = likeness.alike(it, qualified, row, given, _emit(it, row, qualified, arguments, span, more), span)
+    more = {"border": _border(it, row, given)} if row.trees else {}
+    made = likeness.alike(it, row, given, _emit(it, row, qualified, arguments, span, more), span)
     return holders.followed(it, receiver, name, given, made, span)
 
 
-def _in_order(row: Row, given: Arguments) -> list[Abstract]:
-    """Return the arguments in the order of a row's parameters, up to the first that is missing."""
-    found = [given.get(at, name) for at, name in enumerate(row.params)]
-    return [one for at, one in enumerate(found) if one is not None and None not in found[:at]]
+def _border(it: Interpreter, row: Row, given: Arguments) -> Border:
+    """Return the trees that a function is given, in the order of its parameters and up to the first that is missing."""
+    found: list[Abstract] = list(given.positional)
+    if row.trees:
+        each = [given.get(row.position(name), name) for name in row.trees]
+        found = [one for at, one in enumerate(each) if one is not None and None not in each[:at]]
+    return Border(trees_of(it, found))
 
 
 def _update(it: Interpreter, row: Row, receiver: Leaf, name: str, given: Arguments, span: Span) -> Abstract:

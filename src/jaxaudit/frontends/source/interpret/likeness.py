@@ -5,7 +5,6 @@ Where the tree was taken apart, so is what the function gives, leaf by leaf; eac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.values.arguments import Arguments
@@ -18,36 +17,16 @@ from jaxaudit.spans import Span
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
-_LIKE: Mapping[str, str] = {
-    "optax.apply_updates": "params",
-    "equinox.apply_updates": "model",
-    "optax.incremental_update": "old_tensors",
-    "optax.periodic_update": "old_tensors",
-    "flax.core.freeze": "xs",
-    "flax.core.unfreeze": "x",
-    "equinox.nn.inference_mode": "pytree",
-    "equinox.tree_inference": "pytree",
-    **{f"optax.tree.{name}": "tree_x" for name in "add sub mul add_scale where".split()},
-    **{f"optax.tree.{name}": "tree" for name in "scale zeros_like ones_like clip conj".split()},
-}
-"""The argument whose structure the result has."""
-_FIRST_OF_PAIR: Mapping[str, str] = {
-    "optax.GradientTransformation.update": "updates",
-    "optax.GradientTransformationExtraArgs.update": "updates",
-    "optax.MultiSteps.update": "updates",
-}
-"""The same for functions that give a pair, of which only the first has the structure."""
-MEETING = frozenset((*_FIRST_OF_PAIR, *(name.replace(".update", ".init") for name in _FIRST_OF_PAIR)))
-"""Functions whose trees rules compare, in the order of their parameters."""
 
-
-def alike(it: Interpreter, name: str, row: Row, given: Arguments, made: Abstract, span: Span) -> Abstract:
+def alike(it: Interpreter, row: Row, given: Arguments, made: Abstract, span: Span) -> Abstract:
     """Return what a library function gives with the structure of the argument that it follows."""
-    whole, first = _LIKE.get(name), _FIRST_OF_PAIR.get(name)
-    param = whole or first
-    if param is None or not isinstance(made, Leaf) or "dtype" in given.keywords:
+    whole = row.like()
+    like = whole or row.like(0)
+    if like is None or not like.dtypes or not isinstance(made, Leaf) or row.op.startswith("array."):
         return made
-    tree = given.get(row.params.index(param) if param in row.params else -1, param)
+    if given.get(row.position("dtype"), "dtype") is not None:
+        return made
+    tree = given.get(row.position(like.param), like.param)
     if whole is not None and isinstance(tree, Leaf) and tree.cls:
         return Leaf(made.value, tree.cls, tree.holds)
     if tree is None or not _is_apart(it, tree):

@@ -1,0 +1,99 @@
+"""What a library function gives, and the notation that rows write it in.
+
+    tree'               a newer version of the argument `tree`, of its structure, shapes and dtypes
+    like tree           of the structure, shapes and dtypes of that argument; not its dtypes where a `dtype` is given
+    form of tree        of its structure and shapes, whatever its dtypes
+    float32[]  []       a number of that dtype, or of any
+    last(features)      by a function of the shapes domain, from these arguments
+    optax.Schedule      an object of that class; `itself` is one of the class that the row is of
+    (updates', ?)       a tuple; `?` is anything
+
+What a row does not say is unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """Something like one of the arguments."""
+
+    param: str
+    newer: bool = False
+    """Whether it is a newer version of the argument, which should be used from then on."""
+    dtypes: bool = True
+    """Whether the dtypes are those of the argument too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An array without axes."""
+
+    dtype: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """An array, or several, whose shape a function of the shapes domain computes."""
+
+    function: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An object of a class of the library."""
+
+    cls: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A tuple."""
+
+    items: tuple[Result, ...]
+
+
+Result = Like | Number | Shaped | Made | Parts | None
+"""None is a result of which nothing is known."""
+
+ITSELF = "itself"
+"""The row belongs to a class, and the result is an object of it."""
+
+_CALL = re.compile(r"(\w+)\((.*)\)")
+
+
+def parse(text: str) -> Result:
+    """Return the result that a text in the notation of this module stands for."""
+    text = text.strip()
+    if text in ("", "?"):
+        return None
+    if text.startswith("("):
+        return Parts(tuple(map(parse, _split(text[1:-1]))))
+    if text.endswith("'"):
+        return Like(text[:-1], newer=True)
+    if text.startswith("like "):
+        return Like(text.removeprefix("like "))
+    if text.startswith("form of "):
+        return Like(text.removeprefix("form of "), dtypes=False)
+    if text.endswith("[]"):
+        return Number(text[:-2] or None)
+    call = _CALL.fullmatch(text)
+    if call is not None:
+        return Shaped(call[1], tuple(_split(call[2])))
+    return Made(text)
+
+
+def _split(text: str) -> Iterator[str]:
+    """Divide a text at the commas that stand in no brackets."""
+    depth, start = 0, 0
+    for at, letter in enumerate(f"{text},"):
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            if part := text[start:at].strip():
+                yield part
+            start = at + 1
