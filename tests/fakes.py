@@ -43,7 +43,7 @@ def install(monkeypatch, *rules):
 
     import jaxaudit.pages
     import jaxaudit.session
-    from jaxaudit.analyses.domain import Facts
+    from jaxaudit.analyses.facts import Facts
 
     every = rules or (BadLine,)
     monkeypatch.setattr(jaxaudit.session, "read_source", read_source)

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.keys import KeyFacts
 from jaxaudit.analyses.solve import solve
 from jaxaudit.ir import Exit, Op, Program, Region, Root, Value
 from jaxaudit.ir.builder import Builder
@@ -84,11 +85,11 @@ class Sketch:
         return program
 
     def facts(self) -> Facts:
-        return solve(self.program(), {"keys"})
+        return solve(self.program(), {KeyFacts})
 
     def judge(self, rule: type[Rule]) -> list[Obligation]:
         program = self.program()
-        return merge(rule().check(program, solve(program, {"keys", *rule.needs})))
+        return merge(rule().check(program, solve(program, {KeyFacts, *rule.needs})))
 
     def verdicts(self, rule: type[Rule]) -> dict[int, str]:
         """Return the verdict on each line: `proved`, `unknown`, `error` or `warning`."""

@@ -18,7 +18,7 @@ from pathspec import GitIgnoreSpec
 
 from jaxaudit import progress
 from jaxaudit.analyses.axes import Axes
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.solve import solve
@@ -34,7 +34,6 @@ from jaxaudit.pages import BUILTIN, OBSERVED
 from jaxaudit.reports.build import build_report
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.notes import Notes
-from jaxaudit.reports.view import Inferred
 from jaxaudit.rules.base import Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.registry import all_rules
 from jaxaudit.rules.test_code import lenient
@@ -93,7 +92,7 @@ def audit(
     if seen is not None:
         obligations = list(_gone_through(obligations, seen.program))
         seen = replace(seen, program=_with_constants(seen.program, reading.program, facts))
-        solved = _facts(seen.program, wanted, faults, further={"ranges"} if sections else ())
+        solved = _facts(seen.program, wanted, faults, further={Ranges} if sections else ())
         obligations += map(_accepted, _obligations(seen.program, solved, wanted, faults))
         told = _guard(
             lambda: list(seen.conclude([one.path for one in results], sources)), [], "the observation", faults
@@ -111,7 +110,7 @@ def audit(
         sources,
         seen.notes if seen else None,
         _inferred(facts) if sections else None,
-        _ranges(solved),
+        solved,
         sections=sections,
     )
     report = apply_suppressions(report, files, known_families(), runs, sources)
@@ -137,7 +136,7 @@ def check_names(config: Config) -> None:
 
 
 def _facts(
-    program: Program, rules: Sequence[type[Rule]], faults: list[str], *, further: Collection[str] = ()
+    program: Program, rules: Sequence[type[Rule]], faults: list[str], *, further: Collection[type] = ()
 ) -> Facts | None:
     needs = {*further, *(need for rule in rules for need in rule.needs)}
     progress.tell("following data")
@@ -146,24 +145,18 @@ def _facts(
 
 def _with_constants(traced: Program, source: Program, facts: Facts | None) -> Program:
     """Let what was traced have the names that the source gives to sizes."""
-    shapes = facts.solved.get("shapes") if facts is not None else None
-    return with_constants(traced, source, shapes) if isinstance(shapes, Shapes) else traced
+    shapes = facts.find(Shapes) if facts is not None else None
+    return traced if shapes is None else with_constants(traced, source, shapes)
 
 
-def _inferred(facts: Facts | None) -> Inferred | None:
-    solved = facts.solved if facts is not None else {}
-    shapes, axes = solved.get("shapes"), solved.get("axes")
-    return Inferred(shapes, axes) if isinstance(shapes, Shapes) and isinstance(axes, Axes) else None
+def _inferred(facts: Facts | None) -> Facts | None:
+    """Return the facts of the source where they have what the sections show."""
+    return facts if facts is not None and facts.find(Shapes) is not None and facts.find(Axes) is not None else None
 
 
-def _shown(seen: Seen | None, *, sections: bool) -> set[str]:
+def _shown(seen: Seen | None, *, sections: bool) -> set[type]:
     """Name the domains that the sections show of source; what was traced is shown instead of it."""
-    return {"axes", "shapes"} | (set() if seen else {"ranges"}) if sections else set()
-
-
-def _ranges(facts: Facts | None) -> Ranges | None:
-    found = facts.solved.get("ranges") if facts is not None else None
-    return found if isinstance(found, Ranges) else None
+    return {Axes, Shapes} | (set() if seen else {Ranges}) if sections else set()
 
 
 def _obligations(

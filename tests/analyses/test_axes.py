@@ -4,9 +4,11 @@ import textwrap
 
 import pytest
 
+from jaxaudit.analyses.axes import Axes
 from jaxaudit.analyses.dims import Dim, constant, variable
 from jaxaudit.analyses.labels import Label, contradiction, related
 from jaxaudit.analyses.regroup import displaced, regrouped
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.solve import solve
 from jaxaudit.config import Config
 from jaxaudit.frontends.base import SourceFile
@@ -18,8 +20,8 @@ HEAD = "import jax\nimport jax.numpy as jnp\n\nBATCH, TIME, WIDTH = 12, 12, 6\n"
 
 def solved(code):
     program = audit([SourceFile("example.py", HEAD + textwrap.dedent(code))], Config(select=("random",))).program
-    facts = solve(program, {"axes", "shapes"})
-    return program, facts.of("shapes"), facts.of("axes")
+    facts = solve(program, {Axes, Shapes})
+    return program, facts.get(Shapes), facts.get(Axes)
 
 
 def names_of(code, variable_name):

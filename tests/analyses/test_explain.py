@@ -9,7 +9,7 @@ from jaxaudit.spans import Span
 
 
 def keys_of(s: Sketch) -> KeyFacts:
-    facts = s.facts().of("keys")
+    facts = s.facts().get(KeyFacts)
     assert isinstance(facts, KeyFacts)
     return facts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.meaning import Kind, meanings_of
 from jaxaudit.analyses.meaning.kinds import named
 from jaxaudit.frontends.base import SourceFile
@@ -55,7 +56,7 @@ def made_in(program):
 @pytest.mark.parametrize("expression", BODY, ids=str)
 def test_meaning_on_source(expression):
     program = read(PROGRAM.format(expression=expression))
-    found = meanings_of(program).of(made_in(program))
+    found = meanings_of(Facts(program)).of(made_in(program))
     assert (found and found.kind) is BODY[expression]
 
 
@@ -69,19 +70,19 @@ def test_meaning_on_a_trace(expression, tmp_path):
     lowering = Lowering()
     lowering.add(traced(space["f"], (jax.numpy.ones((3, 4)), jax.random.key(0)), {}), name="f", path="f.py")
     program = lowering.program()
-    found = meanings_of(program).of(program.roots[0].region.results[0])
+    found = meanings_of(Facts(program)).of(program.roots[0].region.results[0])
     assert found is not None
     assert found.kind is BODY[expression]
 
 
 def test_a_softmax_written_out():
     program = read(PROGRAM.format(expression="(e := jnp.exp(x)) / e.sum(-1, keepdims=True)"))
-    assert meanings_of(program).of(made_in(program)).kind is Kind.PROBABILITIES
+    assert meanings_of(Facts(program)).of(made_in(program)).kind is Kind.PROBABILITIES
 
 
 def test_logits_are_known_by_their_use():
     program = read(PROGRAM.format(expression="jax.nn.softmax(x)"))
-    meanings = meanings_of(program)
+    meanings = meanings_of(Facts(program))
     root = next(one for one in program.roots if one.name.endswith(".f"))
     assert meanings.said(root.region.params[0]) is Kind.LOGITS
 

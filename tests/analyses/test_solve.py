@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sketch import Sketch
 
+from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, any_branch, anywhere, not_at_once
 from jaxaudit.analyses.solve import solve_domain
 from jaxaudit.ir import Op, Region
 from jaxaudit.ir.ops import BODIES, BRANCHES
@@ -21,7 +22,12 @@ class Intervals:
     """Ranges of integers: constants and sums."""
 
     name = "intervals"
+    direction = Direction.FORWARD
     by_summary = False
+    widen_after = WIDEN_AFTER
+    taken = any_branch
+    place = anywhere
+    at_once = not_at_once
 
     @property
     def table(self):
@@ -55,7 +61,7 @@ class Intervals:
             return [self.join(read(a), read(b)) for a, b in columns]
         return [self.join(read(a), read(b)) for a, b in zip(op.operands, op.regions[0].results, strict=True)]
 
-    def finish(self, program, solution):
+    def finish(self, facts, solution):
         return solution
 
 

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys.domain import KeysDomain
 from jaxaudit.analyses.keys.overlap import Overlap, overlap
 from jaxaudit.analyses.keys.terms import MAX_DEPTH, Atom, Each, Fold, Part, Row, Split, Stack, Terms, length
@@ -10,7 +11,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.spans import Span
 
 SPAN = Span("t.py", 1, 0, 1, 1)
-DOMAIN = KeysDomain(Program((), "test"))
+DOMAIN = KeysDomain(Facts(Program((), "test")))
 TERMS = DOMAIN.terms
 OPS = [Op("key.split", (), (), SPAN) for _ in range(3)]
 ATOMS = [TERMS.make(Atom, Value(i, SPAN, f"k{i}"), ()) for i in range(3)]

@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Gradient, gradients_of
 from jaxaudit.discover import decode_file, loader
 from jaxaudit.frontends.source.read import read_source
@@ -15,7 +16,7 @@ def gradient(code: str) -> Gradient:
     """Return the only gradient of a program; its text starts with the imports."""
     text = "import jax\nimport jax.numpy as jnp\n" + textwrap.dedent(code)
     files = [decode_file("case.py", text.encode())]
-    (found,) = [one for one in gradients_of(read_source(files, loader(files)).program) if one.op.name == "grad"]  # type: ignore[arg-type]
+    (found,) = [one for one in gradients_of(Facts(read_source(files, loader(files)).program)) if one.op.name == "grad"]  # type: ignore[arg-type]
     return found
 
 

@@ -2,26 +2,45 @@
 
 A fact belongs to a value and never changes: the form is single assignment, so there is no state to carry along. A
 domain is a table from op names to transfer functions plus a handful of questions that ops with regions raise.
+
+A *forward* domain says what a value is from what it was made of, a *backward* one what becomes of it from what reads
+it. Both have the same shape, with the ends exchanged:
+
+| | forward | backward |
+|---|---|---|
+| a transfer function gives facts of | the results of an op | its operands |
+| `enter` gives facts of | the parameters of a region | its results |
+| `leave` gives facts of | the results of an op with regions | its operands |
+
+Whether a fact holds on some path (may) or on all of them (must) is the domain's `join`, which covers two alternatives.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir import Op, Region, Value
 
 if TYPE_CHECKING:
+    from jaxaudit.analyses.facts import Facts
     from jaxaudit.analyses.solve import Solution
 
 Fact = TypeVar("Fact")
 
 Read = Callable[[Value], Fact]
-"""Gives the fact of a value that was made before."""
+"""Gives the fact of a value: of one made before, or, backward, of one that is read later."""
 
 Transfer = Callable[[Op, Read[Fact]], Sequence[Fact | None]]
-"""Gives a fact for each result of an op without regions; `None` where nothing is known."""
+"""Gives a fact for each result (backward: operand) of an op without regions; `None` where nothing is known."""
+
+
+class Direction(Enum):
+    """Which way facts go through a program."""
+
+    FORWARD = "forward"
+    BACKWARD = "backward"
 
 
 class Domain(Protocol[Fact]):
@@ -33,11 +52,14 @@ class Domain(Protocol[Fact]):
     """
 
     name: str
+    direction: Direction
     by_summary: bool
+    widen_after: int
+    """The turn of a loop from which on facts are widened; most domains say `WIDEN_AFTER`."""
 
     @property
     def table(self) -> Mapping[str, Transfer[Fact]]:
-        """The transfer functions by op name; an op that is not in it makes values nothing is known of."""
+        """The transfer functions by op name; an op that is not in it says nothing."""
         ...
 
     def unknown(self, value: Value) -> Fact:
@@ -53,30 +75,44 @@ class Domain(Protocol[Fact]):
         ...
 
     def enter(self, op: Op, region: Region, read: Read[Fact], turn: int) -> Sequence[Fact]:
-        """Return the facts of a region's parameters.
+        """Return the facts with which a region is begun.
 
-        In turn 0 they come from the op's operands; in a later turn of a loop, from what the turn before left behind.
+        In turn 0 they come from outside of the op; in a later turn of a loop, from what the turn before left behind.
         """
         ...
 
     def leave(self, op: Op, read: Read[Fact]) -> Sequence[Fact | None]:
-        """Return the facts of an op's results once its regions are solved."""
+        """Return the facts outside of an op once its regions are solved."""
         ...
 
-    def finish(self, program: Program, solution: Solution[Fact]) -> object:
+    def taken(self, op: Op, read: Read[Fact]) -> int | None:
+        """Return the only branch that runs in this context, where the domain can tell; else see `any_branch`."""
+        ...
+
+    def place(self) -> object:
+        """Return what tells contexts apart that the parameters do not show; else see `anywhere`."""
+        ...
+
+    def at_once(self, facts: Facts, /) -> object | None:
+        """Return what `finish` would, where that is known without solving; else see `not_at_once`."""
+        ...
+
+    def finish(self, facts: Facts, /, solution: Solution[Fact]) -> object:
         """Make what rules read from the facts of all values."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """All domains that were solved for one program."""
+WIDEN_AFTER = 3
+"""After so many turns of a loop facts are widened, unless the domain says otherwise."""
 
-    program: Program
-    solved: Mapping[str, object]
 
-    def of(self, name: str) -> object:
-        """Return what one domain found; asking for a domain that no rule declared is a mistake in the rule."""
-        if name not in self.solved:
-            raise KeyError(f"no facts of domain {name!r}: declare it in the rule's `needs`")
-        return self.solved[name]
+def any_branch(domain: object, op: Op, read: Callable[[Value], object]) -> None:
+    """Say that any branch may run: the `taken` of a domain that cannot decide conditions."""
+
+
+def anywhere(domain: object) -> None:
+    """Say that parameters alone tell contexts apart: the `place` of most domains."""
+
+
+def not_at_once(domain: object, facts: Facts) -> None:
+    """Say that nothing is known before all is solved: the `at_once` of most domains."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from jaxaudit.analyses.conditions import conditions
 from jaxaudit.ir import Exit, Op, Program, Region, Value
@@ -39,8 +38,12 @@ class Places:
 
     @classmethod
     def of(cls, program: Program) -> Places:
-        """Index a whole program, once for all who ask."""
-        return _places_of(program)
+        """Index a whole program."""
+        places = cls(maker=program.makers)
+        seen: set[int] = set()
+        for root in program.roots:
+            places._index(root.region, seen)
+        return places
 
     def _index(self, root: Region, seen: set[int]) -> None:
         """Walk in program order, knowing at each op which regions are open around it."""
@@ -186,15 +189,6 @@ class Places:
             if holder is not None and holder.name in LOOPS:
                 return True
         return False
-
-
-@lru_cache(maxsize=2)
-def _places_of(program: Program) -> Places:
-    places = Places(maker=program.makers)
-    seen: set[int] = set()
-    for root in program.roots:
-        places._index(root.region, seen)
-    return places
 
 
 @dataclass(frozen=True, slots=True)

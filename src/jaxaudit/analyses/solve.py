@@ -10,59 +10,69 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from jaxaudit import progress
-from jaxaudit.analyses.axes import axes_of
-from jaxaudit.analyses.domain import Domain, Facts, Read
-from jaxaudit.analyses.keys import KeysDomain
-from jaxaudit.analyses.ranges import RangesDomain
-from jaxaudit.analyses.shapes import ShapesDomain
-from jaxaudit.analyses.tracing import TracingDomain
+from jaxaudit.analyses.axes import Axes, axes_of
+from jaxaudit.analyses.domain import Domain, Read
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.keys import KeyFacts, KeysDomain
+from jaxaudit.analyses.ranges import Ranges, RangesDomain
+from jaxaudit.analyses.shapes import Shapes, ShapesDomain
+from jaxaudit.analyses.tracing import TracingDomain, TracingFacts
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.ir.ops import BRANCHES, LOOPS
 
 Fact = TypeVar("Fact")
 
-DOMAINS: Mapping[str, Callable[[Program], Domain[Any]]] = {
-    "keys": KeysDomain,
-    "shapes": ShapesDomain,
-    "tracing": TracingDomain,
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where facts of one type come from: a domain that is solved, or what is read off other facts."""
+
+    make: Callable[[Facts], object]
+    after: tuple[type, ...] = ()
+    """The facts that it reads, which are made first."""
+
+
+def _by(domain: Callable[[Facts], Domain[Any]]) -> Callable[[Facts], object]:
+    """Solve a domain, unless it can tell its result without."""
+
+    def solved(facts: Facts) -> object:
+        made = domain(facts)
+        told = made.at_once(facts)
+        return made.finish(facts, solve_domain(facts.program, made)) if told is None else told
+
+    return solved
+
+
+SOURCES: Mapping[type, Source] = {
+    KeyFacts: Source(_by(KeysDomain)),
+    Shapes: Source(_by(ShapesDomain)),
+    TracingFacts: Source(_by(TracingDomain)),
+    Ranges: Source(_by(RangesDomain), after=(Shapes,)),
+    Axes: Source(axes_of, after=(Shapes,)),
 }
-"""Every domain by name, made anew for each program."""
-
-BUILT_ON: Mapping[str, tuple[str, Callable[[Program, Any], Domain[Any]]]] = {"ranges": ("shapes", RangesDomain)}
-"""Domains that read the facts of another: the domain that is solved first, and how to make this one."""
-
-DERIVED: Mapping[str, tuple[str, Callable[[Program, Any], object]]] = {"axes": ("shapes", axes_of)}
-"""What is read off the facts of a domain once it is solved: the domain, and the reading."""
+"""Everything that rules can ask for in `needs`."""
 
 MAX_TURNS = 12
 """After so many turns a loop's facts are given up; widening makes this rare."""
-
-WIDEN_AFTER = 3
 
 MAX_CONTEXTS = 6
 """A shared body that was solved for so many different operands is solved once more for unknown ones, and no more."""
 
 
-def solve(program: Program, needs: Collection[str]) -> Facts:
+def solve(program: Program, needs: Collection[type]) -> Facts:
     """Solve the domains that rules need, each in one walk over the program."""
-    solved: dict[str, object] = {}
-    bases = {DERIVED[need][0] if need in DERIVED else need for need in needs}
-    for name in sorted({BUILT_ON[base][0] if base in BUILT_ON else base for base in bases}):
-        solved[name] = _solved(program, DOMAINS[name](program))
-    for name in sorted(BUILT_ON.keys() & bases):
-        base, make = BUILT_ON[name]
-        solved[name] = _solved(program, make(program, solved[base]))
-    for name in DERIVED.keys() & set(needs):
-        base, read = DERIVED[name]
-        solved[name] = read(program, solved[base])
-    return Facts(program, solved)
+    facts = Facts(program)
+    for kind in sorted(needs, key=list(SOURCES).index):
+        _provide(facts, kind)
+    return facts
 
 
-def _solved(program: Program, domain: Domain[Any]) -> object:
-    """Solve a domain, unless it can tell its result without."""
-    ask = getattr(domain, "at_once", None)
-    told = None if ask is None else ask(program)
-    return domain.finish(program, solve_domain(program, domain)) if told is None else told
+def _provide(facts: Facts, kind: type) -> None:
+    if kind not in facts.solved:
+        source = SOURCES[kind]
+        for base in source.after:
+            _provide(facts, base)
+        facts.solved[kind] = source.make(facts)
 
 
 def solve_domain(program: Program, domain: Domain[Fact]) -> Solution[Fact]:
@@ -150,11 +160,6 @@ class _Solver(Generic[Fact]):
                     write(op.results, made)
         return True
 
-    def taken(self, op: Op) -> int | None:
-        """Return the only branch that runs in this context, where the domain can tell."""
-        ask = getattr(self.domain, "taken", None)
-        return None if ask is None else ask(op, self.read)
-
     def drop(self, ops: Sequence[Op]) -> None:
         """Forget what ops that do not run in this context made in another."""
         for op in ops:
@@ -163,7 +168,7 @@ class _Solver(Generic[Fact]):
 
     def enter(self, op: Op) -> bool:
         """Solve the regions of an op; False when control surely leaves the region that the op stands in."""
-        only = self.taken(op) if op.name in BRANCHES else None
+        only = self.domain.taken(op, self.read) if op.name in BRANCHES else None
         goes_on = True
         for position, region in enumerate(op.regions):
             if only is not None and position != only:
@@ -185,9 +190,7 @@ class _Solver(Generic[Fact]):
             self.run(region, self.domain.enter(op, region, self.read, 0))
 
     def once(self, region: Region, params: tuple[Fact, ...]) -> None:
-        # A domain may tell contexts apart that the parameters do not show.
-        ask = getattr(self.domain, "place", None)
-        where: object = None if ask is None else ask()
+        where = self.domain.place()
         before = self.latest.get(id(region))
         # Facts of equal calls are mostly the same objects, which compare at once; their hashes take long.
         if before is not None and before[0] == params and before[1] == where:
@@ -221,5 +224,5 @@ class _Solver(Generic[Fact]):
         self.run(region, [self.domain.unknown(value) for value in region.params])
 
     def grow(self, turn: int, old: Fact, new: Fact) -> Fact:
-        early = turn < getattr(self.domain, "widen_after", WIDEN_AFTER)
+        early = turn < self.domain.widen_after
         return self.domain.join(old, new) if early else self.domain.widen(old, new)

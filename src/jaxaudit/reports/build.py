@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from jaxaudit.analyses.ranges import Ranges
+from jaxaudit.analyses.axes import Axes
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.frontends.base import Problem, Reading
 from jaxaudit.ir import Op
 from jaxaudit.reports.axes import ThreadAxes, axes_section, thread_axes
@@ -32,7 +34,7 @@ from jaxaudit.reports.model import (
 from jaxaudit.reports.notes import Notes
 from jaxaudit.reports.source_axes import source_axes
 from jaxaudit.reports.stack import stack
-from jaxaudit.reports.view import Inferred, View, source_view, traced_view
+from jaxaudit.reports.view import View, source_view, traced_view
 from jaxaudit.rules.base import Edit, Obligation, Verdict
 from jaxaudit.rules.merge import combine, merge
 from jaxaudit.spans import Span
@@ -50,14 +52,15 @@ def build_report(
     families: Mapping[str, str],
     sources: Sources,
     notes: Notes | None = None,
-    inferred: Inferred | None = None,
-    ranges: Ranges | None = None,
+    inferred: Facts | None = None,
+    shown: Facts | None = None,
     *,
     sections: bool = True,
 ) -> Report:
     """Build the report on the audited paths; what source shows names axes and fills its sections.
 
-    Without `sections` those about data stay empty.
+    `inferred` are the facts of the source, `shown` those of the program that the sections show. Without `sections`
+    those about data stay empty.
     """
     paths = frozenset(audited)
     merged = combine(merge(one for one in obligations if one.span.path in paths))
@@ -70,8 +73,8 @@ def build_report(
     rows = stack(reading.program, notes, paths)
     # A run that fails early has traced nothing: then the source still shows what it shows.
     traced = notes.program if sections and notes is not None and notes.program.roots else None
-    threads = thread_axes(traced, (reading.program, inferred.shapes) if inferred else None) if traced else None
-    view = _view(reading, notes, threads, inferred, ranges, paths)
+    threads = thread_axes(traced, (reading.program, inferred.get(Shapes)) if inferred else None) if traced else None
+    view = _view(notes, threads, inferred, shown, paths)
     flow = data_flow(view) if view else None
     crossings = boundaries(view) if view else ()
     return Report(
@@ -98,23 +101,21 @@ def _told(one: Obligation, families: Mapping[str, str], sources: Sources) -> tup
 
 
 def _view(
-    reading: Reading,
     notes: Notes | None,
     threads: ThreadAxes | None,
-    inferred: Inferred | None,
-    ranges: Ranges | None,
+    inferred: Facts | None,
+    shown: Facts | None,
     paths: frozenset[str],
 ) -> View | None:
     """See what was traced where something was, else what source tells."""
     if notes is not None and threads is not None:
-        return traced_view(notes.program, threads.ids, ranges)
-    ranges = ranges if notes is None else None
-    return source_view(reading.program, inferred, paths, ranges) if inferred is not None else None
+        return traced_view(notes.program, threads.ids, shown)
+    return source_view(inferred, paths) if inferred is not None else None
 
 
 def _axes(
     threads: ThreadAxes | None,
-    inferred: Inferred | None,
+    inferred: Facts | None,
     flow: Flow,
     crossings: Sequence[Boundary],
     rows: Mapping[Op, int],
@@ -122,7 +123,7 @@ def _axes(
 ) -> tuple[Axis, ...]:
     if threads is not None:
         return axes_section(threads, _shown(flow, crossings), flow.of_op, rows)
-    return source_axes(inferred.axes, flow.of_op, rows, paths) if inferred is not None else ()
+    return source_axes(inferred.get(Axes), flow.of_op, rows, paths) if inferred is not None else ()
 
 
 def _shown(flow: Flow, crossings: Sequence[Boundary]) -> frozenset[str]:

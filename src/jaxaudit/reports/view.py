@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from jaxaudit.analyses.axes import Axes
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.meaning import meanings_of
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.shapes import Shapes
@@ -41,16 +42,9 @@ class View:
     """Steps of the data flow to keep; what is beyond is said in one more step."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inferred:
-    """What analyses found out about a program that was read from source."""
-
-    shapes: Shapes
-    axes: Axes
-
-
-def range_words(ranges: Ranges | None) -> Words:
+def range_words(facts: Facts | None) -> Words:
     """Return the words for ranges, where they were looked for."""
+    ranges = None if facts is None else facts.find(Ranges)
     if ranges is None:
         return lambda value: ""
     known: dict[int, tuple[Range, str]] = {}
@@ -66,9 +60,11 @@ def range_words(ranges: Ranges | None) -> Words:
     return words
 
 
-def meaning_words(program: Program) -> Words:
+def meaning_words(facts: Facts | None) -> Words:
     """Return the words for meanings; each value is looked at when it is shown."""
-    meanings = meanings_of(program)
+    if facts is None:
+        return lambda value: ""
+    meanings = meanings_of(facts)
 
     def words(value: Value) -> str:
         found = meanings.said(value)
@@ -77,7 +73,7 @@ def meaning_words(program: Program) -> Words:
     return words
 
 
-def traced_view(program: Program, axes: Names, ranges: Ranges | None = None) -> View:
+def traced_view(program: Program, axes: Names, facts: Facts | None) -> View:
     """See a program that JAX traced."""
     types, gone = exact_types(program.types), mapped_axes(program, axes)
 
@@ -89,26 +85,24 @@ def traced_view(program: Program, axes: Names, ranges: Ranges | None = None) -> 
         away = gone.get(value)
         return axes(value) if away is None else _without(axes(value), away)
 
-    return View(program.roots, seen, names, True, range_words(ranges), meaning_words(program))
+    return View(program.roots, seen, names, True, range_words(facts), meaning_words(facts))
 
 
 def _without(parts: tuple[str, ...], away: Collection[int]) -> tuple[str, ...]:
     return tuple(part for place, part in enumerate(parts) if place not in away)
 
 
-def source_view(program: Program, found: Inferred, paths: frozenset[str], ranges: Ranges | None = None) -> View:
+def source_view(facts: Facts, paths: frozenset[str]) -> View:
     """See what source tells of the audited files; roots that handle no array are left out."""
-    shapes = found.shapes
-    known = {thread.name for thread in found.axes.threads}
+    shapes = facts.get(Shapes)
+    known = {thread.name for thread in facts.get(Axes).threads}
 
     def axes(value: Value) -> tuple[str, ...]:
         dims = shapes.of(value).dims
         return tuple(axis_name(dim, known) for dim in dims) if dims is not None else ()
 
-    roots = tuple(root for root in program.roots if root.region.span.path in paths and _computes(root.region))
-    return View(
-        roots, inferred_types(shapes), axes, False, range_words(ranges), meaning_words(program), _MOST_FROM_SOURCE
-    )
+    roots = tuple(root for root in facts.program.roots if root.region.span.path in paths and _computes(root.region))
+    return View(roots, inferred_types(shapes), axes, False, range_words(facts), meaning_words(facts), _MOST_FROM_SOURCE)
 
 
 def _computes(region: Region) -> bool:

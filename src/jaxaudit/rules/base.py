@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
-    from jaxaudit.analyses.domain import Facts
+    from jaxaudit.analyses.facts import Facts
     from jaxaudit.ir import Program
 
 
@@ -107,8 +107,8 @@ class Rule(ABC):
     family: ClassVar[str]
     summary: ClassVar[str]
     """One sentence for lists."""
-    needs: ClassVar[tuple[str, ...]] = ()
-    """Names of the domains whose facts it reads."""
+    needs: ClassVar[tuple[type, ...]] = ()
+    """The facts that it reads: `(Shapes,)`."""
     may_raise: ClassVar[bool] = False
     """Whether some of its violations are exceptions; each obligation says so in `raises`."""
     always_raises: ClassVar[bool] = False

@@ -12,7 +12,7 @@ pytest.importorskip("jax")
 import jax.numpy as jnp
 import numpy as np
 
-from jaxaudit.analyses.ranges import Range, range_text
+from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.solve import solve
 from jaxaudit.frontends.base import SourceFile
 from jaxaudit.frontends.jaxpr import lower
@@ -43,7 +43,7 @@ def computed(seed: int) -> dict:
 def stated_by_source(code: str) -> dict[str, Range]:
     file = SourceFile("program.py", code)
     program = read_source([file], lambda path: file if path == "program.py" else None).program
-    ranges = solve(program, {"ranges"}).of("ranges")
+    ranges = solve(program, {Ranges}).get(Ranges)
     region = next(root.region for root in program.roots if root.name.endswith("run"))
     return {value.name: ranges.of(value) for op in region.ops for value in op.results if value.name}
 
@@ -52,7 +52,7 @@ def stated_by_trace(code: str, seed: int, tmp_path) -> dict[str, Range]:
     path = tmp_path / "program.py"
     path.write_text(code)
     program = lower.trace_and_lower(function(code, str(path)), arguments(seed), {}, name="run", path=str(path))
-    ranges = solve(program, {"ranges"}).of("ranges")
+    ranges = solve(program, {Ranges}).get(Ranges)
     names = sorted(computed(seed))
     results = program.roots[0].region.results
     return {name: ranges.of(value) for name, value in zip(names, results, strict=True)}

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from jaxaudit.analyses.ranges import Range, range_text
+from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.ranges.facts import exactly, join, widen
 from jaxaudit.analyses.solve import solve
 from jaxaudit.config import Config
@@ -19,7 +19,7 @@ def range_of_result(code: str) -> Range:
     )
     file = SourceFile("program.py", text)
     program = read_source([file], lambda path: file if path == "program.py" else None).program
-    ranges = solve(program, {"ranges"}).of("ranges")
+    ranges = solve(program, {Ranges}).get(Ranges)
     left = [op for op in program.walk() if op.name == "py.return"][-1]
     return ranges.of(left.operands[0])
 
@@ -103,4 +103,4 @@ def test_ranges_are_not_solved_for_rules_that_do_not_ask(monkeypatch):
     )
     audit([SourceFile("a.py", "x = 1\n")], Config(select=("key-reused",)), sections=False)
     assert asked
-    assert not any("ranges" in needs for needs in asked)
+    assert not any(Ranges in needs for needs in asked)

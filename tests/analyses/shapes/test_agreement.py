@@ -9,6 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import canonical
 from jaxaudit.analyses.solve import solve
 from jaxaudit.frontends.base import SourceFile
@@ -47,7 +48,7 @@ def real() -> dict:
 def stated(code: str) -> dict:
     file = SourceFile("program.py", code)
     program = read_source([file], lambda path: file if path == "program.py" else None).program
-    shapes = solve(program, {"shapes"}).of("shapes")
+    shapes = solve(program, {Shapes}).get(Shapes)
     found = {}
     for op in program.roots[0].region.ops:
         found.update({value.name: shapes.of(value) for value in op.results if value.name})

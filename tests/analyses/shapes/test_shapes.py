@@ -24,7 +24,7 @@ NOT_MODELLED = {"array.at"}
 def solved(code: str) -> tuple[Program, Shapes]:
     file = SourceFile("example.py", textwrap.dedent(code))
     program = read_source([file], lambda path: file if path == "example.py" else None).program
-    shapes = solve(program, {"shapes"}).of("shapes")
+    shapes = solve(program, {Shapes}).get(Shapes)
     assert isinstance(shapes, Shapes)
     return program, shapes
 
@@ -120,7 +120,7 @@ def test_exact_types_win():
     region.ops.append(Op("array.map", (value,), (made,), SPAN, {}, {"function": "exp"}))
     types = {value: ArrayType((3,), "float32"), made: ArrayType((3,), "float16")}
     program = Program((Root("f", "example.py", region),), "jaxpr", {}, types)
-    shapes = solve(program, {"shapes"}).of("shapes")
+    shapes = solve(program, {Shapes}).get(Shapes)
     assert isinstance(shapes, Shapes)
     assert str(shapes.of(made)) == "float16[3]"
 

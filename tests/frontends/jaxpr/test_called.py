@@ -11,6 +11,7 @@ jax = pytest.importorskip("jax")
 import jax.numpy as jnp
 
 from frontends.jaxpr.tracing import trace
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.reports.axes import thread_axes
 from jaxaudit.reports.flow import data_flow
 from jaxaudit.reports.view import traced_view
@@ -33,7 +34,7 @@ BITS = {"&": operator.and_, "|": operator.or_, "^": operator.xor, "<<": operator
 
 def steps(function, *args) -> set[str]:
     program = trace(function, *args)
-    view = traced_view(program, thread_axes(program, None).ids)
+    view = traced_view(program, thread_axes(program, None).ids, Facts(program))
     return {step.what for step in data_flow(view).steps} - {"arguments", "results", "calls"}
 
 

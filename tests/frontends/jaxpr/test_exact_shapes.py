@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import KeysDomain
 from jaxaudit.analyses.shapes import ShapesDomain
 from jaxaudit.analyses.solve import solve_domain
@@ -43,9 +44,9 @@ def traced(function: Any) -> Program:
 @pytest.mark.parametrize("function", [layer, loops, gradients])
 def test_what_is_looked_at_on_demand_is_what_would_be_solved(function: Any) -> None:
     program = traced(function)
-    told = ShapesDomain(program).at_once(program)
-    domain = ShapesDomain(program)
-    solved = domain.finish(program, solve_domain(program, domain))
+    told = ShapesDomain(Facts(program)).at_once(Facts(program))
+    domain = ShapesDomain(Facts(program))
+    solved = domain.finish(Facts(program), solve_domain(program, domain))
     assert told is not None
     assert all(told.of(value) == solved.of(value) for value in program.values())
     for op in program.walk():
@@ -57,7 +58,7 @@ def test_what_is_looked_at_on_demand_is_what_would_be_solved(function: Any) -> N
 
 def test_where_sizes_meet_is_told_by_the_types_of_nearly_all_ops() -> None:
     program = traced(gradients)
-    told = ShapesDomain(program).at_once(program)
+    told = ShapesDomain(Facts(program)).at_once(Facts(program))
     assert told is not None
     assert any(told.fits(op) for op in program.walk())
     assert not told.seen
@@ -68,16 +69,16 @@ def test_a_program_without_keys_is_told_at_once_and_one_with_keys_is_solved() ->
         return jax.random.normal(jax.random.key(0), x.shape) + x
 
     without, holding = traced(layer), traced(draws)
-    found = KeysDomain(without).at_once(without)
+    found = KeysDomain(Facts(without)).at_once(Facts(without))
     assert found is not None
     assert [use for scope in found.scopes for use in scope.uses] == []
-    assert KeysDomain(holding).at_once(holding) is None
+    assert KeysDomain(Facts(holding)).at_once(Facts(holding)) is None
 
 
 def test_what_jax_traced_asks_nothing_of_python() -> None:
     program = traced(loops)
-    told, domain = TracingDomain(program).at_once(program), TracingDomain(program)
+    told, domain = TracingDomain(Facts(program)).at_once(Facts(program)), TracingDomain(Facts(program))
     assert told is not None
     assert list(told.of("py.test", "py.loop", "py.print")) == []
-    solved = domain.finish(program, solve_domain(program, domain))
+    solved = domain.finish(Facts(program), solve_domain(program, domain))
     assert list(solved.of("py.test", "py.loop", "py.print")) == []

@@ -9,6 +9,7 @@ jax = pytest.importorskip("jax")
 import jax.numpy as jnp
 
 from frontends.jaxpr.tracing import trace
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.reports.axes import thread_axes
 from jaxaudit.reports.boundaries import boundaries
 from jaxaudit.reports.flow import data_flow
@@ -17,7 +18,7 @@ from jaxaudit.reports.view import View, traced_view
 
 def view_of(function, *args) -> View:
     program = trace(function, *args)
-    return traced_view(program, thread_axes(program, None).ids)
+    return traced_view(program, thread_axes(program, None).ids, Facts(program))
 
 
 def made(function, *args) -> dict[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from jaxaudit.analyses.labels import named
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.ir import Op, Program, Size, Value
@@ -31,14 +31,15 @@ class RepeatedLength:
     carried: Value
 
 
-def repeated_lengths(program: Program, shapes: Shapes) -> Iterator[RepeatedLength]:
+def repeated_lengths(flow: Flow, shapes: Shapes) -> Iterator[RepeatedLength]:
     """Return the scans whose length was written down, is an axis of their carry and leaves its partner unused."""
+    program = flow.program
     products = list(program.named("py.sizes"))
     if not products:
         return
     used: set[tuple[str, str]] = set()
     for op in program.named("scan"):
-        length = _length(op, flow_of(program))
+        length = _length(op, flow)
         carried = _carried(op, length, shapes) if isinstance(length, Size) else None
         if not isinstance(length, Size) or carried is None:
             continue

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from jaxaudit.analyses.axes.conflicts import Cause, Conflict, Judge, met
 from jaxaudit.analyses.axes.meetings import MEETING, Meeting, written
 from jaxaudit.analyses.axes.threads import Thread, threads_of
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Program
+from jaxaudit.ir import Op
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,9 @@ class Axes:
         return [conflict for conflict in self.conflicts if conflict.cause in causes]
 
 
-def axes_of(program: Program, shapes: Shapes) -> Axes:
+def axes_of(facts: Facts) -> Axes:
     """Judge every meeting of axes, in one walk over the program."""
-    places = Places.of(program)
+    program, places, shapes = facts.program, facts.places, facts.get(Shapes)
     if shapes.look is not None:
         # Exact types without names: no axis has a name that could meet another.
         return Axes({}, (), (), places)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
-from jaxaudit.ir import Op, Program, Region
+from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.ir import Op, Region
 
 _MAPS = ("vmap", "pmap")
 
 
-@lru_cache(maxsize=4)
-def mapped_regions(program: Program) -> frozenset[int]:
+@remembered
+def mapped_regions(facts: Facts) -> frozenset[int]:
     """Return the identities of all regions that a `vmap` runs, in one walk over the program."""
     found: set[int] = set()
-    pending = [region for op in program.named(*_MAPS) for region in op.regions]
+    pending = [region for op in facts.program.named(*_MAPS) for region in op.regions]
     while pending:
         region = pending.pop()
         if id(region) not in found:
@@ -27,8 +27,8 @@ def _inside(region: Region) -> Iterator[Region]:
     return (inner for op in region.ops for inner in op.regions)
 
 
-@lru_cache(maxsize=4)
-def mapped_ops(program: Program) -> tuple[Op, ...]:
+@remembered
+def mapped_ops(facts: Facts) -> tuple[Op, ...]:
     """Return every op that runs under a `vmap`, once."""
-    regions = mapped_regions(program)
-    return tuple([op for region in program.regions() if id(region) in regions for op in region.ops])
+    regions = mapped_regions(facts)
+    return tuple([op for region in facts.program.regions() if id(region) in regions for op in region.ops])

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients.borders import Inner, behind_parameter, behind_result
 from jaxaudit.analyses.gradients.edges import Edge, edges, is_opaque
 from jaxaudit.analyses.gradients.modules import applied_in, reads_parameters
-from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Program, Region, Value
 
@@ -60,9 +61,11 @@ class _Making(NamedTuple):
 class Graph:
     """The nodes behind the outputs of one differentiated function."""
 
-    program: Program
-    places: Places
+    facts: Facts
     region: Region
+    program: Program = field(init=False)
+    flow: Flow = field(init=False)
+    places: Places = field(init=False)
     nodes: dict[tuple[Value, int], Node] = field(default_factory=dict)
     order: list[Node] = field(default_factory=list)
     """Every node after what it is made from, but for the way back in loops."""
@@ -71,6 +74,9 @@ class Graph:
     _above: list[tuple[int, Op] | None] = field(default_factory=lambda: [None])
     _inside: dict[int, bool] = field(default_factory=dict)
     _makings: dict[Value, _Making] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.program, self.flow, self.places = self.facts.program, self.facts.flow, self.facts.places
 
     def find(self, value: Value, beside: Node) -> Node | None:
         """Return the node of a value that an op reads, from a node which that op made."""
@@ -121,7 +127,7 @@ class Graph:
             if op.regions:
                 node.passes = True
                 node.opaque = op.name in ("transform", "callback")
-                position = flow_of(self.program).position(op.results, node.value)
+                position = self.flow.position(op.results, node.value)
                 inner = behind_result(op, position, traced=self.program.front_end == "jaxpr")
                 self._cross(node, op, inner, node.call)
             else:
@@ -174,7 +180,7 @@ class Graph:
                     return
                 call, holder = above
             region = self.places.region_of[holder]
-            given = applied_in(self.program).get((id(region), holder.span))
+            given = applied_in(self.facts).get((id(region), holder.span))
             if given is not None:
                 yield from ((value, call) for value in given)
                 return
@@ -197,7 +203,7 @@ class Graph:
         elif not (node.call or self._is_inside(region)):
             return
         node.passes = True
-        position = flow_of(self.program).position(region.params, node.value)
+        position = self.flow.position(region.params, node.value)
         for inside, value, edge in behind_parameter(op, region, node.value, position):
             node.inputs.append((self._node(value, call if inside is None else node.call), edge))
 

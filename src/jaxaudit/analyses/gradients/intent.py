@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import lru_cache
 
+from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.gradients.algebra import learned
 from jaxaudit.analyses.gradients.edges import short
 from jaxaudit.analyses.gradients.graph import Node
 from jaxaudit.analyses.gradients.reach import Gradient
-from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.analyses.lineage.origins import Origin, contexts, origin
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Op, Value
 from jaxaudit.ir.trees import Border, Tree
 from jaxaudit.spans import Span
 
@@ -28,14 +27,14 @@ _NETWORK = frozenset(("array.dot", "array.convolve"))
 
 def shown_intent(gradient: Gradient, path: str) -> tuple[str, Span] | None:
     """Say what in a file shows that the targets of a loss count as data, and where; None when nothing does."""
-    program = gradient.graph.program
+    facts = gradient.graph.facts
     apart = kept_apart(gradient)
     if apart is not None:
         return apart
-    stop = _stops(program).get(path)
+    stop = _stops(facts).get(path)
     if stop is not None:
         return "`stop_gradient` is used on other values of this file", stop
-    average = _averages(program).get(path)
+    average = _averages(facts).get(path)
     return None if average is None else ("a slow copy of the parameters is kept", average)
 
 
@@ -71,7 +70,7 @@ def _has_twin(gradient: Gradient) -> bool:
 
 def _has_copy(gradient: Gradient) -> bool:
     """Whether another argument starts as the very value that is trained."""
-    op, flow = gradient.op, flow_of(gradient.graph.program)
+    op, flow = gradient.op, gradient.graph.flow
     wanted = {leaf.param for leaf in gradient.leaves}
     pairs = list(zip(op.regions[0].params, op.operands, strict=False))
     for context in contexts(flow, op):
@@ -116,21 +115,21 @@ def _called_with_others(gradient: Gradient) -> Node | None:
     return next((one for one in products if one.op in trained and not learned(one) and not one.opaque), None)
 
 
-@lru_cache(maxsize=2)
-def _stops(program: Program) -> dict[str, Span]:
+@remembered
+def _stops(facts: Facts) -> dict[str, Span]:
     """Return the first `stop_gradient` of every file that the user wrote."""
     found: dict[str, Span] = {}
-    for op in program.named("grad.stop"):
+    for op in facts.program.named("grad.stop"):
         if not op.text("api") and not op.text("library"):
             found.setdefault(op.span.path, op.span)
     return found
 
 
-@lru_cache(maxsize=2)
-def _averages(program: Program) -> dict[str, Span]:
+@remembered
+def _averages(facts: Facts) -> dict[str, Span]:
     """Return the first moving average or copy of parameters of every file."""
     found: dict[str, Span] = {}
-    for op in program.walk():
+    for op in facts.program.walk():
         if op.text("function") in _AVERAGES or (op.name == "tree.map" and _mixes(op)):
             found.setdefault(op.span.path, op.span)
     return found

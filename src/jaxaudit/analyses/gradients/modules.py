@@ -6,11 +6,11 @@ depends on what `apply` was given.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 
+from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.gradients.edges import values_in
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir import Op, Value
 from jaxaudit.spans import Span
 
 _APPLIES = frozenset(
@@ -34,20 +34,13 @@ def reads_parameters(op: Op) -> bool:
     return method in _READS and owner.rpartition(".")[2] not in _WITHOUT
 
 
-@lru_cache(maxsize=2)
-def applied_in(program: Program) -> Applied:
+@remembered
+def applied_in(facts: Facts) -> Applied:
     """Find every call of `apply`."""
     found: dict[tuple[int, Span], tuple[Value, ...]] = {}
-    for region in _regions(program):
+    for region in facts.program.regions():
         for op in region.ops:
             if op.name in ("py.call_library", "key.draw") and op.text("function") in _APPLIES:
                 given = next((op.arguments[role] for role in _ROLES if role in op.arguments), None)
                 found[id(region), op.span] = tuple(values_in(given))
     return found
-
-
-def _regions(program: Program) -> Iterator[Region]:
-    for root in program.roots:
-        yield root.region
-    for op in program.walk():
-        yield from op.regions

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
+from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.gradients.edges import Edge
 from jaxaudit.analyses.gradients.exact import surely_zero
 from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.analyses.gradients.parts import Part, labels_of, parts_of
-from jaxaudit.analyses.lineage import flow_of
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.spans import Span
 
@@ -119,18 +118,18 @@ def _union(nodes: list[Node], name: str) -> int:
     return made
 
 
-@lru_cache(maxsize=2)
-def gradients_of(program: Program) -> tuple[Gradient, ...]:
+@remembered
+def gradients_of(facts: Facts) -> tuple[Gradient, ...]:
     """Analyse every derivative of a program, once for all rules that ask."""
-    found = [op for op in program.walk() if op.name in DERIVATIVES and op.regions]
+    found = [op for op in facts.program.walk() if op.name in DERIVATIVES and op.regions]
     if not found:
         return ()
-    return tuple(_analyse(program, op) for op in found)
+    return tuple(_analyse(facts, op) for op in found)
 
 
-def _analyse(program: Program, op: Op) -> Gradient:
-    region = op.regions[0]
-    graph = Graph(program, flow_of(program).places, region)
+def _analyse(facts: Facts, op: Op) -> Gradient:
+    program, region = facts.program, op.regions[0]
+    graph = Graph(facts, region)
     roots = graph.build(_outputs(program, op))
     positions = op.attrs.get("differentiated")
     known = isinstance(positions, tuple) and bool(positions)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from jaxaudit.analyses.domain import Read, Transfer
+from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer, any_branch, anywhere
 from jaxaudit.analyses.keys.facts import KeyFacts
 from jaxaudit.analyses.keys.holders import bindings, carried, outside_of, stacked
 from jaxaudit.analyses.keys.rename import Rename
 from jaxaudit.analyses.keys.terms import Atom, Each, Term, Terms
 from jaxaudit.analyses.keys.transfer import TransferTable
-from jaxaudit.analyses.paths import Places
-from jaxaudit.ir import Exit, Op, Program, Region, Value
+from jaxaudit.ir import Exit, Op, Region, Value
 from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS, VOCABULARY
 
 if TYPE_CHECKING:
+    from jaxaudit.analyses.facts import Facts
     from jaxaudit.analyses.solve import Solution
 
 
@@ -26,12 +26,16 @@ class KeysDomain:
     """Where each key comes from: every region is solved once."""
 
     name = "keys"
+    direction = Direction.FORWARD
     by_summary = True
+    widen_after = WIDEN_AFTER
+    taken = any_branch
+    place = anywhere
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, facts: Facts) -> None:
         self.terms = Terms()
-        self.places = Places.of(program)
-        self._table = TransferTable(self.terms, program).table
+        self.places = facts.places
+        self._table = TransferTable(self.terms, facts.program).table
 
     @property
     def table(self) -> Mapping[str, Transfer[Term]]:
@@ -63,15 +67,15 @@ class KeysDomain:
             return self._choose(op, [self._left(region, read) for region in op.regions])
         return self._after_loop(op, read) if op.name in LOOPS else ()
 
-    def at_once(self, program: Program) -> KeyFacts | None:
+    def at_once(self, facts: Facts) -> KeyFacts | None:
         """Return the result for a program in which no key is made or used."""
-        if next(program.named(*_ABOUT_KEYS), None) is not None:
+        if next(facts.program.named(*_ABOUT_KEYS), None) is not None:
             return None
-        return KeyFacts(program, self.terms, self.places, self.unknown, ())
+        return KeyFacts(facts, self.terms, self.unknown, ())
 
-    def finish(self, program: Program, solution: Solution[Term]) -> KeyFacts:
+    def finish(self, facts: Facts, solution: Solution[Term]) -> KeyFacts:
         """Collect the uses of keys."""
-        return KeyFacts.of(program, self.places, self.terms, solution)
+        return KeyFacts.of(facts, self.terms, solution)
 
     def _returned(self, op: Op, region: Region, read: Read[Term]) -> list[Term]:
         left = [read(value) for value in region.results]

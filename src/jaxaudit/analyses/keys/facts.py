@@ -18,6 +18,7 @@ from jaxaudit.ir import Op, Program, Region
 from jaxaudit.ir.ops import LOOPS, MAPPED
 
 if TYPE_CHECKING:
+    from jaxaudit.analyses.facts import Facts
     from jaxaudit.analyses.solve import Solution
 
 _STORES = ("py.store_attr", "py.set_item", "py.append", "py.store_global", "py.store_nonlocal")
@@ -27,31 +28,40 @@ _STORES = ("py.store_attr", "py.set_item", "py.append", "py.store_global", "py.s
 class KeyFacts:
     """The solved keys domain."""
 
-    program: Program
+    facts: Facts
     terms: Terms
-    places: Places
     term: Read[Term]
     scopes: tuple[Scope, ...]
 
     @classmethod
-    def of(cls, program: Program, places: Places, terms: Terms, solution: Solution[Term]) -> KeyFacts:
+    def of(cls, facts: Facts, terms: Terms, solution: Solution[Term]) -> KeyFacts:
         """Collect the uses of every root, and note which op made which term."""
-        term = solution.of
+        term, places = solution.of, facts.places
         escaped: dict[Term, set[Region]] = {}
         for value, users in places.escaped.items():
             escaped.setdefault(way(term(value))[0], set()).update(users)
         collector = Collector(terms, places, term, escaped)
-        for root in program.roots:
+        for root in facts.program.roots:
             collector.scope(root.region, None)
         for value, fact in solution.facts.items():
             if (op := places.maker.get(value)) is not None:
                 terms.made_by.setdefault(fact, (op, value))
-        return cls(program, terms, places, term, tuple(collector.scopes))
+        return cls(facts, terms, term, tuple(collector.scopes))
+
+    @property
+    def program(self) -> Program:
+        """The program whose keys these are."""
+        return self.facts.program
+
+    @property
+    def places(self) -> Places:
+        """Where each op stands."""
+        return self.facts.places
 
     @cached_property
     def users(self) -> Users:
         """Who reads which value; indexed only when something was found."""
-        return Users(self.program)
+        return Users(self.facts.flow)
 
     @cached_property
     def fruitful(self) -> Mapping[Op, Set[Constant | None]]:

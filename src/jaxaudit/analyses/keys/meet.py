@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from jaxaudit.analyses.lineage.index import flow_of
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.ops import VOCABULARY
 
 _UNEQUAL = frozenset(("!=", "not_equal"))
@@ -34,8 +34,8 @@ _PYTHON_LOOPS = ("py.loop", "py.while")
 class Users:
     """Who reads what, and what becomes of it."""
 
-    def __init__(self, program: Program) -> None:
-        flow = flow_of(program)
+    def __init__(self, flow: Flow) -> None:
+        program = flow.program
         self._of, self._left = flow.readers, flow.leaving
         self._owner = {op.result: op.operands[0] for op in program.named("py.attr") if op.operands}
         self._outside: defaultdict[Value, list[Value]] = defaultdict(list)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from typing import Any
 
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Program, Region, Value
@@ -42,6 +42,30 @@ class Flow:
     _at: dict[tuple[int, Span], list[Op]] = field(default_factory=dict)
     """The ops of each region at each place; empty until somebody asks."""
     _positions: dict[int, dict[Value, int]] = field(default_factory=dict)
+    _tables: dict[object, dict[Any, Any]] = field(default_factory=dict)
+
+    def table(self, owner: Callable[..., object]) -> dict[Any, Any]:
+        """Return the table in which a function keeps what it found in this program."""
+        return self._tables.setdefault(owner, {})
+
+    @classmethod
+    def of(cls, program: Program, places: Places) -> Flow:
+        """Index a program."""
+        readers: defaultdict[Value, list[Op]] = defaultdict(list)
+        leaving: defaultdict[Value, list[Region]] = defaultdict(list)
+        callers: defaultdict[int, list[Op]] = defaultdict(list)
+        for op in program.walk():
+            for value in op.operands:
+                readers[value].append(op)
+            for region in op.regions:
+                if places.holder.get(id(region)) is None:
+                    callers[id(region)].append(op)
+                for value in region.results:
+                    leaving[value].append(region)
+        for root in program.roots:
+            for value in root.region.results:
+                leaving[value].append(root.region)
+        return cls(program, places, dict(readers), dict(leaving), dict(callers))
 
     def position(self, values: tuple[Value, ...], value: Value) -> int:
         """Return the position of a value among the results of an op or the parameters of a region."""
@@ -136,24 +160,3 @@ def is_pure(op: Op) -> bool:
             return False
         pending.extend(inner for region in current.regions for inner in region.ops)
     return True
-
-
-@lru_cache(maxsize=2)
-def flow_of(program: Program) -> Flow:
-    """Index a program, once for all rules that ask."""
-    readers: defaultdict[Value, list[Op]] = defaultdict(list)
-    leaving: defaultdict[Value, list[Region]] = defaultdict(list)
-    callers: defaultdict[int, list[Op]] = defaultdict(list)
-    places = Places.of(program)
-    for op in program.walk():
-        for value in op.operands:
-            readers[value].append(op)
-        for region in op.regions:
-            if places.holder.get(id(region)) is None:
-                callers[id(region)].append(op)
-            for value in region.results:
-                leaving[value].append(region)
-    for root in program.roots:
-        for value in root.region.results:
-            leaving[value].append(root.region)
-    return Flow(program, places, dict(readers), dict(leaving), dict(callers))

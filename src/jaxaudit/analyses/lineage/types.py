@@ -8,7 +8,6 @@ can be sound though nothing is known of its type.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 
 from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage.index import Flow
@@ -39,15 +38,9 @@ def one_type(flow: Flow, first: Value, second: Value) -> bool:
     return not _kin(flow, (first, ()), _BRANCHES).isdisjoint(_kin(flow, (second, ()), _BRANCHES))
 
 
-@lru_cache(maxsize=2)
-def _found(flow: Flow) -> dict[tuple[Node, int], frozenset[Node]]:
-    """Keep what was found: branches inside branches are asked for again and again."""
-    return {}
-
-
 def _kin(flow: Flow, node: Node, depth: int) -> frozenset[Node]:
     """Return everything that a value has the type of, itself included."""
-    known = _found(flow)
+    known: dict[tuple[Node, int], frozenset[Node]] = flow.table(_kin)
     if (node, depth) not in known:
         known[node, depth] = frozenset(_followed(flow, node, depth))
     return known[node, depth]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.meaning import forms
 from jaxaudit.analyses.meaning.kinds import (
     DRAWS,
@@ -19,7 +20,7 @@ from jaxaudit.analyses.meaning.kinds import (
     named,
     tail,
 )
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.ops import BODIES, MAPPED
 
 _MOST_STEPS = 3
@@ -50,8 +51,8 @@ _BOUNDS = frozenset("clip maximum minimum max min".split())
 class Meanings:
     """The meanings of a program's values."""
 
-    def __init__(self, program: Program) -> None:
-        self.flow: Flow = flow_of(program)
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
         self._known: dict[Value, Meaning | None] = {}
 
     def of(self, value: Value) -> Meaning | None:
@@ -225,7 +226,7 @@ def _is_handed(op: Op, region: Region, at: int) -> bool:
     return op.name == "scan" and isinstance(count, int) and at >= count
 
 
-@lru_cache(maxsize=2)
-def meanings_of(program: Program) -> Meanings:
+@remembered
+def meanings_of(facts: Facts) -> Meanings:
     """Return the meanings of a program, once for all who ask."""
-    return Meanings(program)
+    return Meanings(facts.flow)

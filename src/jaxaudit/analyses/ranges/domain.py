@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from jaxaudit.analyses.domain import Read, Transfer
+from jaxaudit.analyses.domain import Direction, Read, Transfer, any_branch, anywhere, not_at_once
 from jaxaudit.analyses.ranges import facts, regions
 from jaxaudit.analyses.ranges.dtypes import of_dtype
 from jaxaudit.analyses.ranges.facts import WILD, Range, meet
@@ -15,8 +16,12 @@ from jaxaudit.analyses.ranges.refine import Bound, apply
 from jaxaudit.analyses.ranges.result import Ranges
 from jaxaudit.analyses.ranges.transfer.table import TABLE
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.ops import BRANCHES
+
+if TYPE_CHECKING:
+    from jaxaudit.analyses.facts import Facts
+    from jaxaudit.analyses.solve import Solution
 
 _SLOPE = Range(nan=True)
 
@@ -25,12 +30,17 @@ class RangesDomain:
     """Ranges of values; it reads sizes and dtypes off the shapes that were solved before."""
 
     name = "ranges"
+    direction = Direction.FORWARD
     by_summary = False
+    taken = any_branch
+    place = anywhere
+    at_once = not_at_once
     widen_after = 1
     """Loops are widened at once: two turns settle nearly all of them, and loops nest."""
 
-    def __init__(self, program: Program, shapes: Shapes) -> None:
-        self.known = known_of(program, shapes)
+    def __init__(self, solved: Facts) -> None:
+        program = solved.program
+        self.known = known_of(program, solved.get(Shapes))
         self.mutated = mutated_values(program) if program.front_end != "jaxpr" else frozenset()
         self._guards: list[tuple[Op, Mapping[Value, Bound]]] = []
         self._table = {name: self._wrap(transfer) for name, transfer in TABLE.items()}
@@ -69,10 +79,9 @@ class RangesDomain:
         made = regions.leave(op, self._reader(read), self.known)
         return self._kept(op, made)
 
-    def finish(self, program: Program, solution: object) -> Ranges:
+    def finish(self, solved: Facts, solution: Solution[Range]) -> Ranges:
         """Return rules the ranges of all values."""
-        found = getattr(solution, "facts", {})
-        return Ranges(found, self.known, self.unknown)
+        return Ranges(solution.facts, self.known, self.unknown)
 
     def _leave_branch(self, op: Op) -> None:
         if self._guards and self._guards[-1][0] is op:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from jaxaudit.analyses.dims import UNKNOWN
-from jaxaudit.analyses.domain import Read, Transfer
+from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer, anywhere
 from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.shapes import facts, regions
 from jaxaudit.analyses.shapes.carried import Carrier, given_back, taken_off
@@ -27,6 +27,7 @@ from jaxaudit.analyses.shapes.transfer.table import TABLE
 from jaxaudit.ir import Op, Program, Region, Value
 
 if TYPE_CHECKING:
+    from jaxaudit.analyses.facts import Facts
     from jaxaudit.analyses.solve import Solution
 
 _MOST_CONTEXTS = 16
@@ -39,9 +40,13 @@ class ShapesDomain:
     """Shapes and dtypes, by context."""
 
     name = "shapes"
+    direction = Direction.FORWARD
     by_summary = False
+    widen_after = WIDEN_AFTER
+    place = anywhere
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, known: Facts) -> None:
+        program = known.program
         self.types = program.types
         self.declared = declared_axes(program)
         certain = {value: one.rank for value, one in self.declared.items() if one.is_certain and one.rank is not None}
@@ -117,12 +122,12 @@ class ShapesDomain:
         """Tell which branch of an `if` runs, where its condition is decided by sizes."""
         return regions.taken(op, read)
 
-    def at_once(self, program: Program) -> Shapes | None:
+    def at_once(self, known: Facts) -> Shapes | None:
         """Return the result where JAX told the type of every value and nobody named an axis.
 
         Nothing is to be solved.
         """
-        written = self._written(program) if self.types and self.carrier is None else None
+        written = self._written(known.program) if self.types and self.carrier is None else None
         if written is None:
             return None
         self._own = {value: exact(kind) for value, kind in self.types.items()} | written
@@ -153,12 +158,12 @@ class ShapesDomain:
                 transfer(op, self.unknown)
         return known
 
-    def finish(self, program: Program, solution: Solution[ShapeFact]) -> Shapes:
+    def finish(self, known: Facts, solution: Solution[ShapeFact]) -> Shapes:
         """Return rules the facts of all values and the contexts of all ops."""
-        known = {value: exact(kind) for value, kind in self.types.items()}
+        told = {value: exact(kind) for value, kind in self.types.items()}
         if self.carrier is not None:
-            known.update((value, fact) for value, fact in solution.facts.items() if value in known)
-        return Shapes({**solution.facts, **known}, self.seen)
+            told.update((value, fact) for value, fact in solution.facts.items() if value in told)
+        return Shapes({**solution.facts, **told}, self.seen)
 
     def _bound(self, param: Value, fact: ShapeFact) -> ShapeFact:
         if param in self.types or (param in self.ranks and not _is_told(fact)):

@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from jaxaudit.analyses.domain import Read, Transfer
+from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer
 from jaxaudit.analyses.tracing.boundaries import entering, leaving
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import CONCRETE, UNKNOWN, Kind, Trace, TracingFacts, join, revised
 from jaxaudit.analyses.tracing.questions import asked_numbers, tracer_questions
 from jaxaudit.analyses.tracing.transfer import TransferTable
 from jaxaudit.analyses.tracing.visits import WATCHED, Visits
-from jaxaudit.ir import Exit, Op, Program, Region, Value
+from jaxaudit.ir import Exit, Op, Region, Value
 
 if TYPE_CHECKING:
+    from jaxaudit.analyses.facts import Facts
     from jaxaudit.analyses.solve import Solution
 
 
@@ -23,14 +24,16 @@ class TracingDomain:
     """Says of each value whether JAX traces it, and keeps the visits of ops for the rules."""
 
     name = "tracing"
+    direction = Direction.FORWARD
     by_summary = False
+    widen_after = WIDEN_AFTER
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, facts: Facts) -> None:
         self.context = Context()
         self._visits = Visits(self.context)
-        self._outside = {param for root in program.roots for param in root.region.params}
+        self._outside = {param for root in facts.program.roots for param in root.region.params}
         """What a function that nobody calls is given: it comes from outside of every transformation that is seen."""
-        self._numbers = asked_numbers(program)
+        self._numbers = asked_numbers(facts.program)
         transfers = TransferTable(self.context).table
         self._table = {name: self._watched(name, transfer) for name, transfer in transfers.items()}
 
@@ -110,16 +113,16 @@ class TracingDomain:
 
         return watched
 
-    def at_once(self, program: Program) -> TracingFacts | None:
+    def at_once(self, facts: Facts) -> TracingFacts | None:
         """Return the result for what JAX traced.
 
         Its equations ask nothing of Python, and hold none of Python's acts.
         """
-        return TracingFacts({}) if program.front_end == "jaxpr" else None
+        return TracingFacts({}) if facts.program.front_end == "jaxpr" else None
 
-    def finish(self, program: Program, solution: Solution[Trace]) -> TracingFacts:
+    def finish(self, facts: Facts, solution: Solution[Trace]) -> TracingFacts:
         """Hand the visits to the rules."""
-        return self._visits.facts(tracer_questions(program))
+        return self._visits.facts(tracer_questions(facts.program))
 
 
 def _later(fact: Trace, *, changed: bool) -> Trace:

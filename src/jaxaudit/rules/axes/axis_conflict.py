@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.guards import asks_about, deciding
-from jaxaudit.analyses.lineage.index import Flow, flow_of
+from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.facts import as_number, named
 from jaxaudit.analyses.shapes.result import Fit
@@ -58,7 +58,7 @@ class AxisConflict(Rule):
     family = "axes"
     summary = "Arrays meet whose sizes cannot go together, which raises an error."
     may_raise = True
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(
@@ -118,13 +118,11 @@ class AxisConflict(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every op in which sizes meet."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        yield from (_judge(op, fits, shapes, program) for op in program.walk() if (fits := shapes.fits(op)))
+        shapes = facts.get(Shapes)
+        yield from (_judge(op, fits, shapes, facts.flow) for op in program.walk() if (fits := shapes.fits(op)))
 
 
-def _judge(op: Op, fits: Sequence[Fit], shapes: Shapes, program: Program) -> Obligation:
-    flow = flow_of(program)
+def _judge(op: Op, fits: Sequence[Fit], shapes: Shapes, flow: Flow) -> Obligation:
     if Fit.CLASHES in fits and (asks_about(flow, op) or _asks_sizes(flow, op, shapes)):
         reason = "the `if` around it asks about these arrays, and what it asks is not known"
         return Obligation(AxisConflict.name, op.span, Verdict.UNKNOWN, reason)

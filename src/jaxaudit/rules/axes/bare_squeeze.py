@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.dims import ONE, Dim, differ
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.pieces import shortest
@@ -47,7 +47,7 @@ class BareSqueeze(Rule):
     name = "bare-squeeze"
     family = "axes"
     summary = "`squeeze()` without an axis also drops a batch axis that happens to have size 1."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example("import jax.numpy as jnp\n\ndef f(x):\n    return jnp.squeeze(x, axis=-1)\n", "an axis is named"),
@@ -85,8 +85,7 @@ class BareSqueeze(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every `squeeze` without an axis."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        shapes = facts.get(Shapes)
         bare = [op for op in program.named("array.squeeze") if _is_bare(op)]
         given = {value for op in bare for value in op.operands}
         makers = (op for op in program.walk() if not given.isdisjoint(op.results)) if given else ()

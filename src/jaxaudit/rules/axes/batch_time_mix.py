@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.axes import Meeting
 from jaxaudit.analyses.axes.orders import Mixed, mixed_orders
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.axes._shared.phrases import axis_of, meeting_text, name_of
@@ -82,7 +82,7 @@ class BatchTimeMix(Rule):
     name = "batch-time-mix"
     family = "axes"
     summary = "Two arrays are flattened in different orders and then used row by row."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(_PROGRAM.format(targets="returns.reshape(-1)", shape="STEPS, ENVS"), "one order"),
@@ -96,9 +96,8 @@ class BatchTimeMix(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every meeting of two axes that were made of the same ones."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        flow = flow_of(program)
+        shapes = facts.get(Shapes)
+        flow = facts.flow
         yield from (_judged(meeting, mixed, flow) for meeting, mixed in mixed_orders(program, shapes))
 
 

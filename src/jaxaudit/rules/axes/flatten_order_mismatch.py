@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import shape_of
@@ -47,7 +47,7 @@ class FlattenOrderMismatch(Rule):
     name = "flatten-order-mismatch"
     family = "axes"
     summary = "Axes are flattened in one order and unflattened in another."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(
@@ -71,9 +71,8 @@ class FlattenOrderMismatch(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every reshape of an axis that an earlier reshape made."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        yield from (_judged(one) for one in reshapes(program, shapes) if one.unflattens)
+        shapes = facts.get(Shapes)
+        yield from (_judged(one) for one in reshapes(facts.flow, shapes) if one.unflattens)
 
 
 def _judged(one: Reshape) -> Obligation:

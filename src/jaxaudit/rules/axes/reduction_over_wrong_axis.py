@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes import Cause, Conflict
+from jaxaudit.analyses.axes import Axes, Cause, Conflict
 from jaxaudit.analyses.axes.weights import WeightedSum, weighted_sums
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
@@ -63,7 +62,7 @@ class ReductionOverWrongAxis(Rule):
     name = "reduction-over-wrong-axis"
     family = "axes"
     summary = "Weights add up to one over another axis than the one they are summed over."
-    needs = ("shapes", "axes")
+    needs = (Shapes, Axes)
 
     valid = (
         Example(_PROGRAM.format(axis=1, mark=""), "over time, as the sum"),
@@ -107,9 +106,8 @@ class ReductionOverWrongAxis(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every weighted sum."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        flow = flow_of(program)
+        shapes = facts.get(Shapes)
+        flow = facts.flow
         makers = program.named("array.normalise", "array.map")
         yield from (_judged(one) for op in makers for one in weighted_sums(op, flow, shapes))
         yield from map(_left, axes_facts(facts).caused(Cause.REDUCED))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import shape_of
@@ -47,7 +47,7 @@ class ReshapeMixesAxes(Rule):
     name = "reshape-mixes-axes"
     family = "axes"
     summary = "A reshape is used where a transpose was meant, and mixes two axes."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(
@@ -83,9 +83,8 @@ class ReshapeMixesAxes(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every reshape of axes with names or symbols."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        yield from (_judged(one) for one in reshapes(program, shapes) if not one.unflattens)
+        shapes = facts.get(Shapes)
+        yield from (_judged(one) for one in reshapes(facts.flow, shapes) if not one.unflattens)
 
 
 def _judged(one: Reshape) -> Obligation:

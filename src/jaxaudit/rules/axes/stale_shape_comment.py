@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.axes.mapped import mapped_regions
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.paths import Places
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.declared import agrees
@@ -48,7 +47,7 @@ class StaleShapeComment(Rule):
     name = "stale-shape-comment"
     family = "axes"
     summary = "A comment tells another shape than the array has."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example("import jax.numpy as jnp\n\nx = jnp.zeros((8, 16))  # (B, T)\ny = x.T  # [16, 8]\n", "as it says"),
@@ -61,12 +60,11 @@ class StaleShapeComment(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every comment that tells the shape of an array whose shape is known."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        shapes = facts.get(Shapes)
         told = {value: one for value, one in program.declared.items() if one.source == "comment"}
         if not told:
             return
-        mapped, places = mapped_regions(program), Places.of(program)
+        mapped, places = mapped_regions(facts), facts.places
         for value, declared in told.items():
             region = places.region_of_value(value)
             if region is None or any(id(outer) in mapped or _in_test(holder) for outer, holder in places.up(region)):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.facts import Dims
@@ -48,7 +48,7 @@ class TransposeOfUnknownRank(Rule):
     name = "transpose-of-unknown-rank"
     family = "axes"
     summary = "`.T` of an array with more than two axes turns all of them round."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example("import jax.numpy as jnp\n\ny = jnp.ones((4, 3)).T\n", "two axes"),
@@ -73,9 +73,8 @@ class TransposeOfUnknownRank(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every transpose without axes."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        flow = flow_of(program)
+        shapes = facts.get(Shapes)
+        flow = facts.flow
         bare = [op for op in program.named("array.permute") if _is_bare(op)]
         yield from (_judge(op, shapes, flow) for op in bare)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes import Cause, Conflict, Meeting
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, both, broadcasts, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
@@ -48,7 +48,7 @@ class UnrelatedAxesJoined(Rule):
     name = "unrelated-axes-joined"
     family = "axes"
     summary = "Two axes that are different things meet, and only their sizes agree."
-    needs = ("axes",)
+    needs = (Axes,)
 
     valid = (
         Example(

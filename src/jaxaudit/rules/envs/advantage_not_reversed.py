@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.recursions import Recursion, recursions
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
@@ -133,7 +132,7 @@ def total(rewards, values):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every scan that adds up temporal differences."""
-        found = recursions(program, flow_of(program))
+        found = recursions(program, facts.flow)
         yield from (_judged(one) for one in found if one.backwards or not _is_total(one))
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.recursions import Standing, recursions, standing
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
@@ -66,7 +65,7 @@ class BootstrapNeverMoves(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every scan that adds up temporal differences with a next value in its carry."""
-        flow = flow_of(program)
+        flow = facts.flow
         for one in recursions(program, flow):
             if one.hands_on:
                 reason = "each turn hands its own value on as the next one of the turn that follows"

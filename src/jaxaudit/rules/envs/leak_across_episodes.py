@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.recursions import Recursion, recursions
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
@@ -64,7 +64,7 @@ class LeakAcrossEpisodes(Rule):
     name = "leak-across-episodes"
     family = "envs"
     summary = "Advantages of one episode flow into the one before."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(_PROGRAM.format(first="(1 - done)", second="(1 - done) * ", mark=""), "both are masked"),
@@ -93,9 +93,8 @@ def advantages(rewards, dones, values, last_value):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every recursion that knows of the end of an episode."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        flow = flow_of(program)
+        shapes = facts.get(Shapes)
+        flow = facts.flow
         for one in recursions(program, flow):
             ends = [value for value in one.successor.factors if _ends(value, one, flow, shapes)]
             ends += one.successor.masks

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxaudit.analyses.dims import ONE, same
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
@@ -59,7 +59,7 @@ class NormalisationOverWrongAxes(Rule):
     name = "normalisation-over-wrong-axes"
     family = "envs"
     summary = "Statistics of each feature are updated by a mean over all features."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(_PROGRAM.format(axis=", axis=0", mark=""), "over the batch"),
@@ -71,9 +71,8 @@ class NormalisationOverWrongAxes(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every update of a running mean."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        updates = _updates(program, flow_of(program))
+        shapes = facts.get(Shapes)
+        updates = _updates(program, facts.flow)
         yield from (_judged(one, shapes) for one in updates)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxaudit.analyses.dims import Dim, same
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.shapes import Shapes
@@ -61,7 +61,7 @@ class ResetIgnoresDone(Rule):
     name = "reset-ignores-done"
     family = "envs"
     summary = "One finished element of a batch resets all of them."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(_PROGRAM.format(reset="pos = jnp.where(done, fresh, pos)"), "each element by itself"),
@@ -102,9 +102,8 @@ def step(key):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every choice between whole batches that a mask of the batch makes."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        flow = flow_of(program)
+        shapes = facts.get(Shapes)
+        flow = facts.flow
         for op in program.named("cond", "array.select"):
             for context in contexts(flow, op):
                 choice = _choice(op, Sums(flow, context), shapes)

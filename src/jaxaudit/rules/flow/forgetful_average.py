@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys.holders import carried
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.ir import Op, Program, Value
@@ -94,7 +94,7 @@ class ForgetfulAverage(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every weighted mean that takes the place of one of its parts."""
-        flow = flow_of(program)
+        flow = facts.flow
         for op in chain(program.mapping("add"), program.named("tree.map", "py.call_library")):
             blends = list(_blends(op, flow)) if not op.is_derived and _may_replace(op, flow) else ()
             yield from (_judged(one, flow) for one in blends if _replaced(one.small, one, flow) is not None)

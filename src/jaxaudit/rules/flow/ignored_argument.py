@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator, Mapping
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
@@ -116,7 +116,7 @@ class IgnoredArgument(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every transformed function and every parameter that is never read."""
-        flow = flow_of(program)
+        flow = facts.flow
         yield from _all(program, flow)
         for one in unread_by_scans(program, flow):
             yield _for_nothing(one, f"the body of the scan on line {one.reader.span.line}")

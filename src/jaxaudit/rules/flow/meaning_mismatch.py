@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Origin, contexts
 from jaxaudit.analyses.lineage.recompute import Parting, compare
 from jaxaudit.analyses.meaning import meanings_of
@@ -251,15 +251,15 @@ class MeaningMismatch(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every stored value that is computed again, and every place that takes a value for something."""
-        flow = flow_of(program)
+        flow = facts.flow
         yield from (one for op in program.mapping(*_MEETS) if len(op.operands) == 2 for one in _judge(op, flow))
-        meanings = meanings_of(program)
+        meanings = meanings_of(facts)
         judged = (taken_as.judge(sink, meanings) for sink in taken_as.sinks(program))
         yield from (one for one in judged if one is not None)
         yield from unread_forms(program, meanings)
         yield from squashed_samples(flow)
         yield from angles_in_wrong_unit(flow)
-        yield from raw_scores(program, meanings)
+        yield from raw_scores(facts, meanings)
         yield from weighted_logs(program, meanings)
         yield from mixed_ratios(program, meanings)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import NOTES, is_pure
 from jaxaudit.analyses.lineage.versions import is_update, updates_in, versions
 from jaxaudit.ir import Op, Program, Value
@@ -122,7 +122,7 @@ class ResultDiscarded(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every update, and every pure call that stands as a statement."""
-        flow = flow_of(program)
+        flow = facts.flow
         yield from _all(program, flow)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes import Cause, Conflict, Meeting
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, broadcasts, name_of, shape_of, violated
@@ -52,7 +51,7 @@ class SilentBroadcast(Rule):
     name = "silent-broadcast"
     family = "flow"
     summary = "Broadcasting lines up two axes that are different things of equal size."
-    needs = ("axes", "shapes")
+    needs = (Axes, Shapes)
 
     valid = (
         Example(
@@ -117,10 +116,9 @@ class SilentBroadcast(Rule):
         """List every elementwise op on named axes."""
         axes = axes_facts(facts)
         found = [_finding(one) for one in axes.caused(Cause.MISPLACED) if is_broadcast(one)]
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        columns = columns_met(self.name, program, shapes)
-        selves = met_themselves(self.name, program, flow_of(program), shapes)
+        shapes = facts.get(Shapes)
+        columns = columns_met(self.name, facts.flow, shapes)
+        selves = met_themselves(self.name, program, facts.flow, shapes)
         yield from [*agreements(self.name, axes, _agreed), *found, *columns, *selves]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys.holders import carried
-from jaxaudit.analyses.lineage import Flow, flow_of, versions
+from jaxaudit.analyses.lineage import Flow, versions
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.ops import LOOPS
@@ -61,7 +61,7 @@ class StaleValue(Rule):
     name = "stale-value"
     family = "flow"
     summary = "A newer version of a value is made and never read, while the old one is used on."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(
@@ -143,8 +143,7 @@ class StaleValue(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every unread newer version, and every loop that carries a newer version on."""
-        flow, shapes = flow_of(program), facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        flow, shapes = facts.flow, facts.get(Shapes)
         yield from (one for op in program.named("py.unread", *sorted(LOOPS)) for one in _judge(op, flow, shapes))
         yield from put_back(self.name, program, flow)
         yield from average_left_out(self.name, program, flow)

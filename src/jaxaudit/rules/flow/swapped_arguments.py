@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS
 from jaxaudit.ir import Op, Program, Region
 from jaxaudit.ir.names import is_stem
@@ -99,7 +99,7 @@ class SwappedArguments(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every call whose positional arguments are named like parameters."""
-        flow = flow_of(program)
+        flow = facts.flow
         notes: defaultdict[tuple[int, str], list[Op]] = defaultdict(list)
         for op in program.named("py.passed"):
             notes[id(_function_of(op, flow)), op.text("function")].append(op)

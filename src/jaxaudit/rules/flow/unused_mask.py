@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.explain import callee_of
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import BODIES
@@ -57,7 +57,7 @@ class UnusedMask(Rule):
     name = "unused-mask"
     family = "flow"
     summary = "A mask or a subkey is made and nothing reads it."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(
@@ -110,8 +110,7 @@ class UnusedMask(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every named mask and subkey."""
-        flow, shapes = flow_of(program), facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        flow, shapes = facts.flow, facts.get(Shapes)
         yield from (one for op in program.named("py.unread", *_MAKES) for one in _judge(op, flow, shapes))
         yield from (_half(*found) for found in half_applied(program, flow, shapes))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
@@ -117,19 +117,19 @@ class AuxMishandled(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every gradient, and every call that takes gradients."""
         if program.front_end == "jaxpr":
-            yield from _traced(program)
+            yield from _traced(facts)
             return
-        flow = flow_of(program)
+        flow = facts.flow
         yield from (one for op in program.named("grad") for one in _returned(op, flow))
         yield from _handed_on(program, flow)
 
 
-def _traced(program: Program) -> Iterator[Obligation]:
+def _traced(facts: Facts) -> Iterator[Obligation]:
     """Judge what reaches an optimizer: some of it must be gradients."""
-    for update in updates_in(program):
+    for update in updates_in(facts):
         if update.sources and "gradient" not in update.roles and update.roles & {"value", "auxiliary"}:
             op, at = update.sources[0]
-            reader = next(iter(flow_of(program).readers.get(op.results[at], ())), update.op)
+            reader = next(iter(facts.flow.readers.get(op.results[at], ())), update.op)
             yield _not_gradients(reader.span, op, _own(op, update.roles == {"auxiliary"}))
         elif "gradient" in update.roles:
             reason = "the optimizer is given gradients, and not what stands beside them"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.flat import FlatValues
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
@@ -74,7 +74,7 @@ class BrokenStraightThrough(Rule):
     name = "broken-straight-through"
     family = "gradients"
     summary = "A straight-through estimator cancels the hard value instead of the soft one."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(_PROGRAM.format(result="hard + soft - jax.lax.stop_gradient(soft)"), "the hard value stays"),
@@ -107,10 +107,9 @@ class BrokenStraightThrough(Rule):
         flat = FlatValues.of(program)
         sums = list(program.mapping(*_SUMS))
         inner = {value for op in sums for value in op.operands}
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        shapes = facts.get(Shapes)
         outer = [op for op in sums if op.result not in inner and not _counts(shapes.of(op.result))]
-        flow = flow_of(program)
+        flow = facts.flow
         yield from (one for op in outer for one in _judge(op, flat, shapes, flow))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Gradient, Leaf
 from jaxaudit.analyses.gradients.algebra import strip
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Program
 from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
@@ -111,9 +111,9 @@ class DeadParameter(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every gradient."""
-        gradients = judged(program)
+        gradients = judged(facts)
         trained = _trained(gradients)
-        yield from (one for gradient in gradients for one in _judge(gradient, flow_of(program), trained))
+        yield from (one for gradient in gradients for one in _judge(gradient, facts.flow, trained))
 
 
 def _trained(gradients: list[Gradient]) -> set[str]:

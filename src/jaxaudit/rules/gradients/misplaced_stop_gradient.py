@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Edge, Gradient, Node
 from jaxaudit.analyses.gradients.algebra import flowing, unstopped
 from jaxaudit.analyses.gradients.losses import Difference, Product, Term, terms_of
@@ -133,7 +133,7 @@ class MisplacedStopGradient(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every gradient whose loss has a `stop_gradient` in it."""
-        gradients = [one for one in judged(program, losses=True) if one.known]
+        gradients = [one for one in judged(facts, losses=True) if one.known]
         yield from (one for gradient in gradients for one in _judge(gradient))
 
 

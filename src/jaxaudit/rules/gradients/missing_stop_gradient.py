@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Gradient
 from jaxaudit.analyses.gradients.algebra import Addend, flowing, slice_of
 from jaxaudit.analyses.gradients.intent import kept_apart, shown_intent
@@ -174,7 +174,7 @@ class MissingStopGradient(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every target in every loss."""
-        gradients = [one for one in judged(program, losses=True) if one.known]
+        gradients = [one for one in judged(facts, losses=True) if one.known]
         yield from (one for gradient in gradients for one in _judge(program, gradient))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients.through import taken_through
-from jaxaudit.analyses.lineage.index import Flow, flow_of
+from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.ranges import Ranges, range_text
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
@@ -54,7 +54,7 @@ class WhereNanGradient(Rule):
     name = "where-nan-gradient"
     family = "gradients"
     summary = "The gradient is NaN at points that a `where` masks out: the masked function has no derivative there."
-    needs = ("ranges",)
+    needs = (Ranges,)
 
     valid = (
         Example(
@@ -137,10 +137,9 @@ class WhereNanGradient(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every masked function and every root that gradients flow through."""
-        ranges = facts.of("ranges")
-        assert isinstance(ranges, Ranges)
-        gradients = taken_through(program)
-        flow = flow_of(program)
+        ranges = facts.get(Ranges)
+        gradients = taken_through(facts)
+        flow = facts.flow
         yield from (
             one
             for op in program.telling("function")

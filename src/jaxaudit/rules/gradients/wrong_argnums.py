@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
@@ -67,7 +67,7 @@ class WrongArgnums(Rule):
     family = "gradients"
     summary = "`argnums` names data, a key or nothing at all instead of the parameters."
     may_raise = True
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(_STEP.format(argnums=", argnums=1", mark=""), "the second argument"),
@@ -116,26 +116,25 @@ class WrongArgnums(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every gradient."""
         if program.front_end == "jaxpr":
-            yield from _traced(program)
+            yield from _traced(facts)
             return
-        flow, shapes = flow_of(program), facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        flow, shapes = facts.flow, facts.get(Shapes)
         crossed = _crossed(program, flow)
         yield from (_judge(op, flow, shapes, crossed) for op in program.named("grad"))
 
 
-def _traced(program: Program) -> Iterator[Obligation]:
+def _traced(facts: Facts) -> Iterator[Obligation]:
     """Judge the gradients that reach an optimizer: each leaf is given its own."""
-    for update in updates_in(program):
+    for update in updates_in(facts):
         for op in dict.fromkeys(op for op, _ in update.sources):
             name = f"`{op.text('function').rpartition('.')[2] or 'the function'}`"
             chosen = op.attrs.get("differentiated")
             beside = [one for at, one in enumerate(op.operands) if isinstance(chosen, tuple) and at not in chosen]
-            own = {origin(flow_of(program), one, {}).value for one in update.trained}
+            own = {origin(facts.flow, one, {}).value for one in update.trained}
             if update.param in own:
                 reason = f"the gradient of {name} is applied to what it was taken with respect to"
                 yield Obligation(WrongArgnums.name, op.span, Verdict.PROVED, reason)
-            elif own and update.param in {origin(flow_of(program), one, {}).value for one in beside}:
+            elif own and update.param in {origin(facts.flow, one, {}).value for one in beside}:
                 yield _applied_elsewhere(op, update.op)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from jaxaudit.analyses.dims import same
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.compare import compare
 from jaxaudit.analyses.shapes.result import Fit
@@ -88,7 +88,7 @@ class WrongCustomDerivative(Rule):
     family = "gradients"
     summary = "The rule of `custom_vjp` or `custom_jvp` is not the derivative of its function."
     may_raise = True
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(_PROGRAM.format(returned="g * scale, jnp.sum(g * x, axis=0)"), "summed over the broadcast axis"),
@@ -145,8 +145,7 @@ class WrongCustomDerivative(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List what every backward rule gives for every argument of its function."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        shapes = facts.get(Shapes)
         rules = [op for op in program.named("py.call") if op.attrs.get("role") == "derivative"]
         for op in rules:
             yield from _judge(op, shapes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Edge, Gradient, Leaf, Node
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
@@ -141,7 +141,7 @@ class ZeroGradientPath(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every gradient, Jacobian and pullback."""
-        yield from (one for gradient in judged(program) for one in _judge(gradient))
+        yield from (one for gradient in judged(facts) for one in _judge(gradient))
 
 
 def _judge(gradient: Gradient) -> Iterator[Obligation]:

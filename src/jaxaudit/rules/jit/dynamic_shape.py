@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.tracing import Kind, Trace, Visit
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit._shared.phrases import because, is_argument, named, steps_of, tracing, transform
@@ -61,7 +61,7 @@ class DynamicShape(Rule):
     family = "jit"
     summary = "A shape in traced code depends on traced values."
     may_raise = True
-    needs = ("tracing",)
+    needs = (TracingFacts,)
 
     valid = (
         Example(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.tracing import Visit
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit._shared.phrases import is_argument, named, tracing
@@ -47,7 +47,7 @@ class InPlaceUpdate(Rule):
     family = "jit"
     summary = "An item of a JAX array is assigned to, which raises an error."
     may_raise = True
-    needs = ("tracing",)
+    needs = (TracingFacts,)
 
     valid = (
         Example(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.tracing import Visit
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit._shared.phrases import tracing, transform
@@ -53,7 +53,7 @@ class InvalidInputType(Rule):
     family = "jit"
     summary = "Text or a function is given to a compiled function that would have to declare it static."
     may_raise = True
-    needs = ("tracing",)
+    needs = (TracingFacts,)
 
     valid = (
         Example(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
-from jaxaudit.analyses.tracing import Visit
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.jit._shared.phrases import tracing, transform
@@ -49,7 +49,7 @@ class IteratorInTracedCode(Rule):
     family = "jit"
     summary = "A Python iterator is given to a transformation, which takes arrays."
     may_raise = True
-    needs = ("tracing",)
+    needs = (TracingFacts,)
 
     valid = (
         Example(
@@ -130,7 +130,7 @@ def train(params, batches):
         yield from (one for visit in tracing(facts).of(*names) for one in _judge(visit))
         for visit in tracing(facts).of("py.call_library"):
             if visit.op.text("function") == "builtins.next" and visit.tracer is not None:
-                yield from _asked(visit, flow_of(program))
+                yield from _asked(visit, facts.flow)
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:

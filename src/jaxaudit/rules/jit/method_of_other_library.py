@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
@@ -84,7 +84,7 @@ class MethodOfOtherLibrary(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every call of a method that is known to belong elsewhere."""
-        flow = flow_of(program)
+        flow = facts.flow
         for op in program.named("py.call_unknown"):
             method = op.text("callee").removeprefix(".")
             if op.attrs.get("method") and method in _NUMPY | _TORCH and _on_array(op, flow):

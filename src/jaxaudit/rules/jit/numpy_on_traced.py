@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.tracing import Kind, Trace, Visit
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit._shared.phrases import (
@@ -76,7 +76,7 @@ class NumpyOnTraced(Rule):
     family = "jit"
     summary = "NumPy or Python needs the values of an array that JAX traces."
     may_raise = True
-    needs = ("tracing",)
+    needs = (TracingFacts,)
 
     valid = (
         Example(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
-from jaxaudit.analyses.tracing import Kind, Visit
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
 from jaxaudit.rules.jit._shared.phrases import because, held, named, steps_of, tracing, transform, undecided
@@ -56,7 +56,7 @@ class PrintInTracedCode(Rule):
     family = "jit"
     summary = "Python prints or formats a value that JAX traces."
     may_raise = True
-    needs = ("tracing",)
+    needs = (TracingFacts,)
 
     valid = (
         Example(
@@ -119,7 +119,7 @@ def run(xs):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every value that traced code prints or formats."""
-        flow = flow_of(program)
+        flow = facts.flow
         printed = _printed(program, flow)
         for visit in tracing(facts).of("py.format", "py.print"):
             shown = visit.op.name == "py.print" or visit.op.span in printed

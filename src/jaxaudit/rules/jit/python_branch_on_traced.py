@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.tracing import Kind, Trace, Visit
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Argument, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit._shared.phrases import because, held, named, steps_of, tracing, transform, undecided
@@ -66,7 +66,7 @@ class PythonBranchOnTraced(Rule):
     family = "jit"
     summary = "Python asks for the truth of a value that JAX traces."
     may_raise = True
-    needs = ("tracing",)
+    needs = (TracingFacts,)
 
     valid = (
         Example(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.tracing import Kind, Visit
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit._shared.phrases import named, tracing
@@ -52,7 +52,7 @@ class PythonListAsArray(Rule):
     name = "python-list-as-array"
     family = "jit"
     summary = "A long list of Python numbers is turned into a JAX array again and again."
-    needs = ("tracing",)
+    needs = (TracingFacts,)
 
     valid = (
         Example(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
-from jaxaudit.analyses.tracing import Visit
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit._shared.growing import grown, is_longer
@@ -54,7 +54,7 @@ class RetraceEveryCall(Rule):
     name = "retrace-every-call"
     family = "jit"
     summary = "A function is compiled again in every turn of a loop."
-    needs = ("tracing",)
+    needs = (TracingFacts,)
 
     valid = (
         Example(
@@ -160,7 +160,7 @@ def generate(tokens, steps):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every call of a compiled function in a loop of plain Python."""
-        flow = flow_of(program)
+        flow = facts.flow
         for visit in tracing(facts).of("jit", "pmap"):
             loops = [op for op in visit.stack if op.name in ("py.loop", "py.while")] if visit.stage is None else []
             if any(map(_repeats, loops)):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.tracing import Kind
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.tracing import Kind, TracingFacts
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit._shared.phrases import tracing, transform
@@ -61,7 +61,7 @@ class SideEffectInTracedCode(Rule):
     name = "side-effect-in-traced-code"
     family = "jit"
     summary = "Traced code changes outside state, which happens once, while tracing."
-    needs = ("tracing",)
+    needs = (TracingFacts,)
 
     valid = (
         Example(

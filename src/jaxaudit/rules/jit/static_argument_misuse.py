@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import ShapeFact
-from jaxaudit.analyses.tracing import Kind, Trace, Visit
+from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit._shared.phrases import named, tracing
@@ -56,7 +56,7 @@ class StaticArgumentMisuse(Rule):
     family = "jit"
     summary = "A static argument is unhashable, or its number or name fits no parameter."
     may_raise = True
-    needs = ("shapes", "tracing")
+    needs = (Shapes, TracingFacts)
 
     valid = (
         Example(
@@ -144,8 +144,7 @@ def main(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every static argument of every call."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        shapes = facts.get(Shapes)
         yield from (one for visit in tracing(facts).of("jit", "pmap") for one in _judge(visit, shapes))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.tracing import Visit
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit._shared.phrases import named, steps_of, tracing, transform
@@ -50,7 +50,7 @@ class TracedShapeArithmetic(Rule):
     family = "jit"
     summary = "Shape arithmetic is done with `jnp` under `jit`, where its results are traced."
     may_raise = True
-    needs = ("tracing",)
+    needs = (TracingFacts,)
 
     valid = (
         Example(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.builder import values_in
@@ -64,7 +64,7 @@ class TracerLeak(Rule):
     family = "jit"
     summary = "A traced value is stored outside of the traced code, where it means nothing."
     may_raise = True
-    needs = ("tracing",)
+    needs = (TracingFacts,)
 
     valid = (
         Example(
@@ -125,35 +125,35 @@ def step(x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List everything that traced code stores outside of itself."""
         found = tracing(facts)
-        stores = (_judge(store, program) for store in outer_stores(found))
+        stores = (_judge(store, facts.flow) for store in outer_stores(found))
         yield from [*stores, *_cached(found)]
 
 
-def _judge(store: Store, program: Program) -> Obligation:
+def _judge(store: Store, flow: Flow) -> Obligation:
     rule, span = TracerLeak.name, store.visit.op.span
-    if store.fact.kind is Kind.UNKNOWN and _depends_on_differentiated(store, program):
+    if store.fact.kind is Kind.UNKNOWN and _depends_on_differentiated(store, flow):
         by = Trace(Kind.TRACED, "array", by=store.tracer, way="argument")
         return _leak(span, by, f"a value that {transform(store.tracer)} traces is stored in {store.target}", _RETURN)
     if store.fact.kind is Kind.UNKNOWN or store.tracer.name == "abstract":
         return Obligation(rule, span, Verdict.UNKNOWN, f"whether what {store.target} gets is traced is not known")
     if store.fact.kind is not Kind.TRACED:
         return Obligation(rule, span, Verdict.PROVED, f"what {store.target} gets is a Python value")
-    if is_overwritten(store, program):
+    if is_overwritten(store, flow):
         return Obligation(rule, span, Verdict.PROVED, f"{store.target} gets another value before the traced code ends")
     if store.stays:
         return Obligation(rule, span, Verdict.PROVED, f"{store.target} lives where its value is traced")
     message = f"a value that {transform(store.fact.by)} traces is stored in {store.target}"
     found = _leak(span, store.fact, message, _RETURN)
-    return replace(found, severity=Severity.WARNING) if _is_register(store, program) else found
+    return replace(found, severity=Severity.WARNING) if _is_register(store, flow) else found
 
 
-def _is_register(store: Store, program: Program) -> bool:
+def _is_register(store: Store, flow: Flow) -> bool:
     """Whether an attribute is written first, then read while JAX traces, and as far as can be seen never after."""
     op, name = store.visit.op, store.visit.op.text("name")
     if op.name != "py.store_attr":
         return False
     holder, owner = op.arguments.get("object"), op.attrs.get("object")
-    places, whole = flow_of(program).places, store.tracer.regions[-1]
+    places, whole = flow.places, store.tracer.regions[-1]
     stored = values_in(op.arguments.get("value"))
     users = [region for value in stored for region in places.escaped.get(value, ())]
     inside = list(whole.walk())
@@ -165,7 +165,7 @@ def _is_register(store: Store, program: Program) -> bool:
     reads = [at for at, one in enumerate(inside) if _reads(one, name, None)]
     if not reads or min(reads) < inside.index(op):
         return False
-    later = {one for one in program.named("py.attr") if one.text("name") == name} - set(inside)
+    later = {one for one in flow.program.named("py.attr") if one.text("name") == name} - set(inside)
     return not any(one.arguments.get("base") is holder for one in later)
 
 
@@ -176,14 +176,14 @@ def _reads(op: Op, name: str, owner: object) -> bool:
     return op.name == "py.attr" if owner is None else op.name == "py.read" and op.attrs.get("owner") == owner
 
 
-def _depends_on_differentiated(store: Store, program: Program) -> bool:
+def _depends_on_differentiated(store: Store, flow: Flow) -> bool:
     """Whether a stored value is computed from the first argument of a function that `grad` differentiates."""
     options = store.tracer.attrs.get("options")
     first = not isinstance(options, dict) or options.get("argnums", 0) == 0
     params = store.tracer.regions[0].params
     if store.tracer.name != "grad" or not first or not params:
         return False
-    reached = flow_of(program).reached(params[:1])
+    reached = flow.reached(params[:1])
     return any(value in reached for value in values_in(store.visit.op.arguments.get("value")))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
@@ -47,7 +47,7 @@ class BitwiseBeforeComparison(Rule):
     name = "bitwise-before-comparison"
     family = "numerics"
     summary = "`&` or `|` next to a comparison is computed first: `x <= 0 | done` is `x <= (0 | done)`."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(
@@ -95,8 +95,7 @@ class BitwiseBeforeComparison(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every comparison with an operand that is put together bit by bit."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        shapes = facts.get(Shapes)
         noted = [op for op in program.telling("tighter") if op.attrs["tighter"]]
         if noted:
             makers = Makers(program)

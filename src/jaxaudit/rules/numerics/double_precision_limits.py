@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
@@ -59,7 +59,7 @@ class DoublePrecisionLimits(Rule):
     name = "double-precision-limits"
     family = "numerics"
     summary = "`finfo(float)` gives the limits of 64-bit numbers, but the arrays have 32 bits."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(
@@ -99,9 +99,8 @@ class DoublePrecisionLimits(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of a limit of double precision."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        if not any(map(_asks_double, program.called(".finfo"))) or has_x64(program):
+        shapes = facts.get(Shapes)
+        if not any(map(_asks_double, program.called(".finfo"))) or has_x64(facts):
             return
         makers = Makers(program)
         users = program.named("array.map", "array.select", "array.create")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.ir import Op, Program, Root
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.test_code import in_test
@@ -118,7 +117,7 @@ print(weights(3))
         if program.types:
             # JAX told every dtype, so nothing is cut that a trace could still show.
             return
-        if has_x64(program):
+        if has_x64(facts):
             yield from (one for root in program.roots for one in _early(root))
         elif any(map(_asks_wide, program.telling("function"))):
             yield from _wide(program)
@@ -136,10 +135,10 @@ def _wide(program: Program) -> Iterator[Obligation]:
             yield found
 
 
-@lru_cache(maxsize=2)
-def has_x64(program: Program) -> bool:
+@remembered
+def has_x64(facts: Facts) -> bool:
     """Whether a program anywhere turns 64-bit types on, or asks whether they are."""
-    return any(map(_switches, program.walk()))
+    return any(map(_switches, facts.program.walk()))
 
 
 def _switches(op: Op) -> bool:

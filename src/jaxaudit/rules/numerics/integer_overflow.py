@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage.index import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.ranges.dtypes import SMALL, ends, wraps
 from jaxaudit.analyses.ranges.transfer.maps import map_range, result_dtype
@@ -68,7 +68,7 @@ class IntegerOverflow(Rule):
     name = "integer-overflow"
     family = "numerics"
     summary = "Integers leave the range of their dtype and silently wrap around."
-    needs = ("ranges",)
+    needs = (Ranges,)
 
     valid = (
         Example(
@@ -143,10 +143,9 @@ class IntegerOverflow(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every arithmetic op on integers of a known dtype."""
-        ranges = facts.of("ranges")
-        assert isinstance(ranges, Ranges)
-        flow = flow_of(program)
-        wide = not program.types and has_x64(program)
+        ranges = facts.get(Ranges)
+        flow = facts.flow
+        wide = not program.types and has_x64(facts)
         found = filter(_is_written, program.mapping(*_ARITHMETIC))
         yield from (one for op in found for one in _judge(op, ranges, flow, wide=wide))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage.index import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.numerics._shared.makers import Makers
@@ -85,7 +85,7 @@ class InvertedPythonBool(Rule):
         """List every inversion of something that is known to be true or false."""
         noted = [op for op in program.calling("invert") if op.attrs.get("operator") is True]
         if noted:
-            makers, flow = Makers(program), flow_of(program)
+            makers, flow = Makers(program), facts.flow
             yield from (one for op in noted if not _only_masks(op, flow) for one in _judge(op, makers))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
@@ -48,7 +48,7 @@ class LengthAsRank(Rule):
     name = "length-as-rank"
     family = "numerics"
     summary = "`len(x)` is the size of the first axis, but it is used as a number of axes."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(
@@ -89,8 +89,7 @@ class LengthAsRank(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every op whose axes come from the length of an array."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        shapes = facts.get(Shapes)
         lengths = [op for op in program.named("array.shape") if op.text("function") == "len"]
         if lengths:
             makers = Makers(program)

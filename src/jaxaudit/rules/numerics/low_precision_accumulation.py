@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage.index import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.ranges.dtypes import PRECISE_UP_TO
 from jaxaudit.analyses.shapes.regions import carry_count
@@ -55,7 +55,7 @@ class LowPrecisionAccumulation(Rule):
     name = "low-precision-accumulation"
     family = "numerics"
     summary = "Positions, counts or running sums are kept in a floating type that is too coarse for them."
-    needs = ("ranges",)
+    needs = (Ranges,)
 
     valid = (
         Example(
@@ -123,9 +123,8 @@ class LowPrecisionAccumulation(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every count and every running sum in a type that may be too coarse."""
-        ranges = facts.of("ranges")
-        assert isinstance(ranges, Ranges)
-        flow = flow_of(program)
+        ranges = facts.get(Ranges)
+        flow = facts.flow
         yield from (one for op in program.named(*_COUNTS) for one in _judge(op, ranges, flow))
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.dims import Dim, variable
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage.index import flow_of
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.facts import ShapeFact, shown
@@ -54,7 +53,7 @@ class OutOfBoundsIndex(Rule):
     name = "out-of-bounds-index"
     family = "numerics"
     summary = "An index lies beyond the end of an axis; JAX silently takes the last element or drops the update."
-    needs = ("ranges", "shapes")
+    needs = (Ranges, Shapes)
 
     valid = (
         Example(
@@ -147,11 +146,9 @@ class OutOfBoundsIndex(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every index that is a number."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        ranges = facts.of("ranges")
-        assert isinstance(ranges, Ranges)
-        flow = flow_of(program)
+        shapes = facts.get(Shapes)
+        ranges = facts.get(Ranges)
+        flow = facts.flow
         # A list that grows or shrinks somewhere has not always the length that was asked for.
         lists = {value for op in program.named("py.append") for value in op.operands[:1]}
         for op in program.named(*_READS):

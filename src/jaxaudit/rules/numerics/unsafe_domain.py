@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage.index import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.ranges.dtypes import EXP_LIMIT
 from jaxaudit.analyses.ranges.facts import EMPTY_BIN
@@ -55,7 +55,7 @@ class UnsafeDomain(Rule):
     name = "unsafe-domain"
     family = "numerics"
     summary = "A logarithm, root, division or power is given numbers for which it has no finite value."
-    needs = ("ranges",)
+    needs = (Ranges,)
 
     valid = (
         Example(
@@ -151,9 +151,8 @@ class UnsafeDomain(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every function with a domain whose argument something is known of."""
-        ranges = facts.of("ranges")
-        assert isinstance(ranges, Ranges)
-        flow = flow_of(program)
+        ranges = facts.get(Ranges)
+        flow = facts.flow
         yield from (
             one
             for op in program.named("array.map")

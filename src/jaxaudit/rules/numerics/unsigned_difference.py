@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage.index import flow_of
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
@@ -50,7 +49,7 @@ class UnsignedDifference(Rule):
     name = "unsigned-difference"
     family = "numerics"
     summary = "A difference of unsigned integers wraps around instead of becoming negative."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(
@@ -89,11 +88,10 @@ class UnsignedDifference(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every difference of unsigned integers."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        shapes = facts.get(Shapes)
         found = {op: dtype for op in program.mapping(*_SUBTRACTS) if (dtype := _unsigned(op, shapes))}
         if found:
-            users = flow_of(program).readers
+            users = facts.flow.readers
             yield from (_judge(op, dtype, users) for op, dtype in found.items())
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.ir import Op, Program, Value
@@ -78,7 +78,7 @@ class ArrayInStaticField(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every static field that is given a value."""
-        flow = flow_of(program)
+        flow = facts.flow
         yield from (_judge(op, flow) for op in program.named("tree.static"))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
@@ -122,7 +122,7 @@ def f(scale, x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every module that crosses a border, and every new state that nobody reads."""
-        flow = flow_of(program)
+        flow = facts.flow
         concerned = (*program.telling("border"), *program.named("grad", "py.unread"), *program.called(".apply"))
         yield from (one for op in dict.fromkeys(concerned) for one in _judge(op, flow))
 

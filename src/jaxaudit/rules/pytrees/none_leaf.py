@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.pytrees._shared.phrases import proved
@@ -73,7 +73,7 @@ class NoneLeaf(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every mapped function that asks for None."""
-        flow = flow_of(program)
+        flow = facts.flow
         yield from (one for op in program.named("tree.map") for one in _judge(op, flow))
 
 

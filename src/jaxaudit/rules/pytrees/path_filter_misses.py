@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.pytrees._shared.phrases import proved
@@ -64,7 +64,7 @@ class PathFilterMisses(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every function that sees paths."""
-        flow = flow_of(program)
+        flow = facts.flow
         mapped = (op for op in program.named("tree.map") if op.attrs.get("paths"))
         yield from (_judge(op, flow) for op in mapped)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.analyses.lineage.parts import part_of
@@ -105,7 +105,7 @@ class TreeStructureMismatch(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place where trees meet."""
-        flow = flow_of(program)
+        flow = facts.flow
         yield from _all(program, flow)
 
 

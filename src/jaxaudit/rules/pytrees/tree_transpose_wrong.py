@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import contexts, origin
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
@@ -65,7 +65,7 @@ class TreeTransposeWrong(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every transpose of trees."""
-        flow = flow_of(program)
+        flow = facts.flow
         found = program.calling("jax.tree.transpose")
         yield from (_judge(op, flow) for op in found)
 

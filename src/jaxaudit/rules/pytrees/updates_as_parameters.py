@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys.holders import carried
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, contexts, origin, same
 from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Program, Value
@@ -103,7 +103,7 @@ class UpdatesAsParameters(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place where what an optimizer gives is carried on, and every place where it is applied."""
-        flow = flow_of(program)
+        flow = facts.flow
         for op in program.named(*LOOPS):
             if op.regions:
                 for context in contexts(flow, op):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Scope, Use
 from jaxaudit.analyses.keys.conflicts import Conflict, conflicts, is_in_rule
 from jaxaudit.analyses.keys.terms import Number, Row, Split
@@ -61,7 +61,7 @@ class KeyReused(Rule):
     name = "key-reused"
     family = "random"
     summary = "A random key is used a second time, so two results share their random numbers."
-    needs = ("keys",)
+    needs = (KeyFacts,)
 
     valid = (
         Example(
@@ -219,8 +219,7 @@ def step(key, x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of a key."""
-        keys = facts.of("keys")
-        assert isinstance(keys, KeyFacts)
+        keys = facts.get(KeyFacts)
         evidence = Evidence.of(facts)
         traced = program.front_end == "jaxpr"
         yield from (one for scope in keys.scopes for one in _judge(scope, keys, evidence, traced=traced))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
-from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.explain import callee_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit._shared.phrases import tracing
@@ -66,7 +67,7 @@ class PythonRandomInTracedCode(Rule):
 
     name = "python-random-in-traced-code"
     family = "random"
-    needs = ("tracing",)
+    needs = (TracingFacts,)
     summary = "Python's or NumPy's random numbers are drawn where JAX traces, so they become constants."
 
     valid = (

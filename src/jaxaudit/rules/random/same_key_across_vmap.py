@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.explain import callee_of
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
@@ -58,7 +58,7 @@ class SameKeyAcrossVmap(Rule):
     name = "same-key-across-vmap"
     family = "random"
     summary = "A mapped function uses the same random key for every element."
-    needs = ("keys",)
+    needs = (KeyFacts,)
 
     valid = (
         Example(
@@ -119,8 +119,7 @@ def perturb(key, params):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every mapped function that uses keys."""
-        keys = facts.of("keys")
-        assert isinstance(keys, KeyFacts)
+        keys = facts.get(KeyFacts)
         evidence = Evidence.of(facts)
         yield from (
             one for scope, turned in keys.mapped if scope.op for one in _judge(scope.op, turned, keys, evidence)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Scope
 from jaxaudit.analyses.keys.conflicts import Conflict
 from jaxaudit.analyses.keys.turns import Turn
@@ -66,7 +66,7 @@ class SameKeyInLoop(Rule):
     name = "same-key-in-loop"
     family = "random"
     summary = "A loop uses the same random key in every turn, so every turn sees the same numbers."
-    needs = ("keys",)
+    needs = (KeyFacts,)
 
     valid = (
         Example(
@@ -182,8 +182,7 @@ def train(key, params, steps, update, decode, writer):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of a key in a loop."""
-        keys = facts.of("keys")
-        assert isinstance(keys, KeyFacts)
+        keys = facts.get(KeyFacts)
         evidence = Evidence.of(facts)
         found = [
             one for scope, turned in keys.loops for verdict in turned for one in _judge(scope, verdict, keys, evidence)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.explain import name_of
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import KeyFacts
 from jaxaudit.analyses.keys.terms import Split, length
 from jaxaudit.ir import Op, Program, Value
@@ -48,7 +48,7 @@ class TooFewSubkeys(Rule):
     family = "random"
     summary = "A split gives another number of subkeys than is unpacked or indexed."
     may_raise = True
-    needs = ("keys",)
+    needs = (KeyFacts,)
 
     valid = (
         Example("import jax\n\ndef f(key):\n    a, b = jax.random.split(key)\n    return a, b\n", "two by default"),
@@ -78,8 +78,7 @@ class TooFewSubkeys(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place where the result of a split is taken apart."""
-        keys = facts.of("keys")
-        assert isinstance(keys, KeyFacts)
+        keys = facts.get(KeyFacts)
         yield from (one for op in program.named("py.unpack", "py.item") for one in _judge(op, keys))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.types import one_type
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.compare import Match, compare
@@ -49,7 +49,7 @@ class BranchTypeMismatch(Rule):
     summary = "The branches of a `cond` or `switch` give different shapes or dtypes."
     may_raise = True
     always_raises = True
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(
@@ -125,9 +125,8 @@ class BranchTypeMismatch(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every `cond` and `switch`."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        flow = flow_of(program)
+        shapes = facts.get(Shapes)
+        flow = facts.flow
         for op in program.named("cond"):
             other = other_branch(self.name, op, shapes)
             if other is not None:

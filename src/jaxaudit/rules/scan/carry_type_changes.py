@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
@@ -54,7 +53,7 @@ class CarryTypeChanges(Rule):
     summary = "A loop's carry leaves the body with another shape or dtype than it came in with."
     may_raise = True
     always_raises = True
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(
@@ -119,10 +118,9 @@ class CarryTypeChanges(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every loop that carries something."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        flow = flow_of(program)
-        for op, leaves in carried(program, shapes):
+        shapes = facts.get(Shapes)
+        flow = facts.flow
+        for op, leaves in carried(facts.flow, shapes):
             told = list(other_structure(self.name, op, flow))
             yield from told or _judge(op, leaves)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes import Cause, Conflict, Meeting
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, both, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity
@@ -64,7 +64,7 @@ class CarryXsConfusion(Rule):
     name = "carry-xs-confusion"
     family = "scan"
     summary = "An array that does not go by steps is scanned along with one that does."
-    needs = ("axes",)
+    needs = (Axes,)
 
     valid = (
         Example(_PROGRAM.format(body="h, x", rate="RATES", xs="xs", mark=""), "seen by every step"),

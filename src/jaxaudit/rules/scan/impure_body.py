@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.tracing import Kind
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.tracing import Kind, TracingFacts
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit._shared.phrases import tracing, transform
@@ -58,7 +58,7 @@ class ImpureBody(Rule):
     name = "impure-body"
     family = "scan"
     summary = "The body of a JAX loop changes outside state, which happens once for all steps."
-    needs = ("tracing",)
+    needs = (TracingFacts,)
 
     valid = (
         Example(

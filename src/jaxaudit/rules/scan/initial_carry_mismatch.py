@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Program
@@ -52,7 +52,7 @@ class InitialCarryMismatch(Rule):
     summary = "A loop starts with a carry of another shape or dtype than its body makes."
     may_raise = True
     always_raises = True
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(
@@ -94,9 +94,8 @@ class InitialCarryMismatch(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every loop whose body makes part of its carry anew."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        yield from (one for _, leaves in carried(program, shapes) for one in _judge(leaves))
+        shapes = facts.get(Shapes)
+        yield from (one for _, leaves in carried(facts.flow, shapes) for one in _judge(leaves))
 
 
 def _judge(leaves: Sequence[Carried]) -> Iterator[Obligation]:

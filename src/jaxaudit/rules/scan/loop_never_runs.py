@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.flow._shared.phrases import is_test
@@ -61,7 +61,7 @@ class LoopNeverRuns(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every loop whose bounds are known."""
-        flow = flow_of(program)
+        flow = facts.flow
         for op in program.named("fori"):
             start, stop = _bounds(op, flow)
             if start is not None and stop is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.tangents import smooth_in
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Region, Value
@@ -72,7 +72,7 @@ class ReverseThroughWhileLoop(Rule):
     family = "scan"
     summary = "A gradient is taken through a `while_loop`, which JAX cannot do."
     may_raise = True
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(_PROGRAM.format(w="jax.lax.stop_gradient(w)", mark=""), "nothing to differentiate in the loop"),
@@ -95,11 +95,10 @@ class ReverseThroughWhileLoop(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every `while_loop` in a function that is differentiated backwards."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        shapes = facts.get(Shapes)
         if not any(True for _ in program.named("while")):
             return
-        flow = flow_of(program)
+        flow = facts.flow
         grads = [op for op in program.named("grad", "vjp") if _spelling(op) in _REVERSE]
         yield from (one for op in grads for one in _judged(op, flow, shapes))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.dims import Dim
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import equal
 from jaxaudit.analyses.shapes.facts import shown
@@ -49,7 +49,7 @@ class ScanLengthMismatch(Rule):
     summary = "The inputs of a scan, or its `length`, differ in how many steps there are."
     may_raise = True
     always_raises = True
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(
@@ -97,8 +97,7 @@ class ScanLengthMismatch(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every scan that goes over something."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        shapes = facts.get(Shapes)
         yield from (_judge(op, context) for op in program.named("scan") for context in shapes.contexts(op))
 
 

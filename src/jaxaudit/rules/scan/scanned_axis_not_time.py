@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes import Cause, Conflict, Meeting
+from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
 from jaxaudit.analyses.axes.budgets import RepeatedLength, repeated_lengths
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, name_of, violated
@@ -82,7 +82,7 @@ class ScannedAxisNotTime(Rule):
     name = "scanned-axis-not-time"
     family = "scan"
     summary = "`scan` steps through another axis than its body expects."
-    needs = ("axes", "shapes")
+    needs = (Axes, Shapes)
 
     valid = (
         Example(_PROGRAM.format(xs="rewards", mark=""), "step by step"),
@@ -96,10 +96,9 @@ class ScannedAxisNotTime(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every `scan` over named axes."""
         axes = axes_facts(facts)
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        shapes = facts.get(Shapes)
         found = [_finding(one) for one in axes.caused(Cause.SCANNED)]
-        found.extend(map(_repeated, repeated_lengths(program, shapes)))
+        found.extend(map(_repeated, repeated_lengths(facts.flow, shapes)))
         yield from [*agreements(self.name, axes, _agreed), *found]
 
 

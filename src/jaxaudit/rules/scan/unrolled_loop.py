@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys.holders import carried
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
@@ -59,7 +59,7 @@ class UnrolledLoop(Rule):
     name = "unrolled-loop"
     family = "scan"
     summary = "A long Python loop is unrolled into the compiled program."
-    needs = ("tracing", "shapes")
+    needs = (TracingFacts, Shapes)
 
     valid = (
         Example(
@@ -138,10 +138,9 @@ def settle(x):
         """List every Python loop in staged code that carries traced values."""
         found = tracing(facts)
         carrying = {visit.op for visit in found.of("py.loop") if visit.stage is not None and _carries(visit)}
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        shapes = facts.get(Shapes)
         yield from (one for loop in _elements(found) for one in _judge(loop, carrying, shapes))
-        flow = flow_of(program)
+        flow = facts.flow
         yield from (one for visit in found.of("py.test") for one in _counting(visit, flow))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
@@ -78,7 +78,7 @@ class DeviceAxisMissing(Rule):
     summary = "`pmap` maps an argument that has no axis of devices."
     may_raise = True
     always_raises = True
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(
@@ -101,11 +101,10 @@ class DeviceAxisMissing(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List everything that a `pmap` maps over its first axis."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        shapes = facts.get(Shapes)
         # What was traced went through.
         maps = [op for op in program.named("pmap") if op.regions] if shapes.look is None else []
-        flow = flow_of(program)
+        flow = facts.flow
         yield from (one for op in maps for one in _judge(op, flow, shapes))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Argument, Op, Program, Region
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.axes.mapped import mapped_ops
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
@@ -64,7 +64,7 @@ class AssumesBatchPosition(Rule):
     name = "assumes-batch-position"
     family = "vmap"
     summary = "Under `vmap`, `[0]` takes away an axis that is not the batch."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(_PROGRAM.format(index=""), "no batch axis to take off"),
@@ -90,21 +90,20 @@ class AssumesBatchPosition(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every search under `vmap`."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        bad = [one for one in pointless(program, shapes) if one.index is not None]
+        shapes = facts.get(Shapes)
+        bad = [one for one in pointless(facts, shapes) if one.index is not None]
         found = [_finding(one, one.index) for one in bad if one.index is not None]
         guilty = {one.op for one in bad}
-        fine = [op for op, _ in reductions(program) if op.name == "array.order" and op not in guilty]
+        fine = [op for op, _ in reductions(facts) if op.name == "array.order" and op not in guilty]
         reason = "what is searched under `vmap` has not been cut down to one number by an index"
         yield from [*found, *(Obligation(self.name, op.span, Verdict.PROVED, reason) for op in fine)]
-        yield from _only_outputs(program, shapes)
+        yield from _only_outputs(facts, shapes)
 
 
-def _only_outputs(program: Program, shapes: Shapes) -> Iterator[Obligation]:
+def _only_outputs(facts: Facts, shapes: Shapes) -> Iterator[Obligation]:
     """Return every index under `vmap` that keeps one output of a layer, where nothing reads the others."""
-    flow = flow_of(program)
-    for op in mapped_ops(program):
+    flow = facts.flow
+    for op in mapped_ops(facts):
         base, at = op.arguments.get("base"), op.arguments.get("index")
         if op.name != "py.item" or at not in (0, -1) or isinstance(at, bool) or not isinstance(base, Value):
             continue

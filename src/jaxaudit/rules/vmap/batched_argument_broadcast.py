@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from jaxaudit.analyses.axes.meetings import Side, mapped_sides
 from jaxaudit.analyses.dims import Dim, same
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import related
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
@@ -71,7 +71,7 @@ class BatchedArgumentBroadcast(Rule):
     name = "batched-argument-broadcast"
     family = "vmap"
     summary = "An argument that belongs to the batch is given whole to every element."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(_PROGRAM.format(axis=0, mark=""), "mapped"),
@@ -100,9 +100,8 @@ class BatchedArgumentBroadcast(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every argument that is not mapped while others are."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        flow = flow_of(program)
+        shapes = facts.get(Shapes)
+        flow = facts.flow
         maps = [op for op in program.named("vmap") if op.regions]
         yield from (one for op in maps for one in _judged(op, shapes, flow))
 

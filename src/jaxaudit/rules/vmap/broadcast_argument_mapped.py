@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes import Cause, Conflict, Meeting
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import is_differentiated
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, is_stacked, name_of, shape_of, violated
@@ -65,7 +65,7 @@ class BroadcastArgumentMapped(Rule):
     name = "broadcast-argument-mapped"
     family = "vmap"
     summary = "An argument that was to be shared is mapped over an axis of equal size."
-    needs = ("axes",)
+    needs = (Axes,)
 
     valid = (Example(_PROGRAM.format(options=", in_axes=(0, None)", mark=""), "shared"),)
     invalid = (
@@ -88,7 +88,7 @@ class BroadcastArgumentMapped(Rule):
         axes = axes_facts(facts)
         found = [_finding(one) for one in axes.caused(Cause.STACKED)]
         chance = [one for one in axes.caused(Cause.TOGETHER) if one.meeting.how == "mapped"]
-        flow = flow_of(program)
+        flow = facts.flow
         found.extend(_finding(one, Severity.ERROR if _learned(one, flow) else Severity.WARNING) for one in chance)
         yield from [*agreements(self.name, axes, _agreed), *found]
 

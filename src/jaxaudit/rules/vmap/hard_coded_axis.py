@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
@@ -68,7 +67,7 @@ class HardCodedAxis(Rule):
     name = "hard-coded-axis"
     family = "vmap"
     summary = "Under `vmap` a reduction has no axis left and gives a constant."
-    needs = ("shapes",)
+    needs = (Shapes,)
 
     valid = (
         Example(_PROGRAM.format(inside="pass", outside="advs = advs - advs.mean()"), "outside of vmap"),
@@ -92,15 +91,14 @@ class HardCodedAxis(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every reduction under `vmap`."""
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
-        yield from _obligations(program, shapes)
+        shapes = facts.get(Shapes)
+        yield from _obligations(facts, shapes)
 
 
-def _obligations(program: Program, shapes: Shapes) -> Iterator[Obligation]:
-    bad = {one.op: one for one in pointless(program, shapes)}
-    flow = flow_of(program)
-    for op, value in reductions(program):
+def _obligations(facts: Facts, shapes: Shapes) -> Iterator[Obligation]:
+    bad = {one.op: one for one in pointless(facts, shapes)}
+    flow = facts.flow
+    for op, value in reductions(facts):
         if op in bad:
             if bad[op].index is None:
                 yield _finding(bad[op])

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import permutations
 
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting, nested
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule
@@ -61,7 +61,7 @@ class NestedVmapOrder(Rule):
     name = "nested-vmap-order"
     family = "vmap"
     summary = "Nested `vmap`s give the transpose of what is used."
-    needs = ("axes",)
+    needs = (Axes,)
 
     valid = (Example(_PROGRAM.format(inner="None, 0", outer="0, None", mark=""), "queries first"),)
     invalid = (Example(_PROGRAM.format(inner="0, None", outer="None, 0", mark="  #!"), "points first"),)

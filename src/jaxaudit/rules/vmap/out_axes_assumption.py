@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes import Cause, Conflict, Meeting
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, is_stacked, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule
@@ -61,7 +61,7 @@ class OutAxesAssumption(Rule):
     name = "out-axes-assumption"
     family = "vmap"
     summary = "The result of `vmap` is used as if `out_axes` were another."
-    needs = ("axes",)
+    needs = (Axes,)
 
     valid = (
         Example(_PROGRAM.format(out="", mark="", shape="BATCH, TIME"), "in front"),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.axes import Cause, Conflict, Meeting
+from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
 from jaxaudit.analyses.axes.leftovers import Misplaced, misplaced_axes
-from jaxaudit.analyses.domain import Facts
-from jaxaudit.analyses.lineage import flow_of
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, both, name_of, shape_of, violated
@@ -69,7 +68,7 @@ class WrongAxisMapped(Rule):
     name = "wrong-axis-mapped"
     family = "vmap"
     summary = "`vmap` maps over another axis than the one its results are used as."
-    needs = ("axes", "shapes")
+    needs = (Axes, Shapes)
 
     valid = (
         Example(_PROGRAM.format(axis=0, mark=""), "the axis that is met later"),
@@ -124,10 +123,9 @@ class WrongAxisMapped(Rule):
         axes = axes_facts(facts)
         found = [_finding(one) for one in axes.caused(Cause.MAPPED)]
         found.extend(_finding(one) for one in axes.caused(Cause.MISPLACED) if one.meeting.how == "mapped")
-        shapes = facts.of("shapes")
-        assert isinstance(shapes, Shapes)
+        shapes = facts.get(Shapes)
         found.extend(map(_left_over, misplaced_axes(program, shapes)))
-        found.extend(steps_mapped(self.name, program, flow_of(program), shapes))
+        found.extend(steps_mapped(self.name, program, facts.flow, shapes))
         yield from [*agreements(self.name, axes, _agreed), *found]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from jaxaudit.analyses.axes import Axes, Conflict, Meeting, Side
 from jaxaudit.analyses.dims import Dim
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import Label, named, told
 from jaxaudit.analyses.shapes.facts import shown
 from jaxaudit.ir import Value
@@ -15,9 +15,7 @@ from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
 
 def axes_facts(facts: Facts) -> Axes:
     """Return the facts about axes."""
-    found = facts.of("axes")
-    assert isinstance(found, Axes)
-    return found
+    return facts.get(Axes)
 
 
 def name_of(value: Value) -> str:

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxaudit.analyses.lineage.index import Flow, flow_of
+from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.regroup import Dims, displaced, kept
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Op, Value
 from jaxaudit.rules.axes._shared.phrases import axis_of
 
 
@@ -36,10 +36,10 @@ class Reshape:
         return not empty and bool(old - new) == bool(new - old)
 
 
-def reshapes(program: Program, shapes: Shapes) -> Iterator[Reshape]:
+def reshapes(flow: Flow, shapes: Shapes) -> Iterator[Reshape]:
     """Return every reshape between axes that can be compared."""
     # Exact types alone say nothing of which axis is which.
-    for op in program.named("array.reshape") if shapes.look is None else ():
+    for op in flow.program.named("array.reshape") if shapes.look is None else ():
         # The pattern of `einops` moves axes as well.
         if not op.operands or op.text("function").startswith("einops."):
             continue
@@ -47,7 +47,7 @@ def reshapes(program: Program, shapes: Shapes) -> Iterator[Reshape]:
             old, new = context.of(_base(op)).dims, context.of(op.result).dims
             if old is not None and new is not None and kept(old, new):
                 found = displaced(old, new)
-                if found is not None and _shifts(flow_of(program), op):
+                if found is not None and _shifts(flow, op):
                     continue
                 yield Reshape(op, old, new, "" if found is None else axis_of(found[1]))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.dims import ONE, same
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Context, ShapeFact, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Op, Value
 from jaxaudit.ir.ops import BODIES, MAPPED
 from jaxaudit.rules.base import Obligation, Step, Verdict
 
@@ -20,14 +20,13 @@ Side = tuple[Value, ShapeFact]
 """An operand and its shape as it was written."""
 
 
-def columns_met(rule: str, program: Program, shapes: Shapes) -> Iterator[Obligation]:
+def columns_met(rule: str, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     """Return every place where a column that a layer made is combined with a row as long as it."""
-    stretched = {op.results[0]: op for op in program.named("array.expand") if "api" in op.attrs}
-    met = (op for op in program.named(*_MEETS) if len(op.operands) > 1 and not op.is_derived)
+    stretched = {op.results[0]: op for op in flow.program.named("array.expand") if "api" in op.attrs}
+    met = (op for op in flow.program.named(*_MEETS) if len(op.operands) > 1 and not op.is_derived)
     pairs = [pair for op in met for pair in _pairs(op, shapes, stretched)]
-    flow = flow_of(program) if pairs else None
     for op, (value, column), (other, row) in pairs:
-        origin = None if flow is None else _origin(flow, value, shapes)
+        origin = _origin(flow, value, shapes)
         squeezed = None if flow is None or origin is not None else _squeezed(flow, other, value, shapes)
         if origin is not None:
             yield _finding(rule, op, origin, column, row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Edge, Gradient, Node, gradients_of
 from jaxaudit.analyses.gradients.algebra import Addend, addends, argument, flowing, learned, source_of, strip
 from jaxaudit.analyses.gradients.edges import short
@@ -32,10 +33,10 @@ class Weighted:
     """What it is added to, under the same weights."""
 
 
-def raw_scores(program: Program, meanings: Meanings) -> Iterator[Obligation]:
+def raw_scores(facts: Facts, meanings: Meanings) -> Iterator[Obligation]:
     """Find chosen logits that are weighed by data, or compared with stored ones, as if they were log-probabilities."""
-    gradients = [one for one in gradients_of(program) if one.op.name == "grad" and one.known]
-    logits = _logits(program, meanings) if gradients else {}
+    gradients = [one for one in gradients_of(facts) if one.op.name == "grad" and one.known]
+    logits = _logits(facts.program, meanings) if gradients else {}
     for gradient in gradients if logits else ():
         for found in _weighted(gradient):
             score = _chosen(gradient, found)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import entered
 from jaxaudit.analyses.meaning.kinds import tail
 from jaxaudit.analyses.meaning.samples import Sample, outside, readers, samples, whole
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir import Op, Region, Value
 from jaxaudit.rules.base import Obligation, Step, Verdict
 from jaxaudit.spans import Span
 
@@ -210,18 +209,17 @@ def _beside(flow: Flow, value: Value) -> Iterator[tuple[Value, Value]]:
                 yield from ((side.results[at], holder.results[at]) for side in sides)
         elif region.kind == "function":
             at = region.results.index(value)
-            calls = _functions(flow.program).get((region.label, region.span), ())
+            calls = _functions(flow).get((region.label, region.span), ())
             sides = [one for one in calls if one is not region and len(one.results) == len(region.results)]
             yield from ((side.results[at], side.results[at]) for side in sides)
 
 
-@lru_cache(maxsize=2)
-def _functions(program: Program) -> dict[tuple[str, Span], list[Region]]:
+def _functions(flow: Flow) -> dict[tuple[str, Span], list[Region]]:
     """Return the bodies of every function, one for each kind of call."""
-    regions = {id(region): region for op in program.walk() for region in op.regions if region.kind == "function"}
-    found: dict[tuple[str, Span], list[Region]] = {}
-    for region in regions.values():
-        found.setdefault((region.label, region.span), []).append(region)
+    found: dict[tuple[str, Span], list[Region]] = flow.table(_functions)
+    for region in () if found else flow.program.regions():
+        if region.kind == "function":
+            found.setdefault((region.label, region.span), []).append(region)
     return found
 
 

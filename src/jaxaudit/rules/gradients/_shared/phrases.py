@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Gradient, Leaf, Node, gradients_of
 from jaxaudit.analyses.gradients.edges import short
-from jaxaudit.ir import Op, Program
+from jaxaudit.ir import Op
 
 _SHOWN = 3
 
 
-def judged(program: Program, *, losses: bool = False) -> list[Gradient]:
+def judged(facts: Facts, *, losses: bool = False) -> list[Gradient]:
     """Return the derivatives by something that was chosen: gradients, Jacobians, and pullbacks of one argument.
 
     A pullback by several arguments gives what nobody may ask for. With `losses`, only those of what may be a loss.
     """
-    return [one for one in gradients_of(program) if one.op.name == "grad" or _is_chosen(one.op, losses=losses)]
+    return [one for one in gradients_of(facts) if one.op.name == "grad" or _is_chosen(one.op, losses=losses)]
 
 
 def _is_chosen(op: Op, *, losses: bool) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Op, Value
 from jaxaudit.rules.gradients._shared.optimizers import made_as
 
 _APPLIES = frozenset(("apply_updates", "apply_gradients"))
@@ -47,11 +47,10 @@ def _role(op: Op, at: int) -> str:
     return str(roles[at]) if isinstance(roles, tuple) and at < len(roles) else ""
 
 
-@lru_cache(maxsize=2)
-def updates_in(program: Program) -> tuple[Update, ...]:
+@remembered
+def updates_in(facts: Facts) -> tuple[Update, ...]:
     """Return every leaf that a library adds an update to, in a trace."""
-    flow = flow_of(program)
-    return tuple(_updates(flow))
+    return tuple(_updates(facts.flow))
 
 
 def _updates(flow: Flow) -> Iterator[Update]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jaxaudit.analyses.domain import Facts
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.rules.base import Obligation, Step, Verdict
@@ -15,9 +15,7 @@ _NAMES = {"fori": "fori_loop", "while": "while_loop", "map": "lax.map", "abstrac
 
 def tracing(facts: Facts) -> TracingFacts:
     """Return the facts about tracing."""
-    found = facts.of("tracing")
-    assert isinstance(found, TracingFacts)
-    return found
+    return facts.get(TracingFacts)
 
 
 def transform(op: Op | None) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
-from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.builder import values_in
 
 _STORES = ("py.store_attr", "py.set_item", "py.append", "py.store_global", "py.store_nonlocal")
@@ -105,7 +106,7 @@ def _stored(visit: Visit) -> Trace:
     return next((fact for fact in parts if fact.kind is Kind.UNKNOWN), visit.of(argument))
 
 
-def is_overwritten(store: Store, program: Program) -> bool:
+def is_overwritten(store: Store, flow: Flow) -> bool:
     """Whether the same traced code stores something else there afterwards, whatever happens in between.
 
     Code that takes its state in, changes it attribute by attribute, and hands it out again leaves nothing behind.
@@ -113,10 +114,9 @@ def is_overwritten(store: Store, program: Program) -> bool:
     op = store.visit.op
     if op.name != "py.store_attr" or "object" not in op.attrs:
         return False
-    places = Places.of(program)
-    for later in program.named("py.store_attr"):
+    for later in flow.program.named("py.store_attr"):
         same = later.attrs.get("object") == op.attrs["object"] and later.text("name") in (op.text("name"), "")
-        if same and later is not op and _always_follows(op, later, store.tracer, places):
+        if same and later is not op and _always_follows(op, later, store.tracer, flow.places):
             return True
     return False
 

@@ -10,24 +10,24 @@ from collections.abc import Mapping
 
 from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.keys import Use
-from jaxaudit.analyses.lineage.index import flow_of
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.ir import Op, Value
 
 _WHOLE = frozenset({"randint", "permutation", "shuffle", "choice"})
 _DATA = {"permutation": "x", "shuffle": "x", "choice": "a"}
 _PICKS = frozenset({"array.gather", "array.scatter", "array.at", "array.move", "py.item"})
 
 
-def keeps_aligned(program: Program, around: Op, use: Use) -> bool:
+def keeps_aligned(flow: Flow, around: Op, use: Use) -> bool:
     """Whether a key picks the same places in every item of a tree, list or dict."""
     draw = use.origin.spot
     name = callee_of(draw)
-    if draw.name != "key.draw" or name not in _WHOLE or not _over_items(program, around, use):
+    if draw.name != "key.draw" or name not in _WHOLE or not _over_items(flow, around, use):
         return False
-    return isinstance(draw.arguments.get(_DATA.get(name, "")), Value) or picks(program, draw)
+    return isinstance(draw.arguments.get(_DATA.get(name, "")), Value) or picks(flow, draw)
 
 
-def _over_items(program: Program, around: Op, use: Use) -> bool:
+def _over_items(flow: Flow, around: Op, use: Use) -> bool:
     """Whether each turn of a loop has another array to pick from."""
     if around.name == "tree.map":
         return True
@@ -35,14 +35,12 @@ def _over_items(program: Program, around: Op, use: Use) -> bool:
     counts = all(isinstance(op.arguments.get("iterable"), Mapping) for op in elements)
     if not elements or use.inner is None or not counts:
         return bool(elements)
-    flow = flow_of(program)
     changing = flow.reached((*around.regions[0].params, *(made for op in elements for made in op.results)))
     return not changing.isdisjoint(use.spot.operands)
 
 
-def picks(program: Program, draw: Op) -> bool:
+def picks(flow: Flow, draw: Op) -> bool:
     """Whether what is drawn is an index into something, directly or after a little arithmetic."""
-    flow = flow_of(program)
     values = list(draw.results)
     for _ in range(3):
         readers = [op for value in values for op in flow.readers.get(value, ())]

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from jaxaudit.analyses.domain import Facts
 from jaxaudit.analyses.explain import callee_of
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.conflicts import Conflict
 from jaxaudit.analyses.keys.terms import Each, Number, Seed, Term, root
@@ -46,8 +46,7 @@ class Evidence:
     @classmethod
     def of(cls, facts: Facts) -> Evidence:
         """Make the evidence of the program whose facts these are."""
-        keys = facts.of("keys")
-        assert isinstance(keys, KeyFacts)
+        keys = facts.get(KeyFacts)
         return cls(facts.program, keys)
 
     def of_pair(self, conflict: Conflict) -> str:
@@ -61,7 +60,7 @@ class Evidence:
             return f"nothing is drawn from the keys that `{callee_of(first)}` splits off"
         if self._other_rows(conflict):
             return "both splits give the same keys, but so far nobody uses the same one twice"
-        if harmless := reason_of_pair(self.program, self.keys, conflict):
+        if harmless := reason_of_pair(self.keys, conflict):
             return harmless
         if idle := [one.spot for one in (conflict.first, conflict.second) if self._is_idle(one.spot)]:
             return f"nothing is done with what `{callee_of(idle[0])}` gives"
@@ -146,7 +145,7 @@ class Evidence:
             return f"`{callee_of(use.spot)}` holds its key fixed and is given one piece of data after the other"
         if loop is not None and loop.name in ("py.loop", "py.while") and renewed_inside(self.keys, loop, use):
             return "every turn puts a new key into an object, which may be the one that is used"
-        if loop is not None and keeps_aligned(self.program, loop, use):
+        if loop is not None and keeps_aligned(self.keys.facts.flow, loop, use):
             return "picking the same places in every item keeps them aligned"
         if use.inner is not None and _EVALUATES.search(callee_of(use.spot)):
             return f"`{callee_of(use.spot)}` sounds like a comparison on the same numbers"
@@ -166,7 +165,7 @@ class Evidence:
         """Say why using one key for every element of a mapped axis looks deliberate, or give an empty text."""
         if _aligned(use.origin.spot):
             return f"permuting every element of `{op.name}` with one key keeps them aligned"
-        if keeps_aligned(self.program, op, use):
+        if keeps_aligned(self.keys.facts.flow, op, use):
             return "picking the same places in every leaf keeps them aligned"
         if op.name == "tree.map" and renewed_inside(self.keys, op, use):
             return "the mapped function puts a new key in its place each time, it seems"

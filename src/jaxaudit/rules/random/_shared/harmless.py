@@ -14,8 +14,8 @@ from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.conflicts import Conflict
 from jaxaudit.analyses.keys.meet import Users
 from jaxaudit.analyses.keys.terms import root, rows_behind
-from jaxaudit.analyses.lineage.index import Flow, flow_of
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.ir import Op, Value
 from jaxaudit.ir.ops import BRANCHES, VOCABULARY
 from jaxaudit.rules.random._shared.alignment import picks
 
@@ -25,12 +25,12 @@ _MOST = 40
 _PLACES = frozenset({"randint", "permutation", "shuffle"})
 
 
-def reason_of_pair(program: Program, keys: KeyFacts, conflict: Conflict) -> str:
+def reason_of_pair(keys: KeyFacts, conflict: Conflict) -> str:
     """Say why two uses of one key do no harm, or give an empty text."""
     first, second = conflict.first.spot, conflict.second.spot
     if _excluded(keys.users, first, second):
         return "a condition keeps only one of the two results"
-    if first.name == "key.draw" and _read_elsewhere(program, first, second):
+    if first.name == "key.draw" and _read_elsewhere(keys.facts.flow, first, second):
         return "what is drawn first is read only where the second use does not happen"
     draws = [one.spot for one in (conflict.first, conflict.second) if one.how is How.DRAW and not _is_init(one.spot)]
     if any(keys.users.only_shows(one, _is_init) for one in draws):
@@ -38,14 +38,14 @@ def reason_of_pair(program: Program, keys: KeyFacts, conflict: Conflict) -> str:
     makes = [one for one in (first, second) if one.name in _MAKES]
     if shown := [one for one in makes if keys.users.only_shows(one, _is_abstract)]:
         return f"what `{callee_of(shown[0])}` gives only serves to find out shapes"
-    if _same_places(program, first, second):
+    if _same_places(keys.facts.flow, first, second):
         return f"`{callee_of(first)}` picks the same places in two arrays, it seems"
     if _shared_on_request(keys, conflict):
         return "a condition says whether both are to use one key"
     if networks := _networks(keys, conflict):
         return networks
     # A trace does not show what Python reads of the first split.
-    if program.front_end != "jaxpr" and _split_for_nobody(keys, conflict):
+    if keys.program.front_end != "jaxpr" and _split_for_nobody(keys, conflict):
         return "nobody uses the keys of one of the splits"
     return ""
 
@@ -145,9 +145,8 @@ def _excluded(users: Users, first: Op, second: Op) -> bool:
     return choice is other_choice and one is not other and asked is not one and asked is not other
 
 
-def _read_elsewhere(program: Program, first: Op, second: Op) -> bool:
+def _read_elsewhere(flow: Flow, first: Op, second: Op) -> bool:
     """Whether whatever is computed from a draw is read on paths alone that the second use is not on."""
-    flow = flow_of(program)
     pending, seen, elsewhere = list(first.results), set(first.results), False
     for value in pending:
         elsewhere = elsewhere or _is_read_apart(flow, value, second)
@@ -199,13 +198,13 @@ def _is_abstract(op: Op) -> bool:
     return op.name == "abstract"
 
 
-def _same_places(program: Program, first: Op, second: Op) -> bool:
+def _same_places(flow: Flow, first: Op, second: Op) -> bool:
     """Whether one function is called for two arrays, and all that it draws are places in them."""
     if first is second or callee_of(first) != callee_of(second) or not first.regions:
         return False
     draws = [op for region in first.regions for op in _walk(region.ops) if op.name == "key.draw"]
     same = first.operands == second.operands
-    return bool(draws) and not same and all(callee_of(op) in _PLACES and picks(program, op) for op in draws)
+    return bool(draws) and not same and all(callee_of(op) in _PLACES and picks(flow, op) for op in draws)
 
 
 def _split_for_nobody(keys: KeyFacts, conflict: Conflict) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.types import keeps_type
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.compare import Match, compare
 from jaxaudit.analyses.shapes.result import Fit
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir import Op, Region, Value
 from jaxaudit.rules.base import Obligation, Raises, Step, Verdict
 
 LOOPS = ("scan", "fori", "while")
@@ -31,10 +31,9 @@ class Carried:
     """Whether what the body hands on is made from what it was given."""
 
 
-def carried(program: Program, shapes: Shapes) -> Iterator[tuple[Op, list[Carried]]]:
+def carried(flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, list[Carried]]]:
     """Return every loop with the leaves it carries, in all contexts."""
-    flow = flow_of(program)
-    for op in program.named(*sorted(LOOPS)):
+    for op in flow.program.named(*sorted(LOOPS)):
         if op.regions:
             contexts = shapes.contexts(op) or (Context(op, {}),)
             yield op, [leaf for context in contexts for leaf in _leaves(op, context, flow)]

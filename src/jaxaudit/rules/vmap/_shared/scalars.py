@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxaudit.analyses.axes.mapped import mapped_ops
-from jaxaudit.analyses.lineage import Flow, flow_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Op, Value
 
 _SPREADS = frozenset("std var nanstd nanvar ptp".split())
 _PICKS = frozenset("argmax argmin nanargmax nanargmin argsort".split())
@@ -27,18 +28,18 @@ class Scalar:
     """The `[i]` that took the last axis away."""
 
 
-def reductions(program: Program) -> Iterator[tuple[Op, Value]]:
+def reductions(facts: Facts) -> Iterator[tuple[Op, Value]]:
     """Return every reduction under a `vmap`, with what it reduces."""
-    for op in mapped_ops(program):
+    for op in mapped_ops(facts):
         normed = op.name == "array.linalg" and op.text("function").endswith(".norm")
         if (op.name in ("array.reduce", "array.order") or normed) and op.operands:
             yield op, op.operands[0]
 
 
-def pointless(program: Program, shapes: Shapes) -> Iterator[Scalar]:
+def pointless(facts: Facts, shapes: Shapes) -> Iterator[Scalar]:
     """Return the reductions under a `vmap` whose result says nothing, because there is nothing to reduce."""
-    flow = flow_of(program)
-    for op, value in reductions(program):
+    flow = facts.flow
+    for op, value in reductions(facts):
         known = [fact for context in shapes.contexts(op) if (fact := context.of(value)).is_array]
         if known and all(fact.dims == () and fact.number is None for fact in known):
             outcome, index = outcome_for_number(op, value, flow), _index(value, flow)

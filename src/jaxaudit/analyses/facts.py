@@ -1,0 +1,72 @@
+"""All that is known of one program: what domains found, and what was computed once for all who ask.
+
+Both live as long as these facts do: a process may hold the facts of many programs and lets go of each as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import TypeVar, cast
+
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.paths import Places
+from jaxaudit.ir import Program
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Facts:
+    """The facts of one program, by the type that holds them: `facts.get(Shapes)`."""
+
+    program: Program
+    solved: dict[type, object] = field(default_factory=dict)
+    _kept: dict[Callable[[Facts], object], object] = field(default_factory=dict)
+
+    def get(self, kind: type[Found]) -> Found:
+        """Return what one domain found; asking for one that no rule declared is a mistake in the rule."""
+        found = self.find(kind)
+        if found is None:
+            raise KeyError(f"no facts of {kind.__name__}: declare it in the rule's `needs`")
+        return found
+
+    def find(self, kind: type[Found]) -> Found | None:
+        """Return what one domain found, where it was solved."""
+        found = self.solved.get(kind)
+        return found if isinstance(found, kind) else None
+
+    def memo(self, make: Callable[[Facts], Found]) -> Found:
+        """Return what a function makes of these facts, computed when it is first asked for."""
+        if make not in self._kept:
+            self._kept[make] = make(self)
+        return cast("Found", self._kept[make])
+
+    @property
+    def places(self) -> Places:
+        """Where each op stands."""
+        return self.memo(_places)
+
+    @property
+    def flow(self) -> Flow:
+        """Who makes and who reads each value."""
+        return self.memo(_flow)
+
+
+def remembered(make: Callable[[Facts], Found]) -> Callable[[Facts], Found]:
+    """Let a function of facts run once for each program; the facts keep what it made."""
+
+    @wraps(make)
+    def ask(facts: Facts) -> Found:
+        return facts.memo(make)
+
+    return ask
+
+
+def _places(facts: Facts) -> Places:
+    return Places.of(facts.program)
+
+
+def _flow(facts: Facts) -> Flow:
+    return Flow.of(facts.program, facts.places)
