@@ -47,17 +47,17 @@ _Known = dict[Value, Spread]
 def spread_obligations(program: Program) -> Iterator[Obligation]:
     """Judge every result of every `shard_map` that was traced."""
     for op in program.named("shard_map"):
-        specs = op.attrs.get("in_specs"), op.attrs.get("out_specs")
-        if all(isinstance(one, tuple) for one in specs) and not op.attrs.get("backward"):
+        specs = op.in_specs, op.out_specs
+        if all(isinstance(one, tuple) for one in specs) and not op.backward:
             yield from _judge(op)
 
 
 def _judge(op: Op) -> Iterator[Obligation]:
     region, given, out = op.regions[0], _specs(op, "in_specs"), _specs(op, "out_specs")
-    many = frozenset(name for name, size in re.findall(r"'(\w+)': (\d+)", op.text("mesh")) if int(size) > 1)
+    many = frozenset(name for name, size in re.findall(r"'(\w+)': (\d+)", op.mesh) if int(size) > 1)
     if len(given) != len(region.params) or len(out) != len(region.results):
         return
-    if op.attrs.get("check") is not False:
+    if op.check is not False:
         reason = "JAX has checked that what leaves this `shard_map` as equal is equal on all devices"
         yield Obligation(_RULE, op.span, Verdict.PROVED, reason)
         return
@@ -68,7 +68,7 @@ def _judge(op: Op) -> Iterator[Obligation]:
 
 
 def _specs(op: Op, name: str) -> list[_Axes]:
-    specs = op.attrs[name]
+    specs = op.in_specs if name == "in_specs" else op.out_specs
     return [frozenset(re.findall(r"'(\w+)'", str(spec))) for spec in specs] if isinstance(specs, tuple) else []
 
 
@@ -91,10 +91,10 @@ def _joined(spreads: Sequence[Spread]) -> Spread:
 
 def _collected(op: Op, given: Spread) -> Spread:
     name = op.function
-    axes = frozenset(re.findall(r"\w+", str(op.arguments.get("axis_name", op.attrs.get("axis_name", "")))))
+    axes = frozenset(re.findall(r"\w+", str(op.arguments.get("axis_name", op.axis_name or ""))))
     if name == "axis_index":
         return Spread(axes)
-    grouped = op.arguments.get("axis_index_groups", op.attrs.get("axis_index_groups")) is not None
+    grouped = op.arguments.get("axis_index_groups", op.axis_index_groups) is not None
     if name in _REDUCES and not grouped:
         return given.without(axes)
     # Data that are sent around may well be all that there are in the end.

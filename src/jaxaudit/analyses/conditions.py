@@ -52,7 +52,7 @@ def conditions(places: Places, op: Op, inside: Region | None = None) -> Iterator
 
 def _expand(places: Places, value: Value, holds: bool) -> Iterator[Condition]:
     maker = places.maker.get(value)
-    asked = "" if maker is None else maker.text("operator") or maker.text("function")
+    asked = "" if maker is None else maker.operator or maker.qualified
     if maker is None:
         yield _truth(places, value, holds)
     elif asked == "not" and len(maker.operands) == 1:
@@ -76,8 +76,8 @@ def _truth(places: Places, value: Value, holds: bool) -> Condition:
 def _connective(places: Places, join: Op) -> str:
     """Whether a joined condition is an `and` or an `or`: the test of its first part says so."""
     for op in places.region_of[join].ops:
-        if op.name == "py.test" and op.operands == join.operands[:1] and op.text("construct") in ("and", "or"):
-            return op.text("construct")
+        if op.name == "py.test" and op.operands == join.operands[:1] and op.construct in ("and", "or"):
+            return op.construct
     return ""
 
 
@@ -89,7 +89,7 @@ def _constant(op: Op) -> object:
 def _subject(places: Places, value: Value) -> Subject:
     maker = places.maker.get(value)
     if maker is not None and maker.name == "py.attr" and maker.operands:
-        return ("attribute", maker.text("name"), *_subject(places, maker.operands[0]))
+        return ("attribute", maker.label, *_subject(places, maker.operands[0]))
     if maker is not None and maker.name == "py.global":
-        return ("global", maker.text("name"))
+        return ("global", maker.label)
     return (value,)

@@ -78,9 +78,8 @@ def _history(facts: KeyFacts, term: Term) -> Iterator[Told]:
 
 def callee_of(op: Op) -> str:
     """Return the name of what an op calls, as people write it."""
-    for attr in ("function", "callee"):
-        if text := op.text(attr):
-            return text.rpartition(".")[2].replace("<lambda>", "lambda")
+    if text := op.qualified or op.callee:
+        return text.rpartition(".")[2].replace("<lambda>", "lambda")
     if op.regions and op.regions[0].label:
         return op.regions[0].label.rpartition(".")[2].replace("<lambda>", "lambda")
     if op.name == "py.call_unknown":

@@ -1,6 +1,7 @@
 """The intermediate representation: values, ops and nested regions that both front ends produce."""
 
-from jaxaudit.ir.types import REST, Argument, ArrayType, Declared, Exit, Op, Program, Region, Root, Size, Symbol, Value
+from jaxaudit.ir.types import REST, ArrayType, Declared, Exit, Op, Program, Region, Root
+from jaxaudit.ir.values import Argument, Size, Symbol, Value
 
 __all__ = [
     "REST",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from jaxaudit.ir.types import Argument, Exit, Op, Region, Value
+from jaxaudit.ir.types import Exit, Op, Region
+from jaxaudit.ir.values import Argument, Value
 from jaxaudit.spans import Span
 
 _EMPTY: Mapping[str, Argument] = {}

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from jaxaudit.ir.ops import BODIES, BRANCHES, MAPPED, VOCABULARY
-from jaxaudit.ir.types import Exit, Op, Program, Region, Value
+from jaxaudit.ir.types import Exit, Op, Program, Region
+from jaxaudit.ir.values import Value
 
 
 def check_program(program: Program) -> list[str]:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jaxaudit.ir.collector import collector_paused
-from jaxaudit.ir.types import Argument, ArrayType, Declared, Exit, Op, Program, Region, Root, Symbol, Value
+from jaxaudit.ir.types import ArrayType, Declared, Exit, Op, Program, Region, Root
+from jaxaudit.ir.values import Argument, Symbol, Value
 from jaxaudit.spans import Span
 
 _PLAIN = frozenset({type(None), bool, int, float, str})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from jaxaudit.ir.types import Argument, Exit, Op, Program, Region, Value
+from jaxaudit.ir.types import Exit, Op, Program, Region
+from jaxaudit.ir.values import Argument, Value
 
 
 def show_program(program: Program) -> str:

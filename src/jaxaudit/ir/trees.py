@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxaudit.ir.record import record
-from jaxaudit.ir.types import Value
+from jaxaudit.ir.values import Value
 from jaxaudit.spans import NOWHERE, Span
 
 

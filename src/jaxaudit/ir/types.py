@@ -16,32 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from jaxaudit.ir.attributes import Attribute, Attributes
+from jaxaudit.ir.functions import canonical
+from jaxaudit.ir.values import Argument, Value
 from jaxaudit.spans import Span
-
-
-@dataclass(slots=True, eq=False)
-class Value:
-    """One value that exists while the program runs: an array, a key, or any Python object that was not taken apart."""
-
-    id: int
-    span: Span
-    name: str = ""
-    """The name people know it by: the first variable, parameter or attribute it was bound to."""
-
-    def __repr__(self) -> str:
-        return f"%{self.id}" + (f":{self.name}" if self.name else "")
-
-
-class Symbol(str):
-    """A library name given as an argument, such as `jax.numpy.float32`."""
-
-    __slots__ = ()
-
-
-Argument = Value | int | float | complex | str | bytes | bool | None | tuple["Argument", ...] | Mapping[str, "Argument"]
-"""How one argument of an op looks: a value, a constant, or a structure of these."""
 
 
 class Exit(Enum):
@@ -59,36 +39,8 @@ class Exit(Enum):
     """To the next turn of the enclosing loop."""
 
 
-class Size(int):
-    """An integer constant that goes by a name: `NUM_ENVS = 8`, `{"num_steps": 64}`, `def f(width=16)`.
-
-    It is the integer in every respect. Two sizes of one `scope` (a module, a dict, a parameter list) with different
-    names are two things to the author, whatever their values. A number that is
-    computed of sizes has no name before it gets one.
-    """
-
-    name: str
-    scope: str
-    of: tuple[Size, ...]
-    """The sizes it was computed of."""
-    how: str
-    """`part`: by floor division; `multiple`: by multiplication; empty for a number that was written down."""
-
-    def __new__(cls, number: int, name: str, scope: str, of: tuple[Size, ...] = (), how: str = "") -> Size:
-        """Make a size."""
-        made = super().__new__(cls, number)
-        made.name = name
-        made.scope = scope
-        made.of = of
-        made.how = how
-        return made
-
-    def __repr__(self) -> str:
-        return int.__repr__(self)
-
-
 @dataclass(slots=True, eq=False)
-class Op:
+class Op(Attributes):
     """One step: takes operands, makes results, and may hold regions. Its name is a row of `ir.ops.VOCABULARY`."""
 
     name: str
@@ -110,18 +62,12 @@ class Op:
     @property
     def is_derived(self) -> bool:
         """Whether JAX made it of a line by differentiating; the lines of a derivative rule are the author's own."""
-        return bool(self.attrs.get("backward")) and "rule" not in self.attrs
-
-    def text(self, attr: str) -> str:
-        """Return a text attribute, empty when the op has none of that name."""
-        value = self.attrs.get(attr)
-        return value if isinstance(value, str) else ""
+        return bool(self.backward) and not self.rule
 
     @property
     def function(self) -> str:
-        """The last part of the name of the function that the op is a call of."""
-        name = self.attrs.get("function")
-        return name.rpartition(".")[2] if isinstance(name, str) else ""
+        """The canonical id of the function that the op is a call of: `subtract`, however it was spelled."""
+        return canonical(self.name, self.qualified)
 
     def argument(self, *names: str) -> Argument:
         """Return an argument under the first of these names that was used; None where none of them was."""
@@ -250,7 +196,7 @@ class Program:
     _named: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
     _calling: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
     _mapping: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
-    _telling: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
+    _having: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)
     _regions: list[Region] = field(default_factory=list, init=False, repr=False)
     _makers: dict[Value, Op] = field(default_factory=dict, init=False, repr=False)
 
@@ -278,10 +224,10 @@ class Program:
         self._walked()
         return chain.from_iterable(self._mapping.get(function, ()) for function in functions)
 
-    def telling(self, attr: str) -> Sequence[Op]:
+    def having(self, attribute: Attribute[Any]) -> Sequence[Op]:
         """Return every op that has an attribute, in order."""
         self._walked()
-        return self._telling.get(attr, ())
+        return self._having.get(attribute.key, ())
 
     def regions(self) -> Sequence[Region]:
         """Return every region once: those of the roots, then all others in order."""
@@ -314,9 +260,9 @@ class Program:
             for op in self._ops:
                 self._named.setdefault(op.name, []).append(op)
                 for attr in op.attrs:
-                    self._telling.setdefault(attr, []).append(op)
-            for op in self._telling.get("function", ()):
-                self._calling.setdefault(op.text("function"), []).append(op)
+                    self._having.setdefault(attr, []).append(op)
+            for op in self._having.get("function", ()):
+                self._calling.setdefault(op.qualified, []).append(op)
                 if op.name == "array.map":
                     self._mapping.setdefault(op.function, []).append(op)
         return self._ops

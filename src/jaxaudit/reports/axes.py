@@ -94,7 +94,7 @@ def _axis(thread: Thread, threads: ThreadAxes, steps: Mapping[Op, int], rows: Ma
         op = station.op
         span = op.span if op is not None else station.slot.value.span
         row = rows.get(op) if op is not None else None
-        key = (station.kind, span.path, span.line, row, op is not None and bool(op.attrs.get("backward")))
+        key = (station.kind, span.path, span.line, row, op is not None and bool(op.backward))
         if key in alike or len(alike) < _MOST_STATIONS:
             alike.setdefault(key, []).append(station)
     stations = [_station(one[0], threads.program, steps, rows, len(one)) for one in alike.values()]
@@ -139,7 +139,7 @@ def _station(
         steps.get(op) if op is not None else (0 if station.kind == "enters" else None),
         rows.get(op) if op is not None else None,
         count,
-        backward=op is not None and bool(op.attrs.get("backward")),
+        backward=op is not None and bool(op.backward),
     )
 
 
@@ -151,7 +151,7 @@ def _text(station: Station) -> str:
         where = f"axis {station.slot.axis}"
         return f"{station.kind} as {where} of {value}" if value else f"{station.kind} as {where}"
     words = _WORDS[station.kind].format(by=maker(op) if op.regions else called(op))
-    words += " in the backward pass" if op.attrs.get("backward") else ""
+    words += " in the backward pass" if op.backward else ""
     return f"{words}: {value}" if value and station.kind not in ("vmapped", "scanned") else words
 
 

@@ -39,7 +39,7 @@ def boundaries(view: View) -> tuple[Boundary, ...]:
     for root in view.roots:
         captured = captures(root) if view.exact else {}
         for op, around in _nested(root.region):
-            if op.name in TRANSFORMS and not op.attrs.get("backward"):
+            if op.name in TRANSFORMS and not op.backward:
                 made = _Border(op, around, view).boundary(root.name, captured.get(op, ()))
                 found.setdefault((made.path, made.line, made.transform, made.function, made.entries), made)
             if len(found) >= _MOST:
@@ -75,7 +75,7 @@ class _Border:
         self.op, self.around, self.types, self.axes = op, around, view.types, view.axes
         self.exact = view.exact
         self.region = op.regions[-1]
-        self.paths = op.attrs.get("paths")
+        self.paths = op.paths
 
     def boundary(self, root: str, captured: Sequence[Value]) -> Boundary:
         """Tell what goes in and out, and what the inside reads without being handed it."""
@@ -84,15 +84,15 @@ class _Border:
         entries += [_Side(one.name, self.look(one), self.look(one), "captured") for one in captured if self._told(one)]
         left = range(min(len(op.results), len(self.region.results)))
         exits = [self._exit(number) for number in left if self._is_given(number)]
-        spelling = op.text("spelling").removeprefix("jax.") or op.name
-        function = op.text("function") or self.region.label
-        mapped = tuple(f"{one.text('function')} ({one.attrs.get('axis_size')})" for one in self.around)
+        spelling = op.spelling.removeprefix("jax.") or op.name
+        function = op.qualified or self.region.label
+        mapped = tuple(f"{one.qualified} ({one.axis_size})" for one in self.around)
         place = (op.span.path, op.span.line)
         return Boundary(root, spelling, function, *place, _crossings(entries), _crossings(exits), mapped)
 
     def _is_given(self, number: int) -> bool:
         """Whether a result goes to the caller: a differentiated body also leaves what the backward pass needs."""
-        given = self.op.attrs.get("given")
+        given = self.op.given
         return not isinstance(given, tuple) or not any(given) or (number < len(given) and bool(given[number]))
 
     def _told(self, value: Value) -> bool:
@@ -121,11 +121,11 @@ class _Border:
         op = self.op
         match op.name:
             case "vmap":
-                return _mapped(_at(op.attrs.get("in_axes"), number))
-            case "shard_map" if spec := _spec(op, "in_specs", number):
+                return _mapped(_at(op.in_axes, number))
+            case "shard_map" if spec := _spec(op.in_specs, number):
                 return f"split by {spec}" if "'" in spec else "the same everywhere"
             case "pmap" | "shard_map" | "map":
-                axis = _at(op.attrs.get("in_axes"), number)
+                axis = _at(op.in_axes, number)
                 return "the same everywhere" if axis is None else f"mapped over axis {axis}"
             case "scan":
                 return "carried" if number < _count(op) else "scanned over axis 0"
@@ -146,8 +146,8 @@ class _Border:
     def _collected(self, number: int) -> int | None:
         """Return the axis along which `vmap` collects a result; source has it as it is written."""
         if self.exact:
-            return _at(self.op.attrs.get("collected"), number)
-        options = self.op.attrs.get("options")
+            return _at(self.op.collected, number)
+        options = self.op.options
         given = options.get("out_axes", 0) if isinstance(options, Mapping) else 0
         return _at(given, number) if isinstance(given, tuple) else _number(given)
 
@@ -161,7 +161,7 @@ class _Border:
             at = number + (1 if op.name == "fori" else 0)
             # What a body hands on may be more than what it is given, where the two do not fit.
             return self.region.params[at].name if at < len(self.region.params) else ""
-        wrt = _at(op.attrs.get("wrt"), number) if op.name == "grad" else None
+        wrt = _at(op.wrt, number) if op.name == "grad" else None
         return self.region.params[wrt].name if wrt is not None else ""
 
     def _how_out(self, number: int, mapped: int | None) -> str:
@@ -173,12 +173,12 @@ class _Border:
                 return "carried" if number < _count(op) else "stacked along axis 0"
             case "map":
                 return "stacked along axis 0"
-            case "shard_map" if spec := _spec(op, "out_specs", number):
+            case "shard_map" if spec := _spec(op.out_specs, number):
                 return f"put together by {spec}" if "'" in spec else "the same everywhere"
             case "pmap" | "shard_map":
                 return "put together"
             case "grad":
-                roles = op.attrs.get("roles")
+                roles = op.roles
                 role = roles[number] if isinstance(roles, tuple) and number < len(roles) else ""
                 return role if isinstance(role, str) and role else "comes out"
             case "fori" | "while":
@@ -186,20 +186,19 @@ class _Border:
         return "comes out"
 
 
-def _spec(op: Op, attr: str, number: int) -> str:
+def _spec(specs: object, number: int) -> str:
     """Return the partition spec of an argument or result, as it is written."""
-    specs = op.attrs.get(attr)
     return str(specs[number]) if isinstance(specs, tuple) and number < len(specs) else ""
 
 
 def _leaf(op: Op, number: int) -> str:
     """Return where a result sits in what the function gives, as JAX writes it."""
-    leaves = op.attrs.get("leaves")
+    leaves = op.leaves
     return str(leaves[number]) if isinstance(leaves, tuple) and number < len(leaves) else ""
 
 
 def _count(op: Op) -> int:
-    return _number(op.attrs.get("carry")) or 0
+    return _number(op.carry) or 0
 
 
 def _mapped(axis: int | None) -> str:

@@ -24,17 +24,17 @@ _WORDS: Mapping[str, str] = {
 
 def called(op: Op) -> str:
     """Return the function that an op is part of: a library's, else JAX's; a flax module by the name it has."""
-    library = op.text("library")
+    library = op.library
     if library and not op.regions:
-        return _module(op.text("scope").rpartition("/")[2], library) if library[:1].isupper() else library
-    if op.name in _WORDS and not op.text("function"):
+        return _module(op.scope.rpartition("/")[2], library) if library[:1].isupper() else library
+    if op.name in _WORDS and not op.qualified:
         return _WORDS[op.name]
     if op.name in ("py.item", "py.unpack"):
         return "[...]"
-    if op.attrs.get("operator") is True:
-        return _FUNCTIONS.get(op.text("function"), op.text("function"))
-    name = op.text("within") or op.text("api") or op.text("function")
-    name = op.text("function") if name.startswith("<") or name in _INTERNAL else name
+    if op.is_operator:
+        return _FUNCTIONS.get(op.qualified, op.qualified)
+    name = op.within or op.api or op.qualified
+    name = op.qualified if name.startswith("<") or name in _INTERNAL else name
     return _OPERATORS.get(name) or _last(name).removeprefix("operator_")
 
 

@@ -139,7 +139,7 @@ class _Root:
             _ids(taken),
             self.enters(regions),
             tuple(one.id for region in regions for value in region.results for one in self.seen(value)[:1]),
-            all(op.attrs.get("backward") for op in group.ops),
+            all(op.backward for op in group.ops),
             note_of(group.ops),
         )
 
@@ -166,16 +166,16 @@ class _Root:
 
     def is_dropped(self, value: Value, group: _Group) -> bool:
         """Whether somebody gave a value a name, or gets it from a call, and then nothing reads it."""
-        return not self.uses[value] and bool(value.name or "leaves" in group.ops[0].attrs)
+        return not self.uses[value] and bool(value.name or group.ops[0].leaves is not None)
 
     def is_left_over(self, value: Value, group: _Group) -> bool:
         """Whether JAX made a value for differentiation and then did not need it."""
-        named = value.name or "leaves" in group.ops[0].attrs or group.ops[0].attrs.get("backward")
+        named = value.name or group.ops[0].leaves is not None or group.ops[0].backward
         return not named and self.residuals.unread(value, group.ops)
 
     def is_residual(self, value: Value, group: _Group) -> bool:
         """Whether a step of a forward pass makes a value only for the backward pass."""
-        forward = not group.ops[0].attrs.get("backward")
+        forward = not group.ops[0].backward
         return forward and self.uses[value] > 0 and self.residuals.has(value, group.ops)
 
     def names(self, values: Iterable[Value]) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ class _Root:
         return value.name or f"line {value.span.line}"
 
     def values(self, values: Sequence[Value], group: _Group | None = None) -> tuple[FlowValue, ...]:
-        leaves = group.ops[0].attrs.get("leaves") if group is not None else None
+        leaves = group.ops[0].leaves if group is not None else None
         paths = dict(zip(group.ops[0].results, leaves, strict=False)) if group and isinstance(leaves, tuple) else {}
         return tuple(self.shown(value, str(paths.get(value, "")), group) for value in values)
 
@@ -230,7 +230,7 @@ class _Root:
 
         What only a derivative is made of means nothing to the user.
         """
-        if group is not None and (group.ops[0].attrs.get("backward") or self.is_residual(value, group)):
+        if group is not None and (group.ops[0].backward or self.is_residual(value, group)):
             return ""
         found = self.meanings(value)
         if found not in CHANGES or group is None or group.ops[0].regions:
@@ -262,8 +262,8 @@ def _groups(first: _Inside) -> Iterator[_Group]:
 def _folded(place: _Inside, numbers: Iterator[int]) -> Iterator[_Group | _Inside]:
     run: list[Op] = []
     for op in place.region.ops:
-        silent = op.name in _SILENT and op.text("function") != "captured"
-        if silent or op.attrs.get("role") or _moves_nothing(op):
+        silent = op.name in _SILENT and op.qualified != "captured"
+        if silent or op.role or _moves_nothing(op):
             continue
         if run and (op.regions or op.span[:2] != run[0].span[:2]):
             yield _Group(tuple(run), place, next(numbers))
@@ -284,7 +284,7 @@ def _moves_nothing(op: Op) -> bool:
 
 
 def _insides(op: Op, group: _Group) -> Iterator[_Inside]:
-    label = op.text("function") or op.regions[-1].label
+    label = op.qualified or op.regions[-1].label
     for branch, region in enumerate(op.regions):
         name = label if op.name in TRANSFORMS else region.label
         yield _Inside(region, name, group.place.depth + 1, group.number, branch)

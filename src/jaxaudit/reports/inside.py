@@ -43,14 +43,14 @@ class _Map:
 
     def __init__(self, op: Op, names: Names, types: Mapping[Value, ArrayType]) -> None:
         self.region, self.names, self.types = op.regions[-1], names, types
-        places = op.attrs.get("mapped_in")
+        places = op.mapped_in
         known = places if isinstance(places, tuple) else ()
         self.places = {
             param: place for param, place in zip(self.region.params, known, strict=False) if isinstance(place, int)
         }
         own = [names(param)[place : place + 1] for param, place in self.places.items()]
         self.threads = {one for ids in own for one in ids if one}
-        self.single = op.attrs.get("axis_size") == 1
+        self.single = op.axis_size == 1
 
     def found(self, gone: Places) -> Iterator[tuple[Value, int]]:
         """Return the values under the map with the place of its axis."""
@@ -137,7 +137,7 @@ def _handed(op: Op, region: Region) -> Iterator[tuple[Value, Value]]:
 
 
 def _turned(op: Op, region: Region) -> Iterator[tuple[Value, Value]]:
-    carried = op.attrs.get("carry")
+    carried = op.carry
     count = carried if isinstance(carried, int) else len(region.results)
     first = 1 if op.name == "fori" else 0
     yield from zip(region.params[first : first + count], region.results, strict=False)

@@ -15,18 +15,18 @@ def note_of(ops: Sequence[Op]) -> str:
 
 
 def _notes(op: Op) -> Iterator[str]:
-    size, length, trips = (op.attrs.get(name) for name in ("axis_size", "length", "trips"))
-    if op.name == "grad.stop" and op.text("api") in ("", "stop_gradient") and not op.text("library"):
+    size, length, trips = op.axis_size, op.length, op.trips
+    if op.name == "grad.stop" and op.api in ("", "stop_gradient") and not op.library:
         yield "stops the gradient"
     elif op.name == "vmap" and op.regions:
         yield from _mapped(op, size)
     elif op.name in ("scan", "fori") and isinstance(steps := length if op.name == "scan" else trips, int):
-        yield f"{steps} step{'' if steps == 1 else 's'}" + (", last to first" if op.attrs.get("reverse") else "")
+        yield f"{steps} step{'' if steps == 1 else 's'}" + (", last to first" if op.reverse else "")
 
 
 def _mapped(op: Op, size: object) -> Iterator[str]:
     """Say which axis of which arguments is mapped, those with the same axis together."""
-    axes = op.attrs.get("in_axes")
+    axes = op.in_axes
     by_axis: dict[int, list[str]] = {}
     for param, axis in zip(op.regions[-1].params, axes if isinstance(axes, tuple) else (), strict=False):
         if isinstance(axis, int):

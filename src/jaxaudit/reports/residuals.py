@@ -18,7 +18,7 @@ class Residuals:
     def __init__(self, root: Root) -> None:
         """Index a root; one in which nothing is differentiated has no residuals."""
         ops = list(root.region.walk())
-        self.any = any(op.attrs.get("backward") for op in ops)
+        self.any = any(op.backward for op in ops)
         self._readers: dict[Value, set[Op | None]] = defaultdict(set)
         self._late: set[Value] = set()
         if not self.any:
@@ -26,7 +26,7 @@ class Residuals:
         for value in root.region.results:
             self._readers[value].add(None)
         for op in ops:
-            if op.attrs.get("backward"):
+            if op.backward:
                 self._late.update(op.operands)
             else:
                 for value in op.operands:
@@ -38,7 +38,7 @@ class Residuals:
         """What a body leaves behind is read when the result is; ops come before their bodies, so one pass is enough."""
         for region in op.regions:
             straight = len(region.results) == len(op.results) and op.name in _STRAIGHT
-            carried = op.attrs.get("carry")
+            carried = op.carry
             for place, inner in enumerate(region.results):
                 # What is carried is read by the next turn.
                 turns = isinstance(carried, int) and place < carried

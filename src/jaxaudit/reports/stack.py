@@ -117,7 +117,7 @@ class _Rows:
         line: int,
         op: Op | None = None,
     ) -> Transformation:
-        options = {name: _text(op.attrs[name]) for name in _OPTIONS if op and _tells(op.attrs.get(name))}
+        options = {name: _text(noted) for name in _OPTIONS if op and _tells(noted := op.attribute(name))}
         row = Transformation(self.next, parent, depth, root, transform, function, path, line, self.front_end, options)
         self.next += 1
         return row
@@ -150,12 +150,12 @@ class _Rows:
             yield from ((op, place) for op in self.holders.get(id(place.region), ()))
 
     def _row(self, op: Op, place: _Place) -> tuple[Transformation, bool]:
-        function = op.text("function") or op.regions[-1].label
+        function = op.qualified or op.regions[-1].label
         key = (place.parent, op.name, function, op.span)
         known = self.known.get(key)
         if known is not None:
             return known, False
-        spelling = op.text("spelling").removeprefix("jax.")
+        spelling = op.spelling.removeprefix("jax.")
         row = self.new(
             place.parent, place.depth, place.root, spelling or op.name, function, op.span.path, op.span.line, op
         )

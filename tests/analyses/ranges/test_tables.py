@@ -6,6 +6,7 @@ from jaxaudit.analyses.ranges.transfer.functions import UNARY
 from jaxaudit.analyses.ranges.transfer.python import NO_RESULTS
 from jaxaudit.analyses.ranges.transfer.table import TABLE
 from jaxaudit.frontends.jaxpr.primitives import ROWS as PRIMITIVES
+from jaxaudit.ir.functions import canonical
 from jaxaudit.ir.ops import VOCABULARY
 from jaxaudit.libraries import lax, nn, numpy, numpy_more, scipy
 from jaxaudit.libraries import random as draws
@@ -13,8 +14,8 @@ from jaxaudit.libraries import random as draws
 
 def functions(op: str) -> set[str]:
     rows = {**numpy.ROWS, **numpy_more.ROWS, **lax.ROWS, **nn.ROWS, **scipy.ROWS, **draws.ROWS}
-    named = {name.rpartition(".")[2] for name, row in rows.items() if row.op == op}
-    return named | {row.function for row in PRIMITIVES.values() if row.op == op}
+    named = {canonical(op, name) for name, row in rows.items() if row.op == op}
+    return named | {canonical(op, row.function) for row in PRIMITIVES.values() if row.op == op}
 
 
 def test_every_op_without_regions_has_a_transfer_function():

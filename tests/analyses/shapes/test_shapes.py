@@ -75,7 +75,7 @@ def test_a_function_is_solved_for_each_caller():
         b = double(jnp.ones((4, 5)))
         """
     )
-    add = next(op for op in program.walk() if op.text("function") == "add")
+    add = next(op for op in program.walk() if op.qualified == "add")
     assert [str(context.of(add.operands[0])) for context in shapes.contexts(add)] == ["float32[3]", "float32[4, 5]"]
     assert shapes.of(add.results[0]).dims is None
     assert all(context.fit is Fit.FITS for context in shapes.contexts(add))
@@ -109,7 +109,7 @@ def test_what_a_callee_makes_up_is_new_at_every_call():
         c = a + b
         """
     )
-    add = next(op for op in program.walk() if op.text("function") == "add")
+    add = next(op for op in program.walk() if op.qualified == "add")
     assert [context.fit for context in shapes.contexts(add)] == [Fit.OPEN]
 
 

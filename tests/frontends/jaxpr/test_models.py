@@ -71,7 +71,7 @@ def test_the_actor_critic_is_nested_as_it_is_written():
     assert top == ["vmap", "scan"]
     update = next(op for op in root.ops if op.name == "scan").regions[0]
     assert update.label == "update"
-    inside = [(op.name, op.text("function")) for op in update.ops if op.regions]
+    inside = [(op.name, op.qualified) for op in update.ops if op.regions]
     assert inside[:2] == [("scan", "rollout"), ("vmap", "policy")]
     assert ("py.call", "advantages") in inside
     assert ("grad", "loss") in inside
@@ -82,4 +82,4 @@ def test_what_equinox_maps_inside_is_hidden_and_the_users_own_is_shown():
     function, args = perceptron()
     program = trace(function, *args)
     assert len([op for op in ops(program, "vmap") if not op.attrs.get("backward")]) == 1
-    assert [op.text("function") for op in ops(program, "jit")] != []
+    assert [op.qualified for op in ops(program, "jit")] != []

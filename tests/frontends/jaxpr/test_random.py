@@ -263,7 +263,7 @@ def test_a_helper_called_twice_is_blamed_on_the_caller():
 
     program = trace(main, jax.random.key(0))
     assert violations(program) == {(line_of(main) + 2, "key-reused")}
-    assert [op.text("function") for op in ops(program, "py.call")] == ["noise", "noise"]
+    assert [op.qualified for op in ops(program, "py.call")] == ["noise", "noise"]
 
 
 def test_a_helper_called_in_a_python_loop_is_several_calls():
@@ -275,7 +275,7 @@ def test_a_helper_called_in_a_python_loop_is_several_calls():
 
     program = trace(main, jax.random.key(0))
     assert violations(program) == set()
-    assert [op.text("function") for op in ops(program, "py.call")].count("noise") == 3
+    assert [op.qualified for op in ops(program, "py.call")].count("noise") == 3
     assert all(one.verdict is Verdict.PROVED for one in judge(program))
 
 
@@ -289,7 +289,7 @@ def test_each_call_of_jax_random_is_one_op(make):
         return a, b, c, make(3)
 
     program = trace(main, make(0))
-    drawn = [op.text("function").rpartition(".")[2] for op in ops(program, "key.draw")]
+    drawn = [op.qualified.rpartition(".")[2] for op in ops(program, "key.draw")]
     assert drawn == ["normal", "permutation", "uniform", "uniform", "uniform"]
     assert [op.arguments["num"] for op in ops(program, "key.split")] == [2, 3]
     assert [op.arguments["data"] for op in ops(program, "key.fold_in")] == [7]

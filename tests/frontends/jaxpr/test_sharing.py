@@ -26,7 +26,7 @@ def layer(x, w, scale=1.0):
 
 def bodies(program: Program, function: str) -> list[int]:
     """Number the regions of the calls of a function, in order."""
-    found = [id(op.regions[0]) for op in ops(program, "py.call") if op.text("function") == function]
+    found = [id(op.regions[0]) for op in ops(program, "py.call") if op.qualified == function]
     return [sorted(set(found), key=found.index).index(one) for one in found]
 
 
@@ -55,7 +55,7 @@ def test_backward_passes_of_layers_are_shared_too():
     def main(ws, x):
         return jax.grad(loss)(ws, x)
 
-    calls = [op for op in ops(trace(main, [W] * 4, X), "py.call") if op.text("function") == "layer"]
+    calls = [op for op in ops(trace(main, [W] * 4, X), "py.call") if op.qualified == "layer"]
     for backward in (False, True):
         found = [id(op.regions[0]) for op in calls if bool(op.attrs.get("backward")) is backward]
         # The first and the last layer may differ from those between them in what they hand on.
@@ -95,7 +95,7 @@ def test_the_order_of_operands_counts():
         return out
 
     program = trace(main, X, X + 1)
-    first, second, third = (op for op in ops(program, "py.call") if op.text("function") == "difference")
+    first, second, third = (op for op in ops(program, "py.call") if op.qualified == "difference")
     assert first.regions == second.regions
     assert first.operands == second.operands[::-1]
     assert third.regions != first.regions

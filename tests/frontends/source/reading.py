@@ -31,9 +31,9 @@ def ops(code: str | Mapping[str, str], name: str, unaudited: Mapping[str, str] |
 
 def functions(code: str | Mapping[str, str], name: str = "key.draw") -> list[str]:
     """Return the library functions that ops of one name stand for."""
-    return [op.text("function") for op in ops(code, name)]
+    return [op.qualified for op in ops(code, name)]
 
 
 def unknown_reasons(code: str | Mapping[str, str]) -> list[str]:
     """Return why calls could not be followed."""
-    return [op.text("reason") for op in ops(code, "py.call_unknown")]
+    return [op.reason for op in ops(code, "py.call_unknown")]

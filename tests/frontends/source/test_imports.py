@@ -66,7 +66,7 @@ _HELPER = "import jax\ndef draw(key):\n    return jax.random.normal(key)\n"
 )
 def test_functions_of_other_files_are_followed(files: dict[str, str]) -> None:
     calls = ops(files, "py.call")
-    assert [call.text("function") for call in calls] == ["draw"]
+    assert [call.qualified for call in calls] == ["draw"]
 
 
 def test_files_outside_the_audited_set_are_read_on_demand() -> None:
@@ -81,7 +81,7 @@ def test_circular_imports_end() -> None:
 
 def test_star_import_honours_all() -> None:
     files = {"helper.py": "__all__ = ['f']\ndef f(): pass\ndef g(): pass", "main.py": "from helper import *\nf()\ng()"}
-    assert [op.text("function") for op in ops(files, "py.call")] == ["f"]
+    assert [op.qualified for op in ops(files, "py.call")] == ["f"]
 
 
 def test_libraries_are_never_read_from_the_folder_beside() -> None:

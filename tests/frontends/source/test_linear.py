@@ -36,7 +36,7 @@ def test_a_name_that_one_side_deletes_is_not_bound_for_sure() -> None:
             del y
         return y, z
     """
-    assert [op.text("reason") for op in ops(code, "py.unknown")] == ["not assigned on every path"]
+    assert [op.reason for op in ops(code, "py.unknown")] == ["not assigned on every path"]
 
 
 def test_a_name_that_both_sides_delete_is_gone() -> None:
@@ -49,7 +49,7 @@ def test_a_name_that_both_sides_delete_is_gone() -> None:
             del y
         return y
     """
-    assert [op.text("reason") for op in ops(code, "py.unknown")] == ["the name y is not defined in what was read"]
+    assert [op.reason for op in ops(code, "py.unknown")] == ["the name y is not defined in what was read"]
 
 
 def test_calls_forget_only_what_they_were_given() -> None:

@@ -30,7 +30,7 @@ _START = "import jax, functools\nfrom jax import lax\nimport jax.numpy as jnp\ni
 )
 def test_jit(code: str) -> None:
     (op,) = ops(_START + code, "jit")
-    assert op.regions[0].params or op.text("function")
+    assert op.regions[0].params or op.qualified
 
 
 @pytest.mark.parametrize(

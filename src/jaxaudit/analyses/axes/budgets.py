@@ -54,7 +54,7 @@ def _length(op: Op, flow: Flow) -> object:
     """Return how often a scan runs: its `length`, or how many keys or numbers were made for it to go over."""
     inputs = op.operands[carry_count(op) :]
     if not inputs:
-        return op.attrs.get("length")
+        return op.length
     makers = [flow.maker(value) for value in inputs]
     counts = [None if maker is None else _count(maker) for maker in makers]
     return counts[0] if all(isinstance(count, Size) and count == counts[0] for count in counts) else None
@@ -72,7 +72,7 @@ def _used(program: Program) -> set[tuple[str, str]]:
 
 
 def _sizes_of(op: Op) -> Iterator[Size]:
-    pending: list[object] = [*op.arguments.values(), *op.attrs.values()]
+    pending: list[object] = [*op.arguments.values(), *op.noted]
     while pending:
         one = pending.pop()
         if isinstance(one, Size):
@@ -92,7 +92,7 @@ def _carried(op: Op, length: Size, shapes: Shapes) -> Value | None:
 
 
 def _partner(product: Op, size: Size) -> Size | None:
-    left, right = product.attrs.get("left"), product.attrs.get("right")
+    left, right = product.left, product.right
     if not isinstance(left, Size) or not isinstance(right, Size) or left.scope != right.scope:
         return None
     names = {left.name: right, right.name: left}

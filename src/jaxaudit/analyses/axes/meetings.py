@@ -55,10 +55,10 @@ def written(places: Places, meeting: Meeting) -> Meeting:
 
 def _before(places: Places, op: Op, side: Side) -> Side:
     maker = places.maker.get(side.value)
-    if maker is None or maker.name != "array.expand" or not op.text("api") or not maker.operands:
+    if maker is None or maker.name != "array.expand" or not op.api or not maker.operands:
         return side
     kept = maker.arguments.get("broadcast_dimensions")
-    by_operator = (maker.span, maker.text("api")) == (op.span, op.text("api"))
+    by_operator = (maker.span, maker.api) == (op.span, op.api)
     if not by_operator or not isinstance(kept, tuple) or side.place not in kept:
         return side
     own = [(at, dim) for at, dim in enumerate(side.dims) if at in kept]
@@ -101,7 +101,7 @@ def _elementwise(op: Op, context: Context) -> Pairs:
 
 def _loss(op: Op, context: Context) -> Pairs:
     """Predictions and targets have their rows in common, from the front."""
-    if not op.attrs.get("loss"):
+    if not op.loss:
         return
     arrays = _arrays(_given(op)[:2], context)
     if len(arrays) != 2 or abs(len(arrays[0][1]) - len(arrays[1][1])) > 1:
@@ -166,7 +166,7 @@ def _einsum(op: Op, context: Context) -> Pairs:
 def mapped_sides(op: Op, context: Context) -> list[Side]:
     """Return the axis that a map takes off each of its operands."""
     found: list[Side] = []
-    physical = op.attrs.get("mapped_in")
+    physical = op.mapped_in
     axes = physical if isinstance(physical, tuple) and len(physical) == len(op.operands) else axes_of(op)
     for value, axis in zip(op.operands, axes, strict=True):
         dims = context.of(value).dims

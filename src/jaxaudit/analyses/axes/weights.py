@@ -67,7 +67,7 @@ def _normalised(op: Op, flow: Flow) -> tuple[int, ...] | None:
     if op.name == "array.normalise":
         return axes_in(op.arguments.get("axis", -1)) if op.function in _WEIGHTS else None
     top, bottom = op.argument("x", "x1"), op.argument("y", "x2")
-    total = flow.maker(bottom) if isinstance(bottom, Value) and op.function in ("divide", "true_divide") else None
+    total = flow.maker(bottom) if isinstance(bottom, Value) and op.function == "divide" else None
     if total is None or total.function != "sum" or total.arguments.get("keepdims") is not True:
         return None
     return axes_in(total.arguments.get("axis")) if total.operands[:1] == (top,) else None

@@ -124,7 +124,7 @@ def _number(node: Node | None) -> float | None:
     bare = None if node is None else strip(node)
     if bare is None or bare.op is None or bare.op.name != "py.const":
         return None
-    value = bare.op.attrs.get("value")
+    value = bare.op.constant
     return float(value) if isinstance(value, int | float) else None
 
 
@@ -175,10 +175,10 @@ def _scaled(graph: Graph, node: Node, reduced: bool) -> Scaled:
     if op is None or not learned(node):
         return
     function = short(op)
-    if op.name == "array.map" and function in ("add", "subtract", "sub", "multiply", "mul", "divide", "true_divide"):
+    if op.name == "array.map" and function in ("add", "subtract", "multiply", "divide"):
         x, y = argument(graph, node, "x"), argument(graph, node, "y")
-        yield from _sum(x, y, function) if function in ("add", "subtract", "sub") else _product(x, y, function)
-    elif op.name == "array.map" and function in ("negative", "neg"):
+        yield from _sum(x, y, function) if function in ("add", "subtract") else _product(x, y, function)
+    elif op.name == "array.map" and function == "negative":
         x = argument(graph, node, "x")
         if isinstance(x, Node):
             yield x, -1, ()
@@ -227,9 +227,9 @@ def factors_of(graph: Graph, node: Node, depth: int = 0) -> Iterator[Node]:
     function = short(op) if op is not None else ""
     if op is None or depth > _DEEPEST or op.name != "array.map":
         roles: tuple[str, ...] = ()
-    elif function in ("multiply", "mul"):
+    elif function == "multiply":
         roles = ("x", "y")
-    elif function in ("negative", "neg", "divide", "true_divide"):
+    elif function in ("negative", "divide"):
         roles = ("x",)
     else:
         roles = ()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.gradients.edges import Edge
-from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.ir import Exit, Op, Region, Value
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 
 Inner = tuple[Region | None, Value, Edge]
@@ -36,7 +36,7 @@ def behind_result(op: Op, position: int, *, traced: bool) -> Iterator[Inner]:
 def _given(op: Op, position: int, traced: bool) -> Iterator[Inner]:
     """A body's result; in source, the derivatives themselves are no results of any region."""
     region = op.regions[0]
-    derived = op.text("spelling").rpartition(".")[2].removeprefix("filter_") in _DERIVED
+    derived = op.spelling.rpartition(".")[2].removeprefix("filter_") in _DERIVED
     if position < len(region.results) and (traced or not derived):
         yield region, region.results[position], Edge.LIVE
     else:
@@ -55,7 +55,7 @@ def _looped(op: Op, position: int) -> Iterator[Inner]:
     region = op.regions[-1]
     if position < len(region.results):
         yield region, region.results[position], Edge.LIVE
-    starts = carried(op, region)
+    starts = Loop(op).carried_in(region)
     yield from ((None, start, Edge.LIVE) for _, start, at in starts if at == position)
     if op.name == "associative_scan":
         yield from ((None, value, Edge.LIVE) for value in op.operands)
@@ -75,7 +75,7 @@ def behind_parameter(op: Op, region: Region, value: Value, at: int) -> Iterator[
 
 def _turned(op: Op, region: Region, value: Value, at: int) -> Iterator[Inner]:
     body = op.regions[-1]
-    starts = carried(op, region)
+    starts = Loop(op).carried_in(region)
     known = next(((start, position) for param, start, position in starts if param is value), None)
     if known is not None:
         start, position = known

@@ -25,11 +25,11 @@ Edges = Iterator[tuple[Value, Edge]]
 
 INDICES = frozenset("argmax argmin argsort nanargmax nanargmin argpartition searchsorted digitize lexsort".split())
 STEPS = frozenset(
-    """floor ceil round rint around trunc fix sign floor_divide equal not_equal less less_equal greater greater_equal
-    eq ne lt le gt ge logical_and logical_or logical_not logical_xor isnan isinf isfinite isposinf isneginf signbit
-    isclose invert bitwise_and bitwise_or bitwise_xor bitwise_not heaviside count_nonzero any all nextafter clz
+    """floor ceil round trunc fix sign floor_divide equal not_equal less less_equal greater greater_equal
+          logical_and logical_or logical_not logical_xor isnan isinf isfinite isposinf isneginf signbit
+    isclose invert bitwise_and bitwise_or bitwise_xor heaviside count_nonzero any all nextafter clz
     histogram histogram2d histogramdd nonzero argwhere flatnonzero
-    population_count shift_left shift_right_logical shift_right_arithmetic isin array_equal allclose""".split()
+    population_count left_shift shift_right_logical right_shift isin array_equal allclose""".split()
 )
 """Functions whose results move in steps."""
 
@@ -153,7 +153,7 @@ def _order(op: Op) -> Edges:
 
 def _draw(op: Op) -> Edges:
     kind = Edge.ZERO if short(op) in DISCRETE else Edge.MAYBE
-    own = op.text("function").startswith("jax.random.")
+    own = op.qualified.startswith("jax.random.")
     for role, argument in op.arguments.items():
         if role not in ("key", "rng", "seed", "shape"):
             live = Edge.LIVE if own and kind is Edge.MAYBE else kind
@@ -167,11 +167,11 @@ def _within(op: Op) -> Edges:
 
 
 def _operator(op: Op) -> Edges:
-    return _live(op) if op.text("operator") in ("and", "or") else _zero(op)
+    return _live(op) if op.operator in ("and", "or") else _zero(op)
 
 
 def _library(op: Op) -> Edges:
-    return _live(op) if op.attrs.get("loss") or op.text("function") in _PYTHON else _maybe(op)
+    return _live(op) if op.loss or op.qualified in _PYTHON else _maybe(op)
 
 
 def _tree(op: Op) -> Edges:

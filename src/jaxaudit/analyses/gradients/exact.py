@@ -12,7 +12,7 @@ _DEEPEST = 12
 
 def surely_zero(op: Op, made_by: Mapping[Value, Op]) -> set[int] | None:
     """Return the positions of the parameters whose gradient is zero in a trace; None where it cannot be read off."""
-    found, whose = op.attrs.get("gradients"), op.attrs.get("wrt")
+    found, whose = op.gradients, op.wrt
     if not isinstance(found, tuple) or not isinstance(whose, tuple) or not found:
         return None
     results = op.regions[0].results
@@ -26,7 +26,7 @@ def _is_zero(argument: Argument, made_by: Mapping[Value, Op], depth: int) -> boo
     if op is None or depth > _DEEPEST:
         return False
     if op.name == "py.const":
-        return op.attrs.get("value") == 0
+        return op.constant == 0
     if op.name == "array.create":
         return op.function in ("zeros", "zeros_like")
     if op.name in _KEEPS:

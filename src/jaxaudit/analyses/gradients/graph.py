@@ -164,7 +164,7 @@ class Graph:
             if maker is None:
                 break
             inner = maker.arguments.get("a", maker.arguments.get("x")) if maker.name in _COPIES else None
-            condition = maker.attrs.get("value") if maker.name == "py.const" else inner
+            condition = maker.constant if maker.name == "py.const" else inner
         ruled_out = ("y", "on_false") if condition else ("x", "on_true")
         arm = op.argument(*ruled_out) if isinstance(condition, bool | int) else None
         return arm if isinstance(arm, Value) else None

@@ -51,8 +51,8 @@ def kept_apart(gradient: Gradient) -> tuple[str, Span] | None:
 def _has_twin(gradient: Gradient) -> bool:
     """Whether an argument beside the differentiated ones has the same tree as one of them."""
     op = gradient.op
-    paths, border = op.attrs.get("paths"), op.attrs.get("border")
-    chosen = op.attrs.get("differentiated")
+    paths, border = op.paths, op.border
+    chosen = op.differentiated
     if isinstance(paths, tuple) and isinstance(chosen, tuple):
         trained = _grouped(path for at, path in enumerate(paths) if at in chosen)
         others = _grouped(path for at, path in enumerate(paths) if at not in chosen)
@@ -120,7 +120,7 @@ def _stops(facts: Facts) -> dict[str, Span]:
     """Return the first `stop_gradient` of every file that the user wrote."""
     found: dict[str, Span] = {}
     for op in facts.program.named("grad.stop"):
-        if not op.text("api") and not op.text("library"):
+        if not op.api and not op.library:
             found.setdefault(op.span.path, op.span)
     return found
 
@@ -130,7 +130,7 @@ def _averages(facts: Facts) -> dict[str, Span]:
     """Return the first moving average or copy of parameters of every file."""
     found: dict[str, Span] = {}
     for op in facts.program.walk():
-        if op.text("function") in _AVERAGES or (op.name == "tree.map" and _mixes(op)):
+        if op.qualified in _AVERAGES or (op.name == "tree.map" and _mixes(op)):
             found.setdefault(op.span.path, op.span)
     return found
 
@@ -143,6 +143,6 @@ def _mixes(op: Op) -> bool:
     if last is None or short(last) != "add":
         return False
     sides = [made.get(value) for value in last.operands]
-    scaled = [one for one in sides if one is not None and short(one) in ("multiply", "mul")]
+    scaled = [one for one in sides if one is not None and short(one) == "multiply"]
     reads = [next((value for value in one.operands if value in region.params), None) for one in scaled]
     return len(scaled) == _FEWEST and set(reads) == set(region.params)

@@ -10,7 +10,7 @@ from jaxaudit.analyses.gradients.edges import Edge, short
 from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.analyses.gradients.reach import Gradient
 
-_EVEN = frozenset("power square abs absolute fabs integer_pow float_power cosh log_cosh".split())
+_EVEN = frozenset("power square abs cosh log_cosh".split())
 _EITHER = frozenset("maximum minimum max min".split())
 _MOST = 400
 
@@ -73,14 +73,14 @@ def _alternatives(graph: Graph, node: Node) -> Iterator[Node]:
 
 def _under_square(graph: Graph, node: Node) -> bool:
     """Whether a minimum bounds an absolute error, as in a Huber loss written out."""
-    return any(short(strip(side).op or node.op) in ("abs", "absolute") for side, _ in node.inputs if node.op)  # type: ignore[arg-type]
+    return any(short(strip(side).op or node.op) == "abs" for side, _ in node.inputs if node.op)  # type: ignore[arg-type]
 
 
 def _term(graph: Graph, node: Node) -> Iterator[Term]:
     op = node.op
     if op is None:
         return
-    if op.attrs.get("loss"):
+    if op.loss:
         yield from _library_loss(graph, node)
         return
     inner = _inside_square(graph, node)
@@ -106,7 +106,7 @@ def _inside_square(graph: Graph, node: Node) -> Node | None:
         y = argument(graph, node, "y")
         if op.name == "array.map" and function in _EVEN and isinstance(x, Node):
             node = found = x
-        elif function in ("multiply", "mul") and isinstance(x, Node) and isinstance(y, Node) and strip(x) is strip(y):
+        elif function == "multiply" and isinstance(x, Node) and isinstance(y, Node) and strip(x) is strip(y):
             node = found = x
         elif function in _EITHER and found is not None and isinstance(x, Node) != isinstance(y, Node):
             node = found = x if isinstance(x, Node) else y  # type: ignore[assignment]

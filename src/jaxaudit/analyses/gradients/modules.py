@@ -28,9 +28,9 @@ Applied = Mapping[tuple[int, Span], tuple[Value, ...]]
 
 def reads_parameters(op: Op) -> bool:
     """Whether an op is a layer, or a read of a parameter, of a library whose modules hold none themselves."""
-    if op.name != "py.call_library" or not op.text("function").startswith(("flax.linen.", "haiku.")):
+    if op.name != "py.call_library" or not op.qualified.startswith(("flax.linen.", "haiku.")):
         return False
-    owner, _, method = op.text("function").rpartition(".")
+    owner, _, method = op.qualified.rpartition(".")
     return method in _READS and owner.rpartition(".")[2] not in _WITHOUT
 
 
@@ -40,7 +40,7 @@ def applied_in(facts: Facts) -> Applied:
     found: dict[tuple[int, Span], tuple[Value, ...]] = {}
     for region in facts.program.regions():
         for op in region.ops:
-            if op.name in ("py.call_library", "key.draw") and op.text("function") in _APPLIES:
+            if op.name in ("py.call_library", "key.draw") and op.qualified in _APPLIES:
                 given = next((op.arguments[role] for role in _ROLES if role in op.arguments), None)
                 found[id(region), op.span] = tuple(values_in(given))
     return found

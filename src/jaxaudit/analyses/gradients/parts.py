@@ -41,7 +41,7 @@ def _step(node: Node) -> str:
     if op is None:
         return ""
     if op.name == "py.attr":
-        return f".{op.text('name')}"
+        return f".{op.label}"
     if op.name == "py.unpack":
         return f"[{op.results.index(node.value)}]"
     index = op.arguments.get("index")
@@ -50,7 +50,7 @@ def _step(node: Node) -> str:
 
 def labels_of(op: Op) -> dict[Value, str]:
     """Name the parameters of a differentiated function by where they stand in its arguments."""
-    border = op.attrs.get("border")
+    border = op.border
     if not isinstance(border, Border):
         return {}
     named = {

@@ -131,7 +131,7 @@ def _analyse(facts: Facts, op: Op) -> Gradient:
     program, region = facts.program, op.regions[0]
     graph = Graph(facts, region)
     roots = graph.build(_outputs(program, op))
-    positions = op.attrs.get("differentiated")
+    positions = op.differentiated
     known = isinstance(positions, tuple) and bool(positions)
     chosen = [region.params[at] for at in positions if at < len(region.params)] if known else list(region.params)
     leaves = _leaves(program, graph, chosen, labels_of(op))
@@ -146,7 +146,7 @@ def _analyse(facts: Facts, op: Op) -> Gradient:
 
 def _outputs(program: Program, op: Op) -> tuple[Value, ...]:
     if program.front_end == "jaxpr":
-        given = op.attrs.get("outputs")
+        given = op.outputs
         return given if isinstance(given, tuple) else ()
     results = op.regions[0].results
     return results[:1] if op.name == "grad" else results

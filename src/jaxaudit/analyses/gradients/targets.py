@@ -19,7 +19,7 @@ from jaxaudit.spans import Span
 
 _NETWORK = frozenset(("array.dot", "array.convolve", "py.call_library", "py.call_unknown", "custom_vjp", "custom_jvp"))
 _DERIVATIVES = frozenset(("grad", "vjp", "jvp"))
-_EVEN = frozenset(("power", "square", "abs", "integer_pow"))
+_EVEN = frozenset(("power", "square", "abs"))
 _REDUCTIONS = 4
 _SLICES = frozenset(("py.item", "array.gather", "array.split"))
 _LOGS = frozenset("log log2 log1p log_softmax logsumexp log_sigmoid softplus log_prob logp".split())
@@ -106,7 +106,7 @@ def _is_same(one: Node, other: Node) -> bool:
 def _network(node: Node) -> set[Span]:
     """Return the places of the network that a value is computed by; none where it comes from derivatives of one."""
     ops = {one.op for one in slice_of(node, stopped=True) if one.op is not None}
-    if any(op.name in _DERIVATIVES or op.attrs.get("backward") for op in ops):
+    if any(op.name in _DERIVATIVES or op.backward for op in ops):
         return set()
     return {op.span for op in ops if op.name in _NETWORK}
 
@@ -146,7 +146,7 @@ def _is_even(node: Node) -> bool:
             break
         node = strip(node.inputs[0][0])
     op = node.op
-    return op is not None and (short(op) in _EVEN or bool(op.attrs.get("loss")))
+    return op is not None and (short(op) in _EVEN or bool(op.loss))
 
 
 def is_score(node: Node) -> bool:

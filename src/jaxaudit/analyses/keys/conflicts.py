@@ -76,12 +76,12 @@ def _judge(one: Use, other: Use, places: Places, collision: bool = False) -> Con
 
 def is_in_rule(one: Op, other: Op) -> bool:
     """Whether the second op is part of a backward rule, and the first of what it is the rule of."""
-    return bool(other.attrs.get("backward")) and "rule" in other.attrs and not one.attrs.get("backward")
+    return bool(other.backward) and bool(other.rule) and not one.backward
 
 
 def _drawn_again(one: Op, other: Op) -> bool:
     """Whether a backward rule draws once more what the forward pass drew, instead of saving it."""
-    same = one.name == other.name and one.text("function") == other.text("function")
+    same = one.name == other.name and one.qualified == other.qualified
     return (
         same
         and is_in_rule(one, other)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer, any_branch, anywhere
 from jaxaudit.analyses.keys.facts import KeyFacts
-from jaxaudit.analyses.keys.holders import bindings, carried, outside_of, stacked
+from jaxaudit.analyses.keys.holders import bindings, outside_of, stacked
 from jaxaudit.analyses.keys.rename import Rename
 from jaxaudit.analyses.keys.terms import Atom, Each, Term, Terms
 from jaxaudit.analyses.keys.transfer import TransferTable
 from jaxaudit.ir import Exit, Op, Region, Value
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS, VOCABULARY
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class KeysDomain:
         """A carried value that every turn hands on unchanged is still the initial one; any other stands for itself."""
         left: list[Term | None] = [None] * len(op.results)
         region = op.regions[-1]
-        for param, start, position in carried(op, region):
+        for param, start, position in Loop(op).carried_in(region):
             same = position < len(region.results) and read(region.results[position]) is read(param)
             if same and position < len(left):
                 left[position] = read(start)

@@ -5,54 +5,18 @@ from __future__ import annotations
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.keys.terms import END, SHORTEST, Each, Steps, Term, Terms
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import BODIES, LOOPS, MAPPED
 
 _COUNTED = {"py.loop": 1, "py.while": 1, "fori": 1}
 """Loops whose regions have a counter as first parameter."""
 
 
-def is_mapped(op: Op, position: int) -> bool | None:
-    """Whether an operand of a mapped op is mapped; None when that is not known."""
-    if op.name in ("map", "tree.map"):
-        return True
-    axes = op.attrs.get("in_axes")
-    if not isinstance(axes, tuple) or position >= len(axes):
-        return None
-    return None if axes[position] == "?" else axes[position] is not None
-
-
-def carried(op: Op, region: Region) -> list[tuple[Value, Value, int]]:
-    """List a loop's carried values: region parameter, initial operand, position among the region's results."""
-    params, operands = region.params, op.operands
-    if op.name == "scan":
-        count = op.attrs.get("carry")
-        count = count if isinstance(count, int) else 0
-        params, operands = params[:count], operands[:count]
-    elif op.name == "fori":
-        # The bounds stand first, unless they are constants.
-        params = params[1:]
-        operands = operands[len(operands) - len(params) :]
-    elif op.name in _COUNTED:
-        params = params[1:]
-    elif op.name == "associative_scan":
-        return []
-    return [(param, start, i) for i, (param, start) in enumerate(zip(params, operands, strict=False))]
-
-
 def stacked(op: Op, region: Region) -> list[tuple[Value, Value]]:
     """List what a scan or map collects: the value that each turn gives, and the array of all of them outside."""
-    if (op.name not in MAPPED and op.name != "scan") or len(region.results) != len(op.results):
-        return []
-    first = len(carried(op, region)) if op.name == "scan" else 0
-    axes = op.attrs.get("mapped_out", op.attrs.get("out_axes"))
-    shared = {i for i, axis in enumerate(axes) if axis is None} if isinstance(axes, tuple) else set()
-    pairs = enumerate(zip(region.results, op.results, strict=True))
-    return [pair for position, pair in pairs if position >= first and position not in shared]
-
-
-def is_condition(op: Op, region: Region) -> bool:
-    """Whether a region only decides whether a loop goes on."""
-    return op.name == "while" and len(op.regions) > 1 and region is op.regions[0]
+    if op.name == "scan":
+        return Loop(op).stacked
+    return Mapped(op).stacked if op.name in MAPPED else []
 
 
 def bindings(op: Op, region: Region) -> dict[Value, Value]:
@@ -63,7 +27,7 @@ def bindings(op: Op, region: Region) -> dict[Value, Value]:
     operands = op.operands[1:] if op.name == "cond" else op.operands
     pairs = zip(region.params, operands, strict=False)
     if op.name in MAPPED:
-        return {param: value for i, (param, value) in enumerate(pairs) if is_mapped(op, i) is False}
+        return {param: value for i, (param, value) in enumerate(pairs) if Mapped(op).is_mapped(i) is False}
     if op.name == "cond" or (op.name in BODIES and not region.shared):
         return dict(pairs)
     return {}
@@ -78,13 +42,13 @@ def outside_of(terms: Terms, op: Op, region: Region, read: Read[Term]) -> dict[V
         return {
             param: terms.make(Each, read(value))
             for i, (param, value) in enumerate(pairs)
-            if is_mapped(op, i) is not False
+            if Mapped(op).is_mapped(i) is not False
         }
     return _outside_loop(terms, op, region, read) if op.name in LOOPS else {}
 
 
 def _outside_loop(terms: Terms, op: Op, region: Region, read: Read[Term]) -> dict[Value, Term]:
-    outside = {param: read(start) for param, start, _ in carried(op, region)}
+    outside = {param: read(start) for param, start, _ in Loop(op).carried_in(region)}
     rest = [param for param in region.params if param not in outside]
     if op.name == "scan":
         elements = op.operands[len(outside) :]
@@ -99,7 +63,7 @@ def _outside_loop(terms: Terms, op: Op, region: Region, read: Read[Term]) -> dic
 def _counter(terms: Terms, op: Op, read: Read[Term]) -> Term:
     """Say which rows a counter goes through: up to the known number of turns, else to the end of what is indexed."""
     start, stop = terms.number(0), terms.number(END)
-    trips = op.attrs.get("trips")
+    trips = op.trips
     if op.name == "fori":
         start, stop = (_bound(terms, op, name, i, read) for i, name in enumerate(("lower", "upper")))
     elif isinstance(trips, int):

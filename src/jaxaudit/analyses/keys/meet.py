@@ -13,12 +13,10 @@ _UNEQUAL = frozenset(("!=", "not_equal"))
 _EQUAL = frozenset(("==", "equal", "allclose", "isclose", "array_equal")) | frozenset(
     ("assert_allclose", "assert_array_equal", "assert_array_almost_equal", "assert_equal", "assert_trees_all_close")
 )
-_DIFFER = frozenset(
-    ("-", "/", "<", ">", "<=", ">=", "sub", "subtract", "div", "divide", "true_divide", "less", "greater")
-) | frozenset(("less_equal", "greater_equal"))
-_RANKS = frozenset(
-    ("max", "min", "argmax", "argmin", "amax", "amin", "nanargmin", "nanargmax", "top_k", "argsort", "sort")
+_DIFFER = frozenset(("-", "/", "<", ">", "<=", ">=", "subtract", "divide", "less", "greater")) | frozenset(
+    ("less_equal", "greater_equal")
 )
+_RANKS = frozenset(("max", "min", "argmax", "argmin", "nanargmin", "nanargmax", "top_k", "argsort", "sort"))
 _KEEPS = frozenset(("py.append", "py.set_item", "py.store_attr", "py.store_global", "py.store_nonlocal", "py.return"))
 _REPORTS = frozenset(("py.append", "py.format", "py.print"))
 _PARTS = frozenset(("py.item", "py.unpack", "py.element", "py.container"))
@@ -42,7 +40,7 @@ class Users:
         """What a value is called after the branches and loops of Python that it leaves, and in their next turn."""
         self._gone = {value for root in program.roots for value in root.region.results}
         """Values that leave functions, or in ways that are not followed."""
-        dropped = [op.attrs.get("values") for op in program.named("py.drop")]
+        dropped = [op.values for op in program.named("py.drop")]
         self._dropped = {value for values in dropped if isinstance(values, tuple) for value in values}
         for op in program.walk():
             for region in op.regions:
@@ -125,7 +123,7 @@ class Users:
         kept = {value for region in loop.regions for value in region.results}
         if len(ops) >= _MAX_OPS or not seen.isdisjoint(kept) or any(user.name in _KEEPS for user in ops):
             return False
-        mark = loop.attrs.get("entered")
+        mark = loop.entered
         begun = mark[0] if isinstance(mark, tuple) else 0
         judges = [op, *(user for user in ops if user.name not in ("py.print", "py.format"))]
         return any(value.id > begun and value not in seen for user in judges for value in user.operands)
@@ -216,7 +214,7 @@ class Users:
 
 def function_of(op: Op) -> str:
     """Return the bare name of the function or operator that an op stands for."""
-    return (op.text("function") or op.text("operator") or op.text("callee")).rpartition(".")[2]
+    return (op.qualified or op.operator or op.callee).rpartition(".")[2]
 
 
 def _looks(op: Op) -> bool:

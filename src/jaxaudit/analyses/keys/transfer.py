@@ -75,17 +75,17 @@ class TransferTable:
         return self.terms.number(argument) if isinstance(argument, int | str) else missing
 
     def _const(self, op: Op, read: Read[Term]) -> Facts:
-        value = op.attrs.get("value")
+        value = op.constant
         # Any other constant, `None` above all, is no key either.
         return (self.terms.number(value if isinstance(value, int | str) else f"constant {value!r}"),)
 
     def _module_variable(self, op: Op, read: Read[Term]) -> Facts:
-        name = op.text("name")
+        name = op.label
         stored = name.rpartition(".")[2] in self.stored_names
         return (None if stored or not name else self.terms.make(Global, name),)
 
     def _attribute(self, op: Op, read: Read[Term]) -> Facts:
-        name = op.text("name")
+        name = op.label
         if not op.operands or name in self.stored_names or name.lstrip("_").startswith(_FRESH_NAMES):
             return (None,)
         return (self.terms.make(Row, self._base(op.operands[0], read), self.terms.number(f".{name}")),)
@@ -117,7 +117,7 @@ class TransferTable:
 
     def _unpack(self, op: Op, read: Read[Term]) -> Facts:
         base = self._base(op.operands[0], read)
-        star = op.attrs.get("star")
+        star = op.star
         count = len(op.results)
         if not isinstance(star, int):
             return tuple(self.terms.row(base, self.terms.number(i)) for i in range(count))
@@ -205,7 +205,7 @@ class TransferTable:
 
     def _gather(self, op: Op, read: Read[Term]) -> Facts:
         index = op.arguments.get("index", op.arguments.get("indices"))
-        if not op.operands or not isinstance(index, Value | int) or "slice" in op.text("function"):
+        if not op.operands or not isinstance(index, Value | int) or "slice" in op.qualified:
             return self._view(op, read)
         return (self.terms.row(self._base(op.operands[0], read), self._argument(index, read, self.terms.number(0))),)
 
@@ -228,7 +228,7 @@ def _stored(program: Program) -> tuple[set[str], set[Value]]:
     """Names that are stored to somewhere, and values whose items are: reading those twice may give two keys."""
     stores = program.named("py.store_attr", "py.store_global", "py.store_nonlocal")
     changed = (op.argument("base", "list") for op in program.named("py.set_item", "py.append"))
-    return {op.text("name").rpartition(".")[2] for op in stores}, {one for one in changed if isinstance(one, Value)}
+    return {op.label.rpartition(".")[2] for op in stores}, {one for one in changed if isinstance(one, Value)}
 
 
 def _is_constant(index: Argument) -> bool:

@@ -8,13 +8,13 @@ from enum import Enum
 
 from jaxaudit.analyses.conditions import Condition, conditions
 from jaxaudit.analyses.domain import Read
-from jaxaudit.analyses.keys.holders import carried, is_condition
 from jaxaudit.analyses.keys.rename import Rename
 from jaxaudit.analyses.keys.terms import Atom, Fold, Seed, Term, Terms, Tick, root, rows_behind
 from jaxaudit.analyses.keys.uses import How, Scope, Use
 from jaxaudit.analyses.keys.vary import Variation, Vary
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Exit, Op, Value
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.record import entity
 
 _AT_THE_END = frozenset(
@@ -141,10 +141,10 @@ class Turns:
         if maker is None or not isinstance(counted, Value):
             return False
         is_count = isinstance(self.read(counted), Tick) or counted in scope.region.params
-        if not is_count or (maker.text("function"), known.holds) not in _AT_THE_END:
+        if not is_count or (maker.qualified, known.holds) not in _AT_THE_END:
             return False
         bound = maker.arguments.get("y")
-        trips = None if scope.op is None else scope.op.attrs.get("trips")
+        trips = None if scope.op is None else scope.op.trips
         # `i > 0` leaves many turns; only a bound that is computed may be the last one.
         return isinstance(bound, Value) or (isinstance(bound, int) and isinstance(trips, int) and bound >= trips - 1)
 
@@ -157,7 +157,7 @@ class Turns:
     def _handed_on(self, scope: Scope, op: Op) -> dict[Term, Use]:
         """Find the keys that a turn hands on and the next turn spends: term in this turn, use in the next."""
         body = op.regions[-1]
-        loop = carried(op, body) if not is_condition(op, scope.region) and scope.region is body else []
+        loop = Loop(op).carried_in(body) if not Loop(op).is_condition(scope.region) and scope.region is body else []
         given = {param: self.read(body.results[i]) for param, _, i in loop if i < len(body.results)}
         if not given:
             return {}
@@ -170,7 +170,7 @@ class Turns:
 
     def _runs_once(self, scope: Scope, op: Op, use: Use) -> bool:
         """The loop has one turn, or control leaves it after the use."""
-        if op.attrs.get("trips") in (0, 1) or op.attrs.get("length") in (0, 1):
+        if op.trips in (0, 1) or op.length in (0, 1):
             return True
         if op.name not in ("py.loop", "py.while"):
             return False

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from jaxaudit.analyses.domain import Read
-from jaxaudit.analyses.keys.holders import carried, is_condition, is_mapped
 from jaxaudit.analyses.keys.terms import (
     AnyOf,
     Atom,
@@ -30,6 +29,7 @@ from jaxaudit.analyses.keys.terms import (
 )
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import MAPPED
 
 
@@ -142,9 +142,9 @@ class Variation:
     def _op(self, op: Op) -> Vary:
         if not self.places.within(self.places.region_of[op], self.region):
             return Vary.SAME
-        if op.name in _CHANGING or op.text("function") in _CHANGING_FUNCTIONS:
+        if op.name in _CHANGING or op.qualified in _CHANGING_FUNCTIONS:
             return Vary.VARIES
-        if op.name in _OPAQUE or (op.name == "py.call_library" and op.text("function").startswith(".")):
+        if op.name in _OPAQUE or (op.name == "py.call_library" and op.qualified.startswith(".")):
             # A method of an object that nothing is known of, such as `rng.split()`, may change the object.
             return Vary.UNKNOWN
         depends = combine(self.of(self.read(value)) for value in op.operands)
@@ -153,9 +153,9 @@ class Variation:
     def _param(self, value: Value) -> Vary:
         if self.op.name in MAPPED:
             position = self.region.params.index(value)
-            mapped = is_mapped(self.op, position)
+            mapped = Mapped(self.op).is_mapped(position)
             return Vary.UNKNOWN if mapped is None else (self._rows(position) if mapped else Vary.SAME)
-        for param, _, position in carried(self.op, self.region):
+        for param, _, position in Loop(self.op).carried_in(self.region):
             if param is value:
                 return self._carried(value, position)
         return Vary.VARIES
@@ -170,7 +170,7 @@ class Variation:
     def _carried(self, value: Value, position: int) -> Vary:
         """A carried value that is handed on as it is stays the same; what replaces it says how it changes."""
         body = self.op.regions[-1]
-        if is_condition(self.op, self.region):
+        if Loop(self.op).is_condition(self.region):
             value = body.params[position]
         if position >= len(body.results):
             return Vary.UNKNOWN

@@ -154,7 +154,7 @@ def is_pure(op: Op) -> bool:
     pending = [op]
     while pending:
         current = pending.pop()
-        if current.name == "py.return" or (current.name == "py.test" and current.attrs.get("construct") != "assert"):
+        if current.name == "py.return" or (current.name == "py.test" and current.construct != "assert"):
             continue
         if VOCABULARY[current.name].effect or current.name in _OPAQUE:
             return False

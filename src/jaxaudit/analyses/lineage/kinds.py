@@ -21,7 +21,7 @@ def is_array(flow: Flow, value: Value, context: Context, depth: int = _DEPTH) ->
     op = origin(flow, value, context).op
     if op is None or depth == 0:
         return False
-    function = op.text("function")
+    function = op.qualified
     if op.name in ("array.shape", "array.at", "array.numpy", "key.seed"):
         return False
     if function.startswith(_MAKES) and (op.name.startswith("array.") or op.name == "key.draw"):

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 
-from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import BODIES, LOOPS
 from jaxaudit.ir.record import record
 
@@ -74,7 +74,7 @@ def is_differentiated(flow: Flow, value: Value) -> bool:
         if region is None or op is None:
             return False
         at = flow.position(region.params, value)
-        chosen = op.attrs.get("differentiated")
+        chosen = op.differentiated
         if op.name == "grad" and isinstance(chosen, tuple) and at in chosen:
             return True
         if op.name not in BODIES or len(region.params) != len(op.operands):
@@ -94,7 +94,7 @@ def _before(flow: Flow, value: Value, calls: dict[int, Op]) -> tuple[Value, bool
     if op.name in BODIES and len(region.params) == len(op.operands):
         return op.operands[flow.position(region.params, value)], False
     if op.name in LOOPS:
-        return next(((start, True) for param, start, _ in carried(op, region) if param is value), None)
+        return next(((start, True) for param, start, _ in Loop(op).carried_in(region) if param is value), None)
     return None
 
 
@@ -106,7 +106,7 @@ def _inside(flow: Flow, op: Op, value: Value) -> Value | None:
         return None
     if op.name in BODIES:
         return region.results[position]
-    count = op.attrs.get("carry")
+    count = op.carry
     return region.results[position] if op.name == "scan" and isinstance(count, int) and position >= count else None
 
 

@@ -127,7 +127,7 @@ class Sums:
 
 def _written(op: Op | None) -> float | None:
     """Return the number that an op writes down."""
-    return _as_float(op.attrs.get("value")) if op is not None and op.name == "py.const" else None
+    return _as_float(op.constant) if op is not None and op.name == "py.const" else None
 
 
 def _as_float(given: object) -> float | None:

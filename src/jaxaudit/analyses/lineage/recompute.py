@@ -66,6 +66,6 @@ def _alike(first: Op, second: Op) -> bool:
         first.name == second.name
         and first.name not in _DRAWS
         and len(first.operands) == len(second.operands)
-        and first.text("function") == second.text("function")
-        and first.text("operator") == second.text("operator")
+        and first.qualified == second.qualified
+        and first.operator == second.operator
     )

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Product, Sums
 from jaxaudit.ir import Argument, Op, Program, Region, Value
+from jaxaudit.ir.interfaces import Loop
 
 _FAR = 60
 """How many values a walk back along the data takes before it is given up."""
@@ -43,7 +43,7 @@ class Recursion:
     def hands_on(self) -> bool:
         """Whether the carry holds the next value for one turn."""
         region = self.scan.regions[0]
-        return any(param in self.successor.factors for param, _, _ in carried(self.scan, region))
+        return any(param in self.successor.factors for param, _, _ in Loop(self.scan).carried_in(region))
 
     def differs(self, value: Value) -> bool:
         """Whether a value of the body depends on the step."""
@@ -69,7 +69,7 @@ def recursions(program: Program, flow: Flow) -> Iterator[Recursion]:
 
 def _in_scan(op: Op, sums: Sums) -> Iterator[Recursion]:
     region = op.regions[0]
-    slots = carried(op, region)
+    slots = Loop(op).carried_in(region)
     elements = dict(zip(region.params[len(slots) :], op.operands[len(slots) :], strict=False))
     successors = {param: sums.source(region.results[at]) for param, _, at in slots if at < len(region.results)}
     turn = frozenset(region.params) - {param for param, _, at in slots if _unchanged(sums, region.results, param, at)}
@@ -117,7 +117,7 @@ def standing(program: Program, flow: Flow) -> Iterator[Standing]:
 
 def _stands(op: Op, sums: Sums) -> Standing | None:
     region = op.regions[0]
-    slots = carried(op, region)
+    slots = Loop(op).carried_in(region)
     fixed = {param for param, _, at in slots if _unchanged(sums, region.results, param, at)}
     end = next((one for one in reversed(region.ops) if one.name == "py.return"), None)
     for param, _, at in slots:
@@ -209,9 +209,9 @@ def _leading(index: Argument) -> Mapping[str, Argument]:
 
 def _backwards(op: Op, sums: Sums, elements: Mapping[Value, Value]) -> bool | None:
     """Say which way time runs in a scan; None where it cannot be told."""
-    reverse = op.attrs.get("reverse", False)
+    reverse = op.reverse
     turned = {_is_turned(sums.maker(outside)) for outside in elements.values()}
-    if not isinstance(reverse, bool) or len(turned) != 1:
+    if reverse is None or len(turned) != 1:
         return None
     return reverse is not turned.pop()
 
@@ -220,5 +220,5 @@ def _is_turned(op: Op | None) -> bool:
     if op is None:
         return False
     if op.name == "array.move":
-        return op.function in ("flip", "flipud", "rev")
+        return op.function in ("flip", "flipud")
     return op.name == "py.item" and _leading(op.arguments.get("index")).get("step") == -1

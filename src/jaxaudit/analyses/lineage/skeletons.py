@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, origin, same
 from jaxaudit.ir import Op, Symbol, Value
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.trees import Border, Tree
 from jaxaudit.libraries.lookup import like, role
 
@@ -69,12 +69,12 @@ def one_structure(flow: Flow, first: Skeleton, second: Skeleton) -> bool:
 def _made_alike(flow: Flow, first: Origin, second: Origin) -> bool:
     """Whether two trees are the variables of one module, or states of one optimizer for one structure."""
     one, other = first.op, second.op
-    if one is None or other is None or one.text("function") != other.text("function"):
+    if one is None or other is None or one.qualified != other.qualified:
         return False
-    if not one.text("function").endswith(".init") or len(one.results) != 1:
+    if not one.qualified.endswith(".init") or len(one.results) != 1:
         return False
-    if "object" in one.attrs or "object" in other.attrs:
-        return one.attrs.get("object") == other.attrs.get("object") and _same_keywords(one, other)
+    if one.object_id is not None or other.object_id is not None:
+        return one.object_id == other.object_id and _same_keywords(one, other)
     mine, theirs = _argument(one, "self"), _argument(other, "self")
     if mine is None or theirs is None:
         return False
@@ -102,9 +102,7 @@ def _plain(given: Mapping[str, object]) -> list[tuple[str, object]]:
 
 
 def _one_global(first: Origin, second: Origin) -> bool:
-    names = [
-        one.op.text("name") if one.op is not None and one.op.name == "py.global" else "" for one in (first, second)
-    ]
+    names = [one.op.label if one.op is not None and one.op.name == "py.global" else "" for one in (first, second)]
     return bool(names[0]) and names[0] == names[1]
 
 
@@ -114,7 +112,7 @@ def _before(flow: Flow, found: Origin, way: Way, *, loose: bool, depth: int) -> 
     assert op is not None
     if op.name in ("py.branch", "cond"):
         return _joined(flow, found, loose=loose, depth=depth)
-    if role(op.text("function")).startswith("train_state."):
+    if role(op.qualified).startswith("train_state."):
         return _of_state(op, way)
     taken = _taken(flow, op, value)
     if taken is not None:
@@ -148,27 +146,27 @@ def _joined(flow: Flow, found: Origin, *, loose: bool, depth: int) -> Skeleton |
 def _taken(flow: Flow, op: Op, value: Value) -> tuple[Value, Way] | None:
     """Return the tree that a part was taken from, and the way to it."""
     base = op.arguments.get("base")
-    if op.text("function") in _FILTERS:
+    if op.qualified in _FILTERS:
         return _filtered(op)
-    if op.text("function") == "flax.nnx.state":
+    if op.qualified == "flax.nnx.state":
         return _state(op)
     if not isinstance(base, Value):
         return None
     if op.name == "py.attr":
-        return base, (f".{op.text('name')}",)
+        return base, (f".{op.label}",)
     if op.name == "py.item":
         index = op.arguments.get("index")
         if not isinstance(index, int | str) or isinstance(index, Symbol):
             return None
         return _part(flow, base, index)
-    if op.name == "py.unpack" and op.attrs.get("star") is None:
+    if op.name == "py.unpack" and op.star is None:
         return _part(flow, base, flow.position(op.results, value))
     return None
 
 
 def _part(flow: Flow, base: Value, index: int | str) -> tuple[Value, Way] | None:
     made = flow.maker(base)
-    function = "" if made is None else made.text("function")
+    function = "" if made is None else made.qualified
     kept = like(function, index) if isinstance(index, int) else None
     if made is not None and kept is not None:
         tree = _argument(made, kept.param)
@@ -215,7 +213,7 @@ def _kept(flow: Flow, found: Origin, *, loose: bool) -> Value | None:
         return _mapped(op, value, loose=loose)
     if op.name in ("scan", "fori", "while"):
         at = op.results.index(value)
-        starts = [start for _, start, _ in carried(op, op.regions[-1])]
+        starts = [start for _, start, _ in Loop(op).carried_in(op.regions[-1])]
         return starts[at] if at < len(starts) else None
     if op.name in _FIRST and len(op.operands) == 1:
         return op.operands[0]
@@ -223,14 +221,14 @@ def _kept(flow: Flow, found: Origin, *, loose: bool) -> Value | None:
         return built
     if op.name in _ONE:
         return _argument(op, _ONE[op.name])
-    kept = like(op.text("function"))
+    kept = like(op.qualified)
     return None if kept is None else _argument(op, kept.param)
 
 
 def structure_read(flow: Flow, treedef: Value) -> Op | None:
     """Return the call that a structure was read off a tree by: `structure`, or `flatten`, whose second result it is."""
     made = flow.maker(treedef)
-    if made is None or made.text("function") != "jax.tree.structure":
+    if made is None or made.qualified != "jax.tree.structure":
         made = _second_of(flow, treedef, "jax.tree.flatten")
     return None if made is None or "is_leaf" in made.arguments else made
 
@@ -240,7 +238,7 @@ def _second_of(flow: Flow, part: Value, function: str) -> Op | None:
     made = flow.maker(part)
     base = None if made is None else _argument(made, "base")
     call = None if base is None else flow.maker(base)
-    if made is None or call is None or call.text("function") != function:
+    if made is None or call is None or call.qualified != function:
         return None
     second = made.results[1:2] == (part,) if made.name == "py.unpack" else made.arguments.get("index") == 1
     return call if second else None
@@ -248,11 +246,11 @@ def _second_of(flow: Flow, part: Value, function: str) -> Op | None:
 
 def _put_together(flow: Flow, op: Op) -> Value | None:
     """Return the tree whose structure leaves are put into."""
-    if op.text("function") == "jax.tree.unflatten":
+    if op.qualified == "jax.tree.unflatten":
         treedef = _argument(op, "treedef")
         made = None if treedef is None else structure_read(flow, treedef)
         return None if made is None else _argument(made, "tree")
-    unravel = _argument(op, "self") if op.text("function") == "jax.flatten_util.Unravel.__call__" else None
+    unravel = _argument(op, "self") if op.qualified == "jax.flatten_util.Unravel.__call__" else None
     made = None if unravel is None else _second_of(flow, unravel, "jax.flatten_util.ravel_pytree")
     return None if made is None else _argument(made, "pytree")
 
@@ -260,30 +258,30 @@ def _put_together(flow: Flow, op: Op) -> Value | None:
 def _gradient(op: Op, value: Value, way: Way) -> tuple[Value, Way] | None:
     """Return what a gradient is taken of; what cannot be differentiated is missing in those of Equinox and nnx."""
     at = op.results.index(value) - len(op.regions[0].results)
-    places = op.attrs.get("differentiated")
+    places = op.differentiated
     if not isinstance(places, tuple) or not 0 <= at < len(places):
         return None
-    library = op.text("spelling").rpartition(".")[0]
+    library = op.spelling.rpartition(".")[0]
     return op.operands[places[at]], (*_DIFFERENTIABLE.get(library, ()), *way)
 
 
 def _mapped(op: Op, value: Value, *, loose: bool) -> Value | None:
     region = op.regions[0]
     at = op.results.index(value) - len(region.results)
-    if at < 0 or op.attrs.get("paths") or op.attrs.get("is_leaf") not in (False, "kept"):
+    if at < 0 or op.paths or op.is_leaf not in (False, "kept"):
         return None
     if not loose and len(region.results) != 1:
         return None
     made = len(op.results) - len(region.results)
     if made == 1 and _is_whole(op):
         return op.operands[0]
-    border = op.attrs.get("border")
+    border = op.border
     parts = _values(border.trees[0]) if isinstance(border, Border) and border.trees else []
     return parts[at] if len(parts) == made else None
 
 
 def _is_whole(op: Op) -> bool:
-    border = op.attrs.get("border")
+    border = op.border
     return not isinstance(border, Border) or (bool(border.trees) and border.trees[0].kind == "value")
 
 

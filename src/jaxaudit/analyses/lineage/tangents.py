@@ -17,7 +17,7 @@ _ENDS = frozenset(
 )
 _STEPS = frozenset(
     "equal not_equal less less_equal greater greater_equal isnan isinf isfinite isclose logical_and logical_or "
-    "logical_not sign floor ceil round rint".split()
+    "logical_not sign floor ceil round".split()
 )
 _OWN_DERIVATIVE = frozenset("custom_vjp custom_jvp transform abstract callback shard_map".split())
 _INTEGERS = ("int", "uint", "bool")

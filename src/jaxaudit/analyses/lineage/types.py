@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Argument, Exit, Op, Region, Symbol, Value
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.libraries.lookup import like, playing
 
 _MOST = 240
@@ -73,10 +73,10 @@ def _alike(flow: Flow, node: Node, calls: dict[int, Op], depth: int) -> Iterator
         yield from ((inside, way) for inside in _inside(flow, op, value, calls))
     elif op.name in ("py.branch", "cond"):
         yield from _chosen(flow, op, value, way, depth)
-    elif op.text("function") in _COPIES:
+    elif op.qualified in _COPIES:
         yield from _copied(flow, op, way, depth)
     elif op.name == "py.attr":
-        yield from ((base, (f".{op.text('name')}", *way)) for base in _values(op.arguments.get("base")))
+        yield from ((base, (f".{op.label}", *way)) for base in _values(op.arguments.get("base")))
     elif op.name in ("py.unpack", "py.item"):
         yield from _part(flow, op, value, way)
     else:
@@ -85,7 +85,7 @@ def _alike(flow: Flow, node: Node, calls: dict[int, Op], depth: int) -> Iterator
 
 def _operands(op: Op, value: Value) -> list[Value]:
     """Return the operands that a result has the type of."""
-    function = op.text("function")
+    function = op.qualified
     last = function.rpartition(".")[2]
     found: Sequence[Argument] = ()
     if op.name == "array.scatter":
@@ -101,7 +101,7 @@ def _operands(op: Op, value: Value) -> list[Value]:
         found = [op.arguments.get(made.param)]
     elif op.name in ("scan", "fori", "while"):
         at = op.results.index(value)
-        starts = [start for _, start, _ in carried(op, op.regions[-1])]
+        starts = [start for _, start, _ in Loop(op).carried_in(op.regions[-1])]
         found = starts[at : at + 1]
     return [one for one in found if isinstance(one, Value)]
 
@@ -111,11 +111,11 @@ def _part(flow: Flow, op: Op, value: Value, way: Way) -> Iterator[Node]:
     base = op.arguments.get("base")
     index = op.results.index(value) if op.name == "py.unpack" else op.arguments.get("index")
     made = flow.maker(base) if isinstance(base, Value) else None
-    if not isinstance(base, Value) or op.attrs.get("star") is not None or isinstance(index, Symbol):
+    if not isinstance(base, Value) or op.star is not None or isinstance(index, Symbol):
         return
     if made is not None and made.name == "key.split" and isinstance(index, int):
         yield from ((key, way) for key in made.operands[:1])
-    elif made is not None and isinstance(index, int) and (kept := like(made.text("function"), index)) is not None:
+    elif made is not None and isinstance(index, int) and (kept := like(made.qualified, index)) is not None:
         yield from ((one, way) for one in _values(made.arguments.get(kept.param)) if kept.dtypes)
     elif isinstance(index, int | str):
         yield base, (f"[{index!r}]", *way)
@@ -123,7 +123,7 @@ def _part(flow: Flow, op: Op, value: Value, way: Way) -> Iterator[Node]:
 
 def _copied(flow: Flow, op: Op, way: Way, depth: int) -> Iterator[Node]:
     """Follow a copy of a record: a field that it replaces is the new one, all others are those of the record."""
-    named = op.attrs.get("named")
+    named = op.named
     given: Mapping[str, object] = named if isinstance(named, Mapping) else op.arguments
     changed = {name: one for name, one in given.items() if name not in ("self", "grads")}
     before = _values(op.arguments.get("self")) or list(op.operands[:1])
@@ -161,7 +161,7 @@ def _inside(flow: Flow, op: Op, value: Value, calls: dict[int, Op]) -> Iterator[
 
 def _mapped(flow: Flow, op: Op, value: Value, way: Way, depth: int) -> Iterator[Node]:
     """Follow a result of a mapped function to what is mapped along the same axis: then both have the axis more."""
-    region, at, axes = op.regions[0], flow.position(op.results, value), op.attrs.get("in_axes")
+    region, at, axes = op.regions[0], flow.position(op.results, value), op.in_axes
     if depth == 0 or at >= len(region.results) or not isinstance(axes, tuple) or "out_axes" in _options(op):
         return
     inside = _kin(flow, (region.results[at], way), depth - 1)
@@ -171,7 +171,7 @@ def _mapped(flow: Flow, op: Op, value: Value, way: Way, depth: int) -> Iterator[
 
 
 def _options(op: Op) -> Mapping[str, object]:
-    options = op.attrs.get("options")
+    options = op.options
     return options if isinstance(options, Mapping) else {}
 
 

@@ -40,12 +40,12 @@ OPTIMIZER_STEPS = playing("optimizer.step")
 
 def is_optimizer_step(op: Op) -> bool:
     """Whether an op is the `update` of an optimizer, which gives updates and a new state."""
-    return op.text("function") in OPTIMIZER_STEPS
+    return op.qualified in OPTIMIZER_STEPS
 
 
 def is_update(op: Op) -> bool:
     """Whether an op makes a newer version of a value by its nature."""
-    return op.name in _UPDATING or op.text("function") in UPDATES
+    return op.name in _UPDATING or op.qualified in UPDATES
 
 
 def updates_in(program: Program) -> Iterator[Op]:
@@ -73,7 +73,7 @@ def versions(flow: Flow, value: Value, depth: int = _DEPTH) -> Version | None:
         return _leaf(flow, op, depth)
     if op.name == "tree.map" and op.operands and _blends(flow, op):
         return Version(frozenset((op.operands[0], *_first_tree(op))), op, plain=False)
-    made = like(op.text("function"))
+    made = like(op.qualified)
     if made is not None and made.newer:
         return _from(op, made.param)
     if op.name in BODIES and op.regions:
@@ -110,7 +110,7 @@ def _blends(flow: Flow, op: Op) -> bool:
 
 def _first_tree(op: Op) -> Iterator[Value]:
     """Return the leaves of the first tree that is mapped, where they are known one by one."""
-    border = op.attrs.get("border")
+    border = op.border
     pending = list(border.trees[:1]) if isinstance(border, Border) else []
     while pending:
         tree = pending.pop()
@@ -122,7 +122,7 @@ def _first_tree(op: Op) -> Iterator[Value]:
 def averaged(flow: Flow, result: Value, params: Sequence[Value]) -> Value | None:
     """Return the parameter that a result is a running average of: `decay * mean + (1 - decay) * x`."""
     made = flow.maker(result)
-    if made is None or made.name != "array.map" or made.text("function") not in ("add", "subtract"):
+    if made is None or made.name != "array.map" or made.qualified not in ("add", "subtract"):
         return None
     scaled = [param for param in params for value in made.operands if _decays(flow, value, param)]
     return scaled[0] if len(set(scaled)) == 1 and len(made.operands) == 2 else None
@@ -131,7 +131,7 @@ def averaged(flow: Flow, result: Value, params: Sequence[Value]) -> Value | None
 def _decays(flow: Flow, value: Value, param: Value) -> bool:
     """Tell `0.9 * mean`: a parameter times a constant below one."""
     made = flow.maker(value)
-    if made is None or made.text("function") != "multiply" or param not in made.operands:
+    if made is None or made.qualified != "multiply" or param not in made.operands:
         return False
     return any(isinstance(one, float) and 0 < one < 1 for one in made.arguments.values())
 
@@ -161,7 +161,7 @@ def _part(flow: Flow, op: Op, position: object) -> Version | None:
     made = _maker_of_base(flow, op)
     if made is None or not isinstance(position, int):
         return None
-    part = like(made.text("function"), position)
+    part = like(made.qualified, position)
     return _from(made, part.param) if part is not None and part.newer else None
 
 

@@ -10,20 +10,19 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.meaning.kinds import tail
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.functions import INVERSE_ANGLES, SCALINGS, SUMS_OF_TWO
 
 DEGREES, RADIANS = "degrees", "radians"
 
-_TO_DEGREES = frozenset(("degrees", "rad2deg"))
-_TO_RADIANS = frozenset(("radians", "deg2rad"))
-_ARCS = frozenset("arctan2 arctan arcsin arccos atan2 atan asin acos angle".split())
+_TO_DEGREES = frozenset(("rad2deg",))
+_TO_RADIANS = frozenset(("deg2rad",))
 _KEEPS = frozenset(
     "array.reshape array.expand array.squeeze array.convert array.permute array.move array.split py.item "
     "array.gather grad.stop device.place".split()
 )
-_SCALES = frozenset("multiply mul divide true_divide".split())
-CONVERSIONS = tuple(sorted(_TO_DEGREES | _TO_RADIANS | _SCALES))
+CONVERSIONS = tuple(sorted(_TO_DEGREES | _TO_RADIANS | SCALINGS))
 """Functions that may turn one unit into another."""
-_WRAPS = frozenset("mod remainder rem fmod abs absolute negative neg clip".split())
+_WRAPS = frozenset("remainder fmod abs negative clip".split())
 _PLAIN = frozenset((0.5, 1.0, 2.0))
 _FACTOR = 180.0 / math.pi
 _CLOSE = 1e-4
@@ -64,7 +63,7 @@ class Angles:
             return RADIANS, DEGREES, op.operands[0]
         if tail(op) in _TO_RADIANS:
             return DEGREES, RADIANS, op.operands[0]
-        return self._by_factor(op.result) if tail(op) in _SCALES else None
+        return self._by_factor(op.result) if tail(op) in SCALINGS else None
 
     def _by_factor(self, value: Value) -> tuple[str, str, Value] | None:
         """Recognise `* 180 / pi` and `* pi / 180`, in one step or several."""
@@ -80,12 +79,12 @@ class Angles:
         if found.value is not value:
             return self.of(found.value, depth)
         op = found.op
-        if op is None or op.attrs.get("backward"):
+        if op is None or op.backward:
             return None
         converted = self.converts(op)
         if converted is not None:
             return Angle(converted[1], op)
-        if tail(op) in _ARCS:
+        if tail(op) in INVERSE_ANGLES:
             return Angle(RADIANS, op)
         if op.name in _KEEPS and op.operands:
             return self.of(op.operands[0], depth)
@@ -95,11 +94,11 @@ class Angles:
 
     def _computed(self, op: Op, depth: int) -> Angle | None:
         function = tail(op)
-        if function in _SCALES:
+        if function in SCALINGS:
             return self._scaled(op, depth)
         if function in _WRAPS and op.operands:
             return self.of(op.operands[0], depth)
-        if function in ("add", "subtract", "sub"):
+        if function in SUMS_OF_TWO:
             # Only angles of one unit can be added, so one of them tells for both.
             return next((one for value in op.operands if (one := self.of(value, depth)) is not None), None)
         return None
@@ -113,7 +112,7 @@ class Angles:
         factor = 1.0
         for _ in range(_STEPS):
             op = self.flow.maker(value)
-            if op is None or op.name != "array.map" or tail(op) not in _SCALES:
+            if op is None or op.name != "array.map" or tail(op) not in SCALINGS:
                 return
             x, y = op.arguments.get("x"), op.arguments.get("y")
             left, right = self._number(x), self._number(y)
@@ -132,7 +131,7 @@ class Angles:
             op = self.flow.maker(found) if isinstance(found, Value) else None
             if op is None:
                 break
-            found = op.attrs.get("value") if op.name == "py.const" else None
+            found = op.constant if op.name == "py.const" else None
             if op.name in ("array.convert", "array.expand", "array.create"):
                 found = op.arguments.get("a", op.arguments.get("object"))
         return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None

@@ -21,9 +21,9 @@ def normal_form(op: Op, flow: Flow) -> Meaning | None:
     if first is None or second is None:
         return None
     function = tail(op)
-    if function in ("divide", "true_divide"):
+    if function == "divide":
         return _share(op, first, second, flow) or _standard(op, first, second, flow)
-    if function in ("subtract", "sub"):
+    if function == "subtract":
         below = _stripped(second, flow)
         if below is not None and _is_log_of_sum(below, flow):
             return Meaning(Kind.LOG_PROBABILITIES, op, "log_softmax", below.arguments.get("axis"))
@@ -40,7 +40,7 @@ def _share(op: Op, first: Value, second: Value, flow: Flow) -> Meaning | None:
 
 
 def _is_log_of_sum(op: Op, flow: Flow) -> bool:
-    if tail(op) == "logsumexp" or op.text("api") == "logsumexp":
+    if tail(op) == "logsumexp" or op.api == "logsumexp":
         return True
     inner = _value(op, "x", 0) if tail(op) == "log" else None
     below = _stripped(inner, flow) if inner is not None else None
@@ -52,18 +52,18 @@ def _is_log_of_sum(op: Op, flow: Flow) -> bool:
 def _standard(op: Op, first: Value, second: Value, flow: Flow) -> Meaning | None:
     """What is left of a mean, divided by a spread."""
     above = flow.maker(first)
-    if above is None or tail(above) not in ("subtract", "sub"):
+    if above is None or tail(above) != "subtract":
         return None
     centre, spread = _value(above, "y", 1), _stripped(second, flow)
     middle = _stripped(centre, flow) if centre is not None else None
-    is_mean = middle is not None and (tail(middle) in ("mean", "nanmean") or middle.text("api") == "mean")
+    is_mean = middle is not None and (tail(middle) in ("mean", "nanmean") or middle.api == "mean")
     if is_mean and spread is not None and _spreads(spread, flow, 4):
         return Meaning(Kind.NORMALISED, op, "standardised")
     return None
 
 
 def _spreads(op: Op, flow: Flow, depth: int) -> bool:
-    if tail(op) in _SPREADS or op.text("api") in ("std", "var"):
+    if tail(op) in _SPREADS or op.api in ("std", "var"):
         return True
     makers = [flow.maker(value) for value in op.operands] if tail(op) in ("add", "maximum", "max", "clip") else []
     return depth > 0 and any(one is not None and _spreads(one, flow, depth - 1) for one in makers)
@@ -88,7 +88,7 @@ def _stripped(value: Value | None, flow: Flow) -> Op | None:
 
 def taken_for_logits(op: Op) -> Iterator[Value]:
     """Return the operands that an op takes for logits."""
-    named = op.attrs.get("named")
+    named = op.named
     if "logits" in op.arguments or named is not None:
         for given in (op.arguments.get("logits"), named.get("logits") if isinstance(named, dict) else None):
             if isinstance(given, Value) and given in op.operands:
@@ -106,8 +106,8 @@ def enters(op: Op, value: Value) -> str:
 
     Else empty.
     """
-    name = op.text("api")
-    if name == "logsumexp" and op.text("library") in LOGIT_LOSSES:
+    name = op.api
+    if name == "logsumexp" and op.library in LOGIT_LOSSES:
         name = "log_softmax"
     if name not in _LOGIT_CALLS or op.name != "array.reduce" or tail(op) != "max":
         return ""

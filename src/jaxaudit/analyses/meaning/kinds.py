@@ -56,12 +56,12 @@ def tail(op: Op) -> str:
 
 
 MAPS: dict[str, tuple[Kind, str]] = {
-    **dict.fromkeys(("sigmoid", "logistic", "expit"), (Kind.PROBABILITIES, "sigmoid")),
+    "sigmoid": (Kind.PROBABILITIES, "sigmoid"),
     "log_sigmoid": (Kind.LOG_PROBABILITIES, "log_sigmoid"),
     "tanh": (Kind.SQUASHED, "tanh"),
     **dict.fromkeys(
         "greater less equal not_equal greater_equal less_equal logical_and logical_or logical_not isnan isinf "
-        "isfinite gt lt eq ne ge le".split(),
+        "isfinite".split(),
         (Kind.MASK, "comparison"),
     ),
 }

@@ -148,7 +148,7 @@ class Meanings:
             wanted, gives = (Kind.PROBABILITIES, Kind.LOG_PROBABILITIES)
             wanted, gives = (wanted, gives) if function == "log" else (gives, wanted)
             return Meaning(gives, op, function) if inner is not None and inner.kind is wanted else None
-        if function in _BOUNDS or function in ("add", "subtract", "sub"):
+        if function in _BOUNDS or function in ("add", "subtract"):
             return self._shifted(op, function, depth)
         return None
 
@@ -183,7 +183,7 @@ class Meanings:
         if op.name == "cond" or op.name == "py.branch":
             inside = [region.results[at] for region in op.regions if at < len(region.results)]
             return self._common(inside, depth) if len(inside) == len(op.regions) else None
-        count = op.attrs.get("carry")
+        count = op.carry
         stacked = op.name == "scan" and isinstance(count, int) and at >= count
         results = op.regions[0].results
         if (op.name in BODIES or op.name in MAPPED or stacked) and at < len(results):
@@ -196,17 +196,17 @@ class Meanings:
 
 def _in_front(op: Op) -> bool:
     """Whether an op adds no axis to what its body gives, or the first one."""
-    out = op.attrs.get("options")
+    out = op.options
     return not (isinstance(out, Mapping) and out.get("out_axes", 0) != 0)
 
 
 def _layer(op: Op) -> Meaning | None:
     """Return what a layer of a library makes: in source it is one call, in a trace the last of its ops."""
-    owner, _, method = op.text("function").rpartition(".")
+    owner, _, method = op.qualified.rpartition(".")
     if op.name == "py.call_library" and method == "__call__":
         row = LAYERS.get(owner.rpartition(".")[2])
         return None if row is None else Meaning(row[0], op, row[1])
-    row = LAYERS.get(op.text("library"))
+    row = LAYERS.get(op.library)
     wanted = "array.gather" if row is not None and row[0] is Kind.EMBEDDED else "array.map"
     last = row is not None and op.name == wanted and (op.name != "array.map" or tail(op) in ("add", "multiply"))
     return Meaning(row[0], op, row[1]) if row is not None and last else None
@@ -222,7 +222,7 @@ def _is_handed(op: Op, region: Region, at: int) -> bool:
         return False
     if op.name in BODIES or op.name in MAPPED:
         return True
-    count = op.attrs.get("carry")
+    count = op.carry
     return op.name == "scan" and isinstance(count, int) and at >= count
 
 

@@ -16,7 +16,7 @@ from jaxaudit.analyses.meaning.kinds import tail
 from jaxaudit.ir import Op, Value
 
 _LAYOUT = frozenset("array.reshape array.expand array.squeeze array.convert array.permute device.place".split())
-_SCALES = frozenset("multiply mul divide true_divide".split())
+_SCALES = frozenset("multiply divide".split())
 _ADDS = frozenset(("add",))
 _NORMAL = ("Normal", "MultivariateNormalDiag", "MultivariateNormalTri", "MultivariateNormalFullCovariance")
 _CHANGES = frozenset("scan while fori grad vjp jvp".split())
@@ -36,9 +36,9 @@ class Sample:
 def samples(flow: Flow) -> Iterator[Sample]:
     """Return every sample of a normal distribution in a program."""
     for op in flow.program.named("key.draw"):
-        if op.attrs.get("backward") or not op.results:
+        if op.backward or not op.results:
             continue
-        function = op.text("function")
+        function = op.qualified
         owner, _, method = function.rpartition(".")
         if function == "jax.random.normal":
             centres = _followed(flow, op.results[0])
@@ -90,7 +90,7 @@ def _centre(flow: Flow, op: Op, value: Value) -> tuple[Value, ...] | None:
 
 def readers(flow: Flow, value: Value) -> Iterator[Op]:
     """Return the ops that read a value in the forward pass."""
-    return (op for op in flow.readers.get(value, ()) if not op.attrs.get("backward"))
+    return (op for op in flow.readers.get(value, ()) if not op.backward)
 
 
 def outside(flow: Flow, value: Value) -> Iterator[Value]:

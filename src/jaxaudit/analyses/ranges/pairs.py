@@ -27,7 +27,7 @@ def _placed(look: Look, argument: Argument) -> tuple[Value, Axes, int] | None:
     if maker is None:
         return None
     base = next(iter(maker.arguments.values()), None)
-    if maker.name == "array.expand" and maker.text("function").endswith(("broadcast_to", "expand_dims")):
+    if maker.name == "array.expand" and maker.qualified.endswith(("broadcast_to", "expand_dims")):
         # A trace puts the axis in first, and then copies along it.
         before = _placed(look, base) if isinstance(base, Value) else None
         return _merged(before, _expanded(look, maker, base), base)

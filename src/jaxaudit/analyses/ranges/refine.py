@@ -46,18 +46,11 @@ _OPPOSITE = {
     "not_equal": "equal",
 }
 _MIRROR = {"greater": "less", "greater_equal": "less_equal", "less": "greater", "less_equal": "greater_equal"}
-_SHORT = {"gt": "greater", "ge": "greater_equal", "lt": "less", "le": "less_equal", "eq": "equal", "ne": "not_equal"}
 _LAYOUT = frozenset({"array.expand", "array.reshape", "array.squeeze", "array.permute", "py.item"})
 _SAME = frozenset({"grad.stop", "device.place", "array.convert"})
 _AND = frozenset({"logical_and", "bitwise_and"})
 _OR = frozenset({"logical_or", "bitwise_or"})
-_NOT = frozenset({"logical_not", "invert", "bitwise_not", "bitwise_invert"})
-
-
-def name_of(op: Op) -> str:
-    """Return the short name of an op's function."""
-    name = op.function
-    return _SHORT.get(name, name)
+_NOT = frozenset({"logical_not", "invert"})
 
 
 def constraints(look: Look, condition: Argument, *, holds: bool) -> Constraints:
@@ -86,7 +79,7 @@ def _itself(condition: Value, layout: Layout, holds: bool) -> dict[Place, Bound]
 
 
 def _compound(look: Look, maker: Op, holds: bool, layout: Layout, depth: int) -> dict[Place, Bound]:
-    name = maker.text("operator") if maker.name == "py.operator" else name_of(maker)
+    name = maker.operator if maker.name == "py.operator" else maker.function
     given = list(maker.arguments.values()) or list(maker.operands)
     if name in _NOT or name == "not":
         return _asked(look, given[0], not holds, layout, depth - 1) if given else {}
@@ -116,7 +109,7 @@ def _truth_against(look: Look, x: Argument, y: Argument) -> tuple[Argument, bool
 def _question(name: str, given: list[Argument], holds: bool, layout: Layout) -> dict[Place, Bound]:
     if not given or not isinstance(given[0], Value):
         return {}
-    finite = (name in ("isfinite", "is_finite") and holds) or (name in ("isnan", "isinf") and not holds)
+    finite = (name == "isfinite" and holds) or (name in ("isnan", "isinf") and not holds)
     return {(given[0], layout): Bound(finite=True)} if finite and name != "isinf" else {}
 
 
@@ -143,9 +136,9 @@ def _behind(look: Look, value: Value, layout: Layout, bound: Bound, depth: int) 
         found |= _behind(look, base, (step_of(maker), *layout), bound, depth - 1)
     elif maker.name in _SAME and isinstance(base, Value) and _is_faithful(look, maker):
         found |= _behind(look, base, layout, bound, depth - 1)
-    elif maker.name == "array.map" and name_of(maker) in ("abs", "absolute", "square", "fabs"):
+    elif maker.name == "array.map" and maker.function in ("abs", "square"):
         away = bound.nonzero or bound.low > 0
-        reach = bound.high if name_of(maker) != "square" and bound.high >= 0 else inf
+        reach = bound.high if maker.function != "square" and bound.high >= 0 else inf
         if (away or reach < inf) and isinstance(base, Value):
             found |= _behind(look, base, layout, Bound(-reach, reach, away, ordered=bound.ordered), depth - 1)
     return found
@@ -212,7 +205,7 @@ def _base(maker: Op) -> Argument:
 def step_of(maker: Op) -> object:
     """Write a change of layout so that equal ones compare equal."""
     given = list(maker.arguments.items())[1:]
-    return (maker.name, name_of(maker), str([(name, _plain(value)) for name, value in given]))
+    return (maker.name, maker.function, str([(name, _plain(value)) for name, value in given]))
 
 
 def _plain(value: Argument) -> object:

@@ -58,7 +58,7 @@ def _admitted(value: Value, one: Range, known: Known) -> Range:
 
 
 def _returned(op: Op, read: Reader, known: Known) -> Facts:
-    if op.attrs.get("yields"):
+    if op.yields:
         return [WILD] * len(op.results)
     return [unrelated(read(value)) for value in op.regions[-1].results]
 
@@ -199,7 +199,7 @@ def _joined(op: Op, read: Reader, known: Known) -> Facts:
 def _turn(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
     """A Python loop starts with its operands and goes on with what the last turn left."""
     values = region.results if turn else op.operands
-    trips = op.attrs.get("trips")
+    trips = op.trips
     index = Range(0.0, max(trips - 1.0, 0.0) if isinstance(trips, int) else inf, integer=True)
     return [index, *(carried(read(value)) for value in values[: len(region.params) - 1])]
 

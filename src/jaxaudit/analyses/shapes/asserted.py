@@ -18,7 +18,7 @@ def asserted_axes(program: Program) -> dict[Value, Declared]:
     alike: list[tuple[Op, tuple[Value, ...]]] = []
     sized: list[Op] = []
     letters = _letters(program)
-    asserting = {op for op in program.named("py.call_library") if op.text("function").startswith("chex.assert_")}
+    asserting = {op for op in program.named("py.call_library") if op.qualified.startswith("chex.assert_")}
     for region in program.regions() if asserting else ():
         if asserting.isdisjoint(region.ops):
             continue
@@ -27,7 +27,7 @@ def asserted_axes(program: Program) -> dict[Value, Declared]:
             own.update(op.results)
             if op not in asserting:
                 continue
-            if op.text("function") in _ALIKE:
+            if op.qualified in _ALIKE:
                 alike.append((op, tuple(value for value in _values(op) if value in own)))
             if op.function == "assert_axis_dimension" and set(_values(op)) <= own:
                 sized.append(op)
@@ -116,7 +116,7 @@ _READS: Mapping[str, Callable[[Argument | Names, int], Sequence[Names | None] | 
 
 def _letters(program: Program) -> dict[Value, Names]:
     """Return the shapes that `chex.Dimensions` is asked for: `dims["BT"]` has an axis for each letter."""
-    made = {op.result for op in program.named("py.call_library") if op.text("function") == "chex.Dimensions"}
+    made = {op.result for op in program.named("py.call_library") if op.qualified == "chex.Dimensions"}
     found: dict[Value, Names] = {}
     for op in program.named("py.item") if made else ():
         index = op.arguments.get("index")

@@ -67,7 +67,7 @@ class Carrier:
 
 def taken_off(op: Op, facts: Sequence[ShapeFact]) -> Sequence[ShapeFact]:
     """Mark the axes that a map takes off what goes into its region: in a trace arrays have them still."""
-    places = op.attrs.get("mapped_in")
+    places = op.mapped_in
     if not isinstance(places, tuple) or len(places) != len(facts):
         return facts
     mark = made_by("taken", op)
@@ -80,7 +80,7 @@ def taken_off(op: Op, facts: Sequence[ShapeFact]) -> Sequence[ShapeFact]:
 def given_back(op: Op, facts: Sequence[ShapeFact]) -> list[ShapeFact]:
     """Take the marks of a map off what comes out of it."""
     mark = made_by("taken", op)
-    return [fact if "mapped_in" not in op.attrs or fact.dims is None else _without(fact, mark) for fact in facts]
+    return [fact if op.mapped_in is None or fact.dims is None else _without(fact, mark) for fact in facts]
 
 
 def _marked(fact: ShapeFact, place: int, mark: Labels) -> ShapeFact:

@@ -55,7 +55,7 @@ class ShapesDomain:
         self.carrier = Carrier(self.types) if self.types and self.declared else None
         self.seen: dict[Op, list[Context]] = {}
         self.tested = {
-            value for op in program.telling("operator") if op.attrs["operator"] == "isinstance" for value in op.operands
+            value for op in program.having(Op.operator) if op.operator == "isinstance" for value in op.operands
         }
         """Values whose type the program asks for: what follows may be for other types only."""
         self.doubtful = frozenset() if program.types else methods_of_objects(program)
@@ -244,7 +244,7 @@ class ShapesDomain:
         if look.fit is not None and op.results and all(value in self.types for value in op.results):
             # JAX itself made these types, so what met here goes together.
             look.fit, look.clash = Fit.FITS, ""
-        if look.fit is Fit.CLASHES and (op.attrs.get("guarded") or not self.tested.isdisjoint(op.operands)):
+        if look.fit is Fit.CLASHES and (op.guarded or not self.tested.isdisjoint(op.operands)):
             # The program catches what JAX raises here, or asks for the type first: it need not be a mistake.
             look.fit = Fit.OPEN
         contexts = self.seen.setdefault(op, [])

@@ -60,7 +60,7 @@ def _element(fact: ShapeFact, axis: object) -> ShapeFact:
 
 def axes_of(op: Op) -> tuple[object, ...]:
     """Return the mapped axis of each operand; `?` where it is not known."""
-    axes = op.attrs.get("in_axes")
+    axes = op.in_axes
     count = len(op.operands)
     return tuple(axes) if isinstance(axes, tuple) and len(axes) == count else ("?",) * count
 
@@ -98,7 +98,7 @@ def _collected(fact: ShapeFact, axis: Argument, size: Dim) -> ShapeFact:
 
 
 def _out_axes(op: Op, count: int) -> Sequence[Argument]:
-    options = op.attrs.get("options")
+    options = op.options
     given = options.get("out_axes", 0) if isinstance(options, Mapping) else 0
     if isinstance(given, tuple):
         return given if len(given) == count else ("?",) * count
@@ -115,7 +115,7 @@ def mapped_size(op: Op, read: Read[ShapeFact]) -> Dim:
             found = fact.dims[place] if found is None else found.labelled(fact.dims[place].labels)
     if found is not None:
         return found
-    options = op.attrs.get("options")
+    options = op.options
     given = options.get("axis_size") if isinstance(options, Mapping) else None
     number = None if given is None else as_number(literal(given, read))
     return UNKNOWN if number is None else number

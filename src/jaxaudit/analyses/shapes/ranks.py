@@ -77,7 +77,7 @@ _MAKE_ARRAYS = ("array.", "key.", "grad.stop", "collective", "device.place")
 
 
 def _is_method(op: Op) -> bool:
-    return "." not in op.text("function")
+    return "." not in op.qualified
 
 
 def measured(program: Program) -> frozenset[Value]:
@@ -113,7 +113,7 @@ def _may_leave(op: Op) -> bool:
 def _collect(region: Region, shapes: dict[Value, Value], found: dict[Value, set[int]]) -> None:
     params = set(region.params)
     for op in always(region):
-        if op.name == "py.unpack" and op.operands and op.attrs.get("star") is None:
+        if op.name == "py.unpack" and op.operands and op.star is None:
             base = shapes.get(op.operands[0])
             if base in params:
                 found.setdefault(base, set()).add(len(op.results))

@@ -48,10 +48,10 @@ def _body(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
 
 def _returned(op: Op, look: Look) -> Facts:
     region = op.regions[0]
-    if op.text("spelling").rpartition(".")[2].removeprefix("filter_") in _JACOBIANS:
+    if op.spelling.rpartition(".")[2].removeprefix("filter_") in _JACOBIANS:
         return ()
     left = [look.read(value) for value in region.results]
-    if op.attrs.get("yields"):
+    if op.yields:
         return [_column(fact, region) for fact in left]
     if not region.shared:
         return left
@@ -68,7 +68,7 @@ def _column(fact: ShapeFact, region: Region) -> ShapeFact:
 def _gradient(op: Op, look: Look) -> Facts:
     """The function's own results come first, then a gradient for each leaf of the chosen arguments."""
     own = _returned(op, look)
-    options = op.attrs.get("options")
+    options = op.options
     argnums = options.get("argnums", 0) if isinstance(options, Mapping) else 0
     extra = op.results[len(own) :]
     if argnums != 0 or len(extra) > len(op.operands):
@@ -93,7 +93,7 @@ def _after_scan(op: Op, look: Look) -> Facts:
 
 def carry_count(op: Op) -> int:
     """Tell how many leaves a loop carries."""
-    count = op.attrs.get("carry")
+    count = op.carry
     return count if isinstance(count, int) else 0
 
 
@@ -108,7 +108,7 @@ def scan_length(op: Op, read: Read[ShapeFact]) -> Dim:
 
 def stated_length(op: Op, read: Read[ShapeFact]) -> Dim | None:
     """Return the `length` that was asked for."""
-    given = op.attrs.get("length")
+    given = op.length
     return None if given is None else as_number(literal(given, read))  # type: ignore[arg-type]
 
 
@@ -192,8 +192,8 @@ def _after_turns(op: Op, look: Look) -> Facts:
 
     count = len(region.params) - 1
     left = [forget(look.read(value), stays) for value in region.results]
-    columns = op.text("kind") == "comprehension"
-    items = op.attrs.get("items")
+    columns = op.kind == "comprehension"
+    items = op.items
     length = constant(items).labelled(size_labels(items)) if isinstance(items, int) else None
     return [
         join(look.read(op.operands[i]), fact) if i < count else ShapeFact(each=fact, length=length) if columns else fact
@@ -203,8 +203,8 @@ def _after_turns(op: Op, look: Look) -> Facts:
 
 def _pair_of_elements(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
     """The two elements are stretches of the input along an axis, of any length."""
-    axis = op.attrs.get("axis", 0)
-    made = [mapped.resized(read(value), axis if isinstance(axis, int) else None, UNKNOWN) for value in op.operands]
+    axis = op.axis
+    made = [mapped.resized(read(value), axis, UNKNOWN) for value in op.operands]
     return made if len(made) == len(region.params) else [*made, *made]
 
 
@@ -220,7 +220,7 @@ _PLAIN = 24
 def _each_leaf(op: Op, look: Look) -> Facts | None:
     """Run the function of a `tree.map` for each leaf; None where it is more than a few plain ops."""
     region, count = op.regions[0], len(op.regions[0].results)
-    if op.attrs.get("is_leaf") is True:
+    if op.is_leaf is True:
         # The function sees larger parts of the tree than its leaves.
         return None
     trees = [look.read(value).parts for value in op.operands]
@@ -265,7 +265,7 @@ def _after_leaves(op: Op, look: Look) -> Facts:
 
 def _is_elementwise(region: Region) -> bool:
     return bool(region.params) and all(
-        step.name in _ELEMENTWISE or step.text("function").endswith("_like") for step in region.ops
+        step.name in _ELEMENTWISE or step.qualified.endswith("_like") for step in region.ops
     )
 
 

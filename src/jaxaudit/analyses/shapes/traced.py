@@ -29,7 +29,7 @@ def _operands_meet(op: Op, types: Types) -> bool | None:
     if sum([value in types and bool(types[value].shape) for value in op.operands]) < 2:
         return False
     given = [value for name, value in op.arguments.items() if name not in NOT_OPERANDS and value is not None]
-    usual = bool(given) and op.function not in OWN_SHAPE and not op.attrs.get("operator") and is_usual(op)
+    usual = bool(given) and op.function not in OWN_SHAPE and not op.is_operator and is_usual(op)
     if not usual or op.has("*", "**") or not all(isinstance(one, _OPERANDS) for one in given):
         return None
     return sum([isinstance(one, Value) and bool(types[one].shape) for one in given]) > 1

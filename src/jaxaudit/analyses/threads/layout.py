@@ -103,7 +103,7 @@ def join(relation: Relation, seen: Seen) -> None:
     result = seen.op.results[0]
     rank = len(seen.shape(result))
     (along, *_) = (*seen.axes(), 0)
-    stacks = seen.op.text("function").endswith("stack")
+    stacks = seen.op.qualified.endswith("stack")
     for value in seen.arrays():
         for axis in range(len(seen.shape(value))):
             place = axis + (1 if stacks and axis >= along % max(rank, 1) else 0)
@@ -147,7 +147,7 @@ def order(relation: Relation, seen: Seen) -> None:
                 in_order(relation, seen, value, result, ())
             else:
                 in_order(relation, seen, value, result, axes)
-        if seen.op.text("function") in ("argmax", "argmin"):
+        if seen.op.qualified in ("argmax", "argmin"):
             for axis in axes:
                 relation.deed("reduced", value, axis)
 

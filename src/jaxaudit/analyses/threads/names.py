@@ -69,10 +69,10 @@ def _constants(program: Program, woven: Woven, source: tuple[Program, Shapes], v
 
 def _lengths(program: Program, woven: Woven, source: Program, votes: Votes) -> None:
     """Name what a scan stacks and reads by the constant that the source gives for its length."""
-    known = {op.span: size for op in source.named("scan") if isinstance(size := op.attrs.get("length"), Size)}
+    known = {op.span: size for op in source.named("scan") if isinstance(size := op.length, Size)}
     for op in program.named("scan"):
-        size, carry = known.get(op.span), op.attrs.get("carry")
-        if size is None or not size.name or size != op.attrs.get("length") or not isinstance(carry, int):
+        size, carry = known.get(op.span), op.carry
+        if size is None or not size.name or size != op.length or not isinstance(carry, int):
             continue
         for value in (*op.operands[carry:], *op.results[carry:]):
             thread = next(iter(woven.of(value)), None)
@@ -91,8 +91,8 @@ def _makers(thread: Thread, votes: Votes) -> None:
         by = _MAKERS.get(station.kind)
         if by is None or station.op is None:
             continue
-        axis_name = station.op.text("axis_name")
-        if axis_name:
+        axis_name = station.op.axis_name
+        if isinstance(axis_name, str) and axis_name:
             votes[thread]["axis_name"][axis_name] += 1
         if not votes[thread][by]:
             votes[thread][by][maker(station.op)] += 1
@@ -100,8 +100,8 @@ def _makers(thread: Thread, votes: Votes) -> None:
 
 def maker(op: Op) -> str:
     """Write a transformation the way it was called: `vmap(step)`."""
-    spelling = op.text("spelling").rpartition(".")[2] or op.name
-    return f"{spelling}({op.text('function') or op.regions[-1].label})"
+    spelling = op.spelling.rpartition(".")[2] or op.name
+    return f"{spelling}({op.qualified or op.regions[-1].label})"
 
 
 def _name(thread: Thread, votes: Votes, names: dict[Thread, Name]) -> Name:

@@ -14,7 +14,7 @@ def body(relation: Relation, seen: Seen) -> None:
 def gradient(relation: Relation, seen: Seen) -> None:
     """A gradient has the axes of what it is taken for."""
     body(relation, seen)
-    wrt = seen.op.attrs.get("wrt")
+    wrt = seen.op.wrt
     for result, place in zip(seen.op.results, wrt if isinstance(wrt, tuple) else (), strict=False):
         if isinstance(place, int) and place < len(seen.op.operands):
             same_shape(relation, seen, seen.op.operands[place], result)
@@ -55,7 +55,7 @@ def mapped(relation: Relation, seen: Seen) -> None:
     """Inside `vmap` an array still has the mapped axis, which all mapped arrays have in common."""
     _whole(relation, seen, seen.op.operands)
     op = seen.op
-    places = [*_places(op.operands, op.attrs.get("mapped_in")), *_places(op.results, op.attrs.get("mapped_out"))]
+    places = [*_places(op.operands, op.mapped_in), *_places(op.results, op.mapped_out)]
     for slot in places:
         relation.link(*places[0], *slot)
         relation.deed("vmapped" if slot.value in op.operands else "collected", *slot)
@@ -69,7 +69,7 @@ def _places(values: tuple[Value, ...], axes: object) -> list[Slot]:
 def scan(relation: Relation, seen: Seen) -> None:
     """A scan takes the first axis off what it reads, and puts it on what it collects."""
     op, region = seen.op, seen.op.regions[0]
-    carried = op.attrs.get("carry")
+    carried = op.carry
     count = carried if isinstance(carried, int) else 0
     for value, param in zip(op.operands[:count], region.params[:count], strict=False):
         same_shape(relation, seen, value, param)
@@ -89,7 +89,7 @@ def scan(relation: Relation, seen: Seen) -> None:
 def each(relation: Relation, seen: Seen) -> None:
     """`lax.map` and `pmap` take the first axis off everything that is mapped."""
     op = seen.op
-    axes = op.attrs.get("in_axes")
+    axes = op.in_axes
     known = axes if isinstance(axes, tuple) else (0,) * len(op.operands)
     kind = "sharded" if op.name == "pmap" else "vmapped"
     slots: list[Slot] = []

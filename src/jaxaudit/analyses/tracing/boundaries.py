@@ -24,14 +24,14 @@ _WHOLE = ("pmap", "shard_map", "scan", "map", "associative_scan", "abstract")
 def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
     """Return the facts of a region's parameters from those of the op's operands."""
     facts = [_settled(read(value)) for value in op.operands]
-    held = op.attrs.get("held")
+    held = op.held
     if isinstance(held, tuple) and len(held) == len(facts):
         facts = [_field(fact) if inside else fact for fact, inside in zip(facts, held, strict=True)]
     match op.name:
         case "jit" | "checkpoint":
             return [_staged(op, fact, static) for fact, static in zip(facts, _statics(op, len(facts)), strict=True)]
         case "vmap":
-            axes = op.attrs.get("in_axes")
+            axes = op.in_axes
             known = axes if isinstance(axes, tuple) else ("?",) * len(facts)
             return [_mapped(op, fact, axis) for fact, axis in zip(facts, known, strict=True)]
         case "fori":
@@ -52,10 +52,10 @@ def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
         case "py.loop" | "py.while":
             return [Trace(Kind.STATIC, "number", turn=True), *facts]
         case name if name in _WHOLE:
-            carry = op.attrs.get("carry") if name == "scan" else 0
+            carry = op.carry if name == "scan" else 0
             count = carry if isinstance(carry, int) else 0
             fixed = _statics(op, len(facts))
-            if name == "abstract" and op.text("spelling") in _FILTERED:
+            if name == "abstract" and op.spelling in _FILTERED:
                 fixed = tuple(True if fact.kind is Kind.STATIC else None for fact in facts)
             # What `shard_map` has no spec for it hands on as it is.
             return [
@@ -83,7 +83,7 @@ def _settled(fact: Trace) -> Trace:
 
 
 def _statics(op: Op, count: int) -> tuple[object, ...]:
-    statics = op.attrs.get("static")
+    statics = op.static
     return statics if isinstance(statics, tuple) and len(statics) == count else (None,) * count
 
 
@@ -92,7 +92,7 @@ def _staged(op: Op, fact: Trace, static: object) -> Trace:
         return fact if fact.kind is Kind.STATIC else STATIC
     if static is None:
         return fact if fact.kind is Kind.TRACED else UNKNOWN
-    spelling = op.text("spelling")
+    spelling = op.spelling
     if spelling in _PLAIN or fact.what in ("array", "numpy"):
         return _traced(op, fact, "argument")
     if spelling in _FILTERED and fact.kind is Kind.STATIC:
@@ -103,7 +103,7 @@ def _staged(op: Op, fact: Trace, static: object) -> Trace:
 def _mapped(op: Op, fact: Trace, axis: object) -> Trace:
     if axis is None or (axis == "?" and fact.kind is Kind.TRACED):
         return fact
-    if axis == "?" or op.text("spelling") != "jax.vmap":
+    if axis == "?" or op.spelling != "jax.vmap":
         return revised(fact, kind=Kind.UNKNOWN) if fact.kind is not Kind.TRACED else fact
     return _traced(op, fact, "argument")
 
@@ -117,7 +117,7 @@ def _traced(op: Op, fact: Trace, way: str) -> Trace:
 
 def _leaf(fact: Trace) -> Trace:
     """Return one leaf of a tree: under plain transformations each of them is an array."""
-    if fact.kind is Kind.TRACED and fact.by is not None and fact.by.text("spelling") in _PLAIN:
+    if fact.kind is Kind.TRACED and fact.by is not None and fact.by.spelling in _PLAIN:
         return revised(fact, what="array")
     return revised(fact, what="") if fact.kind is Kind.TRACED else UNKNOWN
 
@@ -168,7 +168,7 @@ def _first_traced(operands: list[Trace]) -> list[Trace]:
 
 def _given_back(op: Op, inner: list[Trace], context: Context, traced: list[Trace]) -> list[Trace]:
     """Return the results as the code around sees them; what is part of an object's structure stays what it is."""
-    kept = op.attrs.get("kept")
+    kept = op.kept
     flags = kept if isinstance(kept, tuple) and len(kept) == len(inner) else (False,) * len(inner)
     return [fact if stays else _outside(fact, context, traced) for fact, stays in zip(inner, flags, strict=True)]
 

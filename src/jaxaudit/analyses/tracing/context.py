@@ -45,10 +45,10 @@ class Context:
         outer = self._levels[-1]
         if outer.op is op:
             return
-        if op.name == "callback" or op.attrs.get("construct") == COMPILE_TIME:
+        if op.name == "callback" or op.construct == COMPILE_TIME:
             self._levels.append(_Level(op, None, None, outer.eager))
             return
-        eager = outer.eager or op.attrs.get("construct") == WITHOUT_JIT
+        eager = outer.eager or op.construct == WITHOUT_JIT
         stage, tracer = op.name in STAGES, op.name in TRACERS
         if eager and op.name in _COMPILED:
             stage = tracer = False

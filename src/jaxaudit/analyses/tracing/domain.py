@@ -82,7 +82,7 @@ class TracingDomain:
             return self._merged(op, read)
         if op.name == "py.call":
             self._visits.called(op, op.regions[0])
-            if op.attrs.get("cached") and self.context.tracer is not None:
+            if op.cached and self.context.tracer is not None:
                 self._visits.keep("cached", op, {value: read(value) for value in op.regions[0].results})
         if op.name == "py.loop" and self.context.tracer is not None:
             # What starts as a constant may come out of the first turn traced.

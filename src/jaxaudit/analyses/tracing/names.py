@@ -12,9 +12,9 @@ ARITHMETIC = frozenset(f"builtins.{name}" for name in "abs max min sum round pow
 
 _COMPARISONS = frozenset(
     """equal not_equal less less_equal greater greater_equal logical_and logical_or logical_not logical_xor isfinite
-    isnan isinf isneginf isposinf isclose isin signbit any all array_equal allclose eq ne lt le gt ge""".split()
+    isnan isinf isneginf isposinf isclose isin signbit any all array_equal allclose """.split()
 )
-_LOGIC = frozenset("bitwise_and bitwise_or bitwise_xor invert bitwise_not bitwise_invert and_ or_ xor".split())
+_LOGIC = frozenset("bitwise_and bitwise_or bitwise_xor invert".split())
 _KEEPING = frozenset(
     "array.reshape array.permute array.expand array.squeeze array.join array.move array.gather".split()
 )

@@ -40,7 +40,7 @@ def asked_numbers(program: Program) -> dict[Value, Value]:
     found: dict[Value, Value] = {}
     for op in program.named("py.operator"):
         asked, classes = op.arguments.get("x"), op.arguments.get("y")
-        if op.text("operator") == "isinstance" and isinstance(asked, Value):
+        if op.operator == "isinstance" and isinstance(asked, Value):
             if all(one in _PYTHON for one in (classes if isinstance(classes, tuple) else (classes,))):
                 found[op.result] = asked
     return found
@@ -48,9 +48,9 @@ def asked_numbers(program: Program) -> dict[Value, Value]:
 
 def _asks(op: Op) -> bool:
     if op.name == "py.operator":
-        asked = _texts(op.arguments.get("y")) if op.text("operator") == "isinstance" else ()
+        asked = _texts(op.arguments.get("y")) if op.operator == "isinstance" else ()
         return any(name.rpartition(".")[2] in _CLASSES or name in _NEVER_TRACED for name in asked)
-    function = op.text("function") or op.text("callee")
+    function = op.qualified or op.callee
     return function.rpartition(".")[2] in _QUESTIONS
 
 

@@ -116,9 +116,9 @@ class TransferTable:
 
     def _array(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
-        function = op.text("function")
+        function = op.qualified
         mask = _makes_mask(op, operands)
-        if op.attrs.get("operator"):
+        if op.is_operator:
             return self._operated(op, operands, mask)
         if not is_jax(function):
             return self._method(op, operands, mask)
@@ -132,7 +132,7 @@ class TransferTable:
             return _joined_items(operands)
         if _compares_items(op, operands):
             return UNKNOWN
-        if op.text("function") in ("equal", "not_equal") and any(isinstance(one, str) for one in op.arguments.values()):
+        if op.qualified in ("equal", "not_equal") and any(isinstance(one, str) for one in op.arguments.values()):
             # Arrays do not compare with text: Python answers, and says that they differ.
             return NUMBER
         if any(one.kind is Kind.TRACED for one in operands):
@@ -152,11 +152,11 @@ class TransferTable:
     def _method(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
         """Return what a method of an array makes: NumPy's arrays stay NumPy's."""
         receiver = operands[0] if operands else UNKNOWN
-        if op.text("function") == "copy":
+        if op.qualified == "copy":
             # Dicts and lists have this method too.
             return revised(receiver, again=False)
         if receiver.kind is Kind.TRACED or receiver.what == "array":
-            what = "" if gives_several(op.name, op.text("function")) else "array"
+            what = "" if gives_several(op.name, op.qualified) else "array"
             return revised(self._made(operands, what, mask=mask), varies=receiver.varies)
         if receiver.what == "numpy":
             return revised(NUMPY, mask=mask, varies=receiver.varies)
@@ -164,9 +164,9 @@ class TransferTable:
 
     def _attribute(self, op: Op, read: Read[Trace]) -> Trace:
         base = fact_of(op.arguments.get("base"), read)
-        if base.kind is Kind.TRACED and op.text("role") == "structure":
+        if base.kind is Kind.TRACED and op.role == "structure":
             return STATIC
-        if base.kind is Kind.TRACED and op.text("role") == "data":
+        if base.kind is Kind.TRACED and op.role == "data":
             return revised(base, what="", mask=False, again=False)
         return CONCRETE if base.kind in (Kind.STATIC, Kind.CONCRETE) else UNKNOWN
 
@@ -218,9 +218,9 @@ class TransferTable:
             known = base.what in ("shape", "list", "empty", "number")
             return base if known else revised(base, what="items", mask=False, made=False, again=False)
         made = _together(self._operands(op, read))
-        if made.what == "list" and op.text("kind") not in ("list", "sequence", "tuple"):
+        if made.what == "list" and op.kind not in ("list", "sequence", "tuple"):
             return revised(made, what="")
-        return revised(made, what="items") if not made.what and op.text("kind") in _SEQUENCES else made
+        return revised(made, what="items") if not made.what and op.kind in _SEQUENCES else made
 
     def _changed(self, op: Op, read: Read[Trace]) -> Trace:
         base = op.arguments.get("list", op.arguments.get("base"))
@@ -234,7 +234,7 @@ class TransferTable:
     def _of_this_turn(self, value: Value) -> bool:
         """Whether the innermost Python loop computes a value anew in each turn."""
         loop = self.context.loop
-        mark = None if loop is None else loop.attrs.get("entered")
+        mark = None if loop is None else loop.entered
         return isinstance(mark, tuple) and value.id > mark[0]
 
     def _numpy(self, op: Op, read: Read[Trace]) -> Trace:
@@ -246,15 +246,15 @@ class TransferTable:
 
     def _library(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
-        function = op.text("function")
+        function = op.qualified
         package = function.partition(".")[0]
         if package in ("math", "cmath", "statistics") or function in ARITHMETIC:
             return self._computed(function, operands)
-        if function == "builtins.map" and op.text("of") == "builtins.len":
+        if function == "builtins.map" and op.of == "builtins.len":
             return revised(UNKNOWN, length=True)
         traced = next((one for one in operands if one.kind is Kind.TRACED), None)
         if package in JAX_LIBRARIES and traced is not None:
-            what = "array" if op.attrs.get("loss") else ""
+            what = "array" if op.loss else ""
             return Trace(Kind.TRACED, what, by=traced.by, way=traced.way)
         return UNKNOWN
 
@@ -269,7 +269,7 @@ class TransferTable:
         return UNKNOWN
 
     def _key(self, op: Op, read: Read[Trace]) -> Trace:
-        function = op.text("function")
+        function = op.qualified
         own = function.startswith("jax.random.") or not function
         mask = function == "jax.random.bernoulli"
         return self._made(self._operands(op, read), "array" if own else "", mask=mask)
@@ -287,18 +287,18 @@ class TransferTable:
         operands = self._operands(op, read)
         if any(one.kind is Kind.TRACED for one in operands):
             return self._passed(op, read)
-        if op.text("function").endswith("axis_index"):
+        if op.qualified.endswith("axis_index"):
             return self._made(operands)
         # The sum of a constant over an axis is a Python number: people ask for the axis's size so.
-        return NUMBER if op.text("function").endswith(("psum", "axis_size")) else UNKNOWN
+        return NUMBER if op.qualified.endswith(("psum", "axis_size")) else UNKNOWN
 
 
 def _constant(op: Op, read: Read[Trace]) -> Trace:
-    return NUMBER if isinstance(op.attrs.get("value"), bool | int | float | complex) else STATIC
+    return NUMBER if isinstance(op.constant, bool | int | float | complex) else STATIC
 
 
 def _operator(op: Op, read: Read[Trace]) -> Trace:
-    asked = op.text("operator")
+    asked = op.operator
     if asked == "text":
         return STATIC
     if asked == "not" and op.operands:
@@ -314,7 +314,7 @@ _ARRAYS = ("array", "numpy")
 
 
 def _random(op: Op, read: Read[Trace]) -> Trace:
-    if not op.text("function").startswith("numpy."):
+    if not op.qualified.startswith("numpy."):
         return NUMBER
     # A size that is itself a random number makes arrays of different lengths.
     size = fact_of(op.arguments.get("size"), read)
@@ -334,7 +334,7 @@ def _shape(op: Op, read: Read[Trace]) -> Trace:
 
 def _structural(op: Op, operands: Sequence[Trace]) -> bool:
     """Whether an operator may compare or join containers instead of computing with arrays."""
-    if op.text("function") not in ("equal", "not_equal", "add") or any(one.what == "array" for one in operands):
+    if op.qualified not in ("equal", "not_equal", "add") or any(one.what == "array" for one in operands):
         return False
     others = [argument for argument in op.arguments.values() if not isinstance(argument, Value)]
     return not any(isinstance(argument, bool | int | float | complex) for argument in others)
@@ -343,7 +343,7 @@ def _structural(op: Op, operands: Sequence[Trace]) -> bool:
 def _joins_items(op: Op, operands: Sequence[Trace]) -> bool:
     """Whether `+` has a list or tuple on one side: arrays of JAX refuse that, so it joins lists."""
     sides = list(op.arguments.values())
-    if op.text("function") != "add" or not any(isinstance(one, tuple) for one in sides):
+    if op.qualified != "add" or not any(isinstance(one, tuple) for one in sides):
         return False
     facts = dict(zip(op.operands, operands, strict=False))
     others = [facts[one] for one in sides if isinstance(one, Value) and one in facts]
@@ -362,7 +362,7 @@ def _joined_items(operands: Sequence[Trace]) -> Trace:
 
 def _compares_items(op: Op, operands: Sequence[Trace]) -> bool:
     """Whether a list or tuple is compared with what is no array for sure: arrays of JAX refuse that."""
-    compares = op.text("function") in _COMPARISONS and any(isinstance(one, tuple) for one in op.arguments.values())
+    compares = op.qualified in _COMPARISONS and any(isinstance(one, tuple) for one in op.arguments.values())
     return compares and not any(one.what in ("array", "numpy", "shape", "number") for one in operands)
 
 
@@ -380,7 +380,7 @@ def _varies(op: Op, operands: Sequence[Trace], read: Read[Trace]) -> bool:
 
 
 def _makes_mask(op: Op, operands: Sequence[Trace]) -> bool:
-    function = op.text("function")
+    function = op.qualified
     if comparison(function):
         return True
     if op.name == "array.convert":

@@ -55,14 +55,13 @@ class Visits:
             self._switches.update(op.results)
         if name in _ASKS and _tests_type(op):
             self._tested.update(op.operands)
-        if name in _CONVERTS and op.attrs.get("guarded") and any(read(value).traced_array for value in op.operands):
+        if name in _CONVERTS and op.guarded and any(read(value).traced_array for value in op.operands):
             stack = tuple(self.context.ops())
             while stack and stack[-1].name == "py.branch":
                 stack = stack[:-1]
             self._stopped.setdefault(stack, op.span)
         if name in _ANYWHERE or (name in _TRACED_CODE and self.context.tracer is not None):
-            more = [op.attrs.get(name) for name in ("captured", "structure")]
-            values = (*op.operands, *(value for one in more if isinstance(one, tuple) for value in one))
+            values = (*op.operands, *(op.captured or ()), *(op.structure or ()))
             self.keep(name, op, {value: read(value) for value in values})
 
     def keep(self, name: str, op: Op, facts: Mapping[Value, Trace]) -> None:
@@ -103,7 +102,7 @@ class Visits:
 
         With a global switch nothing may be traced, and code that asks for tracers takes another path for them.
         """
-        if visit.op.attrs.get("guarded") or (self._stopped and self._is_stopped(visit)):
+        if visit.op.guarded or (self._stopped and self._is_stopped(visit)):
             return True
         return any(op.name == "py.branch" and not self._switches.isdisjoint(op.operands) for op in visit.stack)
 
@@ -119,5 +118,5 @@ class Visits:
 
 def _tests_type(op: Op) -> bool:
     if op.name == "py.operator":
-        return op.text("operator") == "isinstance"
-    return op.text("function") in _TYPE_TESTS
+        return op.operator == "isinstance"
+    return op.qualified in _TYPE_TESTS

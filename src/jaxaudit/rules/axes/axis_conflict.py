@@ -139,9 +139,7 @@ def _judge(op: Op, fits: Sequence[Fit], shapes: Shapes, flow: Flow) -> Obligatio
 def _swaps_two(op: Op) -> bool:
     """Tell `x.transpose(1, 2)`."""
     axes = op.argument("axes")
-    return (
-        op.name == "array.permute" and op.text("function") == "transpose" and isinstance(axes, tuple) and len(axes) == 2
-    )
+    return op.name == "array.permute" and op.qualified == "transpose" and isinstance(axes, tuple) and len(axes) == 2
 
 
 def _is_made_by_jax(op: Op, flow: Flow) -> bool:
@@ -152,7 +150,7 @@ def _is_made_by_jax(op: Op, flow: Flow) -> bool:
         maker = None if given is None else flow.maker(given)
         if maker is None or not maker.name.startswith("array."):
             return False
-        if maker.text("function").startswith("jax."):
+        if maker.qualified.startswith("jax."):
             return True
     return False
 

@@ -97,12 +97,12 @@ class BareSqueeze(Rule):
 
 def _is_layer(op: Op) -> bool:
     """Whether an op is the call of a layer: what it gives has a batch in front and its features last."""
-    callee = op.text("function") or op.text("callee")
+    callee = op.qualified or op.callee
     return callee.endswith(".__call__") and "." in callee.removesuffix(".__call__")
 
 
 def _is_bare(op: Op) -> bool:
-    return not {"axis", "dimensions", "*", "**"} & set(op.arguments) and "dimensions" not in op.attrs
+    return not {"axis", "dimensions", "*", "**"} & set(op.arguments)
 
 
 def _judge(op: Op, context: Context | None, layered: bool) -> Obligation:
@@ -151,5 +151,5 @@ def _fragile(op: Op, what: str, *, last: bool) -> Obligation:
 def _edit(op: Op) -> tuple[Edit, ...]:
     """Name the axis before the closing parenthesis."""
     path, _, _, line, column = op.span
-    text = ", axis=-1" if op.text("function").startswith("jax.") else "axis=-1"
+    text = ", axis=-1" if op.qualified.startswith("jax.") else "axis=-1"
     return (Edit(Span(path, line, column - 1, line, column - 1), text),)

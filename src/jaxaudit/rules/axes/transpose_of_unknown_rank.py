@@ -83,7 +83,7 @@ def _is_bare(op: Op) -> bool:
     if op.function not in ("T", "transpose", "permute_dims"):
         return False
     given = op.arguments.get("axes", op.arguments.get("permutation"))
-    return given in (None, ()) and not {"*", "**"} & set(op.arguments) and "permutation" not in op.attrs
+    return given in (None, ()) and not {"*", "**"} & set(op.arguments)
 
 
 def _judge(op: Op, shapes: Shapes, flow: Flow) -> Obligation:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import chain
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow._shared.phrases import is_test, proved
@@ -107,7 +107,7 @@ def _may_replace(op: Op, flow: Flow) -> bool:
 
 
 def _blends(op: Op, flow: Flow) -> Iterator[Blend]:
-    if op.text("function") == "optax.incremental_update":
+    if op.qualified == "optax.incremental_update":
         new, old, rate = (op.arguments.get(name) for name in ("new_tensors", "old_tensors", "step_size"))
         if isinstance(new, Value) and isinstance(old, Value) and isinstance(rate, float) and 0 < rate <= _LITTLE:
             yield Blend(op, rate, new, old, op.results[0])
@@ -149,7 +149,7 @@ def _replaced(value: Value, blend: Blend, flow: Flow) -> Op | None:
         (op,) = callers
         at, position = region.params.index(value), region.results.index(result)
         if op.name in LOOPS:
-            turns = carried(op, region)
+            turns = Loop(op).carried_in(region)
             return op if any(param is value and left == position for param, _, left in turns) else None
         if len(op.operands) != len(region.params) or len(op.results) != len(region.results):
             return None

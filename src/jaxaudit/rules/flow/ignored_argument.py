@@ -124,7 +124,7 @@ class IgnoredArgument(Rule):
 
 
 def _idle(unread: Unread) -> Obligation:
-    name, params = unread.note.text("name"), ", ".join(f"`{one.name}`" for one in unread.params)
+    name, params = unread.note.label, ", ".join(f"`{one.name}`" for one in unread.params)
     return Obligation(
         IgnoredArgument.name,
         unread.note.span,
@@ -158,7 +158,7 @@ def _for_nothing(wasted: Wasted, who: str) -> Obligation:
 def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
     shared, several = _interfaces(program)
     for op in program.named("py.unread", *_OURS):
-        if op.name == "py.unread" and op.attrs.get("kind") == "parameter":
+        if op.name == "py.unread" and op.kind == "parameter":
             if _parameter(op) in shared:
                 continue
             holder = flow.holder(op)
@@ -177,33 +177,33 @@ def _interfaces(program: Program) -> tuple[set[Parameter], set[Hashable]]:
 
     And the functions that leave several of them.
     """
-    notes = [op for op in program.named("py.unread") if op.attrs.get("kind") == "parameter"]
+    notes = [op for op in program.named("py.unread") if op.kind == "parameter"]
     users: dict[Hashable, set[Hashable]] = {}
     for op in notes:
         users.setdefault(_parameter(op), set()).add(_function(op))
-        users.setdefault((op.text("function"), op.text("name")), set()).update((op.span.path,))
+        users.setdefault((op.qualified, op.label), set()).update((op.span.path,))
         users.setdefault(_function(op), set()).add(_parameter(op))
     shared = {
         _parameter(op)
         for op in notes
-        if len(users[_parameter(op)]) >= _MANY or len(users[op.text("function"), op.text("name")]) >= _MANY
+        if len(users[_parameter(op)]) >= _MANY or len(users[op.qualified, op.label]) >= _MANY
     }
     return shared, {_function(op) for op in notes if len(users[_function(op)]) >= _MANY}
 
 
 def _parameter(note: Op) -> Parameter:
-    return note.span.path, note.text("name"), note.attrs.get("position")
+    return note.span.path, note.label, note.position
 
 
 def _function(note: Op) -> Hashable:
-    return note.span.path, note.text("function"), "function"
+    return note.span.path, note.qualified, "function"
 
 
 def _given_for_nothing(note: Op, flow: Flow) -> Op | None:
     """Return the call that hands an array or number to a parameter that nothing but the function's calls prescribes."""
-    values, region = note.attrs.get("values"), flow.places.region_of[note]
+    values, region = note.values, flow.places.region_of[note]
     value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
-    if not note.attrs.get("chosen") or not isinstance(value, Value) or value not in region.params:
+    if not note.is_chosen or not isinstance(value, Value) or value not in region.params:
         return None
     holder, at = flow.places.holder.get(id(region)), region.params.index(value)
     calls = flow.callers.get(id(region), ()) if holder is None else (holder,)
@@ -226,16 +226,16 @@ def _is_data(flow: Flow, value: Value) -> bool:
 
 def _is_sure(note: Op, call: Op, flow: Flow) -> bool:
     """Whether someone wants an unread parameter: it is given though it need not be, or computed for it alone."""
-    region, values = flow.places.region_of[note], note.attrs.get("values")
+    region, values = flow.places.region_of[note], note.values
     given = call.operands[region.params.index(values[0])] if isinstance(values, tuple) else None
     if is_test(note.span) or given is None or len(region.params) > _LONG:
         return False
     alone = flow.readers.get(given) == [call] and given not in flow.leaving and flow.maker(given) is not None
-    return alone or bool(note.attrs.get("optional"))
+    return alone or bool(note.is_optional)
 
 
 def _idle_parameter(note: Op, call: Op, *, sure: bool) -> Obligation:
-    name, function = note.text("name"), note.text("function")
+    name, function = note.label, note.qualified
     return Obligation(
         IgnoredArgument.name,
         note.span,
@@ -250,19 +250,18 @@ def _idle_parameter(note: Op, call: Op, *, sure: bool) -> Obligation:
 
 
 def _is_note(op: Op) -> bool:
-    return op.name == "py.unread" and op.attrs.get("kind") == "parameter"
+    return op.name == "py.unread" and op.kind == "parameter"
 
 
 def _counts(note: Op) -> bool:
-    values, attrs = note.attrs.get("values"), note.attrs
-    dictated = attrs.get("method") or attrs.get("stub") or note.text("function") == "lambda"
-    return not dictated and not _SAYS_SO.search(note.text("name")) and bool(values) and attrs.get("read") != 0
+    dictated = note.is_method or note.is_stub or note.qualified == "lambda"
+    return not dictated and not _SAYS_SO.search(note.label) and bool(note.values) and note.read_count != 0
 
 
 def _ignored(note: Op, holder: Op, flow: Flow) -> Obligation:
-    name, function = note.text("name"), note.text("function")
+    name, function = note.label, note.qualified
     zero = _is_differentiated(note, holder)
-    wanted = bool(note.attrs.get("chosen")) and _is_wanted(note, holder, flow)
+    wanted = bool(note.is_chosen) and _is_wanted(note, holder, flow)
     if is_test(note.span):
         return proved(IgnoredArgument.name, note.span, "this is test code")
     return Obligation(
@@ -280,7 +279,7 @@ def _ignored(note: Op, holder: Op, flow: Flow) -> Obligation:
 
 def _is_wanted(note: Op, holder: Op, flow: Flow) -> bool:
     """Whether what a transformed function is given for an unread parameter was computed for it alone."""
-    values, region = note.attrs.get("values"), holder.regions[0]
+    values, region = note.values, holder.regions[0]
     value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
     if value not in region.params or len(region.params) != len(holder.operands):
         return False
@@ -289,11 +288,11 @@ def _is_wanted(note: Op, holder: Op, flow: Flow) -> bool:
 
 
 def _is_differentiated(note: Op, holder: Op) -> bool:
-    options, values = holder.attrs.get("options"), note.attrs.get("values")
+    options, values = holder.options, note.values
     if holder.name != "grad" or not isinstance(options, Mapping) or not isinstance(values, tuple):
         return False
     inside = holder.regions[0].params
     first = next((value for value in values if isinstance(value, Value)), None)
     argnums = options.get("argnums", 0)
     wanted = argnums if isinstance(argnums, tuple) else (argnums,)
-    return first in inside and note.attrs.get("position") in wanted
+    return first in inside and note.position in wanted

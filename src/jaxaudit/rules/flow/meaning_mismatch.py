@@ -21,7 +21,7 @@ from jaxaudit.rules.flow._shared.unread_forms import unread_forms
 from jaxaudit.rules.flow._shared.weighted_logs import weighted_logs
 from jaxaudit.spans import Span
 
-_MEETS = ("subtract", "divide", "true_divide")
+_MEETS = ("subtract", "divide")
 
 _ROLLOUT = """import jax
 import jax.numpy as jnp

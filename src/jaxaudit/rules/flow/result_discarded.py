@@ -139,7 +139,7 @@ def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
         return
     if not (is_update(op) or _only_computes(op, flow) or _applies_gradients(op, flow) or _updates(op, flow)):
         return
-    if note.attrs.get("guarded"):
+    if note.guarded:
         yield unknown(ResultDiscarded.name, op.span, "it stands where an exception is expected")
     elif op.name == "tree.map" and (not is_pure(op) or not op.regions[0].results):
         yield unknown(ResultDiscarded.name, op.span, "the mapped function may be there for its effects")
@@ -147,7 +147,7 @@ def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
         timed = op.name == "tree.other" or (op.name in _TIMED and op.function not in _PURE_METHODS)
         # Outside of compiled code a check raises, whether its result is kept or not.
         deliberate = is_test(op.span) or timed or op.function in ("error_if", "branched_error_if")
-        yield _lost(op, sure=not note.attrs.get("module") and (is_update(op) or not deliberate))
+        yield _lost(op, sure=not note.module and (is_update(op) or not deliberate))
 
 
 def _updates(op: Op, flow: Flow) -> bool:
@@ -166,7 +166,7 @@ def _only_looks(op: Op) -> bool:
 
 def _applies_gradients(op: Op, flow: Flow) -> bool:
     """Tell `state.apply_gradients(grads=grads)` with gradients of JAX: a train state gives back a new one."""
-    if ".apply_gradients" not in (op.text("callee"), op.text("function")):
+    if ".apply_gradients" not in (op.callee, op.qualified):
         return False
     makers = (flow.maker(value) for value in op.operands)
     whole = (flow.maker(made.operands[0]) if made is not None and made.name == "py.attr" else made for made in makers)
@@ -174,7 +174,7 @@ def _applies_gradients(op: Op, flow: Flow) -> bool:
 
 
 def _only_computes(op: Op, flow: Flow) -> bool:
-    function = op.text("function")
+    function = op.qualified
     last = function.rpartition(".")[2]
     if op.name == "tree.map":
         return True
@@ -182,7 +182,7 @@ def _only_computes(op: Op, flow: Flow) -> bool:
         return False
     if function.startswith(_PURE):
         return not op.name.startswith(("py.", "array.shape", "device.")) or last in _TRANSFERS
-    if function in _GIVES_NEW or op.text("callee") in _GIVES_NEW:
+    if function in _GIVES_NEW or op.callee in _GIVES_NEW:
         return True
     if not op.name.startswith("array.") or op.name in ("array.shape", "array.numpy"):
         return False
@@ -200,12 +200,11 @@ def _serves_as_array(op: Op, flow: Flow) -> bool:
 
 def _on_jax_array(op: Op, flow: Flow) -> bool:
     """A method such as `sort` changes lists and NumPy arrays in place: it is pure on arrays of JAX alone."""
-    operator = bool(op.attrs.get("operator"))
+    operator = bool(op.is_operator)
     given = op.operands if operator else list(op.arguments.values())[:1]
     makers = (flow.maker(value) for value in given if isinstance(value, Value))
     return any(
-        made is not None and (made.text("function").startswith(_PURE) or made.name == "array.scatter")
-        for made in makers
+        made is not None and (made.qualified.startswith(_PURE) or made.name == "array.scatter") for made in makers
     )
 
 

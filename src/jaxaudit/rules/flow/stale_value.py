@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage import Flow, versions
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow._shared.losses import Loss, find_loss, is_sure
@@ -151,7 +151,7 @@ class StaleValue(Rule):
 
 
 def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
-    if op.name == "py.unread" and op.attrs.get("kind") == "variable":
+    if op.name == "py.unread" and op.kind == "variable":
         loss = find_loss(op, flow)
         if loss is not None:
             yield _told(loss, flow)
@@ -162,7 +162,7 @@ def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
 
 
 def _told(loss: Loss, flow: Flow) -> Obligation:
-    name, maker = loss.note.text("name"), called(loss.made)
+    name, maker = loss.note.label, called(loss.made)
     when = "in the next turn" if loss.next_turn else f"on line {loss.read.line}"
     sure = is_sure(loss, flow) and not is_test(loss.note.span)
     return Obligation(
@@ -187,7 +187,7 @@ def _subject(name: str) -> str:
 
 def _carried_on(op: Op, flow: Flow) -> Iterator[Obligation]:
     region = op.regions[-1]
-    for param, _, at in carried(op, region):
+    for param, _, at in Loop(op).carried_in(region):
         left = region.results[at] if at < len(region.results) else None
         found = None if left is None else versions(flow, left)
         if found is not None and param in found.old and param.name:

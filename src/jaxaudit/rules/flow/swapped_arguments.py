@@ -102,7 +102,7 @@ class SwappedArguments(Rule):
         flow = facts.flow
         notes: defaultdict[tuple[int, str], list[Op]] = defaultdict(list)
         for op in program.named("py.passed"):
-            notes[id(_function_of(op, flow)), op.text("function")].append(op)
+            notes[id(_function_of(op, flow)), op.qualified].append(op)
         yield from (_judge(op, beside, flow) for beside in notes.values() for op in beside)
         yield from (one for op in program.calling(*OPTIMIZER_STEPS) for one in _step(op, flow))
 
@@ -138,12 +138,12 @@ def _step(op: Op, flow: Flow) -> Iterator[Obligation]:
 def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
     pair = _crossed(op)
     if pair is None:
-        return proved(SwappedArguments.name, op.span, f"no two arguments of `{op.text('function')}` cross")
+        return proved(SwappedArguments.name, op.span, f"no two arguments of `{op.qualified}` cross")
     if any(_crossed(other) is None for other in beside):
-        reason = f"`{op.text('function')}` is called in both orders here"
+        reason = f"`{op.qualified}` is called in both orders here"
         return proved(SwappedArguments.name, op.span, reason)
     first, second = pair
-    own = op.attrs.get("own")
+    own = op.own
     turned = isinstance(own, tuple) and first in own and second in own
     doubtful = turned or len(beside) > 1 or is_test(op.span) or not (_is_telling(first) and _is_telling(second))
     return Obligation(
@@ -151,7 +151,7 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
         op.span,
         Verdict.VIOLATED,
         severity=Severity.WARNING if doubtful else Severity.ERROR,
-        message=f"`{first}` and `{second}` are swapped in the call of `{op.text('function')}`",
+        message=f"`{first}` and `{second}` are swapped in the call of `{op.qualified}`",
         current=f"`{first}` goes where `{second}` belongs, and `{second}` where `{first}` does",
         expected="each goes to the parameter of its own name",
         suggestion=f"exchange the two arguments, or give them by keyword: `{first}=...`",
@@ -164,7 +164,7 @@ def _is_telling(name: str) -> bool:
 
 
 def _crossed(op: Op) -> tuple[str, str] | None:
-    written, params = op.attrs.get("written"), op.attrs.get("params")
+    written, params = op.written, op.parameters
     if not isinstance(written, tuple) or not isinstance(params, tuple):
         return None
     for i, name in enumerate(written):

@@ -116,17 +116,17 @@ class UnusedMask(Rule):
 
 
 def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
-    if op.name == "py.unread" and op.attrs.get("kind") == "variable":
-        values, name = op.attrs.get("values"), op.text("name")
+    if op.name == "py.unread" and op.kind == "variable":
+        values, name = op.values, op.label
         value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
         what = _kind(value, flow, shapes) if isinstance(value, Value) else ""
-        if what == "a subkey" and op.attrs.get("renews"):
+        if what == "a subkey" and op.renews:
             yield proved(UnusedMask.name, op.span, f"`{name}` is renewed for whoever comes next")
         elif what and not name.startswith("_"):
             masks = isinstance(value, Value) and what == "a mask"
             missed = (reduced_without(op, value, flow, shapes) or _part_applied(op, value, flow)) if masks else None
             yield _unused(op, what, missed)
-    elif op.name == "py.unread" and op.attrs.get("kind") == "parameter":
+    elif op.name == "py.unread" and op.kind == "parameter":
         yield from _ignored(op, flow, shapes)
     else:
         for value in op.results:
@@ -145,7 +145,7 @@ def _kind(value: Value, flow: Flow, shapes: Shapes) -> str:
 
 def _part_applied(note: Op, value: Value, flow: Flow) -> Op | None:
     """Return the op that reads one part of a combined mask after the whole was made."""
-    made, stale = flow.maker(value), note.attrs.get("stale")
+    made, stale = flow.maker(value), note.stale
     if made is None or callee_of(made) not in _COMBINES or len(made.operands) != 2 or not isinstance(stale, Mapping):
         return None
     late = [told[0][0] for told in stale.values() if len(told[0]) == 1 and told[0][0] in made.operands]
@@ -157,16 +157,16 @@ def _part_applied(note: Op, value: Value, flow: Flow) -> Op | None:
 
 def _ignored(note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     """Judge a parameter that is given a mask: a function that reduces something of its shape was meant to read it."""
-    values = note.attrs.get("values")
+    values = note.values
     value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
     region = flow.places.region_of[note]
-    if not isinstance(value, Value) or note.attrs.get("method") or value not in region.params:
+    if not isinstance(value, Value) or note.is_method or value not in region.params:
         return
     holder = flow.places.holder.get(id(region))
     calls = flow.callers.get(id(region), ()) if holder is None else (holder,)
     at = region.params.index(value)
     given = [call.operands[at] for call in calls if call.name in BODIES and at < len(call.operands)]
-    if given and all(_kind(one, flow, shapes) == "a mask" for one in given) and not note.text("name").startswith("_"):
+    if given and all(_kind(one, flow, shapes) == "a mask" for one in given) and not note.label.startswith("_"):
         missed = reduced_without(note, value, flow, shapes)
         if missed is not None:
             yield _unused(note, "a mask", missed)
@@ -188,7 +188,7 @@ def _half(quotient: Op, mask: Value, total: Op) -> Obligation:
 
 
 def _unused(note: Op, what: str, missed: Op | None) -> Obligation:
-    name = note.text("name")
+    name = note.label
     steps = () if missed is None else (Step(missed.span, "everything counts here, whatever the mask says"),)
     return Obligation(
         UnusedMask.name,

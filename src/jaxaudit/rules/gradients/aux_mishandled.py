@@ -137,8 +137,8 @@ def _traced(facts: Facts) -> Iterator[Obligation]:
 
 
 def _returned(op: Op, flow: Flow) -> Iterator[Obligation]:
-    tree, aux = op.attrs.get("returned"), _has_aux(op)
-    name = f"`{op.text('function').rpartition('.')[2] or 'the function'}`"
+    tree, aux = op.returned, _has_aux(op)
+    name = f"`{op.qualified.rpartition('.')[2] or 'the function'}`"
     if not isinstance(tree, Tree):
         return
     if aux is None:
@@ -159,7 +159,7 @@ def _returned(op: Op, flow: Flow) -> Iterator[Obligation]:
 
 
 def _has_aux(op: Op) -> bool | None:
-    options = op.attrs.get("options")
+    options = op.options
     given = options.get("has_aux", False) if isinstance(options, Mapping) else False
     return given if isinstance(given, bool) else None
 
@@ -197,9 +197,9 @@ def _handed_on(program: Program, flow: Flow) -> Iterator[Obligation]:
     for call in applied(program):
         sources = list(behind(flow, call.gradients))
         wrong = [op for op, position in sources if position < own_results(op)]
-        if wrong and call.op.text("function") not in APPLIES:
-            whole = f"the whole result of `{wrong[0].text('spelling').rpartition('.')[2]}`"
-            beside = not wrong[0].attrs.get("value")
+        if wrong and call.op.qualified not in APPLIES:
+            whole = f"the whole result of `{wrong[0].spelling.rpartition('.')[2]}`"
+            beside = not wrong[0].gives_value
             yield _not_gradients(call.op.span, wrong[0], whole if len(wrong) < len(sources) else _own(wrong[0], beside))
     for op in program.named("py.unpack"):
         if (source := _lone_loss(op, flow)) is not None:
@@ -210,12 +210,12 @@ def _handed_on(program: Program, flow: Flow) -> Iterator[Obligation]:
 
 def _own(op: Op, beside: bool) -> str:
     """Name a result that is the function's own."""
-    name = op.text("spelling").rpartition(".")[2]
+    name = op.spelling.rpartition(".")[2]
     return f"what stands beside the loss in `{name}`" if beside else f"the loss that `{name}` gives"
 
 
 def _not_gradients(span: Span, op: Op, taken: str) -> Obligation:
-    name = op.text("spelling").rpartition(".")[2]
+    name = op.spelling.rpartition(".")[2]
     return Obligation(
         AuxMishandled.name,
         span,
@@ -229,7 +229,7 @@ def _not_gradients(span: Span, op: Op, taken: str) -> Obligation:
 
 
 def _unpacking(op: Op) -> str:
-    if op.attrs.get("value"):
+    if op.gives_value:
         return "(loss, aux), grads" if _has_aux(op) else "loss, grads"
     return "grads, aux" if _has_aux(op) else "grads"
 
@@ -241,8 +241,8 @@ def _lone_loss(op: Op, flow: Flow) -> Op | None:
         return None
     value = made_as(flow, base)
     made = flow.maker(value)
-    if made is None or made.name != "grad" or _has_aux(made) is not False or not made.attrs.get("value"):
+    if made is None or made.name != "grad" or _has_aux(made) is not False or not made.gives_value:
         return None
-    tree = made.attrs.get("returned")
+    tree = made.returned
     first = made.results[0] if isinstance(tree, Tree) and _is_array(tree, flow) else None
     return made if first is value else None

@@ -113,7 +113,7 @@ class BrokenStraightThrough(Rule):
         yield from (one for op in outer for one in _judge(op, flat, shapes, flow))
 
 
-_SUMS = ("add", "subtract", "sub")
+_SUMS = ("add", "subtract")
 
 
 def _sums(op: Op) -> bool:
@@ -144,7 +144,7 @@ def _judge(op: Op, flat: FlatValues, shapes: Shapes, flow: Flow) -> Iterator[Obl
 
 def _terms(op: Op, sign: int, flat: FlatValues, *, stopped: bool) -> Iterator[tuple[Value, int, bool]]:
     """Return the parts of a sum with their signs, through the sums it is made of and through `stop_gradient`."""
-    second = sign if op.text("function").endswith("add") else -sign
+    second = sign if op.qualified.endswith("add") else -sign
     for part, factor in ((op.arguments.get("x"), sign), (op.arguments.get("y"), second)):
         if isinstance(part, Value):
             yield from _opened(part, factor, flat, stopped=stopped)

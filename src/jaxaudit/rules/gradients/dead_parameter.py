@@ -127,7 +127,7 @@ def _trained(gradients: list[Gradient]) -> set[str]:
 
 def _is_array(gradient: Gradient, leaf: Leaf) -> bool:
     """Whether a leaf is surely an array: what an object of a class holds need not be, and a size is none."""
-    held = gradient.op.attrs.get("held")
+    held = gradient.op.held
     at = gradient.op.regions[0].params.index(leaf.param)
     return not ((isinstance(held, tuple) and at < len(held) and held[at]) or _is_size(gradient, leaf))
 

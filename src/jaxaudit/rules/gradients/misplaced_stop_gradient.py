@@ -176,7 +176,7 @@ def _nothing_left(gradient: Gradient) -> Iterator[Obligation]:
 def _stops(gradient: Gradient) -> bool:
     """Whether the code itself stops a gradient; JAX does so too, inside a softmax and others."""
     inside = (op for region in gradient.op.regions for op in region.walk() if op.name == "grad.stop")
-    return any(op.text("api") in ("", "stop_gradient") and not op.text("library") for op in inside)
+    return any(op.api in ("", "stop_gradient") and not op.library for op in inside)
 
 
 def _turned(gradient: Gradient, terms: Sequence[Term]) -> Iterator[Obligation]:

@@ -261,7 +261,7 @@ def _says_residual(program: Program, gradient: Gradient) -> bool:
     region = gradient.op.regions[0]
     lines = program.comments.get(region.span.path, {})
     near = [text for line, text in lines.items() if region.span.line - 3 <= line <= region.span.end_line]
-    return any(_RESIDUAL.search(text) for text in (gradient.op.text("function"), region.label, *near))
+    return any(_RESIDUAL.search(text) for text in (gradient.op.qualified, region.label, *near))
 
 
 def _weighted(gradient: Gradient, found: Advantage) -> Obligation:

@@ -109,14 +109,14 @@ class NonScalarGrad(Rule):
 def _loss(op: Op) -> Value | None:
     """Return what is differentiated: the only result, or the first where there are others beside it."""
     results = op.regions[0].results
-    options = op.attrs.get("options")
+    options = op.options
     beside = isinstance(options, Mapping) and options.get("has_aux") is True
     return results[0] if results and (beside or len(results) == 1) else None
 
 
 def _follows_argument(op: Op, dims: Sequence[Dim], context: Context) -> bool:
     """Whether the sizes of a result are those that annotations say of the argument it is differentiated by."""
-    params, options = op.regions[0].params, op.attrs.get("options")
+    params, options = op.regions[0].params, op.options
     at = options.get("argnums", 0) if isinstance(options, Mapping) else 0
     if not isinstance(at, int) or not 0 <= at < min(len(params), len(op.operands)):
         return False

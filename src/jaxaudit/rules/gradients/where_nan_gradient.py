@@ -142,7 +142,7 @@ class WhereNanGradient(Rule):
         flow = facts.flow
         yield from (
             one
-            for op in program.telling("function")
+            for op in program.having(Op.qualified)
             if _may_matter(op) and _is_on_the_way(op, gradients)
             for one in _judge(op, ranges, gradients, flow)
         )
@@ -153,7 +153,7 @@ def _may_matter(op: Op) -> bool:
 
 
 def _is_on_the_way(op: Op, gradients: Through) -> bool:
-    return not op.attrs.get("backward") and any(value in gradients for value in op.results)
+    return not op.backward and any(value in gradients for value in op.results)
 
 
 def _judge(op: Op, ranges: Ranges, gradients: Through, flow: Flow) -> Iterator[Obligation]:
@@ -165,7 +165,7 @@ def _judge(op: Op, ranges: Ranges, gradients: Through, flow: Flow) -> Iterator[O
             arm = next((op.arguments[name] for name in names if name in op.arguments), None)
             for inner in _arm_ops(arm, gradients, flow):
                 yield from _masked(op, condition, inner, ranges, gradients, holds=holds)
-    elif short(op) in _ROOTS and op.text("api") in ("", "sqrt", "norm"):
+    elif short(op) in _ROOTS and op.api in ("", "sqrt", "norm"):
         yield from _root(op, ranges, gradients)
 
 
@@ -175,7 +175,7 @@ def _is_transposed(op: Op, flow: Flow) -> bool:
         condition = op.arguments.get("condition")
         readers = flow.readers.get(condition, ()) if isinstance(condition, Value) else ()
         return sum(reader.name == "array.select" for reader in readers) > 1
-    return any(short(reader) == "divide" and not reader.text("api") for reader in flow.readers.get(op.results[0], ()))
+    return any(short(reader) == "divide" and not reader.api for reader in flow.readers.get(op.results[0], ()))
 
 
 def _arm_ops(arm: Argument, gradients: Through, flow: Flow) -> Iterator[Op]:

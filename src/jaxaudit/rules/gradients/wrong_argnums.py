@@ -127,8 +127,8 @@ def _traced(facts: Facts) -> Iterator[Obligation]:
     """Judge the gradients that reach an optimizer: each leaf is given its own."""
     for update in updates_in(facts):
         for op in dict.fromkeys(op for op, _ in update.sources):
-            name = f"`{op.text('function').rpartition('.')[2] or 'the function'}`"
-            chosen = op.attrs.get("differentiated")
+            name = f"`{op.qualified.rpartition('.')[2] or 'the function'}`"
+            chosen = op.differentiated
             beside = [one for at, one in enumerate(op.operands) if isinstance(chosen, tuple) and at not in chosen]
             own = {origin(facts.flow, one, {}).value for one in update.trained}
             if update.param in own:
@@ -139,8 +139,8 @@ def _traced(facts: Facts) -> Iterator[Obligation]:
 
 
 def _judge(op: Op, flow: Flow, shapes: Shapes, crossed: Mapping[Op, Op]) -> Obligation:
-    chosen = op.attrs.get("differentiated")
-    name = f"`{op.text('function').rpartition('.')[2] or 'the function'}`"
+    chosen = op.differentiated
+    name = f"`{op.qualified.rpartition('.')[2] or 'the function'}`"
     if not isinstance(chosen, tuple):
         return Obligation(WrongArgnums.name, op.span, Verdict.UNKNOWN, "`argnums` is not a constant")
     if (missing := _missing(op)) is not None:
@@ -159,8 +159,8 @@ def _judge(op: Op, flow: Flow, shapes: Shapes, crossed: Mapping[Op, Op]) -> Obli
 
 
 def _chosen(op: Op) -> str:
-    border, numbers = op.attrs.get("border"), _argnums(op)
-    paths, chosen = op.attrs.get("paths"), op.attrs.get("differentiated")
+    border, numbers = op.border, _argnums(op)
+    paths, chosen = op.paths, op.differentiated
     if isinstance(paths, tuple) and isinstance(chosen, tuple):
         roots = dict.fromkeys(re.split(r"[.\[]", str(paths[at]))[0] for at in chosen if at < len(paths))
         return ", ".join(f"`{one}`" for one in roots)
@@ -171,32 +171,32 @@ def _chosen(op: Op) -> str:
 
 
 def _argnums(op: Op) -> tuple[int, ...]:
-    options = op.attrs.get("options")
+    options = op.options
     given = options.get("argnums", 0) if isinstance(options, Mapping) else 0
     return tuple(one for one in (given if isinstance(given, tuple) else (given,)) if isinstance(one, int))
 
 
 def _count(op: Op) -> int:
-    border = op.attrs.get("border")
+    border = op.border
     return len(border.positional) if isinstance(border, Border) else 0
 
 
 def _missing(op: Op) -> int | None:
     """Return an `argnums` that no argument has."""
-    border, count = op.attrs.get("border"), _count(op)
+    border, count = op.border, _count(op)
     # Nobody writes a call without arguments: it stands for one whose `*args` are unknown.
     if not isinstance(border, Border) or border.open_ended or not count:
         return None
-    if not op.text("spelling").startswith("jax."):
+    if not op.spelling.startswith("jax."):
         return None
     return next((one for one in _argnums(op) if not -count <= one < count), None)
 
 
 def _undifferentiable(op: Op, operand: Value, flow: Flow, shapes: Shapes) -> str:
     """Say what an argument is that JAX refuses to differentiate; empty where it may be differentiated."""
-    options = op.attrs.get("options")
+    options = op.options
     allowed = isinstance(options, Mapping) and options.get("allow_int", False) is not False
-    if allowed or not op.text("spelling").startswith("jax."):
+    if allowed or not op.spelling.startswith("jax."):
         return ""
     made = origin(flow, operand, {}).op
     if made is not None and made.name in ("key.seed", "key.split", "key.fold_in"):
@@ -223,7 +223,7 @@ def _crossed(program: Program, flow: Flow) -> dict[Op, Op]:
     found: dict[Op, Op] = {}
     for call in applied(program):
         for op, position in behind(flow, call.gradients):
-            chosen = op.attrs.get("differentiated")
+            chosen = op.differentiated
             if position < own_results(op) or not isinstance(chosen, tuple):
                 continue
             if _is_other(flow, call.params, op, chosen):

@@ -146,25 +146,25 @@ class WrongCustomDerivative(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List what every backward rule gives for every argument of its function."""
         shapes = facts.get(Shapes)
-        rules = [op for op in program.named("py.call") if op.attrs.get("role") == "derivative"]
+        rules = [op for op in program.named("py.call") if op.role == "derivative"]
         for op in rules:
             yield from _judge(op, shapes)
 
 
 def _judge(op: Op, shapes: Shapes) -> Iterator[Obligation]:
-    names, gradients, place = op.attrs.get("arguments"), op.attrs.get("gradients"), op.attrs.get("returned")
-    primals = op.attrs.get("primals")
+    names, gradients, place = op.rule_arguments, op.gradients, op.return_at
+    primals = op.primals
     assert isinstance(names, tuple)
     assert isinstance(primals, tuple)
     where = place if isinstance(place, Span) else op.span
     if not isinstance(gradients, tuple):
-        yield _unknown(where, f"what `{op.text('rule')}` gives is not known")
+        yield _unknown(where, f"what `{op.rule}` gives is not known")
         return
     yield from _order(op)
     if len(gradients) != len(names):
         yield _count(op, where, len(names), len(gradients))
         return
-    elements = op.attrs.get("elements")
+    elements = op.elements
     spots = elements if isinstance(elements, tuple) and len(elements) == len(names) else (where,) * len(names)
     for name, spot, primal, gradient in zip(names, spots, primals, gradients, strict=True):
         yield _argument(op, spot, name, (primal, gradient), shapes)
@@ -183,7 +183,7 @@ def _argument(
 ) -> Obligation:
     primal, gradient = pair
     if gradient is None:
-        return _proved(where, f"`{op.text('rule')}` gives no gradient for `{name}`")
+        return _proved(where, f"`{op.rule}` gives no gradient for `{name}`")
     if len(gradient) != 1 or len(primal) != 1:
         return _unknown(where, f"`{name}` and its gradient are not one array each")
     (value,) = gradient
@@ -207,7 +207,7 @@ def _made_at(value: Value, op: Op) -> Span:
 
 def _ignores(value: Value, op: Op) -> bool:
     """Whether a gradient is computed from what was saved, and surely not from the cotangent."""
-    incoming = set(_values(op.attrs.get("cotangents")))
+    incoming = set(_values(op.cotangents))
     made: dict[Value, Op] = {}
     outside: dict[Value, Value] = {}
     for inner in op.regions[0].walk():
@@ -254,7 +254,7 @@ def _is_argument(value: Value, op: Op) -> bool:
 def _is_another(value: Value, op: Op, primal: Value) -> bool:
     """Whether a gradient is nothing but one of the other arguments."""
     found = _resolved(value, op)
-    primals = op.attrs.get("primals")
+    primals = op.primals
     return isinstance(primals, tuple) and found is not primal and any(found in _values(one) for one in primals)
 
 
@@ -288,7 +288,7 @@ def _behind(maker: Op, value: Value) -> Sequence[Value]:
 
 def _shape(op: Op, place: Span, name: str, shapes: tuple[str, str], made: Span) -> Obligation:
     wanted, found = shapes
-    called = Step(op.span, f"here `{op.text('function')}` is called with `{name}` of shape {wanted}")
+    called = Step(op.span, f"here `{op.qualified}` is called with `{name}` of shape {wanted}")
     return Obligation(
         WrongCustomDerivative.name,
         place,
@@ -308,19 +308,19 @@ def _ignored(op: Op, place: Span, name: str) -> Obligation:
         place,
         Verdict.VIOLATED,
         message=f"the gradient for `{name}` does not depend on the incoming cotangent",
-        current=f"whatever comes after `{op.text('function')}` is left out of the chain rule",
+        current=f"whatever comes after `{op.qualified}` is left out of the chain rule",
         expected="the cotangent times the derivative of the function",
         suggestion="multiply by the cotangent that the backward rule is given as its last argument",
     )
 
 
 def _count(op: Op, where: Span, wanted: int, found: int) -> Obligation:
-    gives = f"`{op.text('rule')}` gives {found} gradient{'s' if found != 1 else ''}"
+    gives = f"`{op.rule}` gives {found} gradient{'s' if found != 1 else ''}"
     return Obligation(
         WrongCustomDerivative.name,
         where,
         Verdict.VIOLATED,
-        message=f"{gives}, but `{op.text('function')}` has {wanted} arguments",
+        message=f"{gives}, but `{op.qualified}` has {wanted} arguments",
         current="taking a gradient raises TypeError",
         raises=Raises.LATER,
         expected="a tuple with one gradient for each differentiated argument; `None` where there is none",
@@ -330,13 +330,13 @@ def _count(op: Op, where: Span, wanted: int, found: int) -> Obligation:
 
 def _order(op: Op) -> Iterator[Obligation]:
     """Compare the names that were saved with those they are unpacked into; names alone are no proof."""
-    saved, taken = op.attrs.get("saved"), op.attrs.get("taken")
+    saved, taken = op.saved, op.taken
     if not isinstance(saved, tuple) or not isinstance(taken, tuple) or len(saved) != len(taken):
         return
     off = [at for at, (one, other) in enumerate(zip(saved, taken, strict=True)) if one != other]
     if "" in saved or len(set(saved)) != len(saved) or sorted(saved) != sorted(taken) or not off:
         return
-    place = op.attrs.get("unpacked")
+    place = op.unpacked
     yield Obligation(
         WrongCustomDerivative.name,
         place if isinstance(place, Span) else op.span,

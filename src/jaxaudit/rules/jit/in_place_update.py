@@ -110,7 +110,7 @@ def store(x, i):
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
     rule, op = InPlaceUpdate.name, visit.op
-    if op.text("kind") in _CONTAINERS or "base" not in op.arguments:
+    if op.kind in _CONTAINERS or "base" not in op.arguments:
         return
     if isinstance(op.arguments.get("index"), str):
         # No array has an item of that name: what is assigned to is a dict, whatever it is taken for.
@@ -126,7 +126,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
             current=f"assigning to an item of {name} raises `TypeError`",
             raises=Raises.TRACING,
             expected="a new array that differs in that item",
-            suggestion=_suggestion(name, augmented=bool(op.attrs.get("augmented"))),
+            suggestion=_suggestion(name, augmented=bool(op.augmented)),
         )
     elif fact.what == "numpy":
         yield Obligation(rule, op.span, Verdict.PROVED, f"{name} is a NumPy array")

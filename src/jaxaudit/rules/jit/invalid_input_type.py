@@ -107,8 +107,8 @@ def main(x):
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
     op = visit.op
-    given = op.attrs.get("given")
-    if op.text("spelling") not in _PLAIN or not isinstance(given, tuple):
+    given = op.given
+    if op.spelling not in _PLAIN or not isinstance(given, tuple):
         return
     for at, (name, kind, static) in enumerate(given):
         if static is False and (wrong := _wrong(kind)):

@@ -129,7 +129,7 @@ def train(params, batches):
         names = ("scan", "map", "jit", "pmap", "array.join", "array.create", "array.reduce")
         yield from (one for visit in tracing(facts).of(*names) for one in _judge(visit))
         for visit in tracing(facts).of("py.call_library"):
-            if visit.op.text("function") == "builtins.next" and visit.tracer is not None:
+            if visit.op.qualified == "builtins.next" and visit.tracer is not None:
                 yield from _asked(visit, facts.flow)
 
 
@@ -151,14 +151,14 @@ def _asked(visit: Visit, flow: Flow) -> Iterator[Obligation]:
     """Judge a `next` in traced code; a counter that names are made of harms nobody: its items are not computed with."""
     op = visit.op
     read = next((one for one in flow.places.region_of[op].ops if one.name == "py.read" and _is_asked(op, one)), None)
-    if read is None or visit.op.attrs.get("guarded") or not _computed_with(op, flow):
+    if read is None or visit.op.guarded or not _computed_with(op, flow):
         return
     by = transform(visit.tracer)
     yield Obligation(
         IteratorInTracedCode.name,
         op.span,
         Verdict.VIOLATED,
-        message=f"`next` asks `{read.text('name')}` for an item while {by} traces, and never again",
+        message=f"`next` asks `{read.label}` for an item while {by} traces, and never again",
         current="the compiled code keeps the item of its first call and sees it in every later one",
         expected="each call gets an item of its own",
         steps=(Step(read.span, "the iterator lives outside of the compiled code"),),
@@ -184,16 +184,16 @@ def _computed_with(op: Op, flow: Flow) -> bool:
 
 def _kinds(op: Op) -> list[str]:
     if op.name in ("scan", "map"):
-        return [op.text("xs")]
+        return [op.xs]
     if op.name.startswith("array."):
-        iterator = op.text("first") in _ITERATORS - {"range"} and op.text("function").startswith("jax.")
-        return [op.text("first")] if iterator else []
-    given = op.attrs.get("given")
+        iterator = op.first in _ITERATORS - {"range"} and op.qualified.startswith("jax.")
+        return [op.first] if iterator else []
+    given = op.given
     return [kind for _, kind, static in given if static is False] if isinstance(given, tuple) else []
 
 
 def _taker(op: Op) -> str:
-    return f"`{op.text('function').replace('jax.numpy', 'jnp')}`" if op.name.startswith("array.") else transform(op)
+    return f"`{op.qualified.replace('jax.numpy', 'jnp')}`" if op.name.startswith("array.") else transform(op)
 
 
 def _violation(op: Op, kind: str) -> Obligation:

@@ -86,22 +86,22 @@ class MethodOfOtherLibrary(Rule):
         """List every call of a method that is known to belong elsewhere."""
         flow = facts.flow
         for op in program.named("py.call_unknown"):
-            method = op.text("callee").removeprefix(".")
-            if op.attrs.get("method") and method in _NUMPY | _TORCH and _on_array(op, flow):
+            method = op.callee.removeprefix(".")
+            if op.is_method and method in _NUMPY | _TORCH and _on_array(op, flow):
                 yield _missing(op, method)
 
 
 def _on_array(op: Op, flow: Flow) -> bool:
     """Whether a function of JAX made the value, as it is or before some arithmetic."""
     found = [_is_jax(flow, op.operands[0], context, _STEPS) for context in contexts(flow, op)] if op.operands else []
-    return bool(found) and all(found) and not op.attrs.get("guarded")
+    return bool(found) and all(found) and not op.guarded
 
 
 def _is_jax(flow: Flow, value: Value, context: Context, depth: int) -> bool:
     made = origin(flow, value, context).op
     if made is None or depth == 0:
         return False
-    if made.text("function").startswith(("jax.numpy.", "jax.nn.", "jax.random.", "jax.lax.", "jax.scipy.")):
+    if made.qualified.startswith(("jax.numpy.", "jax.nn.", "jax.random.", "jax.lax.", "jax.scipy.")):
         # What is told of shapes and dtypes is no array.
         return (made.name.startswith("array.") and made.name != "array.shape") or made.name == "key.draw"
     known = made.name in ("array.map", "array.reduce", "array.reshape", "array.dot") and bool(made.operands)

@@ -151,7 +151,7 @@ def _indexed(visit: Visit) -> Iterator[Obligation]:
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
-    function = visit.op.text("function")
+    function = visit.op.qualified
     if visit.tracer is None or not _asks(visit.op.name, function):
         return
     for value, fact in visit.facts.items():

@@ -137,7 +137,7 @@ def _printed(program: Program, flow: Flow) -> set[Span]:
 
 def _judge(visit: Visit, flow: Flow, *, shown: bool) -> Iterator[Obligation]:
     rule, op = PrintInTracedCode.name, visit.op
-    spec = op.text("spec")
+    spec = op.spec
     for value, fact in visit.facts.items():
         name = named(value, "what is printed")
         raises = op.name == "py.format" and _number(spec)

@@ -162,13 +162,13 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
     op = visit.op
     match op.name:
         case "py.test":
-            yield _verdict(visit, op.arguments.get("value"), op.text("construct"))
-        case "py.to_python" if op.text("function") == "bool":
+            yield _verdict(visit, op.arguments.get("value"), op.construct)
+        case "py.to_python" if op.qualified == "bool":
             yield _verdict(visit, op.arguments.get("a"), "bool")
         case "py.element" if isinstance(bounds := op.arguments.get("iterable"), Mapping):
             for bound in bounds.values():
                 yield _verdict(visit, bound, "range")
-        case "py.call_library" if op.text("function") in ("builtins.max", "builtins.min"):
+        case "py.call_library" if op.qualified in ("builtins.max", "builtins.min"):
             for value in op.operands:
                 yield _verdict(visit, value, op.function)
         case _:

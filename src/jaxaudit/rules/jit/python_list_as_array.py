@@ -93,12 +93,12 @@ def run(n):
 def _judge(visit: Visit) -> Iterator[Obligation]:
     op, loop = visit.op, visit.loop
     values = op.arguments.get("object", op.arguments.get("a"))
-    if op.text("function") not in _FUNCTIONS or visit.tracer is not None or not isinstance(values, Value):
+    if op.qualified not in _FUNCTIONS or visit.tracer is not None or not isinstance(values, Value):
         return
     fact = visit.of(values)
     if fact.what in ("array", "numpy"):
         yield Obligation(PythonListAsArray.name, op.span, Verdict.PROVED, f"{named(values)} is an array already")
-    elif loop is not None and loop.attrs.get("kind") != "comprehension" and _long(visit) and not _local(visit, loop):
+    elif loop is not None and loop.kind != "comprehension" and _long(visit) and not _local(visit, loop):
         yield Obligation(
             PythonListAsArray.name,
             op.span,
@@ -127,7 +127,7 @@ def _local(visit: Visit, loop: Op) -> bool:
 
 
 def _turns(op: Op) -> int:
-    trips = op.attrs.get("trips")
+    trips = op.trips
     return trips if isinstance(trips, int) else 0
 
 

@@ -168,14 +168,14 @@ def generate(tokens, steps):
 
 
 def _repeats(loop: Op) -> bool:
-    trips = loop.attrs.get("trips")
+    trips = loop.trips
     return not (isinstance(trips, int) and trips <= _FEW)
 
 
 def _judge(visit: Visit, loops: list[Op], flow: Flow) -> Obligation:
     op, loop = visit.op, loops[-1]
-    function = op.text("function").replace("<lambda>", "lambda") or "the function"
-    made = op.attrs.get("made")
+    function = op.qualified.replace("<lambda>", "lambda") or "the function"
+    made = op.wrapper_id
     anew = [one for one in loops if _repeats(one) and isinstance(made, int) and made > _entered(one)]
     if anew:
         if _differs(op, visit, _entered(anew[-1])):
@@ -217,12 +217,12 @@ def _of_turn(loop: Op, flow: Flow) -> set[Value]:
 
 def _fetches(op: Op) -> bool:
     """Whether a call surely gives something else every time."""
-    return op.name in ("py.random", "py.clock") or op.text("function") == "builtins.next"
+    return op.name in ("py.random", "py.clock") or op.qualified == "builtins.next"
 
 
 def _differs(op: Op, visit: Visit, entered: int) -> bool:
     """Whether a function made in a loop holds something of its turn that could be no argument: a model, say."""
-    captured = op.attrs.get("captured")
+    captured = op.captured
     held = [value for value in captured if value.id > entered] if isinstance(captured, tuple) else []
     return any(visit.of(value).what not in ("array", "numpy", "number") for value in held)
 
@@ -233,18 +233,18 @@ def _shape_text(value: Value, function: str) -> str:
 
 
 def _entered(loop: Op) -> int:
-    mark = loop.attrs.get("entered")
+    mark = loop.entered
     return mark[0] if isinstance(mark, tuple) else 0
 
 
 def _structure(op: Op) -> tuple[Value, ...]:
     """Return the values in fields that are part of the structure of arguments."""
-    structure = op.attrs.get("structure")
+    structure = op.structure
     return tuple(one for one in structure if isinstance(one, Value)) if isinstance(structure, tuple) else ()
 
 
 def _statics(op: Op) -> tuple[object, ...]:
-    statics = op.attrs.get("static")
+    statics = op.static
     return statics if isinstance(statics, tuple) else ()
 
 
@@ -254,7 +254,7 @@ def _is_within(span: Span, loop: Op) -> bool:
 
 
 def _violation(op: Op, loop: Op, message: str, suggestion: str) -> Obligation:
-    wrapped = op.attrs.get("wrapped")
+    wrapped = op.wrapped
     # A function that is compiled anew and called elsewhere is blamed where it is made.
     inside = isinstance(wrapped, Span) and _is_within(wrapped, loop)
     return Obligation(

@@ -150,11 +150,11 @@ def main(x):
 
 def _judge(visit: Visit, shapes: Shapes) -> Iterator[Obligation]:
     op = visit.op
-    misfits = op.attrs.get("misfits")
+    misfits = op.misfits
     for misfit in misfits if isinstance(misfits, tuple) else ():
-        text = f"`{misfit}` is declared static, but `{op.text('function')}` has no such parameter"
+        text = f"`{misfit}` is declared static, but `{op.qualified}` has no such parameter"
         yield _violation(op, text, "name one of the function's parameters")
-    given = op.attrs.get("given")
+    given = op.given
     for name, kind, static in given if isinstance(given, tuple) else ():
         if static is True and kind in _UNHASHABLE:
             yield _violation(op, f"`{name}` is static, but a {kind} cannot be hashed", "give a tuple")
@@ -163,7 +163,7 @@ def _judge(visit: Visit, shapes: Shapes) -> Iterator[Obligation]:
             yield _violation(op, text, "define `__hash__`, or make the dataclass frozen")
         elif static is True:
             yield Obligation(StaticArgumentMisuse.name, op.span, Verdict.PROVED, "the static arguments can be hashed")
-    statics = op.attrs.get("static")
+    statics = op.static
     for value, static in zip(op.operands, statics if isinstance(statics, tuple) else (), strict=False):
         if static is True and (what := _array(visit.of(value), shapes.of(value))):
             name = named(value, "this argument")

@@ -149,10 +149,10 @@ def _judge(store: Store, flow: Flow) -> Obligation:
 
 def _is_register(store: Store, flow: Flow) -> bool:
     """Whether an attribute is written first, then read while JAX traces, and as far as can be seen never after."""
-    op, name = store.visit.op, store.visit.op.text("name")
+    op, name = store.visit.op, store.visit.op.label
     if op.name != "py.store_attr":
         return False
-    holder, owner = op.arguments.get("object"), op.attrs.get("object")
+    holder, owner = op.arguments.get("object"), op.object_id
     places, whole = flow.places, store.tracer.regions[-1]
     stored = values_in(op.arguments.get("value"))
     users = [region for value in stored for region in places.escaped.get(value, ())]
@@ -165,20 +165,20 @@ def _is_register(store: Store, flow: Flow) -> bool:
     reads = [at for at, one in enumerate(inside) if _reads(one, name, None)]
     if not reads or min(reads) < inside.index(op):
         return False
-    later = {one for one in flow.program.named("py.attr") if one.text("name") == name} - set(inside)
+    later = {one for one in flow.program.named("py.attr") if one.label == name} - set(inside)
     return not any(one.arguments.get("base") is holder for one in later)
 
 
 def _reads(op: Op, name: str, owner: object) -> bool:
     """Whether an op reads an attribute of a known object, or of one that is not known."""
-    if op.text("name") != name:
+    if op.label != name:
         return False
-    return op.name == "py.attr" if owner is None else op.name == "py.read" and op.attrs.get("owner") == owner
+    return op.name == "py.attr" if owner is None else op.name == "py.read" and op.owner == owner
 
 
 def _depends_on_differentiated(store: Store, flow: Flow) -> bool:
     """Whether a stored value is computed from the first argument of a function that `grad` differentiates."""
-    options = store.tracer.attrs.get("options")
+    options = store.tracer.options
     first = not isinstance(options, dict) or options.get("argnums", 0) == 0
     params = store.tracer.regions[0].params
     if store.tracer.name != "grad" or not first or not params:
@@ -190,7 +190,7 @@ def _depends_on_differentiated(store: Store, flow: Flow) -> bool:
 def _cached(found: TracingFacts) -> Iterator[Obligation]:
     for visit in found.of("cached"):
         for fact in visit.facts.values():
-            function = visit.op.text("function")
+            function = visit.op.qualified
             if fact.traced_array:
                 message = f"`{function}` caches an array that {transform(fact.by)} traces"
                 yield _leak(visit.op.span, fact, message, "compute it with NumPy, or drop the cache")

@@ -109,14 +109,14 @@ class ArithmeticOnList(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every operator with a list or tuple on one side."""
-        noted = [*program.named("py.repeat"), *filter(_has_sequence, program.telling("operator"))]
+        noted = [*program.named("py.repeat"), *filter(_has_sequence, program.having(Op.operator))]
         if noted:
             makers = Makers(program)
             yield from (one for op in noted for one in _judge(op, makers))
 
 
 def _has_sequence(op: Op) -> bool:
-    is_operator = op.name in ("array.map", "array.dot") and op.attrs.get("operator") is True
+    is_operator = op.name in ("array.map", "array.dot") and op.is_operator
     return is_operator and any(isinstance(one, tuple) for one in op.arguments.values())
 
 
@@ -127,12 +127,12 @@ def _judge(op: Op, makers: Makers) -> Iterator[Obligation]:
         return
     x, y = op.arguments.get("x"), op.arguments.get("y")
     other = y if isinstance(x, tuple) else x
-    function = op.text("function")
+    function = op.qualified
     if isinstance(other, tuple) or function not in _SHOWN:
         return
     if makers.is_jax_array(other):
         yield _raises(op, "an array of JAX", "make an array of the list: `jnp.array(values)`")
-    elif op.attrs.get("own") and _never(function, other, makers):
+    elif op.own and _never(function, other, makers):
         yield _raises(op, "a number", "make an array of the list: `jnp.array(values)`")
     else:
         yield Obligation(rule, op.span, Verdict.PROVED, "lists are joined or repeated here")
@@ -146,7 +146,7 @@ def _never(function: str, other: Argument, makers: Makers) -> bool:
 
 
 def _raises(op: Op, other: str, suggestion: str) -> Obligation:
-    sign = _SHOWN[op.text("function")]
+    sign = _SHOWN[op.qualified]
     return Obligation(
         ArithmeticOnList.name,
         op.span,
@@ -160,7 +160,7 @@ def _raises(op: Op, other: str, suggestion: str) -> Obligation:
 
 
 def _repeated(op: Op) -> Obligation:
-    values = op.attrs.get("values")
+    values = op.values
     several = isinstance(values, tuple) and len(set(values)) > 1 and any(isinstance(one, float) for one in values)
     if not several:
         return Obligation(

@@ -96,25 +96,25 @@ class BitwiseBeforeComparison(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every comparison with an operand that is put together bit by bit."""
         shapes = facts.get(Shapes)
-        noted = [op for op in program.telling("tighter") if op.attrs["tighter"]]
+        noted = [op for op in program.having(Op.tighter) if op.tighter]
         if noted:
             makers = Makers(program)
             yield from (_judge(op, makers, shapes) for op in noted)
 
 
 def _judge(op: Op, makers: Makers, shapes: Shapes) -> Obligation:
-    rule, kind = BitwiseBeforeComparison.name, op.text("tighter")
+    rule, kind = BitwiseBeforeComparison.name, op.tighter
     if kind == "brackets":
         return Obligation(rule, op.span, Verdict.PROVED, "brackets say what is computed first")
     inner = next((made for one in op.arguments.values() if (made := _bitwise(makers.of(one))) is not None), None)
-    sign = "&" if inner is None else _SIGNS[inner.text("function")]
+    sign = "&" if inner is None else _SIGNS[inner.qualified]
     if kind == "chain":
         return _finding(op, sign, Severity.ERROR)
     if inner is None:
         return Obligation(rule, op.span, Verdict.PROVED, "what is compared is a constant")
     sides = [_kind(one, makers, shapes) for one in inner.arguments.values()]
     # Nobody asks which of two masks is the larger one.
-    if sorted(sides) == ["mask", "number"] or ("mask" in sides and op.text("function") in _ORDER):
+    if sorted(sides) == ["mask", "number"] or ("mask" in sides and op.qualified in _ORDER):
         return _finding(op, sign, Severity.ERROR)
     if "" in sides and any(isinstance(one, int | float) for one in inner.arguments.values()):
         zero = any(one == 0 for one in inner.arguments.values() if not isinstance(one, Value))
@@ -124,7 +124,7 @@ def _judge(op: Op, makers: Makers, shapes: Shapes) -> Obligation:
 
 
 def _bitwise(op: Op | None) -> Op | None:
-    return op if op is not None and op.attrs.get("operator") is True and op.text("function") in _SIGNS else None
+    return op if op is not None and op.is_operator and op.qualified in _SIGNS else None
 
 
 def _kind(argument: Argument, makers: Makers, shapes: Shapes) -> str:

@@ -119,7 +119,7 @@ def _judge(op: Op, makers: Makers, shapes: Shapes) -> Iterator[Obligation]:
         others = [one for one in op.arguments.values() if isinstance(one, Value) and one is not argument]
         dtypes = {shapes.of(one).dtype for one in others} - {"bool", None}
         if dtypes & _SINGLE:
-            yield _finding(op, limit, certain=limit.text("name") in _BECOMES)
+            yield _finding(op, limit, certain=limit.label in _BECOMES)
         elif any(makers.is_jax_array(one) for one in others):
             yield _finding(op, limit, certain=False)
 
@@ -127,7 +127,7 @@ def _judge(op: Op, makers: Makers, shapes: Shapes) -> Iterator[Obligation]:
 def _limit(argument: Argument, makers: Makers) -> Op | None:
     """Find the attribute of `finfo(float)` behind an argument, through a sign or a factor."""
     op = makers.of(argument)
-    while op is not None and op.attrs.get("operator") is True:
+    while op is not None and op.is_operator:
         inner = [made for one in op.arguments.values() if (made := makers.of(one)) is not None]
         op = inner[0] if len(inner) == 1 else None
     if op is None or op.name != "py.attr" or not op.operands:
@@ -137,7 +137,7 @@ def _limit(argument: Argument, makers: Makers) -> Op | None:
 
 
 def _finding(op: Op, limit: Op, *, certain: bool) -> Obligation:
-    name = limit.text("name")
+    name = limit.label
     becomes = _BECOMES.get(name, "less than any difference between two numbers near 1")
     return Obligation(
         DoublePrecisionLimits.name,

@@ -119,7 +119,7 @@ print(weights(3))
             return
         if has_x64(facts):
             yield from (one for root in program.roots for one in _early(root))
-        elif any(map(_asks_wide, program.telling("function"))):
+        elif any(map(_asks_wide, program.having(Op.qualified))):
             yield from _wide(program)
 
 
@@ -143,7 +143,7 @@ def has_x64(facts: Facts) -> bool:
 
 def _switches(op: Op) -> bool:
     """Whether an op turns 64-bit types on, or asks whether they are: who asks knows of the switch."""
-    return op.text("function").endswith("enable_x64") or _SWITCH in op.arguments.values()
+    return op.qualified.endswith("enable_x64") or _SWITCH in op.arguments.values()
 
 
 def _early(root: Root) -> Iterator[Obligation]:
@@ -151,7 +151,7 @@ def _early(root: Root) -> Iterator[Obligation]:
     made: list[Op] = []
     top = set(root.region.ops)
     for op in root.region.walk():
-        if _switches(op) and op.arguments.get("val", True) is True and not op.text("function").endswith(".read"):
+        if _switches(op) and op.arguments.get("val", True) is True and not op.qualified.endswith(".read"):
             yield from (_late(one, op) for one in made)
             return
         if op.name == "array.create" and op in top and _floating(op):
@@ -160,7 +160,7 @@ def _early(root: Root) -> Iterator[Obligation]:
 
 def _floating(op: Op) -> bool:
     """Whether an array is made of Python floats, or of the default floating type."""
-    function = op.text("function")
+    function = op.qualified
     if not function.startswith("jax.numpy.") or "dtype" in op.arguments:
         return False
     if function.rpartition(".")[2] in ("array", "asarray"):
@@ -178,7 +178,7 @@ def _has_float(argument: object) -> bool:
 def _late(made: Op, switch: Op) -> Obligation:
     name = f"`{made.result.name}`" if made.result.name else "this array"
     # A context manager speaks for its own block alone.
-    passing = switch.text("function").endswith("enable_x64")
+    passing = switch.qualified.endswith("enable_x64")
     return Obligation(
         Float64WithoutX64.name,
         made.span,
@@ -193,13 +193,13 @@ def _late(made: Op, switch: Op) -> Obligation:
 
 
 def _asks_wide(op: Op) -> bool:
-    if op.name == "array.convert" and op.text("function") in _WIDE:
+    if op.name == "array.convert" and op.qualified in _WIDE:
         return True
     if "dtype" not in op.arguments:
         return False
-    by_jax = op.text("function").startswith("jax.")
+    by_jax = op.qualified.startswith("jax.")
     makes_array = op.name not in ("array.numpy", "array.shape", "py.call_library")
-    asked = _SPELLED if by_jax else _WIDE if op.text("function") == "astype" else frozenset[str]()
+    asked = _SPELLED if by_jax else _WIDE if op.qualified == "astype" else frozenset[str]()
     return makes_array and str(op.arguments.get("dtype")) in asked
 
 

@@ -17,20 +17,13 @@ from jaxaudit.rules.numerics.float64_without_x64 import has_x64
 _ARITHMETIC = {
     "add": "sum",
     "subtract": "difference",
-    "sub": "difference",
     "multiply": "product",
-    "mul": "product",
     "power": "power",
-    "pow": "power",
-    "integer_pow": "power",
     "square": "square",
     "negative": "negative",
-    "neg": "negative",
 }
 _PASSES = frozenset({"array.map", "array.convert", "py.call", "array.select"})
-_MODULAR = frozenset(
-    "bitwise_and bitwise_or bitwise_xor remainder mod rem left_shift right_shift shift_left equal not_equal".split()
-)
+_MODULAR = frozenset("bitwise_and bitwise_or bitwise_xor remainder fmod left_shift right_shift equal not_equal".split())
 """Readers that show that wrapping around is meant, as in hashes and checksums."""
 
 
@@ -152,8 +145,8 @@ class IntegerOverflow(Rule):
 
 def _is_written(op: Op) -> bool:
     """Tell what the user wrote from what a power, an index or a library's call is made of in a trace."""
-    api, name = op.text("api"), short(op)
-    if op.is_derived or op.text("library"):
+    api, name = op.api, short(op)
+    if op.is_derived or op.library:
         return False
     return api in ("", name) or (api.startswith("operator") and api.rpartition("_")[2].lstrip("r")[:3] in name[:3])
 
@@ -213,7 +206,7 @@ def _severity(op: Op, dtype: str, exact: Range, ranges: Ranges) -> Severity:
         return Severity.ERROR
     given = list(op.arguments.values()) or list(op.operands)
     varying = [one for one in given if isinstance(one, Value) and ranges.of(one).constant is None]
-    unsigned_difference = dtype.startswith("u") and short(op) in ("subtract", "sub") and len(varying) == 2
+    unsigned_difference = dtype.startswith("u") and short(op) == "subtract" and len(varying) == 2
     inside = all(_is_inside(ranges.of(one), *SMALL[dtype]) for one in varying)
     return Severity.ERROR if unsigned_difference or (inside and len(varying) == 2) else Severity.WARNING
 
@@ -225,10 +218,10 @@ def _is_inside(one: Range, low: float, high: float) -> bool:
 
 def _is_square(op: Op) -> bool:
     """Whether a number is raised to a power, or multiplied by itself: of bytes, few stay within their dtype."""
-    if short(op) in ("multiply", "mul"):
+    if short(op) == "multiply":
         given = list(op.arguments.values()) or list(op.operands)
         return len(given) == 2 and given[0] is given[1]
-    return short(op) in ("power", "pow", "square", "integer_pow", "float_power")
+    return short(op) in ("power", "square")
 
 
 def _finding(op: Op, dtype: str, exact: Range, severity: Severity) -> Obligation:

@@ -83,7 +83,7 @@ class InvertedPythonBool(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every inversion of something that is known to be true or false."""
-        noted = [op for op in program.calling("invert") if op.attrs.get("operator") is True]
+        noted = [op for op in program.calling("invert") if op.is_operator]
         if noted:
             makers, flow = Makers(program), facts.flow
             yield from (one for op in noted if not _only_masks(op, flow) for one in _judge(op, makers))
@@ -92,7 +92,7 @@ class InvertedPythonBool(Rule):
 def _only_masks(op: Op, flow: Flow) -> bool:
     """Whether the result only goes into `&` with truth values: -1 keeps all bits, and -2 clears the last one."""
     readers = flow.readers.get(op.result, ())
-    return bool(readers) and all(one.text("function") == "bitwise_and" for one in readers)
+    return bool(readers) and all(one.qualified == "bitwise_and" for one in readers)
 
 
 def _judge(op: Op, makers: Makers) -> Iterator[Obligation]:

@@ -90,7 +90,7 @@ class LengthAsRank(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every op whose axes come from the length of an array."""
         shapes = facts.get(Shapes)
-        lengths = [op for op in program.named("array.shape") if op.text("function") == "len"]
+        lengths = [op for op in program.named("array.shape") if op.qualified == "len"]
         if lengths:
             makers = Makers(program)
             yield from (one for op in program.named(*_TAKES_AXES) for one in _judge(op, makers, shapes))
@@ -119,8 +119,8 @@ def _length(argument: Argument, makers: Makers, depth: int = 0) -> Op | None:
         if op is None or depth > _DEPTH:
             continue
         if op.name == "array.shape":
-            return op if op.text("function") == "len" else None
-        if op.attrs.get("operator") is True or op.name in ("py.container", "py.call_library", "py.join"):
+            return op if op.qualified == "len" else None
+        if op.is_operator or op.name in ("py.container", "py.call_library", "py.join"):
             for operand in op.operands:
                 if (found := _length(operand, makers, depth + 1)) is not None:
                     return found

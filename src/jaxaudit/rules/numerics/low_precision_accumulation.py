@@ -154,7 +154,7 @@ def _behind(op: Op, flow: Flow) -> Op | None:
 
 def _positions(op: Op, counting: Op, ranges: Ranges) -> Iterator[Obligation]:
     dtype = ranges.known.dtype(op.results[0]) or ranges.look(op).asked_dtype()
-    limit = PRECISE_UP_TO.get(dtype or "") if op.text("api") in _BY_HAND else None
+    limit = PRECISE_UP_TO.get(dtype or "") if op.api in _BY_HAND else None
     known = ranges.of(counting.results[0])
     if limit is None or dtype is None or not known.integer or known.high == float("inf"):
         return
@@ -214,7 +214,7 @@ def _carries(op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
 
 
 def _turns(op: Op, ranges: Ranges) -> int | None:
-    given = op.attrs.get("trips" if op.name == "fori" else "length")
+    given = op.trips if op.name == "fori" else op.length
     if isinstance(given, int):
         return given
     sizes = [ranges.known.sizes(value) for value in op.operands[carry_count(op) :]] if op.name == "scan" else []

@@ -16,8 +16,8 @@ from jaxaudit.rules.numerics._shared.consumers import Fate, fate_of
 from jaxaudit.rules.numerics._shared.domains import GROWTH, LOG, UNIT, Use, short, values_wanted
 from jaxaudit.rules.numerics._shared.infinite_factors import infinite_factors
 
-_SATURATES = frozenset({"softmax", "sigmoid", "logistic", "expit"})
-_BY_HAND = frozenset({"", "log", "sqrt", "rsqrt", "power", "divide", "true_divide", "reciprocal", "arccos", "arcsin"})
+_SATURATES = frozenset({"softmax", "sigmoid"})
+_BY_HAND = frozenset({"", "log", "sqrt", "rsqrt", "power", "divide", "reciprocal", "arccos", "arcsin"})
 
 
 class UnsafeDomain(Rule):
@@ -165,9 +165,9 @@ class UnsafeDomain(Rule):
 
 def _is_by_hand(op: Op) -> bool:
     """Tell what the user wrote from what differentiation and library functions are made of."""
-    api = op.text("api")
-    divides = short(op) in ("divide", "div") and "api" not in op.attrs and "operator" not in op.attrs
-    traced_division = divides and not op.text("function").startswith("jax.")
+    api = op.api
+    divides = op.function == "divide" and not op.api and not op.is_operator
+    traced_division = divides and not op.qualified.startswith("jax.")
     return not op.is_derived and not traced_division and (api in _BY_HAND or api.startswith("operator"))
 
 

@@ -11,7 +11,7 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdi
 
 _SUBTRACTS = ("subtract", "negative")
 _UNSIGNED = frozenset(("uint8", "uint16", "uint32"))
-_SIGN_MATTERS = frozenset("abs absolute square less less_equal negative sign maximum relu float_power".split())
+_SIGN_MATTERS = frozenset("abs square less less_equal negative sign maximum relu power".split())
 """Functions that are pointless, or wrong, unless numbers may be negative."""
 
 

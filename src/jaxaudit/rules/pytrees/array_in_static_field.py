@@ -83,8 +83,8 @@ class ArrayInStaticField(Rule):
 
 
 def _judge(note: Op, flow: Flow) -> Obligation:
-    where, values = note.attrs.get("where"), note.attrs.get("values")
-    name, field = note.text("class"), note.text("field")
+    where, values = note.where, note.values
+    name, field = note.class_name, note.field
     span = where if isinstance(where, Span) else note.span
     held = [value for value in values if isinstance(value, Value)] if isinstance(values, tuple) else []
     if not any(is_array(flow, value, context) for context in contexts(flow, note) for value in held):

@@ -75,17 +75,17 @@ class AttributeOnNamedtuple(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every attribute that is set on a named tuple."""
-        rebuilt = {op.text("class") for op in program.named("py.replace")}
-        for op in program.telling("border"):
+        rebuilt = {op.class_name for op in program.named("py.replace")}
+        for op in program.having(Op.border):
             border = border_of(op)
             if border is not None:
                 rebuilt.update(node.name for tree in border.trees for node in nodes(tree) if node.kind == "namedtuple")
-        yield from (_judge(op, rebuilt) for op in program.named("py.store_attr") if "record" in op.attrs)
+        yield from (_judge(op, rebuilt) for op in program.named("py.store_attr") if op.record)
 
 
 def _judge(op: Op, rebuilt: set[str]) -> Obligation:
-    cls, name = op.text("record"), op.text("name")
-    raises = bool(op.attrs.get("direct"))
+    cls, name = op.record, op.label
+    raises = bool(op.direct)
     return Obligation(
         AttributeOnNamedtuple.name,
         op.span,

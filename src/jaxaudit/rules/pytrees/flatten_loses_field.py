@@ -87,26 +87,25 @@ class FlattenLosesField(Rule):
 
 
 def _judge(op: Op) -> Obligation:
-    params, stored = (_texts(op, name) for name in ("params", "stored"))
-    told = op.attrs.get("handed")
+    params, stored = _texts(op.parameters), _texts(op.stored)
+    told = op.flattened
     handed = told if isinstance(told, tuple) else ()
-    if op.text("problem"):
-        return _broken(op, op.text("problem"), Severity.ERROR)
+    if op.problem:
+        return _broken(op, op.problem, Severity.ERROR)
     for field, kept in zip(handed, stored, strict=True):
         if field and kept and kept != field and kept in handed:
-            return _broken(op, f"`{field}` comes back as `{kept}` when `{op.text('class')}` is rebuilt", Severity.ERROR)
-    given = op.attrs.get("given")
+            return _broken(op, f"`{field}` comes back as `{kept}` when `{op.class_name}` is rebuilt", Severity.ERROR)
+    given = op.given_names
     for param, kept, field in zip(params, stored, handed, strict=True):
         if field is None and kept and kept not in handed:
             sure = isinstance(given, frozenset) and param in given
-            text = f"`{kept}` is lost when `{op.text('class')}` is rebuilt: it is not flattened"
+            text = f"`{kept}` is lost when `{op.class_name}` is rebuilt: it is not flattened"
             return _broken(op, text, Severity.ERROR if sure else Severity.WARNING)
-    return proved(FlattenLosesField.name, op.span, f"every field of `{op.text('class')}` comes back where it was")
+    return proved(FlattenLosesField.name, op.span, f"every field of `{op.class_name}` comes back where it was")
 
 
-def _texts(op: Op, name: str) -> tuple[str, ...]:
-    value = op.attrs.get(name)
-    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, tuple) else ()
+def _texts(items: tuple[object, ...] | None) -> tuple[str, ...]:
+    return tuple(one for one in items or () if isinstance(one, str))
 
 
 def _broken(op: Op, message: str, severity: Severity) -> Obligation:

@@ -123,24 +123,24 @@ def f(scale, x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every module that crosses a border, and every new state that nobody reads."""
         flow = facts.flow
-        concerned = (*program.telling("border"), *program.named("grad", "py.unread"), *program.called(".apply"))
+        concerned = (*program.having(Op.border), *program.named("grad", "py.unread"), *program.called(".apply"))
         yield from (one for op in dict.fromkeys(concerned) for one in _judge(op, flow))
 
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
     border = border_of(op)
-    if op.text("function").endswith(".apply") and (fresh := new_state(op, flow)) is not None:
+    if op.qualified.endswith(".apply") and (fresh := new_state(op, flow)) is not None:
         yield from _kept(op, fresh, flow)
     elif op.name == "grad" and static_part(op, flow):
         yield _static(op)
-    elif border is not None and op.text("function").endswith(".init"):
+    elif border is not None and op.qualified.endswith(".init"):
         if touches_leaves(op, flow) and border.trees:
             found = (node for node in nodes(border.trees[0]) if _is_module(node) and _function(node))
             yield from (_unfiltered(op, node) for node in found)
     elif border is not None:
         for name, tree in crossing(op, border):
             yield from (_crossing(op, name, node) for node in nodes(tree) if _is_module(node))
-    elif op.name == "py.unread" and not op.text("name").startswith("_"):
+    elif op.name == "py.unread" and not op.label.startswith("_"):
         state = _updated_state(op, flow)
         if state is not None:
             yield _dropped(op, state, trained=_is_trained(op, flow))
@@ -160,7 +160,7 @@ def _crossing(op: Op, name: str, node: Tree) -> Obligation:
     held = _function(node)
     if not held:
         return proved(ModuleStateMishandled.name, op.span, f"no function is known among the leaves of {name}")
-    plain = op.text("spelling") or op.name
+    plain = op.spelling or op.name
     return Obligation(
         ModuleStateMishandled.name,
         op.span,
@@ -171,7 +171,7 @@ def _crossing(op: Op, name: str, node: Tree) -> Obligation:
         expected="only arrays cross, and the rest is static",
         steps=(Step(op.span, f"the module crosses into `{plain}` here"),),
         suggestion=f"use `equinox.filter_{plain.rpartition('.')[2]}`, or declare the field static"
-        if op.text("spelling")
+        if op.spelling
         else "carry `equinox.partition(model, equinox.is_array)[0]`, and combine inside the loop",
     )
 
@@ -226,14 +226,14 @@ def _kept(op: Op, state: Value, flow: Flow) -> Iterator[Obligation]:
 
 
 def _updated_state(note: Op, flow: Flow) -> Op | None:
-    values = note.attrs.get("values")
+    values = note.values
     value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
     part = flow.maker(value) if isinstance(value, Value) else None
     base = None if part is None or part.name != "py.unpack" else part.arguments.get("base")
     made = flow.maker(base) if isinstance(base, Value) else None
     if part is None or made is None or len(part.results) != 2 or part.results[1] is not value:
         return None
-    applies = made.text("function").endswith(("Module.apply", ".apply")) and bool(made.arguments.get("mutable"))
+    applies = made.qualified.endswith(("Module.apply", ".apply")) and bool(made.arguments.get("mutable"))
     return made if applies else None
 
 
@@ -246,7 +246,7 @@ def _is_trained(note: Op, flow: Flow) -> bool:
 
 
 def _dropped(note: Op, made: Op, *, trained: bool) -> Obligation:
-    name = note.text("name")
+    name = note.label
     return Obligation(
         ModuleStateMishandled.name,
         note.span,

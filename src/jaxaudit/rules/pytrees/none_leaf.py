@@ -82,8 +82,8 @@ def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
     if not region.params:
         return
     for test in region.ops:
-        if test.name == "py.operator" and test.text("operator") in ("is", "is not") and _asks(test, region.params[0]):
-            if op.attrs.get("is_leaf"):
+        if test.name == "py.operator" and test.operator in ("is", "is not") and _asks(test, region.params[0]):
+            if op.is_leaf:
                 yield proved(NoneLeaf.name, op.span, "`is_leaf` decides what counts as a leaf")
             elif any(_replaces(branch, test, region.params[0], flow) for branch in flow.readers.get(test.result, ())):
                 yield _never(op, test)
@@ -99,7 +99,7 @@ def _replaces(branch: Op, test: Op, leaf: Value, flow: Flow) -> bool:
     """Whether the branch for None gives something else than None."""
     if branch.name != "py.branch" or len(branch.regions) != 2:
         return False
-    arm = branch.regions[0 if test.text("operator") == "is" else 1]
+    arm = branch.regions[0 if test.operator == "is" else 1]
     return any(value is not leaf and not _is_none(value, flow) for value in _given(arm))
 
 
@@ -111,7 +111,7 @@ def _given(arm: Region) -> tuple[Value, ...]:
 
 def _is_none(value: Value, flow: Flow) -> bool:
     made = flow.maker(value)
-    return made is not None and made.name == "py.const" and made.attrs.get("value", "") is None
+    return made is not None and made.name == "py.const" and made.constant is None
 
 
 def _never(op: Op, test: Op) -> Obligation:
@@ -119,7 +119,7 @@ def _never(op: Op, test: Op) -> Obligation:
         NoneLeaf.name,
         op.span,
         Verdict.VIOLATED,
-        severity=Severity.ERROR if op.attrs.get("inline") else Severity.WARNING,
+        severity=Severity.ERROR if op.inline else Severity.WARNING,
         message="`tree.map` never calls its function for `None`, which is no leaf",
         current="entries that are None stay None; the branch that handles them never runs",
         expected="None counts as a leaf here",

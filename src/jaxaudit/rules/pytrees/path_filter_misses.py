@@ -65,7 +65,7 @@ class PathFilterMisses(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every function that sees paths."""
         flow = facts.flow
-        mapped = (op for op in program.named("tree.map") if op.attrs.get("paths"))
+        mapped = (op for op in program.named("tree.map") if op.paths)
         yield from (_judge(op, flow) for op in mapped)
 
 
@@ -86,8 +86,8 @@ def _readers_of_items(path: Value, flow: Flow) -> Iterator[Op]:
 def _never_equal(op: Op, path: Value, flow: Flow) -> bool:
     x, y = op.arguments.get("x"), op.arguments.get("y")
     if op.name == "py.operator":
-        return op.text("operator") in ("in", "not in") and isinstance(x, str) and y is path
-    if op.name != "array.map" or op.text("function") not in ("equal", "not_equal"):
+        return op.operator in ("in", "not in") and isinstance(x, str) and y is path
+    if op.name != "array.map" or op.qualified not in ("equal", "not_equal"):
         return False
     return any(isinstance(one, Value) and one is not path and isinstance(two, str) for one, two in ((x, y), (y, x)))
 

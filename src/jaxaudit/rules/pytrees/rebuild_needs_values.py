@@ -90,8 +90,8 @@ class RebuildNeedsValues(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every class whose constructor rebuilds its instances."""
-        noted = [op for op in program.named("tree.class") if op.attrs.get("asked") is not None]
-        crossed = _crossed(program) if any(op.attrs.get("asked") for op in noted) else {}
+        noted = [op for op in program.named("tree.class") if op.asked is not None]
+        crossed = _crossed(program) if any(op.asked for op in noted) else {}
         yield from (one for op in noted for one in _judge(op, crossed))
 
 
@@ -108,7 +108,7 @@ def _crossed(program: Program) -> dict[Span, Op]:
 
 
 def _judge(op: Op, crossed: dict[Span, Op]) -> Iterator[Obligation]:
-    asked, name, where = op.attrs.get("asked"), op.text("class"), op.attrs.get("where")
+    asked, name, where = op.asked, op.class_name, op.where
     if not isinstance(asked, tuple) or not asked:
         reason = f"the constructor of `{name}` asks for no value of what it is rebuilt from"
         yield proved(RebuildNeedsValues.name, op.span, reason)

@@ -131,8 +131,8 @@ def _mapped(op: Op, flow: Flow) -> Iterator[Obligation]:
 
 
 def _paired(op: Op, first: Tree, other: Tree, flow: Flow, position: int = 1) -> Iterator[Obligation]:
-    found = "" if op.attrs.get("is_leaf") else difference(first, other)
-    if not found and not op.attrs.get("is_leaf"):
+    found = "" if op.is_leaf else difference(first, other)
+    if not found and not op.is_leaf:
         found = _absence(op, position, first, other, flow)
     if found:
         yield _differ(op, f"the trees differ: {found}", ())
@@ -149,9 +149,9 @@ def _absence(op: Op, position: int, first: Tree, other: Tree, flow: Flow) -> str
 
 
 def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obligation:
-    if (reason := alike(flow, first, other, context)) and (not op.attrs.get("is_leaf") or first.kind == "value"):
+    if (reason := alike(flow, first, other, context)) and (not op.is_leaf or first.kind == "value"):
         return proved(TreeStructureMismatch.name, op.span, reason)
-    if op.attrs.get("is_leaf"):
+    if op.is_leaf:
         return _open(op, "`is_leaf` changes what counts as a leaf")
     if first.kind in CONTAINERS and other.value is not None and is_array(flow, other.value, context):
         if _is_asked(flow, op, other.value):
@@ -176,7 +176,7 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
 def _is_list(flow: Flow, value: Value, context: Context) -> bool:
     """Whether a value is a list that the code made, at least in the first turn of a loop."""
     made = origin(flow, value, context).op
-    return made is not None and made.name == "py.container" and made.attrs.get("kind") in ("sequence", "list")
+    return made is not None and made.name == "py.container" and made.kind in ("sequence", "list")
 
 
 def _is_asked(flow: Flow, op: Op, value: Value) -> bool:
@@ -261,7 +261,7 @@ def _put_back(op: Op, flow: Flow, made: Op, lists: list[Op], context: Context) -
 
 
 def _differ(op: Op, message: str, steps: tuple[Step, ...]) -> Obligation:
-    rebuilds = op.text("function") == "jax.tree.unflatten"
+    rebuilds = op.qualified == "jax.tree.unflatten"
     return Obligation(
         TreeStructureMismatch.name,
         op.span,

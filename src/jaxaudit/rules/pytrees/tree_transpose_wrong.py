@@ -96,5 +96,5 @@ def _structure(op: Op, name: str, flow: Flow) -> Tree | None:
     if not isinstance(given, Value):
         return None
     made = next((origin(flow, given, context).op for context in contexts(flow, op)), None)
-    border = None if made is None or made.text("function") != "jax.tree.structure" else border_of(made)
+    border = None if made is None or made.qualified != "jax.tree.structure" else border_of(made)
     return border.trees[0] if border is not None and border.trees and border.trees[0].kind in CONTAINERS else None

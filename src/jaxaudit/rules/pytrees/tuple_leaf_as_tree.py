@@ -76,13 +76,13 @@ class TupleLeafAsTree(Rule):
 
 def _judge(op: Op) -> Iterator[Obligation]:
     border, region = border_of(op), op.regions[0]
-    if border is None or len(border.trees) != 1 or op.attrs.get("paths"):
+    if border is None or len(border.trees) != 1 or op.paths:
         return
     use = next((inner for inner in region.ops if _is_shape(inner, region.params[0])), None)
     if use is None:
         return
     tree = border.trees[0]
-    if op.attrs.get("is_leaf"):
+    if op.is_leaf:
         yield proved(TupleLeafAsTree.name, op.span, "`is_leaf` decides what counts as a leaf")
     elif tree.kind in CONTAINERS and any(_holds_shape(child) for child in tree.children):
         yield _taken_apart(op, use)

@@ -100,9 +100,9 @@ class UnregisteredClass(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every object that crosses a border."""
-        yield from (one for op in program.telling("border") for one in _judge(op))
+        yield from (one for op in program.having(Op.border) for one in _judge(op))
         for op in program.named("py.given_back"):
-            tree = op.attrs.get("tree")
+            tree = op.tree
             if isinstance(tree, Tree) and tree.kind == "object" and tree.registered == "no":
                 yield _given_back(op, tree)
 
@@ -130,7 +130,7 @@ def _judge(op: Op) -> Iterator[Obligation]:
 
 
 def _verdict(op: Op, name: str, node: Tree) -> Obligation:
-    what = op.text("spelling") or op.name
+    what = op.spelling or op.name
     if node.registered == "yes":
         return proved(UnregisteredClass.name, op.span, f"`{node.name}` is registered as a pytree")
     if node.registered != "no":

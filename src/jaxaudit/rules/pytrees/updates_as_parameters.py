@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, contexts, origin, same
 from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.pytrees._shared.optimized import APPLIES
@@ -124,7 +124,7 @@ def _applied(flow: Flow, op: Op) -> Iterator[Obligation]:
 
 def _looped(flow: Flow, op: Op, context: Context) -> Iterator[Obligation]:
     region = op.regions[-1]
-    for param, _, at in carried(op, region):
+    for param, _, at in Loop(op).carried_in(region):
         found = origin(flow, region.results[at], context, in_turn=True) if at < len(region.results) else None
         given = None if found is None else _given(flow, found)
         if found is None or given is None:
@@ -143,12 +143,12 @@ def _replaced(flow: Flow, op: Op, context: Context) -> Iterator[Obligation]:
             continue
         step, position = given
         read = [flow.maker(origin(flow, one, context).value) for one in _parameters(flow, step, context)]
-        if any(one is not None and one.name == "py.attr" and one.text("name") == name for one in read):
+        if any(one is not None and one.name == "py.attr" and one.label == name for one in read):
             yield _misplaced(op, step, position)
 
 
 def _fields(op: Op) -> Iterator[tuple[str, Value]]:
-    named = op.attrs.get("given") if op.name == "py.replace" else op.arguments
+    named = op.replaced if op.name == "py.replace" else op.arguments
     for name, value in named.items() if isinstance(named, dict) else ():
         if isinstance(value, Value) and name != "self":
             yield name, value
@@ -173,7 +173,7 @@ def _parameters(flow: Flow, step: Op, context: Context) -> Iterator[Value]:
     yield from values_in(step.arguments.get("params"))
     for value in values_in(step.arguments.get("updates")):
         made = origin(flow, value, context)
-        places = made.op.attrs.get("differentiated") if made.op is not None and made.op.name == "grad" else None
+        places = made.op.differentiated if made.op is not None and made.op.name == "grad" else None
         if made.op is not None and isinstance(places, tuple):
             at = made.op.results.index(made.value) - len(made.op.regions[0].results)
             if 0 <= at < len(places):

@@ -247,7 +247,7 @@ def _inside(keys: KeyFacts, conflict: Conflict) -> Obligation:
         return Obligation(
             KeyReused.name, span, Verdict.PROVED, f"{name} gives the same numbers twice inside one call of a library"
         )
-    library = conflict.second.origin.site.text("library")
+    library = conflict.second.origin.site.library
     where = f"`{library}` of a library" if library else "the library that is called here"
     drawn = [one.origin.site.function or one.how.value for one in _both(conflict)]
     return Obligation(

@@ -157,9 +157,9 @@ class _Walk:
         seeded: set[Value] = set()
         asks: set[Value] = set()
         for op in region.ops:
-            if op.name == "py.operator" and op.text("operator") == "is" and op.arguments.get("y", 0) is None:
+            if op.name == "py.operator" and op.operator == "is" and op.arguments.get("y", 0) is None:
                 asks.update(op.results)
-            if op.text("function") in _GENERATORS and isinstance(op.argument("seed"), int):
+            if op.qualified in _GENERATORS and isinstance(op.argument("seed"), int):
                 seeded.update(op.results)
             if op.name in ("py.random", "py.clock"):
                 by = traced if op in self._traced else None
@@ -173,20 +173,20 @@ class _Walk:
 
 def _is_spare(op: Op, region: Region) -> bool:
     """Whether a draw is the last choice of an `or`."""
-    joins = (one for one in region.ops if one.name == "py.join" and one.attrs.get("operator") == "or")
+    joins = (one for one in region.ops if one.name == "py.join" and one.operator == "or")
     return any(one.operands[-1] in op.results for one in joins)
 
 
 def _fixed(op: Op) -> Iterator[Obligation]:
     """A generator that is made right here from a constant gives the same numbers wherever and whenever it runs."""
-    reason = f"`{op.text('function')}` gives constants: its generator is made from a constant seed here"
+    reason = f"`{op.qualified}` gives constants: its generator is made from a constant seed here"
     yield Obligation(PythonRandomInTracedCode.name, op.span, Verdict.PROVED, reason)
 
 
 def _judge(op: Op, traced: Op | None, *, missing: bool) -> Iterator[Obligation]:
     """Judge one draw; one that stands in for a `missing` argument may never run in traced code."""
     name = PythonRandomInTracedCode.name
-    function = op.text("function") or callee_of(op)
+    function = op.qualified or callee_of(op)
     if traced is None:
         if op.name == "py.random":
             yield Obligation(name, op.span, Verdict.PROVED, f"`{function}` runs in plain Python, outside traced code")

@@ -132,7 +132,7 @@ def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts, evidence: Evidence)
     # A draw says more than the split it comes from.
     same.sort(key=lambda use: use.origin.how is not How.DRAW)
     kind, element = _WORDS[op.name]
-    options = op.attrs.get("options")
+    options = op.options
     if same and isinstance(options, Mapping) and options.get("axis_size") == 1:
         yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.PROVED, f"{kind} has one {element} only")
         return

@@ -96,7 +96,7 @@ def _judge(op: Op, keys: KeyFacts) -> Iterator[Obligation]:
 
 def _unpacked(op: Op, split: Split, keys: KeyFacts) -> Obligation:
     given = length(split)
-    star = op.attrs.get("star")
+    star = op.star
     names = len(op.results) - (star is not None)
     if given is None:
         return _unknown(op, f"how many subkeys the split of {name_of(keys, split.parent)} gives is not known")

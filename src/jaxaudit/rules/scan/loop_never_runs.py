@@ -76,7 +76,7 @@ def _bounds(op: Op, flow: Flow) -> tuple[int | None, int | None]:
 def _number(given: Argument, flow: Flow) -> int | None:
     if isinstance(given, Value):
         made = flow.maker(given)
-        given = made.attrs.get("value") if made is not None and made.name == "py.const" else None  # type: ignore[assignment]
+        given = made.constant if made is not None and made.name == "py.const" else None  # type: ignore[assignment]
     return given if isinstance(given, int) and not isinstance(given, bool) else None
 
 

@@ -104,7 +104,7 @@ class ReverseThroughWhileLoop(Rule):
 
 
 def _spelling(op: Op) -> str:
-    return op.text("spelling").rpartition(".")[2]
+    return op.spelling.rpartition(".")[2]
 
 
 def _judged(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
@@ -115,7 +115,7 @@ def _judged(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     smooth = smooth_in(flow, start)
     for loop in loops:
         through = _through(loop, smooth, shapes)
-        if loop.attrs.get("kind") in ("checkpointed", "bounded"):
+        if loop.kind in ("checkpointed", "bounded"):
             reason = "this loop stores what its backward pass needs"
         elif not start:
             yield Obligation(ReverseThroughWhileLoop.name, loop.span, Verdict.UNKNOWN, "what is differentiated is open")
@@ -134,14 +134,14 @@ def _walk(region: Region) -> Iterator[Op]:
     """Return the ops that are differentiated: functions with a rule of their own are not."""
     for op in region.ops:
         yield op
-        ruled = op.name in ("custom_vjp", "custom_jvp") or op.text("role") == "derivative"
+        ruled = op.name in ("custom_vjp", "custom_jvp") or op.role == "derivative"
         for inner in () if ruled else op.regions:
             yield from _walk(inner)
 
 
 def _differentiated(grad: Op) -> list[Value]:
     """Return the parameters of a function that stand for the arguments that are differentiated."""
-    options = grad.attrs.get("options")
+    options = grad.options
     argnums = options.get("argnums", 0) if isinstance(options, Mapping) else 0
     region = grad.regions[0]
     if argnums != 0:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit._shared.phrases import tracing, transform
 
@@ -145,7 +145,7 @@ def settle(x):
 
 
 def _carries(visit: Visit) -> bool:
-    return visit.op.attrs.get("kind") == "for" and any(fact.kind is Kind.TRACED for fact in visit.facts.values())
+    return visit.op.kind == "for" and any(fact.kind is Kind.TRACED for fact in visit.facts.values())
 
 
 def _elements(found: TracingFacts) -> Iterator[Visit]:
@@ -158,7 +158,7 @@ def _judge(visit: Visit, carrying: set[Op], shapes: Shapes) -> Iterator[Obligati
     loop, stage = visit.stack[-1], visit.stage
     if loop not in carrying or stage is None:
         return
-    trips = loop.attrs.get("trips") or _counted(visit.op, shapes)
+    trips = loop.trips or _counted(visit.op, shapes)
     if isinstance(trips, int):
         if trips < _MANY:
             reason = f"the loop runs {trips} times, and its body is copied as often"
@@ -172,7 +172,7 @@ def _judge(visit: Visit, carrying: set[Op], shapes: Shapes) -> Iterator[Obligati
 def _counting(visit: Visit, flow: Flow) -> Iterator[Obligation]:
     """Judge a `while` of Python that counts to a number."""
     loop = visit.stack[-1] if visit.stack else None
-    if visit.stage is None or loop is None or loop.name != "py.while" or visit.op.text("construct") != "while":
+    if visit.stage is None or loop is None or loop.name != "py.while" or visit.op.construct != "while":
         return
     turns = _turns(visit.op, loop, flow)
     if turns is not None and turns >= _MANY and len(loop.operands) > 1:
@@ -186,11 +186,11 @@ def _turns(test: Op, loop: Op, flow: Flow) -> int | None:
     if compared is None or compared.function not in ("less", "less_equal"):
         return None
     counter, bound = compared.argument("x"), compared.argument("y")
-    for param, start, at in carried(loop, loop.regions[0]):
+    for param, start, at in Loop(loop).carried_in(loop.regions[0]):
         first, later = flow.maker(start), flow.maker(loop.regions[0].results[at])
         if param is not counter or first is None or later is None or later.function != "add":
             continue
-        begin, step = first.attrs.get("value"), later.argument("y")
+        begin, step = first.constant, later.argument("y")
         if later.argument("x") is param and isinstance(begin, int) and isinstance(step, int) and isinstance(bound, int):
             return (bound - begin) // step if step > 0 else None
     return None
@@ -212,7 +212,7 @@ def _counted(element: Op, shapes: Shapes) -> int | None:
 
 def _over_leading_axis(visit: Visit, loop: Op) -> bool:
     iterable = visit.op.arguments.get("iterable")
-    if visit.op.attrs.get("listed"):
+    if visit.op.listed:
         return False
     if isinstance(iterable, Mapping):
         bounds = [visit.of(bound) for bound in iterable.values()]

@@ -114,7 +114,7 @@ def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
         if axis != 0:
             continue
         made = origin(flow, value, {}).op
-        what = _MADE.get(made.text("function"), "") if made is not None else ""
+        what = _MADE.get(made.qualified, "") if made is not None else ""
         fact = shapes.of(value)
         if made is not None and what and not _is_mapped(made, flow):
             yield _finding(op, value, f"{what}, as it was made", made)
@@ -137,7 +137,7 @@ def _has_devices(op: Op, shapes: Shapes) -> bool:
 
 def _most_devices(op: Op, flow: Flow) -> int | None:
     """Return how many devices there are at most, where `devices=` is the beginning of a list of them."""
-    options = op.attrs.get("options")
+    options = op.options
     chosen = options.get("devices") if isinstance(options, Mapping) else None
     cut = origin(flow, chosen, {}).op if isinstance(chosen, Value) else None
     index = cut.arguments.get("index") if cut is not None and cut.name == "py.item" else None

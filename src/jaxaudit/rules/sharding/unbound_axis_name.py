@@ -128,7 +128,7 @@ def _inside(op: Op, around: _Around) -> _Around:
         return _Around(around.names, certain=False, binder=op)
     if op.name not in ("vmap", "pmap"):
         return around
-    options = op.attrs.get("options")
+    options = op.options
     given = options.get("axis_name") if isinstance(options, Mapping) else None
     known = given is None or isinstance(given, str)
     names = (*around.names, given) if isinstance(given, str) else around.names

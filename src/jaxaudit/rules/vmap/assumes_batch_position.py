@@ -124,7 +124,7 @@ def _layer(value: Value, reader: Op, flow: Flow) -> Op | None:
         others = {one for here in (value, found.value) for one in flow.readers.get(here, ())} - read
         if made is None or any(one.name != "py.return" for one in others):
             return None
-        if made.name == "array.dot" or made.text("function").endswith(".__call__"):
+        if made.name == "array.dot" or made.qualified.endswith(".__call__"):
             return made
         if made.name != "array.map" or len(made.operands) != 1:
             return None

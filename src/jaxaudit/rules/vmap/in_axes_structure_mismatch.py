@@ -77,16 +77,16 @@ class InAxesStructureMismatch(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every call of a mapped function whose axes are given."""
-        yield from (one for op in program.telling("options") for one in _judge(op))
+        yield from (one for op in program.having(Op.options) for one in _judge(op))
 
 
 def _judge(op: Op) -> Iterator[Obligation]:
-    border, options = border_of(op), op.attrs.get("options")
-    if op.text("spelling") not in _SPELLINGS or border is None or not isinstance(options, Mapping):
+    border, options = border_of(op), op.options
+    if op.spelling not in _SPELLINGS or border is None or not isinstance(options, Mapping):
         return
     if "in_axes" not in options or not is_called(op):
         return
-    axes, wrapped = options["in_axes"], op.attrs.get("wrapped")
+    axes, wrapped = options["in_axes"], op.wrapped
     span = wrapped if isinstance(wrapped, Span) and wrapped.line else op.span
     trouble = _trouble(axes, border, options.get("static_broadcasted_argnums", ()))
     if trouble:

@@ -94,7 +94,7 @@ UNMODELLED_CREATE = frozenset(
 
 
 def _create(look: Look) -> Range:
-    if look.op.attrs.get("recomputed"):
+    if look.op.recomputed:
         return draw(look)
     known = CREATE.get(look.function)
     if known is None or look.has("*", "**"):
@@ -137,7 +137,7 @@ def convert(look: Look) -> Range:
     if name in _REINTERPRET:
         return by_dtype(look)
     dtype = look.out_dtype or look.asked_dtype()
-    if dtype is None and name not in ("astype", "convert_element_type"):
+    if dtype is None and name != "astype":
         dtype = name if is_integer(name) else None
     if dtype is None:
         one = look.first()

@@ -169,7 +169,7 @@ _UPDATES: Mapping[str, Update] = {
         join,
     ),
 }
-UNMODELLED_SCATTER = frozenset("apply at divide mul multiply power scatter_apply scatter_mul".split())
+UNMODELLED_SCATTER = frozenset("apply at divide multiply power scatter_apply scatter_mul".split())
 
 
 def _some(value: Range) -> Range:

@@ -93,26 +93,25 @@ def _each(names: str, function: Binary) -> dict[str, Binary]:
 
 BINARY: Mapping[str, Binary] = {
     "add": arithmetic.add,
-    **_each("subtract sub", arithmetic.subtract),
-    **_each("multiply mul", arithmetic.multiply),
-    **_each("divide true_divide div", arithmetic.divide),
+    "subtract": arithmetic.subtract,
+    "multiply": arithmetic.multiply,
+    "divide": arithmetic.divide,
     "floor_divide": arithmetic.floor_divide,
-    **_each("power pow float_power integer_pow", arithmetic.power),
-    **_each("remainder mod", arithmetic.remainder),
-    **_each("rem fmod", arithmetic.truncated_remainder),
-    **_each("maximum max fmax", arithmetic.maximum),
-    **_each("minimum min fmin", arithmetic.minimum),
-    **_each("less lt", _below),
-    **_each("less_equal le", _not_above),
-    **_each("greater gt", lambda x, y: _below(y, x)),
-    **_each("greater_equal ge", lambda x, y: _not_above(y, x)),
-    **_each("equal not_equal eq ne isclose", _compared),
+    "power": arithmetic.power,
+    "remainder": arithmetic.remainder,
+    "fmod": arithmetic.truncated_remainder,
+    **_each("maximum fmax", arithmetic.maximum),
+    **_each("minimum fmin", arithmetic.minimum),
+    "less": _below,
+    "less_equal": _not_above,
+    "greater": lambda x, y: _below(y, x),
+    "greater_equal": lambda x, y: _not_above(y, x),
+    **_each("equal not_equal isclose", _compared),
     **_each("logical_and logical_or logical_xor combine_masks", _both),
     "bitwise_and": _masked_bits,
     **_each("bitwise_or bitwise_xor", _bits),
-    **_each("right_shift bitwise_right_shift shift_right_logical shift_right_arithmetic", _shifted_right),
+    **_each("right_shift shift_right_logical", _shifted_right),
     "arctan2": lambda x, y: Range(-pi, pi, False, True, x.nan or y.nan),
-    "atan2": lambda x, y: Range(-pi, pi, False, True, x.nan or y.nan),
     "hypot": _hypot,
     "logaddexp": _logaddexp,
     "copysign": _copysign,
@@ -127,9 +126,9 @@ BINARY: Mapping[str, Binary] = {
 UNMODELLED = (
     frozenset(
         """
-        beta betainc betaln bitwise_left_shift boxcox boxcox1p comb complex divmod expn gammainc gammaincc gcd
+        beta betainc betaln boxcox boxcox1p comb complex divmod expn gammainc gammaincc gcd
         hyp1f1 hyp2f1 igamma igamma_grad_a igammac interp kl_div lcm ldexp left_shift logaddexp2 mulhi multigammaln
-        owens_t poch polygamma polyval random_gamma_grad rel_entr shift_left sph_harm_y zeta
+        owens_t poch polygamma polyval random_gamma_grad rel_entr sph_harm_y zeta
         cdf entropy isf logcdf logpdf logpmf logsf pdf pmf ppf sf
         """.split()
     )
@@ -141,10 +140,8 @@ UNMODELLED = (
 def map_again(look: Look) -> Range | None:
     """Return the range of an elementwise op, fitted into its dtype; None where it is not modelled."""
     name = look.function
-    # The primitive of a trace has the sign of the dividend; what makes `jnp.mod` of it are ops of their own.
-    name = "rem" if name == "remainder" and look.known.types else name
     made = None if look.has("*", "**") else map_range(look, name)
-    if made is not None and made.zero is not None and look.op.text("api") in ("relu", "relu6"):
+    if made is not None and made.zero is not None and look.op.api in ("relu", "relu6"):
         # Its derivative is a choice, not a product.
         made = made._replace(zero=made.zero._replace(blocks=True))
     return None if made is None else _fitted(look, name, made)
@@ -193,8 +190,8 @@ def _squared(look: Look, value: Value) -> Value | None:
         return None
     given = list(maker.arguments.values()) or list(maker.operands)
     name = maker.function
-    twice = name in ("multiply", "mul") and len(given) > 1 and given[0] is given[1]
-    second_power = name in ("power", "pow", "integer_pow") and len(given) > 1 and given[1] in (2, 2.0)
+    twice = name == "multiply" and len(given) > 1 and given[0] is given[1]
+    second_power = name == "power" and len(given) > 1 and given[1] in (2, 2.0)
     if (name == "square" or twice or second_power) and isinstance(given[0], Value):
         return given[0]
     return None
@@ -295,7 +292,7 @@ def _same_index(look: Look, x: Argument, y: Argument) -> Range | None:
     return None
 
 
-_ORDERS = ("less", "lt", "less_equal", "le", "greater", "gt", "greater_equal", "ge")
+_ORDERS = ("less", "less_equal", "greater", "greater_equal")
 
 
 def _against_positions(look: Look, x: Argument, y: Argument) -> Range | None:
@@ -328,13 +325,13 @@ def _counted_axis(look: Look, positions: Argument) -> int | None:
 
 _RELATED: Mapping[str, Callable[[Look, Argument, Argument], Range | None]] = {
     "digitize": _placed,
-    **dict.fromkeys(("subtract", "sub"), _subtracted),
-    **dict.fromkeys(("multiply", "mul"), _multiplied),
-    **dict.fromkeys(("divide", "true_divide", "div"), _divided),
+    "subtract": _subtracted,
+    "multiply": _multiplied,
+    "divide": _divided,
     "add": _added,
     **dict.fromkeys(("maximum", "max"), _larger),
-    **dict.fromkeys(("equal", "eq"), _same_index),
-    **dict.fromkeys(("not_equal", "ne"), _differs),
+    "equal": _same_index,
+    "not_equal": _differs,
     **dict.fromkeys(_ORDERS, _against_positions),
 }
 
@@ -348,7 +345,7 @@ def result_dtype(look: Look) -> str | None:
     return promote(literal(argument, shapes.of) for argument in look.given()[:2])[0]
 
 
-_GROWS = frozenset("multiply mul power pow integer_pow square left_shift".split())
+_GROWS = frozenset("multiply power square left_shift".split())
 
 
 def _fitted(look: Look, name: str, made: Range) -> Range:
@@ -358,8 +355,8 @@ def _fitted(look: Look, name: str, made: Range) -> Range:
         small = [one for argument in look.given() if (one := look.dtype(argument)) in SMALL]
         return Range(integer=True) if made.integer and any(wraps(made, one) for one in small) else made
     if dtype in SMALL or dtype.startswith(("int", "uint")):
-        made = _truncated(made) if name in ("divide", "div") else made
-        if name in _GROWS and not made.is_bounded and not look.op.attrs.get("operator"):
+        made = _truncated(made) if name == "divide" else made
+        if name in _GROWS and not made.is_bounded and not look.op.is_operator:
             return of_dtype(dtype)
         return wrapped(made, dtype)
     return made

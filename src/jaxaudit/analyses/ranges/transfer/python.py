@@ -25,18 +25,18 @@ def _unknown(look: Look) -> Sequence[Range]:
 
 def _attribute(look: Look) -> Range:
     """The smallest numbers that `finfo` gives are positive."""
-    return Range(1e-38, 1.0, nonzero=True) if look.op.text("name") in _SMALLEST else WILD
+    return Range(1e-38, 1.0, nonzero=True) if look.op.label in _SMALLEST else WILD
 
 
 def _constant(look: Look) -> Range:
-    value, extent = look.op.attrs.get("value"), look.op.attrs.get("extent")
+    value, extent = look.op.constant, look.op.extent
     if isinstance(extent, tuple) and value is None:
         return Range(float(extent[0]), float(extent[1]), integer=True)
     return look.of(value) if isinstance(value, bool | int | float) else WILD
 
 
 def _read(look: Look) -> Range:
-    value = look.op.attrs.get("value")
+    value = look.op.constant
     return look.of(value) if isinstance(value, bool | int | float | Value) else WILD
 
 
@@ -45,7 +45,7 @@ def _joined(look: Look) -> Range:
 
 
 def _operator(look: Look) -> Range:
-    name = look.op.text("operator")
+    name = look.op.operator
     if name in ("and", "or"):
         return _joined(look) if len(look.op.operands) > 1 else WILD
     return TRUTH._replace(zero=Zero("the condition may fail", ordinary=False))
@@ -85,7 +85,7 @@ def _shape(look: Look) -> Range:
 
 def _library(look: Look) -> Sequence[Range]:
     """Calls of `math` and of Python's own functions; constants among their arguments may be missing."""
-    function = look.op.text("function")
+    function = look.op.qualified
     module, _, name = function.rpartition(".")
     ranges = [look.of(one) for one in look.given()]
     if module == "builtins" and ranges and not look.op.arguments:

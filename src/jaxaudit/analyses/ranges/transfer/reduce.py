@@ -200,19 +200,19 @@ def _each(names: str, function: Known) -> dict[str, Known]:
 
 
 REDUCE: Mapping[str, Known] = {
-    **_each("sum nansum reduce_sum", _sum),
+    **_each("sum nansum", _sum),
     **_each("mean nanmean median nanmedian", _mean),
     "average": lambda look: (
         _mean(look) if look.range("weights").low >= 0 or not look.has("weights") else by_dtype(look)
     ),
     **_each("percentile quantile nanpercentile nanquantile mode logmeanexp", _within),
-    **_each("max amax nanmax reduce_max", _extreme("max")),
-    **_each("min amin nanmin reduce_min", _extreme("min")),
-    **_each("prod nanprod product reduce_prod", _product),
+    **_each("max nanmax", _extreme("max")),
+    **_each("min nanmin", _extreme("min")),
+    **_each("prod nanprod product", _product),
     **_each("std nanstd", _spread(squared=False)),
     **_each("var nanvar", _spread(squared=True)),
     "logsumexp": _log_sum_exp,
-    **_each("all any alltrue sometrue allclose array_equal array_equiv reduce_and reduce_or", _truth),
+    **_each("all any alltrue sometrue allclose array_equal array_equiv", _truth),
     "count_nonzero": _counted,
     "bincount": lambda look: _tallied(look) if look.raw("weights") is None else by_dtype(look),
     "ptp": _reach,
@@ -251,8 +251,8 @@ def _kept(look: Look) -> Range:
 
 
 SCAN: Mapping[str, Known] = {
-    **_each("cumsum nancumsum cumulative_sum", _running_sum),
-    **_each("cumprod nancumprod cumproduct cumulative_prod", _product),
+    **_each("cumsum nancumsum", _running_sum),
+    **_each("cumprod nancumprod cumproduct", _product),
     **_each("cummax cummin", _kept),
     "cumlogsumexp": lambda look: Range(look.first().low, inf, False, look.first().finite, look.first().nan),
 }

@@ -15,8 +15,8 @@ from jaxaudit.ir import Argument, Value
 _DEEP = -1e4
 """A number so far below that its exponential is zero next to ordinary ones."""
 
-_COMPARISONS = frozenset({"greater", "greater_equal", "less", "less_equal", "gt", "ge", "lt", "le"})
-_EQUALITIES = frozenset({"equal", "not_equal", "eq", "ne"})
+_COMPARISONS = frozenset({"greater", "greater_equal", "less", "less_equal"})
+_EQUALITIES = frozenset({"equal", "not_equal"})
 _MASKED = Zero("elements that the condition leaves out are 0", ordinary=True, blocks=True)
 _TRIANGLE = Zero("the other triangle is 0", ordinary=True, fixed=True, blocks=True)
 

@@ -22,7 +22,7 @@ Axis = tuple[str, ...]
 
 def is_pattern(look: Look) -> bool:
     """Whether an op is one of einops."""
-    return look.op.text("function").startswith("einops.")
+    return look.op.qualified.startswith("einops.")
 
 
 def patterned(look: Look) -> ShapeFact:

@@ -37,7 +37,7 @@ def _seed(look: Look) -> ShapeFact:
     seed = look.fact("seed")
     if seed.dims != () and look.op.operands:
         return NOTHING
-    return array((), "key<fry>") if look.op.attrs.get("typed") else array((constant(2),), "uint32")
+    return array((), "key<fry>") if look.op.typed else array((constant(2),), "uint32")
 
 
 def _split(look: Look) -> ShapeFact:
@@ -113,7 +113,7 @@ _OTHERS: Mapping[str, Single] = {
 
 def draw(look: Look) -> ShapeFact:
     """Return what a function of `jax.random` draws."""
-    if not look.op.text("function").startswith("jax.random.") or look.has("*", "**"):
+    if not look.op.qualified.startswith("jax.random.") or look.has("*", "**"):
         return NOTHING
     function = look.function
     if function in _OTHERS:

@@ -218,7 +218,7 @@ def _squeeze(look: Look) -> ShapeFact:
 
 def _move(look: Look) -> ShapeFact:
     base = array_like(look.first())
-    if look.function in ("roll", "flip", "fliplr", "flipud", "rev", "fftshift", "ifftshift"):
+    if look.function in ("roll", "flip", "fliplr", "flipud", "fftshift", "ifftshift"):
         return array(base.dims, base.dtype, weak=base.weak)
     if look.function == "pad" and base.dims is not None:
         return array(_padded(look, base.dims), base.dtype)

@@ -83,7 +83,7 @@ _OF_MODULES: Mapping[str, Single] = {
 
 
 def _call(look: Look) -> ShapeFact:
-    name = look.op.text("function")
+    name = look.op.qualified
     known = _LOSSES.get(name)
     if known is not None:
         return known(look)
@@ -111,7 +111,7 @@ def _call(look: Look) -> ShapeFact:
 
 def _draw(look: Look) -> ShapeFact:
     """Return what is drawn from a key: numbers, a new layer, or a layer's input with noise."""
-    name = look.op.text("function")
+    name = look.op.qualified
     if name in layers.CLASSES:
         return layers.made(look, name)
     row = lookup(name)
@@ -142,7 +142,7 @@ def _asserts(look: Look) -> ShapeFact:
 
 def _windowed(look: Look) -> ShapeFact:
     """Return what a window leaves that goes over an array: a convolution, or pooling."""
-    return windows.FUNCTIONS.get(look.op.text("function"), convolve.convolved)(look)
+    return windows.FUNCTIONS.get(look.op.qualified, convolve.convolved)(look)
 
 
 TABLE: Mapping[str, Transfer] = {

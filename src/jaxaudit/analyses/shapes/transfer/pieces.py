@@ -24,7 +24,7 @@ def _join(look: Look) -> ShapeFact:
     if is_pattern(look):
         return packed(look)
     given = look.fact("arrays", "tup", "operands")
-    if given.items is None or look.function not in ("concatenate", "concat", "stack", *_SHELVED):
+    if given.items is None or look.function not in ("concatenate", "stack", *_SHELVED):
         return _join_each(look, given)
     arrays = [array_like(item) for item in given.items]
     dtype, weak = promote(arrays) if not look.has("dtype") else (None, False)
@@ -34,7 +34,7 @@ def _join(look: Look) -> ShapeFact:
         return NOTHING
     if look.function == "stack":
         return _stack(look, known, dtype, weak)
-    if look.function in ("concatenate", "concat"):
+    if look.function == "concatenate":
         return _concatenate(look, known, look.raw("axis", "dimension"), dtype)
     return _shelved(look, known, dtype)
 
@@ -72,7 +72,7 @@ def _stack(look: Look, shapes: Sequence[Dims], dtype: str | None, weak: bool) ->
     common = _common(look, shapes, None)
     if common is None or not isinstance(axis, int):
         return NOTHING
-    count = constant(len(shapes)).labelled(size_labels(look.op.attrs.get("count")))
+    count = constant(len(shapes)).labelled(size_labels(look.op.target_count))
     return with_axis(array(common, dtype, weak=weak), axis, count)
 
 

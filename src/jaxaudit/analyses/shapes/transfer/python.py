@@ -28,23 +28,23 @@ _MOST_ROWS = 32
 
 
 def _const(look: Look) -> ShapeFact:
-    value = look.op.attrs.get("value")
+    value = look.op.constant
     if isinstance(value, bool):
         return truth(value)
     return literal(value, look.read) if isinstance(value, int | float | complex) else NOTHING
 
 
 def _global(look: Look) -> ShapeFact:
-    value = look.op.attrs.get("value")
+    value = look.op.constant
     known = look.read(value) if isinstance(value, Value) else NOTHING
     if known.is_array and all(atom.born == 0 for atom in atoms_of(known)):
         return known
-    return ShapeFact(symbol=f"{look.op.text('name').rpartition('.')[2]}#0{look.op.text('name')}")
+    return ShapeFact(symbol=f"{look.op.label.rpartition('.')[2]}#0{look.op.label}")
 
 
 def _attribute(look: Look) -> ShapeFact:
     base = look.first()
-    name = look.op.text("name")
+    name = look.op.label
     if name == "value" and base.dims is not None:
         # A variable of flax is known by the array it holds.
         return base
@@ -96,7 +96,7 @@ def _of_object(base: ShapeFact, index: int | str) -> ShapeFact:
 
 def _unpack(op: Op, look: Look) -> Sequence[ShapeFact]:
     base, count = look.first(), len(op.results)
-    star = op.attrs.get("star")
+    star = op.star
     star = star if isinstance(star, int) else None
     if base.items is not None:
         return _unpacked(base.items, count, star)
@@ -160,7 +160,7 @@ def _container(look: Look) -> ShapeFact:
     if look.has("x"):
         x, y = look.fact("x").items, look.fact("y").items
         return NOTHING if x is None or y is None else sequence(x + y)
-    if look.op.text("kind") == "sequence" and len(operands) == 1:
+    if look.op.kind == "sequence" and len(operands) == 1:
         fact = look.read(operands[0])
         return fact if fact.each is not None else NOTHING
     return ShapeFact(parts=tuple(look.read(value) for value in operands)) if operands else NOTHING
@@ -229,7 +229,7 @@ def _operator(look: Look) -> ShapeFact:
         return NOTHING
     values = [bool(value) for value in known]
     results = {"not": not values[0], "and": all(values), "or": any(values)}
-    operator_name = look.op.text("operator")
+    operator_name = look.op.operator
     return truth(results[operator_name]) if operator_name in results else NOTHING
 
 

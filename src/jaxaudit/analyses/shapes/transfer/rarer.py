@@ -277,7 +277,7 @@ OPS = frozenset(
 
 def is_usual(op: Op) -> bool:
     """Whether a function is not one of these, so that what is usual for its kind of op holds."""
-    function = op.text("function")
+    function = op.qualified
     return function not in _BY_NAME and function not in _ONLY
 
 
@@ -285,9 +285,9 @@ def with_rarer(usual: Transfer) -> Transfer:
     """Let a function that is known by its name come before what is usual for its kind of op."""
 
     def transfer(op: Op, look: Look) -> Sequence[ShapeFact | None]:
-        known = _BY_NAME.get(op.text("function"))
+        known = _BY_NAME.get(op.qualified)
         found = NOTHING if known is None or look.has("*", "**") else known(look)
-        return usual(op, look) if found is NOTHING and op.text("function") not in _ONLY else (found,)
+        return usual(op, look) if found is NOTHING and op.qualified not in _ONLY else (found,)
 
     return transfer
 

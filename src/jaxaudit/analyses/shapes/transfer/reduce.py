@@ -14,10 +14,10 @@ from jaxaudit.analyses.shapes.transfer.einops import is_pattern, patterned
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.ir import Argument
 
-_SUMS = frozenset("sum prod nansum nanprod reduce_sum reduce_prod".split())
+_SUMS = frozenset("sum prod nansum nanprod".split())
 _MEANS = frozenset("mean std var nanmean nanstd nanvar median nanmedian logsumexp average logmeanexp".split())
-_KEEPS = frozenset("max min amax amin nanmax nanmin ptp reduce_max reduce_min".split())
-_TRUTH = frozenset("all any reduce_and reduce_or".split())
+_KEEPS = frozenset("max min nanmax nanmin ptp".split())
+_TRUTH = frozenset("all any".split())
 _SOLVERS = ("solve", "cho_solve", "lu_solve", "solve_triangular")
 _KNOWN = _SUMS | _MEANS | _KEEPS | _TRUTH | {"count_nonzero"}
 

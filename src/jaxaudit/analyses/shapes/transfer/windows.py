@@ -17,7 +17,7 @@ def pooled(look: Look) -> ShapeFact:
     """Return `avg_pool(x, window, strides, padding)` of flax and haiku: the channels are last, and stay."""
     given = array_like(look.fact("inputs", "value"))
     window, steps = look.fact("window_shape"), look.fact("strides")
-    by_haiku = look.op.text("function").startswith("haiku.")
+    by_haiku = look.op.qualified.startswith("haiku.")
     if given.dims is None or look.has("*", "**", "channel_axis"):
         return NOTHING
     padding = look.raw("padding") or "VALID"

@@ -14,7 +14,7 @@ x:
 x y:
     add add_any:add and:logical_and atan2:arctan2 complex div:divide eq:equal eq_to:equal ge:greater_equal gt:greater
     le:less_equal le_to:less_equal lt:less lt_to:less max:maximum min:minimum mul:multiply mulhi ne:not_equal nextafter
-    or:logical_or pow:power rem:remainder shift_left:left_shift shift_right_arithmetic:right_shift
+    or:logical_or pow:power rem:fmod shift_left:left_shift shift_right_arithmetic:right_shift
     shift_right_logical:right_shift sub:subtract xor:logical_xor
 a b x:
     regularized_incomplete_beta:betainc

@@ -41,7 +41,7 @@ def reshapes(flow: Flow, shapes: Shapes) -> Iterator[Reshape]:
     # Exact types alone say nothing of which axis is which.
     for op in flow.program.named("array.reshape") if shapes.look is None else ():
         # The pattern of `einops` moves axes as well.
-        if not op.operands or op.text("function").startswith("einops."):
+        if not op.operands or op.qualified.startswith("einops."):
             continue
         for context in shapes.contexts(op):
             old, new = context.of(_base(op)).dims, context.of(op.result).dims

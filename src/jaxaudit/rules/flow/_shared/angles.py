@@ -19,7 +19,7 @@ def angles_in_wrong_unit(flow: Flow) -> Iterator[Obligation]:
     """Judge every sine, cosine, tangent and conversion whose argument is an angle of a known unit."""
     angles = Angles(flow)
     for op in flow.program.mapping(*_TRIGONOMETRY, *CONVERSIONS):
-        if op.attrs.get("backward") or not op.operands:
+        if op.backward or not op.operands:
             continue
         conversion = (RADIANS, "", op.operands[0]) if tail(op) in _TRIGONOMETRY else angles.converts(op)
         if conversion is not None:
@@ -35,7 +35,7 @@ def _fits(op: Op, found: Angle) -> Obligation:
 
 
 def _deed(op: Op) -> str:
-    return "the conversion" if tail(op) in ("multiply", "mul", "divide", "true_divide") else f"`{tail(op)}`"
+    return "the conversion" if tail(op) in ("multiply", "divide") else f"`{tail(op)}`"
 
 
 def _clash(op: Op, value: Value, found: Angle, wanted: str) -> Obligation:

@@ -22,7 +22,7 @@ Side = tuple[Value, ShapeFact]
 
 def columns_met(rule: str, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     """Return every place where a column that a layer made is combined with a row as long as it."""
-    stretched = {op.results[0]: op for op in flow.program.named("array.expand") if "api" in op.attrs}
+    stretched = {op.results[0]: op for op in flow.program.named("array.expand") if op.api}
     met = (op for op in flow.program.named(*_MEETS) if len(op.operands) > 1 and not op.is_derived)
     pairs = [pair for op in met for pair in _pairs(op, shapes, stretched)]
     for op, (value, column), (other, row) in pairs:
@@ -70,7 +70,7 @@ def _as_written(
 ) -> tuple[Value, ShapeFact]:
     """Return an operand before broadcasting; a jaxpr stretches operands by ops of their own, under the same name."""
     maker = stretched.get(value)
-    if maker is None or not maker.operands or (maker.span, maker.text("api")) != (op.span, op.text("api")):
+    if maker is None or not maker.operands or (maker.span, maker.api) != (op.span, op.api):
         return value, context.of(value)
     return maker.operands[0], shapes.of(maker.operands[0])
 
@@ -109,7 +109,7 @@ def _origin(flow: Flow, value: Value, shapes: Shapes) -> Op | None:
 def _makes_column(maker: Op) -> bool:
     """Tell products, layers, and one entry that is taken of each row: an axis of size one is what they leave over."""
     taken = maker.name == "array.gather" and maker.function == "take_along_axis"
-    return taken or maker.name == "array.dot" or maker.text("function").endswith(".__call__")
+    return taken or maker.name == "array.dot" or maker.qualified.endswith(".__call__")
 
 
 def _column_in(maker: Op, shapes: Shapes) -> Value | None:

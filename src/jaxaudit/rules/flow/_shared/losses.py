@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage import Flow, Version, versions
 from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.spans import Span
 
@@ -40,7 +40,7 @@ class Loss:
 
 def find_loss(note: Op, flow: Flow) -> Loss | None:
     """Say what is lost when nobody reads a variable; None when it is no newer version of anything read later."""
-    span, stale, values = note.attrs.get("made"), note.attrs.get("stale"), note.attrs.get("values")
+    span, stale, values = note.made_at, note.stale, note.values
     if not isinstance(span, Span) or not isinstance(stale, Mapping) or not isinstance(values, tuple):
         return None
     found = _version(note, span, values, flow)
@@ -49,13 +49,13 @@ def find_loss(note: Op, flow: Flow) -> Loss | None:
             loss = Loss(note, found.op, found.plain, variable, leaves, read, next_turn)
             return loss if _is_wanted(loss, flow) else None
     if found is not None:
-        return _handed_out(note, found, flow) if found.plain and not note.text("name").startswith("_") else None
+        return _handed_out(note, found, flow) if found.plain and not note.label.startswith("_") else None
     return _in_place(note, values, stale, flow) or _by_role(note, values, stale, flow)
 
 
 def _in_place(note: Op, values: tuple[Value, ...], stale: Stale, flow: Flow) -> Loss | None:
     """Take a record for the newer version of another where each of its parts is made from the part in its place."""
-    made = flow.maker(values[0]) if len(values) > 1 and not note.text("name").startswith("_") else None
+    made = flow.maker(values[0]) if len(values) > 1 and not note.label.startswith("_") else None
     for variable, (leaves, read, next_turn) in stale.items():
         if made is not None and len(leaves) == len(values) == len(set(leaves)):
             if all(new in flow.reached((old,)) and new is not old for new, old in zip(values, leaves, strict=True)):
@@ -75,7 +75,7 @@ def _handed_out(note: Op, found: Version, flow: Flow) -> Loss | None:
 
 def _is_wanted(loss: Loss, flow: Flow) -> bool:
     """An underscore says that a value is not wanted; an optimizer that has state cannot do without."""
-    if not loss.note.text("name").startswith("_"):
+    if not loss.note.label.startswith("_"):
         return True
     optimizer, state = loss.made.arguments.get("self"), set(values_in(loss.made.arguments.get("state")))
     if (
@@ -86,13 +86,13 @@ def _is_wanted(loss: Loss, flow: Flow) -> bool:
     ):
         return False
     made = origin(flow, optimizer, {}).op
-    return made is not None and made.text("function").removeprefix("optax.") in _STATEFUL
+    return made is not None and made.qualified.removeprefix("optax.") in _STATEFUL
 
 
 def _version(note: Op, span: Span, values: tuple[Value, ...], flow: Flow) -> Version | None:
     made = flow.made_at(span, note)
     if made is not None and made.name == "py.replace":
-        old = made.attrs.get("values")
+        old = made.values
         return Version(frozenset(old), made, plain=True) if isinstance(old, tuple) and old else None
     found = [versions(flow, value) for value in values]
     known = [one for one in found if one is not None]
@@ -107,7 +107,7 @@ def _by_role(note: Op, values: tuple[Value, ...], stale: Stale, flow: Flow) -> L
     """Take a value for the newer version of one that it is computed from and named after, such as `new_h` of `h`."""
     made = flow.maker(values[0]) if len(values) == 1 else None
     for variable, (leaves, read, next_turn) in stale.items():
-        if made is not None and len(leaves) == 1 and _names_newer(note.text("name"), variable):
+        if made is not None and len(leaves) == 1 and _names_newer(note.label, variable):
             if values[0] in flow.reached(leaves):
                 return Loss(note, made, False, variable, leaves, read, next_turn)
     return None
@@ -136,7 +136,7 @@ def is_sure(loss: Loss, flow: Flow) -> bool:
     if any(inner.name == "grad" for body in loss.made.regions for inner in body.walk()):
         # Each turn trains the same old parameters.
         return True
-    turns = carried(loop, region)
+    turns = Loop(loop).carried_in(region)
     kept = any(param in loss.leaves and region.results[at : at + 1] == (param,) for param, _, at in turns)
     after = flow.reached(loss.made.results)
     feeds = any(param in loss.made.operands and after & set(region.results[at : at + 1]) for param, _, at in turns)

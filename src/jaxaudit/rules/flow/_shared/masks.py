@@ -46,7 +46,7 @@ def _same_elements(value: Value, flow: Flow) -> Value:
 
 def _of_arrays(op: Op, flow: Flow) -> bool:
     makers = [flow.maker(_same_elements(value, flow)) for value in op.operands]
-    return any(made is not None and made.text("function").startswith("jax.") for made in makers)
+    return any(made is not None and made.qualified.startswith("jax.") for made in makers)
 
 
 def reduced_without(note: Op, mask: Value, flow: Flow, shapes: Shapes) -> Op | None:
@@ -96,7 +96,7 @@ def _lines_up(mask: Dims, dims: Dims) -> bool:
 
 def half_applied(program: Program, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Value, Op]]:
     """Return every mean that counts by a mask and sums without it: the quotient, the mask, and the sum."""
-    for op in program.mapping("divide", "true_divide"):
+    for op in program.mapping("divide"):
         if len(op.operands) != 2:
             continue
         above, below = (_reduction(value, flow) for value in op.operands)
@@ -133,7 +133,7 @@ def _is_plain(value: Value, mask: Value, flow: Flow) -> bool:
     if made is None or value in flow.reached((source, mask)):
         return False
     if made.name == "py.call_library":
-        return bool(made.attrs.get("loss"))
+        return bool(made.loss)
     return made.name == "array.map" and made.function in (
         "square",
         "abs",

@@ -17,7 +17,7 @@ def mixed_ratios(program: Program, meanings: Meanings) -> Iterator[Obligation]:
     """Return every `exp(a - b)` of which one side is a logarithm of probabilities and the other the probabilities."""
     for ratio in program.mapping("exp"):
         difference = meanings.flow.maker(ratio.operands[0]) if ratio.operands else None
-        if difference is None or tail(difference) not in ("subtract", "sub") or len(difference.operands) != 2:
+        if difference is None or tail(difference) != "subtract" or len(difference.operands) != 2:
             continue
         found = [meaning for one in difference.operands if (meaning := meanings.of(one)) is not None]
         if {one.kind for one in found} == _KINDS:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.dims import same
-from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
 from jaxaudit.rules.flow._shared.phrases import called, is_test
@@ -19,7 +19,7 @@ def left_behind(rule: str, note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obl
     value, region = _one_value(note), flow.places.region_of[note]
     loop = flow.places.holder.get(id(region))
     made = None if value is None else _step(value, flow)
-    if value is None or made is None or loop is None or loop.name not in LOOPS or note.text("name").startswith("_"):
+    if value is None or made is None or loop is None or loop.name not in LOOPS or note.label.startswith("_"):
         return
     unmoved = [param for param in _unmoved(loop, region, flow) if _alike(shapes.of(param), shapes.of(value))]
     found = [param for param in unmoved if value in flow.reached((param,))]
@@ -28,7 +28,7 @@ def left_behind(rule: str, note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obl
 
 
 def _one_value(note: Op) -> Value | None:
-    values = note.attrs.get("values")
+    values = note.values
     only = values[0] if isinstance(values, tuple) and len(values) == 1 else None
     return only if isinstance(only, Value) else None
 
@@ -41,7 +41,7 @@ def _step(value: Value, flow: Flow) -> Op | None:
 
 
 def _unmoved(loop: Op, region: Region, flow: Flow) -> Iterator[Value]:
-    for param, _, at in carried(loop, region):
+    for param, _, at in Loop(loop).carried_in(region):
         goes_on = region.results[at : at + 1] == (param,)
         if goes_on and any(op.name != "py.return" for op in flow.readers.get(param, ())):
             yield param
@@ -55,7 +55,7 @@ def _alike(first: ShapeFact, second: ShapeFact) -> bool:
 
 
 def _told(rule: str, note: Op, made: Op, param: Value) -> Obligation:
-    name = note.text("name")
+    name = note.label
     return Obligation(
         rule,
         note.span,

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Origin, origin
 from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
 from jaxaudit.rules.flow._shared.phrases import is_test
@@ -44,7 +44,7 @@ def out_of_step(rule: str, program: Program, flow: Flow) -> Iterator[Obligation]
 
 def _judge(rule: str, op: Op, flow: Flow) -> Iterator[Obligation]:
     region = op.regions[-1]
-    parts = [one for one in carried(op, region) if one[2] < len(region.results)]
+    parts = [one for one in Loop(op).carried_in(region) if one[2] < len(region.results)]
     moved = [(param, start, at) for param, start, at in parts if region.results[at] is not param]
     if len(moved) < 2:
         return
@@ -75,7 +75,7 @@ def _is_same_line(first: Origin, later: Origin) -> bool:
     one, other = first.op, later.op
     if one is None or other is None or one.span != other.span or one.name != other.name:
         return False
-    return len(one.operands) == len(other.operands) and one.text("function") == other.text("function")
+    return len(one.operands) == len(other.operands) and one.qualified == other.qualified
 
 
 def _walk(turns: _Turns, first: Origin, later: Origin, depth: int) -> None:

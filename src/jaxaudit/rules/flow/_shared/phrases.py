@@ -22,7 +22,7 @@ def called(op: Op) -> str:
     if op.name == "array.scatter":
         return f".at[...].{callee_of(op)}"
     if op.name == "py.replace":
-        return f".{op.text('method')}" if op.text("method").startswith("_") else "replace"
+        return f".{op.method}" if op.method.startswith("_") else "replace"
     if op.name == "tree.map":
         return "tree.map"
     return callee_of(op)

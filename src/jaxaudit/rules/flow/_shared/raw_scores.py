@@ -52,7 +52,7 @@ def _logits(program: Program, meanings: Meanings) -> dict[Span, Op]:
     """Return where the values are made that something takes for logits, and what takes them."""
     found: dict[Span, Op] = {}
     for op in program.named("array.normalise", "key.draw", "array.reduce"):
-        for value in () if op.attrs.get("backward") else taken_for_logits(op):
+        for value in () if op.backward else taken_for_logits(op):
             maker = meanings.flow.maker(whole(meanings.flow, value))
             if maker is not None:
                 found.setdefault(maker.span, op)
@@ -126,7 +126,7 @@ def _chosen(gradient: Gradient, found: Weighted) -> Node | None:
 
 def _beside_stopped(gradient: Gradient, node: Node) -> Node | None:
     """Return the side of a product that is trained, where the other one is stopped and so counts as data."""
-    if node.op is None or node.op.name != "array.map" or short(node.op) not in ("multiply", "mul"):
+    if node.op is None or node.op.name != "array.map" or short(node.op) != "multiply":
         return None
     sides = [argument(gradient.graph, node, role) for role in ("x", "y")]
     moving = [one for one in sides if isinstance(one, Node) and flowing(one)]

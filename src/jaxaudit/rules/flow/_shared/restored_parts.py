@@ -17,7 +17,7 @@ def put_back(rule: str, program: Program, flow: Flow) -> Iterator[Obligation]:
     """Return every field that a copy is given again unchanged after something made it anew."""
     copies = list(program.named("py.replace"))
     for op in copies:
-        again = op.attrs.get("again")
+        again = op.restored
         for field, had in again.items() if isinstance(again, Mapping) else ():
             newer = _newer_record(op, had, copies, flow) or _newer_leaf(op, had, flow)
             if newer is not None:
@@ -51,7 +51,7 @@ def _follows(value: Value, old: Value, region: Region, flow: Flow) -> bool:
 
 def _newer_record(op: Op, had: tuple[Value, ...], copies: list[Op], flow: Flow) -> Op | None:
     """Return the copy that was made of the very record that is put back."""
-    makers = (one for one in copies if one is not op and one.attrs.get("values") == had)
+    makers = (one for one in copies if one is not op and one.values == had)
     return next((one for one in makers if _is_before(one, op, flow)), None)
 
 
@@ -82,7 +82,7 @@ def _told(rule: str, op: Op, field: str, newer: Op) -> Obligation:
         Verdict.VIOLATED,
         severity=Severity.WARNING if is_test(op.span) else Severity.ERROR,
         message=f"`{field}` is put back as it was, though a newer version of it was made",
-        current=f"`{op.text('method') or 'return'}` is given the old `{field}` again, so the newer one is not kept",
+        current=f"`{op.method or 'return'}` is given the old `{field}` again, so the newer one is not kept",
         expected=f"the copy holds the newer `{field}`",
         steps=(Step(newer.span, f"`{called(newer)}` makes the newer version here"),),
         suggestion=f"give the newer `{field}`, or leave the field out",

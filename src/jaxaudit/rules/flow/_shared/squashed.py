@@ -18,8 +18,8 @@ RULE = "meaning-mismatch"
 _LAYOUT = frozenset("array.reshape array.expand array.squeeze array.convert array.permute array.reduce".split())
 _ELEMENTWISE = _LAYOUT | {"array.map", "array.select"}
 _LOGS = frozenset("log log1p softplus logaddexp log_sigmoid logsumexp log2".split())
-_SQUARES = frozenset("square power pow integer_pow float_power".split())
-_LINEAR = frozenset("divide true_divide multiply mul subtract sub add negative".split())
+_SQUARES = frozenset("square power".split())
+_LINEAR = frozenset("divide multiply subtract add negative".split())
 _DENSITIES = frozenset(("log_prob", "logpdf"))
 _JOINS = frozenset(("py.join", "array.select", "cond", "py.branch"))
 _TAKES = frozenset(("array.join", "array.dot"))
@@ -40,7 +40,7 @@ class Density:
 
 def squashed_samples(flow: Flow) -> Iterator[Obligation]:
     """Judge every sample of a normal distribution that is squashed, or whose sibling is."""
-    inverted = next(flow.program.mapping("arctanh", "atanh"), None) is not None
+    inverted = next(flow.program.mapping("arctanh"), None) is not None
     for sample in samples(flow):
         yield from _judge(flow, sample, inverted=inverted)
 
@@ -98,9 +98,7 @@ def _aliases(flow: Flow, value: Value) -> list[Value]:
 
 
 def _carries(op: Op) -> bool:
-    return (
-        op.name in _LAYOUT or op.name in _NOTES or (op.name == "array.map" and tail(op) in ("add", "multiply", "mul"))
-    )
+    return op.name in _LAYOUT or op.name in _NOTES or (op.name == "array.map" and tail(op) in ("add", "multiply"))
 
 
 def _uses(flow: Flow, values: list[Value]) -> Iterator[Op]:
@@ -116,7 +114,7 @@ def _densities(flow: Flow, values: list[Value], sample: Sample) -> Iterator[Dens
                 about = op.arguments.get("self", op.arguments.get("loc"))
                 if isinstance(about, Value) and whole(flow, about) in centres:
                     yield Density(op, op.results)
-            elif op.name == "array.map" and tail(op) in ("subtract", "sub"):
+            elif op.name == "array.map" and tail(op) == "subtract":
                 others = [one for one in op.operands if one is not value]
                 if others and whole(flow, others[0]) in centres and _is_squared(flow, op.result, _DEEP):
                     yield Density(op, op.results)
@@ -124,7 +122,7 @@ def _densities(flow: Flow, values: list[Value], sample: Sample) -> Iterator[Dens
 
 def _is_squared(flow: Flow, value: Value, depth: int) -> bool:
     for op in readers(flow, value):
-        if tail(op) in _SQUARES or (tail(op) in ("multiply", "mul") and op.operands.count(value) == 2):
+        if tail(op) in _SQUARES or (tail(op) == "multiply" and op.operands.count(value) == 2):
             return True
         linear = op.name == "array.map" and tail(op) in _LINEAR
         if depth and (linear or op.name in _LAYOUT) and _is_squared(flow, op.result, depth - 1):
@@ -167,7 +165,7 @@ def _meets(flow: Flow, density: Density, action: set[Value]) -> bool:
             others = [one for one in op.operands if one not in own]
             if op.regions:
                 made += entered(op, value)
-            elif op.name == "array.map" and tail(op) in ("add", "subtract", "sub") and action.intersection(others):
+            elif op.name == "array.map" and tail(op) in ("add", "subtract") and action.intersection(others):
                 return True
             elif op.name in _ELEMENTWISE and not action.intersection(others):
                 made += op.results

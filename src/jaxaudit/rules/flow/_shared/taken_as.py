@@ -13,7 +13,7 @@ from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
 
 RULE = "meaning-mismatch"
 
-_LINEAR = frozenset("add subtract multiply divide negative sub mul dot matmul einsum".split())
+_LINEAR = frozenset("add subtract multiply divide negative dot matmul einsum".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def sinks(program: Program) -> Iterator[Sink]:
 
 def _written(op: Op) -> Iterator[Sink]:
     name = tail(op)
-    by_name = op.attrs.get("named")
+    by_name = op.named
     given_by = {**op.arguments, **(by_name if isinstance(by_name, dict) else {})}
     logits, probs = given_by.get("logits"), given_by.get("p" if op.name == "key.draw" else "probs")
     if op.name == "array.normalise" and name in ("softmax", "log_softmax"):
@@ -61,15 +61,15 @@ def _written(op: Op) -> Iterator[Sink]:
 def _traced(op: Op) -> Iterator[Sink]:
     """In a trace, functions of JAX are the ops they are made of: the first one takes the value."""
     if op.name == "array.reduce" and op.operands and (name := enters(op, op.operands[0])):
-        loss = op.text("library")
+        loss = op.library
         by = loss if loss in LOGIT_LOSSES else name
         yield Sink(op, op.operands[0], Kind.LOGITS, by, "softmax", op.arguments.get("axis"))
     elif op.name == "key.draw" and tail(op) == "categorical":
         for value in op.operands[1:2]:
             yield Sink(op, value, Kind.LOGITS, "categorical", "softmax")
-    elif op.text("api") == "log_sigmoid" and LOGIT_LOSSES.get(op.text("library")) == "sigmoid" and op.operands:
-        yield Sink(op, op.operands[0], Kind.LOGITS, op.text("library"), "sigmoid")
-    elif not op.text("api") and not op.text("library"):
+    elif op.api == "log_sigmoid" and LOGIT_LOSSES.get(op.library) == "sigmoid" and op.operands:
+        yield Sink(op, op.operands[0], Kind.LOGITS, op.library, "sigmoid")
+    elif not op.api and not op.library:
         yield from _mapped(op, tail(op))
 
 

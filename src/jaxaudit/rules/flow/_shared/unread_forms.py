@@ -18,9 +18,9 @@ RULE = "meaning-mismatch"
 def unread_forms(program: Program, meanings: Meanings) -> Iterator[Obligation]:
     """Return every read of a raw value whose normalised form was made before and is never read."""
     for note in program.named("py.unread"):
-        values, stale = note.attrs.get("values"), note.attrs.get("stale")
+        values, stale = note.values, note.stale
         if isinstance(values, tuple) and len(values) == 1 and isinstance(stale, Mapping):
-            if not note.text("name").startswith("_"):
+            if not note.label.startswith("_"):
                 yield from _judge(note, values[0], stale, meanings)
 
 
@@ -61,14 +61,14 @@ _NETWORK = frozenset(("array.dot", "array.convolve"))
 def _scaled(value: Value, meanings: Meanings) -> bool:
     """Whether a value is a difference divided by something: the form of a normalisation by stored statistics."""
     op = origin(meanings.flow, value, {}).op
-    if op is None or tail(op) not in ("divide", "true_divide") or not isinstance(op.arguments.get("x"), Value):
+    if op is None or tail(op) != "divide" or not isinstance(op.arguments.get("x"), Value):
         return False
     above = meanings.flow.maker(op.operands[0])
-    return above is not None and tail(above) in ("subtract", "sub")
+    return above is not None and tail(above) == "subtract"
 
 
 def _clash(note: Op, variable: str, read: Span, *, sure: bool) -> Obligation:
-    name = note.text("name")
+    name = note.label
     return Obligation(
         RULE,
         read,

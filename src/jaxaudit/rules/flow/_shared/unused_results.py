@@ -41,8 +41,8 @@ def unread_by_scans(program: Program, flow: Flow) -> Iterator[Wasted]:
 
 def _said_to_be_unread(program: Program) -> frozenset[Value]:
     """Return what is bound to a name with an underscore."""
-    notes = (op for op in program.named("py.unread") if op.text("name").startswith("_"))
-    found = (op.attrs.get("values") for op in notes)
+    notes = (op for op in program.named("py.unread") if op.label.startswith("_"))
+    found = (op.values for op in notes)
     return frozenset(value for values in found if isinstance(values, tuple) for value in values)
 
 
@@ -72,8 +72,8 @@ class Unread:
 def unread_variables(program: Program, flow: Flow) -> Iterator[Unread]:
     """Return every unread variable that alone keeps parameters of its function from being idle."""
     for note in program.named("py.unread"):
-        values = note.attrs.get("values")
-        if note.attrs.get("kind") != "variable" or note.text("name").startswith("_") or not isinstance(values, tuple):
+        values = note.values
+        if note.kind != "variable" or note.label.startswith("_") or not isinstance(values, tuple):
             continue
         region = flow.places.region_of[note]
         made = flow.maker(values[0]) if len(values) == 1 else None

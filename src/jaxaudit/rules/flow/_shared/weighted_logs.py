@@ -16,7 +16,7 @@ def weighted_logs(program: Program, meanings: Meanings) -> Iterator[Obligation]:
     """Return every sum over classes of a product in which both factors are logarithms."""
     for total in program.named("array.reduce"):
         product = meanings.flow.maker(total.operands[0]) if total.operands and tail(total) == "sum" else None
-        if product is None or tail(product) not in ("multiply", "mul") or len(product.operands) != 2:
+        if product is None or tail(product) != "multiply" or len(product.operands) != 2:
             continue
         for weight, term in (product.operands, product.operands[::-1]):
             found = _distribution(weight, meanings)
@@ -43,14 +43,14 @@ def _is_negated(total: Op, term: Value, meanings: Meanings) -> bool:
     """Tell `-sum(p * x)` and `-mean(sum(p * x))`: an entropy, unless something else of `x` is added to make it one."""
     readers = _readers(total, meanings)
     inner = [op for one in readers if one.name == "array.reduce" for op in _readers(one, meanings)]
-    negated = [op for op in (*readers, *inner) if tail(op) in ("negative", "neg")]
+    negated = [op for op in (*readers, *inner) if tail(op) == "negative"]
     return bool(negated) and not any(_is_corrected(op, term, meanings) for op in negated)
 
 
 def _is_corrected(negated: Op, term: Value, meanings: Meanings) -> bool:
     """Whether the logarithm of the sum, or whatever else comes of the scores, is added: `-sum(p * x) + lse(x)`."""
     of_scores = meanings.flow.reached((term,)) - meanings.flow.reached(negated.results) - set(negated.results)
-    sums = [op for op in _readers(negated, meanings) if tail(op) in ("add", "subtract", "sub")]
+    sums = [op for op in _readers(negated, meanings) if tail(op) in ("add", "subtract")]
     return any(one in of_scores for op in sums for one in op.operands)
 
 
@@ -82,7 +82,7 @@ def _is_log(value: Value, meanings: Meanings) -> bool:
     if _distribution(value, meanings) is not None:
         return True
     made = meanings.flow.maker(value)
-    if made is None or tail(made) not in ("subtract", "sub") or len(made.operands) != 2:
+    if made is None or tail(made) != "subtract" or len(made.operands) != 2:
         return False
     return all(_distribution(one, meanings) is not None for one in made.operands)
 

@@ -22,15 +22,15 @@ def judged(facts: Facts, *, losses: bool = False) -> list[Gradient]:
 
 
 def _is_chosen(op: Op, *, losses: bool) -> bool:
-    spelling = op.text("spelling").rpartition(".")[2].removeprefix("filter_")
+    spelling = op.spelling.rpartition(".")[2].removeprefix("filter_")
     if spelling in ("jacrev", "jacfwd", "jacobian"):
         return not losses
     if spelling == "hessian":
         return True
-    paths, chosen = op.attrs.get("paths"), op.attrs.get("differentiated")
+    paths, chosen = op.paths, op.differentiated
     if isinstance(paths, tuple) and isinstance(chosen, tuple):
         return len({re.split(r"[.\[]", str(paths[at]))[0] for at in chosen if at < len(paths)}) == 1
-    return op.attrs.get("arguments") == 1
+    return op.argument_count == 1
 
 
 def names(leaves: Sequence[Leaf]) -> str:

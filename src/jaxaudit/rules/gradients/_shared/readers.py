@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.gradients import Leaf
 from jaxaudit.analyses.gradients.edges import short
-from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import BODIES, LOOPS
 
 _NETWORK = frozenset(
@@ -63,7 +63,7 @@ def is_read_elsewhere(flow: Flow, op: Op, leaf: Leaf) -> bool:
 
 def _step(op: Op) -> str:
     """Write how an op takes something out of a tree."""
-    return f".{op.text('name')}" if op.name == "py.attr" else f"[{op.arguments.get('index')!r}]"
+    return f".{op.label}" if op.name == "py.attr" else f"[{op.arguments.get('index')!r}]"
 
 
 def _is_read_later(flow: Flow, op: Op, operand: Value) -> bool:
@@ -92,13 +92,13 @@ def _versions(flow: Flow, op: Op, value: Value) -> Iterator[Value]:
     elif op.name == "py.container":
         yield from _contained(flow, op, op.operands.index(value))
     elif op.name in LOOPS:
-        yield from (param for region in op.regions for param, start, _ in carried(op, region) if start is value)
+        yield from (param for region in op.regions for param, start, _ in Loop(op).carried_in(region) if start is value)
     elif op.name in BODIES:
         for region in op.regions:
             yield from (param for param, given in zip(region.params, op.operands, strict=False) if given is value)
     elif op.name in ("array.convert", "array.select") or (op.name == "array.map" and short(op) in _ARITHMETIC):
         yield from op.results
-    elif op.name in _CARRIES and (op.name != "py.call_library" or op.text("function").startswith("optax.")):
+    elif op.name in _CARRIES and (op.name != "py.call_library" or op.qualified.startswith("optax.")):
         yield from op.results
 
 

@@ -35,7 +35,7 @@ class Update:
         """What the gradients were taken with respect to."""
         found: set[Value] = set()
         for op, at in self.sources:
-            whose = op.attrs.get("wrt")
+            whose = op.wrt
             place = whose[at] if isinstance(whose, tuple) and at < len(whose) else None
             if isinstance(place, int) and place < len(op.operands):
                 found.add(op.operands[place])
@@ -43,7 +43,7 @@ class Update:
 
 
 def _role(op: Op, at: int) -> str:
-    roles = op.attrs.get("roles")
+    roles = op.roles
     return str(roles[at]) if isinstance(roles, tuple) and at < len(roles) else ""
 
 
@@ -56,7 +56,7 @@ def updates_in(facts: Facts) -> tuple[Update, ...]:
 def _updates(flow: Flow) -> Iterator[Update]:
     for op in flow.program.mapping("add"):
         x, y = op.arguments.get("x"), op.arguments.get("y")
-        if op.text("library") in _APPLIES and isinstance(x, Value) and isinstance(y, Value):
+        if op.library in _APPLIES and isinstance(x, Value) and isinstance(y, Value):
             yield Update(op, origin(flow, x, {}).value, tuple(_behind(flow, y, _is_scalar(flow, x))))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.interfaces import Loop
 
-_JOINS = frozenset("concatenate concat append hstack vstack dstack column_stack row_stack".split())
+_JOINS = frozenset("concatenate append hstack vstack dstack column_stack row_stack".split())
 _LENGTHENS = frozenset(("append", "extend", "appendleft", "insert"))
 _KEEPS = frozenset(
     "array.map array.convert array.create array.join array.expand array.numpy py.container device.place".split()
@@ -22,7 +22,7 @@ def grown(loop: Op, flow: Flow) -> set[Value]:
     """Return the values that a loop carries and makes longer in every turn, before and after they got longer."""
     found = set[Value]()
     for region in loop.regions:
-        for param, _, position in carried(loop, region):
+        for param, _, position in Loop(loop).carried_in(region):
             if position < len(region.results):
                 after = origin(flow, region.results[position], {}, in_turn=True)
                 if after.op is not None and _lengthens(after.op, param, flow):
@@ -33,7 +33,7 @@ def grown(loop: Op, flow: Flow) -> set[Value]:
 def _lengthens(op: Op, param: Value, flow: Flow) -> bool:
     if op.name == "py.append":
         base = op.argument("list")
-        return op.text("method") in _LENGTHENS and isinstance(base, Value) and _is(base, param, flow)
+        return op.method in _LENGTHENS and isinstance(base, Value) and _is(base, param, flow)
     return op.name == "array.join" and op.function in _JOINS and any(_is(one, param, flow) for one in op.operands)
 
 

@@ -40,12 +40,12 @@ class Call:
     @property
     def function(self) -> str:
         """The name of the function, for people."""
-        return self.op.text("function") or "the function"
+        return self.op.qualified or "the function"
 
     @property
     def made(self) -> int:
         """When the function was made."""
-        made = self.op.attrs.get("made")
+        made = self.op.wrapper_id
         return made if isinstance(made, int) else 0
 
 
@@ -75,7 +75,7 @@ class Root:
             # A plain assignment inside is seen by what follows it, a depth is counted up and down again; a counter is
             # frozen with the rest.
             inside = [one for one in self.writes[state] if call.at < one.at < call.end]
-            return inside == [write] and bool(write.op.attrs.get("augmented"))
+            return inside == [write] and bool(write.op.augmented)
         if self._balanced(state):
             return False
         for loop in write.loops:
@@ -97,7 +97,7 @@ class Root:
 
 
 def _entered(loop: Op) -> tuple[int, int]:
-    mark = loop.attrs.get("entered")
+    mark = loop.entered
     return mark if isinstance(mark, tuple) else (0, 0)
 
 
@@ -113,10 +113,10 @@ def _made_inside(state: State, loop: Op) -> bool:
 def _step(op: Op, made: dict[Value, Op]) -> float | None:
     """Return what `x += 1` or `x -= 1` adds."""
     value = op.arguments.get("value")
-    how = made.get(value) if isinstance(value, Value) and op.attrs.get("augmented") else None
+    how = made.get(value) if isinstance(value, Value) and op.augmented else None
     if how is None or not isinstance(amount := how.arguments.get("y"), int | float):
         return None
-    return {"add": amount, "subtract": -amount}.get(how.text("function"))
+    return {"add": amount, "subtract": -amount}.get(how.qualified)
 
 
 def histories(program: Program) -> Iterator[Root]:
@@ -173,7 +173,7 @@ class _Reader:
         op = self._made.get(value) if isinstance(value, Value) else None
         base = op.arguments.get("base") if op is not None and op.name == "py.unpack" else None
         whole = self._made.get(base) if isinstance(base, Value) else None
-        at = None if whole is None else _STRUCTURES.get(whole.text("function"))
+        at = None if whole is None else _STRUCTURES.get(whole.qualified)
         return op is not None and at is not None and op.results[at] is value
 
     def _branch(self, op: Op, loops: tuple[Op, ...]) -> None:
@@ -200,15 +200,15 @@ class _Reader:
 
     def _note_read(self, op: Op) -> None:
         if isinstance(value := op.arguments.get("value"), Value):
-            self._names[value] = op.attrs.get("name")
+            self._names[value] = op.subject
         if self._reads:
-            state = (op.text("kind"), op.attrs.get("owner"), op.attrs.get("name"))
+            state = (op.kind, op.owner, op.subject)
             self._reads[-1].append(Read(op, state))
 
 
 def _missing(asked: Op, *, holds: bool) -> object:
     """Return the value that a test finds to be None, or the key that it finds to be in no container."""
-    x, y, operator = asked.arguments.get("x"), asked.arguments.get("y"), asked.text("operator")
+    x, y, operator = asked.arguments.get("x"), asked.arguments.get("y"), asked.operator
     if operator == ("not in" if holds else "in"):
         return x
     if operator == ("is" if holds else "is not") and y is None and isinstance(x, Value):
@@ -219,16 +219,16 @@ def _missing(asked: Op, *, holds: bool) -> object:
 def _changed(op: Op) -> State | None:
     match op.name:
         case "py.store_global":
-            return "global", op.attrs.get("owner"), op.attrs.get("name")
+            return "global", op.owner, op.subject
         case "py.store_nonlocal" | "py.rebind":
-            return "closure", op.attrs.get("owner"), op.attrs.get("name")
-        case "py.store_attr" if "object" in op.attrs:
-            return "attr", op.attrs["object"], op.attrs.get("name")
+            return "closure", op.owner, op.subject
+        case "py.store_attr" if op.object_id is not None:
+            return "attr", op.object_id, op.subject
         case "py.store_attr" if isinstance(holder := op.arguments.get("object"), Value):
-            return "attr", -holder.id, op.attrs.get("name")
-        case "py.set_item" if "object" in op.attrs and isinstance(
+            return "attr", -holder.id, op.subject
+        case "py.set_item" if op.object_id is not None and isinstance(
             index := op.arguments.get("index"), str | int | float
         ):
-            return "item", op.attrs["object"], index
+            return "item", op.object_id, index
         case _:
             return None

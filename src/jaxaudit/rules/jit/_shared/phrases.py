@@ -22,7 +22,7 @@ def transform(op: Op | None) -> str:
     """Name a transformation as people write it."""
     if op is None:
         return "the transformation"
-    spelling = op.text("spelling").rpartition(".")[2]
+    spelling = op.spelling.rpartition(".")[2]
     return f"`{spelling or _NAMES.get(op.name, op.name)}`"
 
 
@@ -34,7 +34,7 @@ def named(argument: Argument, otherwise: str = "this value") -> str:
 def because(fact: Trace) -> str:
     """Say why a value is traced."""
     by = transform(fact.by)
-    inside = fact.by.text("function") if fact.by is not None else ""
+    inside = fact.by.qualified if fact.by is not None else ""
     whose = f" of `{inside}`" if inside else ""
     match fact.way:
         case "argument":

@@ -29,7 +29,7 @@ class Store:
     @property
     def grows(self) -> bool:
         """Whether the new state depends on the old one: a counter, a list that gets longer."""
-        return self.visit.op.name == "py.append" or bool(self.visit.op.attrs.get("augmented"))
+        return self.visit.op.name == "py.append" or bool(self.visit.op.augmented)
 
     @property
     def target(self) -> str:
@@ -37,11 +37,11 @@ class Store:
         op = self.visit.op
         match op.name:
             case "py.store_global":
-                return f"the global `{op.text('name')}`"
+                return f"the global `{op.label}`"
             case "py.store_nonlocal":
-                return f"`{op.text('name')}` of the enclosing function"
+                return f"`{op.label}` of the enclosing function"
             case "py.store_attr":
-                return f"the attribute `{op.text('name')}`"
+                return f"the attribute `{op.label}`"
             case "py.append":
                 return "a list from outside"
             case _:
@@ -75,19 +75,19 @@ def _enclosed(visit: Visit, tracer: Op) -> bool:
 
 
 def _outside(op: Op, tracer: Op) -> bool:
-    entered = tracer.attrs.get("entered")
+    entered = tracer.entered
     if not isinstance(entered, tuple):
         return False
     value_mark, heap_mark = entered
     if op.name == "py.store_global":
         return True
     if op.name == "py.store_nonlocal":
-        return _number(op.attrs.get("owner")) <= value_mark
-    bases = op.attrs.get("bases")
+        return _number(op.owner) <= value_mark
+    bases = op.bases
     if isinstance(bases, tuple) and any(str(base).startswith(_OWN_STATE) for base in bases):
         return False
-    if "object" in op.attrs:
-        return _number(op.attrs["object"]) <= heap_mark
+    if op.object_id is not None:
+        return _number(op.object_id) <= heap_mark
     holder = op.argument("object", "base", "list")
     return isinstance(holder, Value) and op.name in ("py.store_attr", "py.append") and holder.id <= value_mark
 
@@ -112,10 +112,10 @@ def is_overwritten(store: Store, flow: Flow) -> bool:
     Code that takes its state in, changes it attribute by attribute, and hands it out again leaves nothing behind.
     """
     op = store.visit.op
-    if op.name != "py.store_attr" or "object" not in op.attrs:
+    if op.name != "py.store_attr" or op.object_id is None:
         return False
     for later in flow.program.named("py.store_attr"):
-        same = later.attrs.get("object") == op.attrs["object"] and later.text("name") in (op.text("name"), "")
+        same = later.object_id == op.object_id and later.label in (op.label, "")
         if same and later is not op and _always_follows(op, later, store.tracer, flow.places):
             return True
     return False
@@ -128,4 +128,4 @@ def _always_follows(first: Op, second: Op, tracer: Op, places: Places) -> bool:
     if not any(places.within(met.region, region) for region in tracer.regions):
         return False
     holders = (places.holder.get(id(region)) for region in met.second_below)
-    return all(holder is not None and (holder.name == "py.call" or second.text("name") == "") for holder in holders)
+    return all(holder is not None and (holder.name == "py.call" or second.label == "") for holder in holders)

@@ -15,14 +15,14 @@ _MOST = 40
 _KEEPS = frozenset({"array.reshape", "array.permute", "array.expand", "array.squeeze", "array.convert", "array.gather"})
 _KEEPS |= {"py.item", "grad.stop", "device.place", "py.join"}
 _PARTS = frozenset({"py.item", "py.set_item", "array.gather", "array.split", "py.unpack"})
-_SAME = frozenset("negative neg add subtract sub abs absolute".split())
-_MIXES = frozenset("sum mean prod average nansum reduce_sum dot matmul einsum".split())
-_SCALES = frozenset("multiply mul divide true_divide div".split())
+_SAME = frozenset("negative add subtract abs".split())
+_MIXES = frozenset("sum mean prod average nansum dot matmul einsum".split())
+_SCALES = frozenset("multiply divide".split())
 _CURES = frozenset(
     """
     where select select_n clip clamp maximum minimum max min exp softmax log_softmax logsumexp isfinite isinf isnan
     nan_to_num categorical argmax argmin greater less greater_equal less_equal equal not_equal logaddexp sigmoid tanh
-    amax amin reduce_max nanmax nanmean sort argsort top_k expm1
+       nanmax nanmean sort argsort top_k expm1
     """.split()
 )
 
@@ -75,7 +75,7 @@ def _reads(op: Op, value: Value) -> Fate:
     name = short(op)
     if op.is_derived:
         return Fate.OPEN
-    if op.name == "py.call_unknown" and (op.text("callee").rpartition(".")[2] in _CURES):
+    if op.name == "py.call_unknown" and (op.callee.rpartition(".")[2] in _CURES):
         return Fate.CURED
     if op.name in ("array.select", "key.draw", "array.order", "array.scatter", "array.at") or name in _CURES:
         return Fate.CURED

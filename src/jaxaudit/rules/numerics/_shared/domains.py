@@ -104,9 +104,9 @@ _VALUES: Mapping[str, Domain] = {
     "sqrt": ROOT,
     "rsqrt": INVERSE_ROOT,
     "reciprocal": DIVISOR,
-    **dict.fromkeys(("arccos", "acos", "arcsin", "asin"), UNIT),
-    **dict.fromkeys(("arctanh", "atanh"), OPEN_UNIT),
-    **dict.fromkeys(("arccosh", "acosh"), FROM_ONE),
+    **dict.fromkeys(("arccos", "arcsin"), UNIT),
+    "arctanh": OPEN_UNIT,
+    "arccosh": FROM_ONE,
 }
 
 _SLOPE_AT_ZERO = "the derivative at 0 is infinite"
@@ -120,13 +120,13 @@ _SLOPES: Mapping[str, Domain] = {
     "log1p": ABOVE_MINUS_ONE,
     **dict.fromkeys(("sqrt", "rsqrt"), _ROOT_SLOPE),
     "reciprocal": DIVISOR,
-    **dict.fromkeys(("arccos", "acos", "arcsin", "asin", "arctanh", "atanh"), OPEN_UNIT),
-    **dict.fromkeys(("arccosh", "acosh"), Domain(lambda x: x.low > 1, _never, "", "> 1")),
+    **dict.fromkeys(("arccos", "arcsin", "arctanh"), OPEN_UNIT),
+    "arccosh": Domain(lambda x: x.low > 1, _never, "", "> 1"),
     "exp": _GROWTH,
 }
 
-_DIVISIONS = frozenset({"divide", "true_divide", "div"})
-_POWERS = frozenset({"power", "pow", "float_power"})
+_DIVISIONS = frozenset({"divide"})
+_POWERS = frozenset({"power"})
 
 
 def short(op: Op) -> str:

@@ -82,8 +82,8 @@ def _indices(op: Op, ranges: Ranges) -> Iterator[Indexed]:
 def _is_meant(op: Op, ranges: Ranges) -> bool:
     """Whether the code itself says what shall happen beyond the end."""
     if ranges.known.types and op.name in ("array.gather", "array.scatter"):
-        return bool(op.attrs.get("mode") or op.text("library") or op.text("api") not in _INDEXES)
-    return op.arguments.get("mode") is not None or op.text("api") not in ("", "getitem")
+        return bool(op.mode or op.library or op.api not in _INDEXES)
+    return op.arguments.get("mode") is not None or op.api not in ("", "getitem")
 
 
 def _written(index: Argument, sizes: tuple[int | None, ...], ranges: Ranges) -> Iterator[Indexed]:
@@ -143,7 +143,7 @@ def plain_index(index: Value, flow: Flow) -> Value:
             inner = maker.operands[0]
         elif maker.name == "py.item" and _is_whole(maker.arguments.get("index")):
             inner = maker.arguments.get("base")
-        elif maker.name == "array.select" and (maker.text("api") or _counts_from_end(maker, flow)):
+        elif maker.name == "array.select" and (maker.api or _counts_from_end(maker, flow)):
             inner = maker.arguments.get("y")
         if not isinstance(inner, Value):
             break
@@ -173,13 +173,13 @@ def counted_by(index: Value, flow: Flow, depth: int = 1) -> Op | None:
             return _counting_loop(index, flow)
         if maker.name == "array.create" and short(maker) in ("arange", "iota"):
             return maker
-        if maker.name == "py.const" and maker.attrs.get("extent") is not None:
+        if maker.name == "py.const" and maker.extent is not None:
             return maker
         if maker.name == "key.draw" and short(maker) == "randint":
             return maker
         if maker.name == "py.element":
             return maker if _counts_all(maker, flow) else None
-        if maker.name != "array.map" or short(maker) not in ("add", "subtract", "sub", "multiply", "mul"):
+        if maker.name != "array.map" or short(maker) not in ("add", "subtract", "multiply"):
             return None
         varying = [one for one in maker.arguments.values() if isinstance(one, Value)]
         if len(varying) == 2 and short(maker) == "add" and depth > 0:
@@ -215,12 +215,12 @@ def _counting_loop(index: Value, flow: Flow) -> Op | None:
     if holder is not None and region is not None and holder.name == "scan":
         return _scanned(holder, region.params.index(index), flow)
     counts = holder is not None and holder.name == "fori" and region is not None and region.params[0] is index
-    return holder if counts and holder is not None and isinstance(holder.attrs.get("trips"), int) else None
+    return holder if counts and holder is not None and isinstance(holder.trips, int) else None
 
 
 def _scanned(scan: Op, at: int, flow: Flow) -> Op | None:
     """Return the op that counts what a scan goes through."""
-    count = scan.attrs.get("carry")
+    count = scan.carry
     if not isinstance(count, int) or at < count or len(scan.operands) != len(scan.regions[0].params):
         return None
     maker = flow.maker(scan.operands[at])
@@ -238,7 +238,7 @@ def _is_masked(op: Op, flow: Flow, *, far: bool) -> bool:
                 continue
             if reader.name in ("array.select", "array.scatter", "py.item", "array.gather"):
                 return True
-            if reader.name == "array.map" and short(reader) in ("multiply", "mul", "logical_and", "bitwise_and"):
+            if reader.name == "array.map" and short(reader) in ("multiply", "logical_and", "bitwise_and"):
                 return True
             if reader.name in _PASSES and len(pending) < _MOST_STEPS:
                 pending.extend(reader.results)

@@ -14,7 +14,7 @@ from jaxaudit.rules.numerics._shared.domains import short
 
 def infinite_factors(rule: str, program: Program, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
     """Return every product of a mask and infinity."""
-    for op in program.mapping("multiply", "mul"):
+    for op in program.mapping("multiply"):
         if op.is_derived:
             continue
         values = [one for one in op.arguments.values() if isinstance(one, Value)]
@@ -33,7 +33,7 @@ def _has_zeros(value: Value, ranges: Ranges, flow: Flow) -> bool:
     """Whether a value is a mask, or what a mask leaves over: `1 - mask`."""
     known = ranges.of(value)
     op = flow.maker(value)
-    rest = op.arguments.get("y") if op is not None and short(op) in ("subtract", "sub") else None
+    rest = op.arguments.get("y") if op is not None and short(op) == "subtract" else None
     if op is not None and isinstance(rest, Value) and op.arguments.get("x") in (1, 1.0):
         known = ranges.of(rest)
     return known.is_mask and known.constant is None

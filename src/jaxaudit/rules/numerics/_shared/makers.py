@@ -34,14 +34,14 @@ class Makers:
         op = self.of(argument)
         if op is None or depth > _DEPTH:
             return False
-        if op.attrs.get("operator") is True:
+        if op.is_operator:
             return any(self.is_jax_array(one, depth + 1) for one in op.arguments.values())
         made = op.name.startswith(("array.", "key.draw")) and op.name not in (
             "array.shape",
             "array.numpy",
             "array.order",
         )
-        module, _, name = op.text("function").rpartition(".")
+        module, _, name = op.qualified.rpartition(".")
         return made and module.startswith("jax") and name not in _SEVERAL
 
     def is_python_bool(self, argument: Argument, depth: int = 0) -> bool:
@@ -52,12 +52,12 @@ class Makers:
         if op is None or depth > _DEPTH:
             return False
         if op.name == "py.operator":
-            return op.text("operator") in _ANSWERS
+            return op.operator in _ANSWERS
         if op.name == "py.to_python":
-            return op.text("function") == "bool"
+            return op.qualified == "bool"
         if op.name == "py.const":
-            return isinstance(op.attrs.get("value"), bool)
-        compares = op.attrs.get("operator") is True and op.text("function") in _COMPARISONS
+            return isinstance(op.constant, bool)
+        compares = op.is_operator and op.qualified in _COMPARISONS
         return compares and all(self.is_python_number(one, depth + 1) for one in op.arguments.values())
 
     def is_python_number(self, argument: Argument, depth: int = 0) -> bool:
@@ -69,18 +69,16 @@ class Makers:
             return False
         if op.name == "array.shape":
             # Whatever has a length has a number for it; a `size` may be a field of the user's own.
-            function = op.text("function")
+            function = op.qualified
             return function in ("len", "ndim") or (function == "size" and self.is_jax_array(op.arguments.get("a")))
         if op.name == "py.to_python":
-            return op.text("function") in ("int", "float")
+            return op.qualified in ("int", "float")
         if op.name == "py.item":
             base = self.of(op.arguments.get("base"))
             if isinstance(op.arguments.get("index"), Mapping):
                 return False
-            return base is not None and base.name == "array.shape" and base.text("function") == "shape"
-        return op.attrs.get("operator") is True and all(
-            self.is_python_number(one, depth + 1) for one in op.arguments.values()
-        )
+            return base is not None and base.name == "array.shape" and base.qualified == "shape"
+        return op.is_operator and all(self.is_python_number(one, depth + 1) for one in op.arguments.values())
 
     def is_mask(self, argument: Argument, depth: int = 0) -> bool:
         """Whether a value is surely true or false, alone or in an array."""

@@ -19,9 +19,9 @@ _TESTS = {
 }
 """Questions that only make sense where -1 stands for nothing."""
 _ASKS = tuple(sorted({function for function, _ in _TESTS}))
-_MIXES = frozenset("sum mean max min prod amax amin logsumexp".split())
+_MIXES = frozenset("sum mean max min prod logsumexp".split())
 _KEEPS = ("array.map", "array.convert", "array.normalise")
-_MASKS = frozenset({"multiply", "mul", "where"})
+_MASKS = frozenset({"multiply", "where"})
 
 
 def padded_reads(rule: str, program: Program, flow: Flow) -> Iterator[Obligation]:
@@ -48,7 +48,7 @@ def _tested(op: Op) -> Value | None:
     x, y = op.arguments.get("x"), op.arguments.get("y")
     asks = isinstance(y, int) and (op.function, int(y)) in _TESTS
     # JAX's own test before it counts a negative index from the end is no question of the author's.
-    asks = asks and op.text("api") not in ("getitem", "take", "take_along_axis")
+    asks = asks and op.api not in ("getitem", "take", "take_along_axis")
     return x if asks and isinstance(x, Value) else None
 
 

@@ -42,7 +42,7 @@ def _is_leaf(tree: Tree, is_array: IsArray) -> bool:
 
 def _computes(op: Op, position: int) -> bool:
     """Whether the mapped function surely computes with what it gets of a tree."""
-    before = op.attrs.get("paths")
+    before = op.paths
     region = op.regions[0] if op.name == "tree.map" and op.regions else None
     at = position + (before if isinstance(before, int) else 0)
     if region is None or at >= len(region.params):

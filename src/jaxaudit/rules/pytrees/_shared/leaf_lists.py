@@ -59,7 +59,7 @@ def reordered(flow: Flow, leaves: Value) -> Op | None:
     lists = [leaves, *(op.arguments.get("iterable") for op in inside if op.name == "py.element")]
     for one in lists:
         made = flow.maker(one) if isinstance(one, Value) else None
-        if made is not None and made.text("function") in _REORDERS:
+        if made is not None and made.qualified in _REORDERS:
             if any(_taken_apart(flow, value) is not None for value in made.operands):
                 return made
     return None
@@ -72,13 +72,13 @@ def _taken_apart(flow: Flow, leaves: Value) -> Op | None:
         base = made.arguments.get("base")
         first = made.results[0] is leaves if made.name == "py.unpack" else made.arguments.get("index") == 0
         call = flow.maker(base) if isinstance(base, Value) and first else None
-        return call if call is not None and call.text("function") == "jax.tree.flatten" else None
-    return made if made is not None and made.text("function") in _GIVES_LEAVES else None
+        return call if call is not None and call.qualified == "jax.tree.flatten" else None
+    return made if made is not None and made.qualified in _GIVES_LEAVES else None
 
 
 def joins_single(op: Op) -> bool:
     """Whether a function of any number of leaves, mapped over one tree, joins a tuple of its leaf alone."""
-    if not op.attrs.get("vararg"):
+    if not op.vararg:
         return False
     leaf = op.regions[0].params[0] if len(op.regions[0].params) == 1 else None
     return any(inner.name == "array.join" and inner.arguments.get("arrays") == (leaf,) for inner in op.regions[0].ops)
@@ -89,7 +89,7 @@ def _comprehension(flow: Flow, value: Value) -> Op | None:
     op = flow.maker(value)
     if op is not None and op.name == "py.container" and len(op.operands) == 1:
         op = flow.maker(op.operands[0])
-    if op is None or op.attrs.get("kind") != "comprehension" or len(op.regions[0].results) != 1:
+    if op is None or op.kind != "comprehension" or len(op.regions[0].results) != 1:
         return None
     return op
 

@@ -20,13 +20,13 @@ APPLIES = frozenset(("optax.apply_updates", "equinox.apply_updates"))
 def optimised_trees(flow: Flow, op: Op, context: Context) -> tuple[Value, Value] | None:
     """Return two trees that must have one structure: of the gradients, and of the state or the parameters."""
     gradient = _differentiated(flow, _value(op, "updates"), context)
-    if op.text("function") in APPLIES:
+    if op.qualified in APPLIES:
         known = _value(op, "params") or _value(op, "model")
     else:
         state = _value(op, "state")
         started = None if state is None else origin(flow, state, context).op
         known = None
-        if started is not None and started.text("function").endswith(".init"):
+        if started is not None and started.qualified.endswith(".init"):
             known = _value(started, "params")
     return None if gradient is None or known is None else (gradient, known)
 
@@ -35,7 +35,7 @@ def started_with(flow: Flow, op: Op, context: Context) -> tuple[Op, Tree] | None
     """Return the call that made the state of an optimizer's step, and the tree that it was made for."""
     state = _value(op, "state")
     made = None if state is None else origin(flow, state, context).op
-    if made is None or not made.text("function").endswith(".init"):
+    if made is None or not made.qualified.endswith(".init"):
         return None
     border = border_of(made)
     return (made, border.trees[0]) if border is not None and border.trees else None
@@ -58,21 +58,21 @@ def other_module(flow: Flow, gradient: Value, known: Value, context: Context) ->
 def _network(flow: Flow, tree: Skeleton) -> tuple[str, object] | None:
     """Return what makes the variables of a network: the class of a module, or the function that haiku transforms."""
     op = tree.op
-    if op is None or not op.text("function").endswith(".init"):
+    if op is None or not op.qualified.endswith(".init"):
         return None
-    if op.text("function") == "flax.linen.Module.init":
-        return (op.text("module"), None) if op.text("module") else None
+    if op.qualified == "flax.linen.Module.init":
+        return (op.module, None) if op.module else None
     made = resolved(flow, op.arguments.get("self"))
-    while made is not None and made.text("function") in _WITHOUT:
+    while made is not None and made.qualified in _WITHOUT:
         made = resolved(flow, made.arguments.get("f"))
-    known = made is not None and made.text("function") in _TRANSFORMS
+    known = made is not None and made.qualified in _TRANSFORMS
     return (str(made.arguments.get("f")), made.span) if made is not None and known else None
 
 
 def resolved(flow: Flow, value: object) -> Op | None:
     """Return what made a value, also where a function reads it as a global variable."""
     found = origin(flow, value, {}).op if isinstance(value, Value) else None
-    held = found.attrs.get("value") if found is not None and found.name == "py.global" else None
+    held = found.constant if found is not None and found.name == "py.global" else None
     return flow.maker(held) if isinstance(held, Value) else found
 
 
@@ -93,7 +93,7 @@ def _differentiated(flow: Flow, updates: Value | None, context: Context) -> Valu
 
 
 def _only_the_first(op: Op) -> bool:
-    options = op.attrs.get("options")
+    options = op.options
     return not isinstance(options, dict) or options.get("argnums", 0) == 0
 
 

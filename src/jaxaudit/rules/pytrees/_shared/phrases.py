@@ -17,7 +17,7 @@ _WORDS = {"tuple": "a tuple", "list": "a list", "dict": "a dict", "none": "None"
 
 def border_of(op: Op) -> Border | None:
     """Return what crosses into an op, where that is known."""
-    border = op.attrs.get("border")
+    border = op.border
     return border if isinstance(border, Border) else None
 
 
@@ -31,9 +31,9 @@ def crossing(op: Op, border: Border) -> Iterator[tuple[str, Tree]]:
     if op.name in _LOOPS:
         yield from (("the carry", tree) for tree in border.trees[:1])
         yield from (("the scanned values", tree) for tree in border.trees[1:2])
-    elif op.text("spelling") in _CHECKS_ALL:
+    elif op.spelling in _CHECKS_ALL:
         yield from traced(op, border)
-    elif op.text("spelling") in ("jax.vmap", "jax.pmap", "jax.grad", "jax.value_and_grad"):
+    elif op.spelling in ("jax.vmap", "jax.pmap", "jax.grad", "jax.value_and_grad"):
         wanted, static = _positions(op), _chosen(_options(op).get("static_broadcasted_argnums"))
         if static is None:
             return
@@ -48,7 +48,7 @@ def _argument(border: Border, position: int) -> str:
 
 
 def _options(op: Op) -> Mapping[str, object]:
-    options = op.attrs.get("options")
+    options = op.options
     return options if isinstance(options, Mapping) else {}
 
 

@@ -30,7 +30,7 @@ _APART = "not <equinox."
 
 def new_state(op: Op, flow: Flow) -> Value | None:
     """Return the state that a run of a module in training hands on beside its output, if a layer needs it."""
-    function = op.text("function")
+    function = op.qualified
     mutable = function.endswith(".apply") and bool(op.arguments.get("mutable"))
     if function != "haiku.TransformedWithState.apply" and not mutable:
         return None
@@ -45,7 +45,7 @@ def _has_averages(op: Op, flow: Flow) -> bool:
     """Whether the code that a run of a module was followed into has a layer that keeps averages."""
     region = flow.places.region_of[op]
     runs = [one for one in region.ops if one.name == "py.call" and one.span == op.span]
-    return any(inner.text("function") in _KEEPS_AVERAGES for one in runs for inner in one.regions[0].walk())
+    return any(inner.qualified in _KEEPS_AVERAGES for one in runs for inner in one.regions[0].walk())
 
 
 def grave(flow: Flow, value: Value) -> Op | None:
@@ -74,7 +74,7 @@ def handed_on(flow: Flow, op: Op, lost: Op) -> Op | None:
     values = {inner.get(value, value) for value in (*old, *_old_state(op))}
     readers = [one for value in values for one in flow.readers.get(value, ())]
     beside = [one for one in readers if flow.places.region_of.get(one) is region]
-    kept = next((one for one in beside if one.text("function").startswith(_TRAIN_STATE)), None)
+    kept = next((one for one in beside if one.qualified.startswith(_TRAIN_STATE)), None)
     if kept is not None or any(one.name == "py.return" for one in beside):
         return kept or lost
     return lost if any(region in flow.leaving.get(value, ()) for value in values) else None
@@ -88,8 +88,8 @@ def _old_state(op: Op) -> list[Value]:
 
 def static_part(op: Op, flow: Flow) -> bool:
     """Whether a gradient is taken of what `eqx.partition` leaves when the arrays are taken out."""
-    places = op.attrs.get("differentiated")
-    if op.name != "grad" or not op.text("spelling").startswith("jax.") or not isinstance(places, tuple):
+    places = op.differentiated
+    if op.name != "grad" or not op.spelling.startswith("jax.") or not isinstance(places, tuple):
         return False
     values = [op.operands[at] for at in places]
     ways = [skeleton(flow, value, context).way for context in contexts(flow, op) for value in values]
@@ -99,12 +99,12 @@ def static_part(op: Op, flow: Flow) -> bool:
 def touches_leaves(op: Op, flow: Flow) -> bool:
     """Whether the `init` of an optimizer makes an array like each leaf of what it is given."""
     made = resolved(flow, op.arguments.get("self"))
-    return made is not None and any(one.text("function") in _TOUCHES_LEAVES for one in _chained(flow, made, 3))
+    return made is not None and any(one.qualified in _TOUCHES_LEAVES for one in _chained(flow, made, 3))
 
 
 def _chained(flow: Flow, op: Op, depth: int) -> Iterator[Op]:
     yield op
-    if depth and op.text("function") == "optax.chain":
+    if depth and op.qualified == "optax.chain":
         for value in values_in(op.arguments):
             made = resolved(flow, value)
             if made is not None:

@@ -250,7 +250,7 @@ def _tries_settings(loop: Op, call: Op) -> bool:
 
 
 def _unmapped(op: Op) -> Iterator[str]:
-    axes = op.attrs.get("in_axes")
+    axes = op.in_axes
     if isinstance(axes, tuple):
         yield from (value.name for value, axis in zip(op.operands, axes, strict=False) if axis is None)
 
@@ -284,12 +284,12 @@ def _one_module(conflict: Conflict) -> bool:
     ways = [one.origin.spot for one in (first, second)]
     if any(op.name != "key.draw" or callee_of(op) != "init" for op in ways) or first.spot is second.spot:
         return False
-    module = ways[0].attrs.get("object")
+    module = ways[0].object_id
     if module is None:
         # A transformed function of a library: one call of it, made twice with the same arguments.
-        alike = ways[0].text("function") == ways[1].text("function") and _same_callee(first.spot, second.spot)
+        alike = ways[0].qualified == ways[1].qualified and _same_callee(first.spot, second.spot)
         return alike and first.spot.operands == second.spot.operands
-    if module != ways[1].attrs.get("object"):
+    if module != ways[1].object_id:
         return False
     return ways[0] is not ways[1] or first.spot.operands == second.spot.operands
 
@@ -305,7 +305,7 @@ def _same_choice(first: Op, second: Op) -> bool:
 
 def _asks_for_key(op: Op) -> bool:
     """Whether an op runs a function of haiku, which takes a key though its networks may draw nothing."""
-    return op.name == "key.draw" and op.text("function").startswith("haiku.") and callee_of(op) == "apply"
+    return op.name == "key.draw" and op.qualified.startswith("haiku.") and callee_of(op) == "apply"
 
 
 def _mapped_inside(use: Use) -> bool:
@@ -320,7 +320,7 @@ def _mapped_inside(use: Use) -> bool:
 
 def _judges_parameters(op: Op) -> bool:
     """Whether what is mapped are the parameters of a network, and nothing else."""
-    axes = op.attrs.get("in_axes")
+    axes = op.in_axes
     if op.name != "vmap" or not isinstance(axes, tuple) or not op.regions:
         return False
     mapped = {param for param, axis in zip(op.regions[0].params, axes, strict=False) if axis is not None}
@@ -331,7 +331,7 @@ def _applied(region: Region) -> set[Value]:
     """Return the values that a region applies networks to as their parameters, seen from the region."""
     found: set[Value] = set()
     for op in region.ops:
-        if op.text("function").endswith("Module.apply"):
+        if op.qualified.endswith("Module.apply"):
             found.update(one for one in (op.arguments.get("variables"),) if isinstance(one, Value))
         for inner in op.regions:
             outside = dict(zip(inner.params, op.operands, strict=False))
@@ -341,7 +341,7 @@ def _applied(region: Region) -> set[Value]:
 
 def _within_library(first: Op, second: Op) -> bool:
     """Two uses that a library makes in one call of the user's: it may know what it does."""
-    return first.span == second.span and all(op.text("caller") == "library" for op in (first, second))
+    return first.span == second.span and all(op.caller == "library" for op in (first, second))
 
 
 def _aligned(op: Op) -> bool:

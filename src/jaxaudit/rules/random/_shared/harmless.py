@@ -69,9 +69,9 @@ def _networks(keys: KeyFacts, conflict: Conflict) -> str:
     if first is second or any(op.name != "key.draw" or callee_of(op) != "apply" for op in (first, second)):
         return ""
     one, other = _method_of(keys, first), _method_of(keys, second)
-    if first.attrs.get("folds") and one != other:
+    if first.folds and one != other:
         return f"`{one}` and `{other}` draw other numbers where they use other submodules"
-    if first.attrs.get("folds") and _inputs(first) != _inputs(second):
+    if first.folds and _inputs(first) != _inputs(second):
         return "inputs of other names go through other submodules, it seems, which draw other numbers"
     calls = (conflict.first, conflict.second)
     closed = all(use.inner is not None and not is_given(keys, use.spot, use) for use in calls)
@@ -86,7 +86,7 @@ def _method_of(keys: KeyFacts, op: Op) -> object:
     maker = keys.places.maker.get(method) if isinstance(method, Value) else None
     if method is None:
         return "__call__"
-    return maker.text("name") or method if maker is not None else method
+    return maker.label or method if maker is not None else method
 
 
 def _inputs(op: Op) -> list[frozenset[str]]:
@@ -102,7 +102,7 @@ def fixed_inside(keys: KeyFacts, loop: Op, use: Use) -> bool:
     if loop.name not in ("py.loop", "py.while") or use.inner is None or is_given(keys, call, use):
         return False
     carried = set(loop.regions[-1].params)
-    mark = loop.attrs.get("entered")
+    mark = loop.entered
     begun = mark[0] if isinstance(mark, tuple) else 0
     return any(value.id > begun for value in call.operands) and carried.isdisjoint(call.operands)
 

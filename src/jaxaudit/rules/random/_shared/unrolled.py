@@ -19,14 +19,14 @@ def is_unrolled(conflict: Conflict) -> bool:
 def is_library(conflict: Conflict) -> bool:
     """Whether a library spends the key twice in one call, for which its caller cannot be blamed."""
     uses = (conflict.first.origin.site, conflict.second.origin.site)
-    return is_unrolled(conflict) and all(op.attrs.get("caller") == "library" for op in uses)
+    return is_unrolled(conflict) and all(op.caller == "library" for op in uses)
 
 
 def is_repeated(conflict: Conflict) -> bool:
     """Whether both uses draw or split in the same way, so that one repeats what the other gave."""
     first, second = conflict.first.origin.site, conflict.second.origin.site
     rest = [{name: one for name, one in op.arguments.items() if name != "key"} for op in (first, second)]
-    return (first.name, first.text("function")) == (second.name, second.text("function")) and rest[0] == rest[1]
+    return (first.name, first.qualified) == (second.name, second.qualified) and rest[0] == rest[1]
 
 
 def unrolled(keys: KeyFacts) -> Iterator[Conflict]:

@@ -53,7 +53,7 @@ def _leaves(op: Op, context: Context, flow: Flow) -> Iterator[Carried]:
 def _pairs(op: Op, region: Region) -> list[tuple[Value, Value]]:
     params = region.params[1:] if op.name == "fori" else region.params
     if op.name == "scan":
-        count = op.attrs.get("carry")
+        count = op.carry
         params = params[: count if isinstance(count, int) else 0]
     return list(zip(params, region.results, strict=False))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxaudit.analyses.keys.holders import carried
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.trees import CONTAINERS, Border, Tree
 from jaxaudit.rules.base import Obligation, Raises, Step, Verdict
 from jaxaudit.rules.pytrees._shared.phrases import describe, difference
@@ -17,11 +17,11 @@ from jaxaudit.rules.pytrees._shared.phrases import describe, difference
 
 def other_structure(rule: str, op: Op, flow: Flow) -> Iterator[Obligation]:
     """Return the difference between the tree that a loop starts with and the one that its body hands on."""
-    border, handed = op.attrs.get("border"), op.attrs.get("handed")
+    border, handed = op.border, op.handed
     if not isinstance(border, Border) or not isinstance(handed, Border) or not border.trees:
         return
     start, end = border.trees[0], handed.trees[0]
-    leaves = {param for param, given, _ in carried(op, op.regions[-1]) if _is_number(given, flow)}
+    leaves = {param for param, given, _ in Loop(op).carried_in(op.regions[-1]) if _is_number(given, flow)}
     found = difference(start, end) or _leaf_for_tree(start, end, _Known(flow, leaves))
     if found:
         yield Obligation(
@@ -39,7 +39,7 @@ def other_structure(rule: str, op: Op, flow: Flow) -> Iterator[Obligation]:
 
 def other_branch(rule: str, op: Op, shapes: Shapes) -> Obligation | None:
     """Return the difference between the trees that two branches give back."""
-    handed = op.attrs.get("handed")
+    handed = op.handed
     trees = handed.trees if isinstance(handed, Border) else ()
     for tree in trees[1:]:
         found = difference(trees[0], tree) or difference(tree, trees[0]) or _apart(trees[0], tree, shapes)

@@ -13,7 +13,7 @@ from jaxaudit.ir import Op, Value
 
 _SPREADS = frozenset("std var nanstd nanvar ptp".split())
 _PICKS = frozenset("argmax argmin nanargmax nanargmin argsort".split())
-_MEANS = frozenset("mean nanmean median average max min amax amin".split())
+_MEANS = frozenset("mean nanmean median average max min".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Scalar:
 def reductions(facts: Facts) -> Iterator[tuple[Op, Value]]:
     """Return every reduction under a `vmap`, with what it reduces."""
     for op in mapped_ops(facts):
-        normed = op.name == "array.linalg" and op.text("function").endswith(".norm")
+        normed = op.name == "array.linalg" and op.qualified.endswith(".norm")
         if (op.name in ("array.reduce", "array.order") or normed) and op.operands:
             yield op, op.operands[0]
 

@@ -15,7 +15,7 @@ from jaxaudit.rules.base import Obligation, Step, Verdict
 
 def steps_mapped(rule: str, program: Program, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     """Return every map over the steps of a scan whose function scans the rest from its end to its beginning."""
-    backwards = [op for op in program.named("scan") if op.attrs.get("reverse") is True]
+    backwards = [op for op in program.named("scan") if op.reverse is True]
     scanned = _scanned(backwards, flow)
     for op in program.named("vmap") if backwards else ():
         for value, param in _first_axes(op):
@@ -36,7 +36,7 @@ def _scanned(scans: Sequence[Op], flow: Flow) -> dict[Value, Op]:
 
 def _first_axes(op: Op) -> Iterator[tuple[Value, Value]]:
     """Return each operand whose first axis is mapped, and what the function sees of it."""
-    axes, region = op.attrs.get("in_axes"), op.regions[0]
+    axes, region = op.in_axes, op.regions[0]
     if isinstance(axes, tuple) and len(axes) == len(op.operands) == len(region.params):
         yield from ((op.operands[at], region.params[at]) for at, axis in enumerate(axes) if axis == 0)
 

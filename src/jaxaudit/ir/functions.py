@@ -1,0 +1,122 @@
+"""Functions that both front ends meet: one canonical id for each, however it is spelled, and what is true of it.
+
+`jnp.subtract`, `lax.sub`, `operator.sub` and `-` are all `subtract`. An idea that several analyses or rules need
+("compares", "moves elements", "adds up") is a trait and is written here once. Ids are the names of `jax.numpy`, else
+those of `jax.lax` or `jax.nn`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+_ALIASES = """
+abs: absolute fabs
+add: add_any
+all: reduce_and
+any: reduce_or
+arccos: acos
+arccosh: acosh
+arcsin: asin
+arcsinh: asinh
+arctan: atan
+arctan2: atan2
+arctanh: atanh
+astype: convert_element_type
+bitwise_and: and_
+bitwise_or: or_
+bitwise_xor: xor
+concatenate: concat
+conj: conjugate
+cumsum: cumulative_sum
+cumprod: cumulative_prod
+deg2rad: radians
+divide: div true_divide truediv
+equal: eq
+flip: rev
+floor_divide: floordiv
+fmod: rem
+greater: gt
+greater_equal: ge
+invert: bitwise_not bitwise_invert not_
+isfinite: is_finite
+left_shift: bitwise_left_shift shift_left lshift
+less: lt
+less_equal: le
+max: amax reduce_max
+min: amin reduce_min
+multiply: mul
+negative: neg
+not_equal: ne
+power: pow integer_pow float_power
+prod: reduce_prod
+rad2deg: degrees
+remainder: mod
+right_shift: bitwise_right_shift shift_right_arithmetic rshift
+round: around rint
+sigmoid: logistic expit
+silu: swish
+subtract: sub
+sum: reduce_sum
+"""
+
+_ELEMENTWISE = {"max": "maximum", "min": "minimum"}
+"""`lax.max` takes the larger of two, `jnp.max` the largest of all."""
+
+_CANONICAL = {
+    alias: row.partition(":")[0] for row in _ALIASES.strip().splitlines() for alias in row.partition(":")[2].split()
+}
+
+ALIASES = frozenset(_CANONICAL)
+"""Spellings that are no canonical ids: comparing an op's function with one of them never holds."""
+
+
+@cache
+def canonical(op: str, qualified: str) -> str:
+    """Return the id of a function from the op it became and its qualified name."""
+    tail = qualified.rpartition(".")[2]
+    if not op.startswith("array."):
+        # `jax.random.logistic` is no sigmoid, and `optax.tree.sub` takes trees.
+        return tail
+    found = _CANONICAL.get(tail, tail)
+    return _ELEMENTWISE.get(found, found) if op == "array.map" else found
+
+
+def _ids(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# comparisons and logic
+ORDERINGS = _ids("less less_equal greater greater_equal")
+COMPARISONS = ORDERINGS | _ids("equal not_equal")
+"""Compare two arrays element by element."""
+TRUTHS = COMPARISONS | _ids("isfinite isnan isinf isclose logical_and logical_or logical_xor logical_not isin signbit")
+"""Elementwise functions whose result is boolean whatever they are given."""
+CONJUNCTIONS = _ids("logical_and bitwise_and")
+DISJUNCTIONS = _ids("logical_or bitwise_or")
+NEGATIONS = _ids("logical_not invert")
+LOGIC = CONJUNCTIONS | DISJUNCTIONS | NEGATIONS | _ids("logical_xor bitwise_xor")
+
+# arithmetic
+SUMS_OF_TWO = _ids("add subtract")
+SCALINGS = _ids("multiply divide")
+ARITHMETIC = SUMS_OF_TWO | SCALINGS | _ids("negative power floor_divide remainder fmod matmul")
+LINEAR = _ids("add subtract negative positive conj real imag")
+"""Elementwise functions that are linear in every operand; `multiply` and `divide` are so in one of them."""
+BOUNDS = _ids("clip maximum minimum clamp")
+"""Keep elements within bounds."""
+ROUNDINGS = _ids("round floor ceil trunc fix sign heaviside")
+"""Flat almost everywhere: their derivative is zero."""
+PERIODIC = _ids("sin cos tan")
+INVERSE_ANGLES = _ids("arctan2 arctan arcsin arccos angle")
+
+# reductions
+ADDITIONS = _ids("sum nansum psum")
+AVERAGES = _ids("mean nanmean average pmean")
+SPREADS = _ids("std var nanstd nanvar")
+EXTREMES = _ids("max min nanmax nanmin ptp pmax pmin")
+QUANTIFIERS = _ids("all any")
+PICKED_POSITIONS = _ids("argmax argmin nanargmax nanargmin")
+
+# meaning
+LOG_SPACE = _ids("log log_softmax log_sigmoid logsumexp log1p logaddexp")
+NORMALISED_EXPONENTIALS = _ids("softmax log_softmax")

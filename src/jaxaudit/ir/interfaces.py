@@ -1,0 +1,223 @@
+"""How ops with regions line up with their regions: loops, maps, calls and branches seen through one small view each.
+
+The one place that knows which operand a parameter stands for and which result a region's value leaves as. `source_of`
+and `leaves_as` answer both questions for any op; analyses follow values across borders with these alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS, MAPPED
+from jaxaudit.ir.types import Exit, Op, Region
+from jaxaudit.ir.values import Value
+
+_COUNTED = frozenset(("py.loop", "py.while", "fori"))
+"""Loops whose regions have a counter as first parameter."""
+
+
+class Carried(NamedTuple):
+    """One value that a loop hands from turn to turn."""
+
+    param: Value
+    """What it is called inside."""
+    start: Value
+    """The operand that the first turn gets."""
+    position: int
+    """Where the region gives the next one, and the loop the last one, among their results."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop of Python or JAX: its body runs again and again."""
+
+    op: Op
+
+    @staticmethod
+    def of(op: Op) -> Loop | None:
+        """Return the view of a loop; None for any other op."""
+        return Loop(op) if op.name in LOOPS and op.regions else None
+
+    @property
+    def body(self) -> Region:
+        """The region that runs in every turn; a `while_loop` has its condition before it."""
+        return self.op.regions[-1]
+
+    def carried_in(self, region: Region) -> list[Carried]:
+        """Return what the loop carries, as one of its regions names it."""
+        op, params, operands = self.op, region.params, self.op.operands
+        if op.name == "associative_scan":
+            return []
+        if op.name == "scan":
+            count = op.carry or 0
+            params, operands = params[:count], operands[:count]
+        elif op.name == "fori":
+            # The bounds stand first, unless they are constants.
+            params = params[1:]
+            operands = operands[len(operands) - len(params) :]
+        elif op.name in _COUNTED:
+            params = params[1:]
+        return [Carried(param, start, i) for i, (param, start) in enumerate(zip(params, operands, strict=False))]
+
+    @property
+    def carried(self) -> list[Carried]:
+        """What the loop carries, as its body names it."""
+        return self.carried_in(self.body)
+
+    @property
+    def counter(self) -> Value | None:
+        """The number of the turn, where the body gets it."""
+        return self.body.params[0] if self.op.name in _COUNTED and self.body.params else None
+
+    @property
+    def elements(self) -> list[tuple[Value, Value]]:
+        """Each parameter that holds one element of an operand, with that operand."""
+        if self.op.name == "associative_scan":
+            return list(zip(self.body.params, self.op.operands * 2, strict=False))
+        count = len(self.carried)
+        return (
+            list(zip(self.body.params[count:], self.op.operands[count:], strict=False))
+            if self.op.name == "scan"
+            else []
+        )
+
+    @property
+    def stacked(self) -> list[tuple[Value, Value]]:
+        """What each turn of a scan gives, with the array of all of them outside."""
+        if self.op.name != "scan" or len(self.body.results) != len(self.op.results):
+            return []
+        first = len(self.carried)
+        return list(zip(self.body.results[first:], self.op.results[first:], strict=True))
+
+    def is_condition(self, region: Region) -> bool:
+        """Whether a region only decides whether the loop goes on."""
+        return self.op.name == "while" and len(self.op.regions) > 1 and region is self.op.regions[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """An op whose region runs for every element of an axis, or for every leaf of a tree."""
+
+    op: Op
+
+    @staticmethod
+    def of(op: Op) -> Mapped | None:
+        """Return the view of a map; None for any other op."""
+        return Mapped(op) if op.name in MAPPED and op.regions else None
+
+    def is_mapped(self, position: int) -> bool | None:
+        """Whether an operand is mapped and not shared; None when that is not known."""
+        if self.op.name in ("map", "tree.map"):
+            return True
+        axes = self.op.in_axes
+        if axes is None or position >= len(axes) or axes[position] == "?":
+            return None
+        return axes[position] is not None
+
+    @property
+    def shared(self) -> list[tuple[Value, Value]]:
+        """Each parameter that holds the whole of an operand, with that operand."""
+        pairs = zip(self.op.regions[0].params, self.op.operands, strict=False)
+        return [pair for i, pair in enumerate(pairs) if self.is_mapped(i) is False]
+
+    @property
+    def elements(self) -> list[tuple[Value, Value]]:
+        """Each parameter that holds, or may hold, one element of an operand, with that operand."""
+        pairs = zip(self.op.regions[0].params, self.op.operands, strict=False)
+        return [pair for i, pair in enumerate(pairs) if self.is_mapped(i) is not False]
+
+    @property
+    def stacked(self) -> list[tuple[Value, Value]]:
+        """What one element gives, with the array of all of them outside; results without the axis are left out."""
+        region = self.op.regions[0]
+        if len(region.results) != len(self.op.results):
+            return []
+        axes = self.op.mapped_out or self.op.out_axes
+        whole = {i for i, axis in enumerate(axes) if axis is None} if axes is not None else set()
+        pairs = enumerate(zip(region.results, self.op.results, strict=True))
+        return [pair for position, pair in pairs if position not in whole]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An op whose region runs once: a call of a function, or of a transformed one."""
+
+    op: Op
+
+    @staticmethod
+    def of(op: Op) -> Call | None:
+        """Return the view of a call; None for any other op."""
+        return Call(op) if op.name in BODIES and op.regions else None
+
+    @property
+    def body(self) -> Region:
+        """The body of the function."""
+        return self.op.regions[0]
+
+    @property
+    def bound(self) -> list[tuple[Value, Value]]:
+        """Each parameter with the operand that it stands for in this call."""
+        return list(zip(self.body.params, self.op.operands, strict=False))
+
+    def inside(self, position: int) -> Value | None:
+        """Return the value of the body that a result is; None where the op makes results of its own."""
+        results = self.body.results
+        return results[position] if position < len(results) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """An op of which one region runs."""
+
+    op: Op
+
+    @staticmethod
+    def of(op: Op) -> Branch | None:
+        """Return the view of a branch; None for any other op."""
+        return Branch(op) if op.name in BRANCHES and op.regions else None
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        """What the regions are given: `cond` has its predicate before."""
+        return self.op.operands[1:] if self.op.name == "cond" else self.op.operands
+
+    def choices(self, position: int) -> list[Value]:
+        """Return the values that a result may be: one of each region that goes on after its end."""
+        arms = [region for region in self.op.regions if region.exit is Exit.FALL]
+        return [region.results[position] for region in arms if position < len(region.results)]
+
+
+def source_of(op: Op, region: Region, param: Value) -> Iterator[Value]:
+    """Return the values that a parameter of a region stands for: operands, and in a loop what the turn before gave.
+
+    An element of a mapped or scanned operand comes from that operand; a counter comes from none.
+    """
+    if (loop := Loop.of(op)) is not None:
+        for one in loop.carried_in(region):
+            if one.param is param:
+                yield one.start
+                yield from loop.body.results[one.position : one.position + 1]
+        yield from (whole for element, whole in loop.elements if element is param)
+    elif (branch := Branch.of(op)) is not None:
+        yield from _across(region.params, branch.operands, param)
+    elif op.name == "tree.map":
+        yield from op.operands
+    else:
+        yield from _across(region.params, op.operands, param)
+
+
+def leaves_as(op: Op, region: Region, value: Value) -> Iterator[Value]:
+    """Return the results of an op that a result of one of its regions leaves as, or is a part of."""
+    if (loop := Loop.of(op)) is not None and loop.is_condition(region):
+        return
+    if len(region.results) == len(op.results):
+        yield from _across(region.results, op.results, value)
+    elif value in region.results:
+        # A derivative or a library's transformation makes results of its own from what the body gives.
+        yield from op.results
+
+
+def _across(inner: tuple[Value, ...], outer: tuple[Value, ...], value: Value) -> Iterator[Value]:
+    return (other for one, other in zip(inner, outer, strict=False) if one is value)

@@ -1,0 +1,59 @@
+"""Values: what ops take and make, and the constants that stand among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jaxaudit.spans import Span
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """One value that exists while the program runs: an array, a key, or any Python object that was not taken apart."""
+
+    id: int
+    span: Span
+    name: str = ""
+    """The name people know it by: the first variable, parameter or attribute it was bound to."""
+
+    def __repr__(self) -> str:
+        return f"%{self.id}" + (f":{self.name}" if self.name else "")
+
+
+class Symbol(str):
+    """A library name given as an argument, such as `jax.numpy.float32`."""
+
+    __slots__ = ()
+
+
+Argument = Value | int | float | complex | str | bytes | bool | None | tuple["Argument", ...] | Mapping[str, "Argument"]
+"""How one argument of an op looks: a value, a constant, or a structure of these."""
+
+
+class Size(int):
+    """An integer constant that goes by a name: `NUM_ENVS = 8`, `{"num_steps": 64}`, `def f(width=16)`.
+
+    It is the integer in every respect. Two sizes of one `scope` (a module, a dict, a parameter list) with different
+    names are two things to the author, whatever their values. A number that is
+    computed of sizes has no name before it gets one.
+    """
+
+    name: str
+    scope: str
+    of: tuple[Size, ...]
+    """The sizes it was computed of."""
+    how: str
+    """`part`: by floor division; `multiple`: by multiplication; empty for a number that was written down."""
+
+    def __new__(cls, number: int, name: str, scope: str, of: tuple[Size, ...] = (), how: str = "") -> Size:
+        """Make a size."""
+        made = super().__new__(cls, number)
+        made.name = name
+        made.scope = scope
+        made.of = of
+        made.how = how
+        return made
+
+    def __repr__(self) -> str:
+        return int.__repr__(self)

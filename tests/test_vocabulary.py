@@ -1,0 +1,64 @@
+"""One vocabulary: attributes are read by type, and functions by their canonical ids, outside of `ir` and front ends."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import jaxaudit
+from jaxaudit.ir.attributes import Attribute, Attributes
+from jaxaudit.ir.functions import ALIASES, canonical
+
+SOURCE = Path(jaxaudit.__file__).parent
+JUDGES = [path for room in ("analyses", "rules", "reports") for path in sorted((SOURCE / room).rglob("*.py"))]
+
+
+def trees() -> Iterator[tuple[Path, ast.AST]]:
+    for path in JUDGES:
+        yield from ((path, node) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def test_nobody_reads_attributes_by_key() -> None:
+    read = [
+        f"{path.name}:{node.lineno}"
+        for path, node in trees()
+        if isinstance(node, ast.Attribute) and node.attr == "attrs"
+    ]
+    assert read == []
+
+
+@pytest.mark.parametrize(
+    ("op", "spelled", "function"),
+    [
+        ("array.map", "jax.lax.sub", "subtract"),
+        ("array.map", "operator.sub", "subtract"),
+        ("array.map", "jax.lax.max", "maximum"),
+        ("array.reduce", "jax.numpy.amax", "max"),
+        ("array.map", "jax.lax.rem", "fmod"),
+        ("key.draw", "jax.random.logistic", "logistic"),
+        ("py.call_library", "optax.tree.sub", "sub"),
+    ],
+)
+def test_canonical_ids(op: str, spelled: str, function: str) -> None:
+    assert canonical(op, spelled) == function
+
+
+def test_comparisons_use_canonical_ids() -> None:
+    """Comparing an op's function with an alias would never hold."""
+    wrong = [
+        f"{path.name}:{node.lineno}: {item.value}"
+        for path, node in trees()
+        if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute) and node.left.attr == "function"
+        for side in node.comparators
+        for item in ast.walk(side)
+        if isinstance(item, ast.Constant) and item.value in ALIASES
+    ]
+    assert wrong == []
+
+
+def test_every_attribute_is_declared_once() -> None:
+    names = [name for name, one in vars(Attributes).items() if isinstance(one, Attribute)]
+    assert len(names) == len(set(names)) > 100
