@@ -70,9 +70,8 @@ class Agreement:
 def compare(source: Program, traced: Program) -> Agreement:
     """Compare a program as it was read with the same program as it was traced."""
     found = Agreement(1)
-    shapes = solve(source, {"shapes"}).of("shapes")
-    assert isinstance(shapes, Shapes)
-    tracing = solve_domain(source, TracingDomain(source))
+    solved = solve(source, {Shapes})
+    shapes, tracing = solved.get(Shapes), solve_domain(source, TracingDomain(solved))
     places = source_ops(source)
     for one in observations(traced):
         ops = places.get(one.span, ())

@@ -37,10 +37,10 @@ def observations(traced: Program) -> Iterator[Observed]:
     parts: dict[Span, dict[ArrayType, None]] = defaultdict(dict)
     types, outputs = _as_written(traced), _read_elsewhere(traced)
     inside, unclear = _under(traced, STAGES), {*_under(traced, ("vmap",), _is_split), *_under(traced, ("pmap",))}
-    ops = (op for op in _expressions(traced) if not op.is_derived and op not in unclear)
+    ops = (op for op in _expressions(traced, _NOT_IN_TRACE) if not op.is_derived and op not in unclear)
     for span, run in groupby(ops, key=lambda op: op.span):
         made = list(run)
-        found = [value for op in made for value in op.results if value in outputs]
+        found = [value for op in made for value in _results(op) if value in outputs]
         if not found or any(value not in types for value in found):
             continue
         if len(found) == 1 and not made[-1].regions:
@@ -53,17 +53,27 @@ def observations(traced: Program) -> Iterator[Observed]:
     yield from whole
 
 
-STATEMENTS = ("py.call", "py.item", "py.loop", "py.while", "py.branch")
-"""Ops whose results are not the value of an expression: what a trace shows to leave a call is what is read later, state
-that the call changed included, and a statement has no value, nor has what a loop goes over."""
+_NOT_IN_TRACE = ("py.call", "py.item")
+"""What a trace shows to leave a call is what is read later, state that it changed included. And what a Python loop
+takes from an array stands at the loop, which has no value."""
+
+_NOT_IN_SOURCE = ("py.call", "py.loop", "py.while", "py.branch")
 
 
-def _expressions(program: Program) -> Iterator[Op]:
-    """Return the ops that make the values of expressions, without the steps that JAX takes at the very same place."""
+def _expressions(program: Program, without: Sequence[str]) -> Iterator[Op]:
+    """Return the ops that make the values of expressions, without the steps that are taken at the very same place."""
     steps = {
         inner for op in program.walk() for region in op.regions for inner in region.walk() if inner.span == op.span
     }
-    return (op for op in program.walk() if op not in steps and op.name not in STATEMENTS)
+    return (op for op in program.walk() if op not in steps and op.name not in without)
+
+
+def _results(op: Op) -> Sequence[Value]:
+    """Return the results of an op that the program asked for: a derivative also gives what its other half needs."""
+    roles = op.attrs.get("roles")
+    if not isinstance(roles, tuple):
+        return op.results
+    return [value for value, role in zip(op.results, roles, strict=False) if role]
 
 
 def _is_split(op: Op) -> bool:
@@ -75,7 +85,7 @@ def _is_split(op: Op) -> bool:
 def source_ops(program: Program) -> Mapping[Span, Sequence[Op]]:
     """Return for each place of the source the ops that make values there."""
     found: dict[Span, list[Op]] = defaultdict(list)
-    for op in _expressions(program):
+    for op in _expressions(program, _NOT_IN_SOURCE):
         if op.results:
             found[op.span].append(op)
     return found

@@ -1,0 +1,82 @@
+"""Both front ends agree: what source says of a value is true of what JAX traces at the same place.
+
+The programs are a small part of those that `python -m benchmarks.agreement` compares.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jax")
+pytest.importorskip("flax")
+pytest.importorskip("optax")
+pytest.importorskip("equinox")
+
+from benchmarks.agreement.__main__ import agreement
+from benchmarks.agreement.compare import Agreement, compare
+from benchmarks.agreement.observe import NotObservedError, observed
+from jaxaudit.discover import decode_file, loader, shown_name
+from jaxaudit.frontends.source.read import read_source
+
+TESTS = Path(__file__).parent.parent
+PAIRS = sorted((TESTS / "data" / "pairs").glob("*.py"))
+PROGRAMS = [*sorted((TESTS / "gradients" / "programs").glob("*.py")), *PAIRS[::8]]
+LEAST_KNOWN = 0.8
+"""The share of observed shapes that source must know on these programs; it may only rise."""
+
+BUGS = {
+    # bug: what is read of a global array inside compiled code is taken for an array that is at hand.
+    "c51.py": [(21, "traced")],
+    # bug: a size that a layer of equinox is given as "scalar" is taken for an axis of unknown size.
+    "parts_of_a_model_exchanged.py": [(19, "shape"), (30, "shape")],
+    # bug: a flax module is entered with what `apply` gives it, never with what `init` does.
+    "optimizer_state_of_the_other_net.py": [(19, "shape"), (19, "shape"), (20, "shape"), (20, "shape")],
+    "weights_never_applied.py": [(7, "shape")],
+}
+"""The contradictions we know of, by program: line and kind. One that is gone is taken out here."""
+
+
+def contradictions(found: Agreement) -> list[tuple[int, str]]:
+    return sorted((one.span.line, one.kind) for one in found.contradictions)
+
+
+def test_source_and_trace_agree_and_source_knows_most_shapes():
+    total = Agreement()
+    found: dict[str, Agreement] = {}
+    for path in PROGRAMS:
+        # A program that asks for a number cannot be traced as a whole.
+        with contextlib.suppress(NotObservedError):
+            found[path.name] = agreement(path, run=False)
+            total.add(found[path.name])
+    expected = {name: bugs for name, bugs in BUGS.items() if name in found}
+    assert {name: contradictions(one) for name, one in found.items() if one.contradictions} == expected, total
+    assert total.programs >= 35
+    assert total.counts["observed"] > 1000
+    assert total.coverage >= LEAST_KNOWN, total
+
+
+@pytest.mark.parametrize("name", [name for name in BUGS if (TESTS / "data" / "pairs" / name).exists()])
+def test_known_contradictions(name):
+    assert contradictions(agreement(TESTS / "data" / "pairs" / name, run=False)) == BUGS[name]
+
+
+WRONG = """\
+import jax.numpy as jnp
+
+x = jnp.ones((3, 4))
+y = x.sum(axis=0)
+"""
+
+
+def test_a_contradiction_is_found(tmp_path):
+    """The oracle itself: a trace of another program at the same places is not in agreement."""
+    path = tmp_path / "program.py"
+    path.write_text(WRONG.replace("(3, 4)", "(5, 6)"))
+    traced = observed(path)
+    file = decode_file(shown_name(str(path)), WRONG.encode())
+    found = compare(read_source([file], loader([file])).program, traced)
+    assert contradictions(found) == [(3, "shape"), (4, "shape")]
+    assert found.coverage == 0
