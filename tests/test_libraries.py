@@ -12,6 +12,8 @@ import pytest
 from jaxaudit.ir.ops import VOCABULARY
 from jaxaudit.libraries import aliases, methods, table
 from jaxaudit.libraries.lookup import ROWS, canonical, lookup
+from jaxaudit.libraries.results import Like, Parts
+from jaxaudit.libraries.rows import ROLES, Row
 from jaxaudit.libraries.unmodelled import UNMODELLED
 
 KEYLESS = {"key.seed", "key.stream"}
@@ -247,3 +249,36 @@ def _resolve(name: str) -> Callable[..., object]:
             continue
         return reduce(getattr, parts[count:], module)  # type: ignore[arg-type, return-value]
     raise ImportError(f"no module {parts[0]}")
+
+
+def test_every_role_is_explained() -> None:
+    assert {role for row in ROWS.values() for role in row.roles} == set(ROLES)
+
+
+def test_results_name_parameters() -> None:
+    """What a result is like, or is computed from, is an argument of the function or of its constructor."""
+    for name, row in ROWS.items():
+        params = {param.lstrip("*") for param in row.params} | {"self"}
+        assert {like.param for like in _likes(row)} <= params, name
+
+
+def _likes(row: Row) -> list[Like]:
+    items = row.result.items if isinstance(row.result, Parts) else (row.result,)
+    return [item for item in items if isinstance(item, Like)]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_optimizers_keep_moments_as_their_rows_say() -> None:
+    """The state of an optimizer has an array like each parameter, or has none."""
+    jax = pytest.importorskip("jax")
+    params = {"w": jax.ShapeDtypeStruct((3, 5), "float32"), "b": jax.ShapeDtypeStruct((7,), "float32")}
+    checked = 0
+    for name, row in ROWS.items():
+        if row.cls == "optax.GradientTransformation" and row.params == ("learning_rate",) and row.op != "key.draw":
+            checked += 1
+            state = jax.eval_shape(_resolve(name)(0.1).init, params)
+            shapes = {leaf.shape[-2:] for leaf in jax.tree.leaves(state)}
+            assert ((3, 5) in shapes and (7,) in {shape[-1:] for shape in shapes}) == (
+                "optimizer.moments" in row.roles
+            ), name
+    assert checked > 30

@@ -61,6 +61,7 @@ _CALLS = merge(
         Sequential.__call__: x state
         """,
         key="key",
+        roles="layer",
     ),
     # These take a key so that they fit into a Sequential, and leave it unread.
     rows(
@@ -78,6 +79,7 @@ _CALLS = merge(
         BatchNorm.__call__ GroupNorm.__call__ LayerNorm.__call__ RMSNorm.__call__ SpectralNorm.__call__: x state
         GRUCell.__call__ LSTMCell.__call__: input hidden
         """,
+        roles="layer",
     ),
     rows(
         _NN,
@@ -101,13 +103,13 @@ _TREES = merge(
         combine: *pytrees
         filter: pytree filter_spec inverse replace is_leaf
         partition: pytree filter_spec replace is_leaf
-        tree_at: where pytree replace replace_fn is_leaf
         tree_check tree_flatten_one_level: pytree
         tree_equal: *pytrees
         tree_inference: pytree value -> like pytree
         """,
     ),
-    rows("equinox", "tree.other", "apply_updates: model:tree updates:tree -> model'", role="optimizer.apply"),
+    rows("equinox", "tree.other", "apply_updates: model:tree updates:tree -> model'", roles="optimizer.apply"),
+    rows("equinox", "tree.other", "tree_at: where pytree replace replace_fn is_leaf", roles="record.copy"),
     rows("equinox", "device.place", "filter_shard: x device_or_shardings"),
     rows("equinox", "array.shape", "is_array is_array_like is_inexact_array is_inexact_array_like: element"),
     rows("equinox", "py.format", "tree_pformat: pytree"),

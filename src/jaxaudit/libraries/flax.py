@@ -12,10 +12,12 @@ from jaxaudit.libraries.table import merge, rows
 _LINEN = "flax.linen"
 
 _MODULE = merge(
+    rows(f"{_LINEN}.Module", "key.draw", "init: rngs *args", key="rngs", roles="module.init", folds=True),
+    rows(f"{_LINEN}.Module", "key.draw", "apply: variables *args", key="rngs", roles="module.apply", folds=True),
     rows(
         f"{_LINEN}.Module",
         "key.draw",
-        "init init_with_output lazy_init: rngs *args\napply bind: variables *args",
+        "init_with_output lazy_init: rngs *args\nbind: variables *args",
         key="rngs",
         folds=True,
     ),
@@ -31,13 +33,17 @@ _MODULE = merge(
         has_rng: name
         has_variable: col name
         is_mutable_collection: col
-        param: name init_fn *init_args
         perturb: name value collection
         put_variable: col name value
         sow: col name value reduce_fn init_fn
         """,
     ),
-    rows(f"{_LINEN}.Module", "py.call_library", "variable: col name init_fn *init_args", result=f"{_LINEN}.Variable"),
+    rows(
+        f"{_LINEN}.Module",
+        "py.call_library",
+        f"param: name init_fn *init_args\nvariable: col name init_fn *init_args -> {_LINEN}.Variable",
+        roles="module.reads",
+    ),
     rows(_LINEN, "py.call_library", "tabulate: module rngs"),
     rows(_LINEN, "py.call_library", "apply: fn module mutable capture_intermediates", result=f"{_LINEN}.Applied"),
     rows(
@@ -64,10 +70,11 @@ _LAYER_CLASSES = merge(
         RNN: cell time_major return_carry
         MultiHeadDotProductAttention MultiHeadAttention SelfAttention: num_heads dtype param_dtype qkv_features out_features
         GRUCell LSTMCell MGUCell OptimizedLSTMCell SimpleCell: features
-        LayerNorm RMSNorm BatchNorm GroupNorm InstanceNorm Dropout PReLU:
+        LayerNorm RMSNorm GroupNorm InstanceNorm Dropout PReLU:
         """,
         result="itself",
     ),
+    rows(_LINEN, "py.call_library", "BatchNorm:\nSpectralNorm: layer_instance", result="itself", roles="module.averages"),
     rows(
         "flax.nnx",
         "py.call_library",
@@ -95,26 +102,35 @@ _LAYERS = merge(
         Conv.__call__ ConvLocal.__call__ ConvTranspose.__call__ Dense.__call__ DenseGeneral.__call__: inputs
         Embed.__call__ PReLU.__call__: inputs
         Einsum.__call__: inputs einsum_str
-        Embed.attend: query
         BatchNorm.__call__: x use_running_average
         GroupNorm.__call__ InstanceNorm.__call__ LayerNorm.__call__ RMSNorm.__call__: x
         ConvLSTMCell.__call__ GRUCell.__call__ LSTMCell.__call__ MGUCell.__call__: carry inputs
         OptimizedLSTMCell.__call__ SimpleCell.__call__: carry inputs
         Bidirectional.__call__ RNN.__call__: inputs
         """,
+        roles="layer module.reads",
     ),
+    rows(_LINEN, "py.call_library", "Embed.attend: query"),
     # Without a key of its own a layer draws from the stream of its module.
-    rows(_LINEN, "key.draw", "Dropout.__call__: inputs deterministic rng", key="rng"),
+    rows(_LINEN, "key.draw", "Dropout.__call__: inputs deterministic rng", key="rng", roles="layer"),
+    rows(
+        _LINEN,
+        "key.draw",
+        """
+        dot_product_attention: query key value bias mask broadcast_dropout dropout_rng dropout_rate deterministic
+        dot_product_attention_weights: query key bias mask broadcast_dropout dropout_rng dropout_rate deterministic
+        """,
+        key="dropout_rng",
+    ),
     rows(
         _LINEN,
         "key.draw",
         """
         MultiHeadAttention.__call__ MultiHeadDotProductAttention.__call__: inputs_q inputs_k inputs_v
         SelfAttention.__call__: inputs_q mask deterministic dropout_rng sow_weights
-        dot_product_attention: query key value bias mask broadcast_dropout dropout_rng dropout_rate deterministic
-        dot_product_attention_weights: query key bias mask broadcast_dropout dropout_rng dropout_rate deterministic
         """,
         key="dropout_rng",
+        roles="layer module.reads",
     ),
     # The carry is zeros unless the cell is told otherwise: the key is asked for and left unread.
     rows(_LINEN, "array.create", "*Cell.initialize_carry: rng input_shape"),
@@ -189,7 +205,6 @@ _NNX_LAYERS = merge(
         ConvTranspose.__call__ PReLU.__call__: inputs
         Dropout.__call__: inputs
         Einsum.__call__: inputs einsum_str out_sharding
-        Embed.attend: query
         GRUCell.__call__ LSTMCell.__call__ OptimizedLSTMCell.__call__ SimpleCell.__call__: carry inputs
         GroupNorm.__call__ InstanceNorm.__call__ LayerNorm.__call__: x
         LoRA.__call__: x
@@ -198,7 +213,9 @@ _NNX_LAYERS = merge(
         RMSNorm.__call__: x mask
         MultiHeadAttention.__call__: inputs_q inputs_k inputs_v
         """,
+        roles="layer",
     ),
+    rows(_NNX, "py.call_library", "Embed.attend: query"),
     rows(_NNX, "array.convolve", "avg_pool max_pool min_pool: inputs window_shape strides padding"),
     rows(
         _NNX,
@@ -233,12 +250,13 @@ _NNX_LAYERS = merge(
 _STATE = "flax.training.train_state.TrainState"
 
 _TRAINING = merge(
-    rows("flax.core", "tree.other", "freeze: xs -> like xs\nunfreeze: x -> like x\ncopy: x add_or_replace\npop: x key\npretty_repr: x"),
+    rows("flax.core", "tree.other", "copy: x add_or_replace\npop: x key\npretty_repr: x"),
+    rows("flax.core", "tree.other", "freeze: xs -> like xs\nunfreeze: x -> like x", roles="record.copy"),
     rows("flax.core", "tree.other", "FrozenDict.unfreeze:\nFrozenDict.copy: add_or_replace\nFrozenDict.pop: key"),
-    rows(_STATE, "py.call_library", f"create: -> {_STATE}", role="train_state.create"),
-    rows(_STATE, "py.call_library", "replace: -> self'", role="train_state.replace"),
-    rows(_STATE, "py.call_library", "apply_gradients: -> self'", role="train_state.step"),
-    rows(_STATE, "key.draw", "apply_fn: variables *args", key="rngs", folds=True),
+    rows(_STATE, "py.call_library", f"create: -> {_STATE}", roles="train_state.create"),
+    rows(_STATE, "py.call_library", "replace: -> self'", roles="train_state.replace"),
+    rows(_STATE, "py.call_library", "apply_gradients: -> self'", roles="train_state.step"),
+    rows(_STATE, "key.draw", "apply_fn: variables *args", key="rngs", roles="module.apply", folds=True),
     rows("flax.training.common_utils", "key.split", "shard_prng_key: prng_key", key="prng_key"),
     rows("flax.training.common_utils", "array.reshape", "shard: xs"),
     rows("flax.training.common_utils", "array.expand", "onehot: labels num_classes on_value off_value"),

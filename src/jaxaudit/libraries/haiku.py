@@ -24,25 +24,46 @@ _DRAWS = rows(
 )
 
 _TRANSFORMS = merge(
-    rows(_NAME, "py.call_library", "transform: f", result="haiku.Transformed"),
-    rows(_NAME, "py.call_library", "transform_with_state: f", result="haiku.TransformedWithState"),
-    rows(_NAME, "py.call_library", "multi_transform: f", result="haiku.MultiTransformed"),
-    rows(_NAME, "py.call_library", "multi_transform_with_state: f", result="haiku.MultiTransformedWithState"),
-    rows(_NAME, "py.call_library", "without_apply_rng: f", result="haiku.TransformedWithoutRng"),
-    rows(_NAME, "py.call_library", "without_state: f", result="haiku.Transformed"),
-    rows(_NAME, "py.call_library", "with_empty_state: f", result="haiku.TransformedWithState"),
+    rows(
+        _NAME,
+        "py.call_library",
+        "transform: f -> haiku.Transformed\ntransform_with_state: f -> haiku.TransformedWithState",
+        roles="module.make",
+    ),
+    rows(
+        _NAME,
+        "py.call_library",
+        """
+        without_apply_rng: f -> haiku.TransformedWithoutRng
+        without_state: f -> haiku.Transformed
+        with_empty_state: f -> haiku.TransformedWithState
+        """,
+        roles="module.convert",
+    ),
+    rows(
+        _NAME,
+        "py.call_library",
+        """
+        multi_transform: f -> haiku.MultiTransformed
+        multi_transform_with_state: f -> haiku.MultiTransformedWithState
+        """,
+    ),
     rows(
         _NAME,
         "key.draw",
-        """
-        Transformed.init TransformedWithState.init TransformedWithoutRng.init: rng *args
-        MultiTransformed.init MultiTransformedWithState.init: rng *args
-        Transformed.apply: params rng *args
-        TransformedWithState.apply: params state rng *args
-        """,
+        "Transformed.init TransformedWithState.init TransformedWithoutRng.init: rng *args",
         key="rng",
+        roles="module.init",
     ),
-    rows(_NAME, "py.call_library", "TransformedWithoutRng.apply: params *args"),
+    rows(_NAME, "key.draw", "MultiTransformed.init MultiTransformedWithState.init: rng *args", key="rng"),
+    rows(
+        _NAME,
+        "key.draw",
+        "Transformed.apply: params rng *args\nTransformedWithState.apply: params state rng *args",
+        key="rng",
+        roles="module.apply",
+    ),
+    rows(_NAME, "py.call_library", "TransformedWithoutRng.apply: params *args", roles="module.apply"),
 )
 
 _STATE = rows(
@@ -50,12 +71,14 @@ _STATE = rows(
     "py.call_library",
     """
     current_name get_params get_current_state get_initial_state running_init maybe_get_rng_sequence_state:
-    get_parameter get_state: name shape dtype init
-    set_state: name value
     replace_rng_sequence_state: state
     force_name name_scope: name
     name_like: method_name
     """,
+)
+_READS = merge(
+    rows(_NAME, "py.call_library", "get_parameter get_state: name shape dtype init", roles="module.reads"),
+    rows(_NAME, "py.call_library", "set_state: name value", roles="module.averages"),
 )
 
 # Random initializers take their key from the stream, so calling one twice is harmless.
@@ -83,7 +106,6 @@ _LAYERS = merge(
         Flatten: preserve_dims
         nets.MLP: output_sizes
         LayerNorm: axis create_scale create_offset
-        BatchNorm: create_scale create_offset decay_rate
         RMSNorm: axis
         GroupNorm: groups
         InstanceNorm: create_scale create_offset
@@ -94,7 +116,18 @@ _LAYERS = merge(
         _NAME,
         "py.call_library",
         """
-        AvgPool.__call__ MaxPool.__call__: value
+        BatchNorm: create_scale create_offset decay_rate
+        ExponentialMovingAverage: decay zero_debias warmup_length
+        EMAParamsTree: decay zero_debias warmup_length ignore_regex
+        SpectralNorm: eps n_steps
+        """,
+        result="itself",
+        roles="module.averages",
+    ),
+    rows(
+        _NAME,
+        "py.call_library",
+        """
         Bias.__call__: inputs multiplier
         BatchNorm.__call__: inputs is_training test_local_stats scale offset
         Conv1D.__call__ Conv2D.__call__ Conv3D.__call__ ConvND.__call__ Linear.__call__: inputs
@@ -102,18 +135,29 @@ _LAYERS = merge(
         DepthwiseConv1D.__call__ DepthwiseConv2D.__call__ SeparableDepthwiseConv2D.__call__: inputs
         Embed.__call__: ids lookup_style precision
         ExponentialMovingAverage.__call__: value update_stats
-        Flatten.__call__ Reshape.__call__ RMSNorm.__call__: inputs
+        RMSNorm.__call__: inputs
         GRU.__call__ ResetCore.__call__ DeepRNN.__call__ Conv2DLSTM.__call__: inputs state
         GroupNorm.__call__: x scale offset
         InstanceNorm.__call__ LayerNorm.__call__: inputs scale offset
         LSTM.__call__ VanillaRNN.__call__: inputs prev_state
-        GRU.initial_state LSTM.initial_state VanillaRNN.initial_state DeepRNN.initial_state: batch_size
-        ResetCore.initial_state: batch_size
         MultiHeadAttention.__call__: query key value mask
         """,
+        roles="layer module.reads",
+    ),
+    rows(
+        _NAME,
+        "py.call_library",
+        "AvgPool.__call__ MaxPool.__call__: value\nFlatten.__call__ Reshape.__call__: inputs",
+        roles="layer",
+    ),
+    rows(
+        _NAME,
+        "py.call_library",
+        "GRU.initial_state LSTM.initial_state VanillaRNN.initial_state DeepRNN.initial_state: batch_size\n"
+        "ResetCore.initial_state: batch_size",
     ),
     # Without a dropout rate the key is left unread.
-    rows(f"{_NAME}.nets", "key.draw", "MLP.__call__: inputs dropout_rate rng", key="rng"),
+    rows(f"{_NAME}.nets", "key.draw", "MLP.__call__: inputs dropout_rate rng", key="rng", roles="layer module.reads"),
     rows(_NAME, "array.convolve", "avg_pool max_pool: value window_shape strides padding channel_axis"),
     rows(
         f"{_NAME}.data_structures",
@@ -128,5 +172,5 @@ _LAYERS = merge(
     ),
 )
 
-ROWS = merge(_STREAMS, _DRAWS, _TRANSFORMS, _STATE, _INITIALIZERS, _LAYERS)
+ROWS = merge(_STREAMS, _DRAWS, _TRANSFORMS, _STATE, _READS, _INITIALIZERS, _LAYERS)
 """The functions and layers of haiku; its `scan`, `vmap`, `grad` and the like are in the table of transformations."""

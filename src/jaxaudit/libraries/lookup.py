@@ -78,16 +78,22 @@ def lookup(name: str) -> Row | None:
     return None
 
 
-def role(name: str) -> str:
-    """Return the part that a library function plays in a protocol, or nothing."""
+def plays(name: str, role: str) -> bool:
+    """Whether a library function plays a part in a protocol."""
     row = lookup(name)
-    return "" if row is None else row.role
+    return row is not None and role in row.roles
 
 
 @cache
 def playing(*roles: str) -> tuple[str, ...]:
     """Return the functions that play one of some parts."""
-    return tuple(name for name, row in ROWS.items() if row.role in roles)
+    return tuple(name for role in roles for name, row in ROWS.items() if role in row.roles)
+
+
+def takes_trees(name: str) -> bool:
+    """Whether a library function is for whole trees of parameters, gradients or states."""
+    row = lookup(name)
+    return row is not None and bool(row.trees)
 
 
 def like(name: str, position: int | None = None) -> Like | None:

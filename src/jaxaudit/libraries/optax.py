@@ -12,11 +12,8 @@ _OPTIMIZERS = merge(
         _NAME,
         "py.call_library",
         """
-        adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad fromage: learning_rate
-        lamb lars lbfgs lion nadam nadamw novograd optimistic_adam optimistic_adam_v2: learning_rate
-        optimistic_gradient_descent radam rmsprop rprop sgd sign_sgd signum sm3 yogi: learning_rate
+        fromage sgd sign_sgd: learning_rate
         polyak_sgd: max_learning_rate
-        chain named_chain: *args
         freeze: mask
         masked: inner mask
         partition multi_transform: transforms param_labels
@@ -24,14 +21,12 @@ _OPTIMIZERS = merge(
         lookahead: fast_optimizer sync_period slow_step_size
         adaptive_grad_clip: clipping eps
         add_decayed_weights: weight_decay mask
-        apply_every: k
         apply_if_finite: inner max_consecutive_errors
         centralize identity keep_params_nonnegative set_to_zero zero_nans:
         clip: max_delta
         clip_by_block_rms: threshold
         clip_by_global_norm: max_norm
         conditionally_mask conditionally_transform: inner should_transform_fn forward_extra_args
-        ema trace: decay
         normalize_by_update_norm: scale_factor eps
         scale: step_size
         scale_by_learning_rate: learning_rate
@@ -41,15 +36,34 @@ _OPTIMIZERS = merge(
         """,
         result=_TRANSFORMATION,
     ),
+    rows(
+        _NAME,
+        "py.call_library",
+        """
+        adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad: learning_rate
+        lamb lars lbfgs lion nadam nadamw novograd optimistic_adam optimistic_adam_v2: learning_rate
+        optimistic_gradient_descent radam rmsprop rprop signum sm3 yogi: learning_rate
+        ema trace: decay
+        apply_every: k
+        contrib.acprop contrib.ademamix contrib.adopt contrib.cocob contrib.dadapt_adamw: learning_rate
+        contrib.dog contrib.dowg contrib.madgrad contrib.momo contrib.momo_adam contrib.muon: learning_rate
+        contrib.prodigy contrib.sophia: learning_rate
+        contrib.schedule_free_adamw contrib.schedule_free_sgd contrib.simplified_ademamix: *args
+        scale_by_adam: b1 b2 eps eps_root mu_dtype
+        scale_by_rms: decay eps initial_scale
+        """,
+        result=_TRANSFORMATION,
+        roles="optimizer.moments",
+    ),
+    rows(_NAME, "py.call_library", "chain named_chain: *args", result=_TRANSFORMATION, roles="optimizer.chain"),
     rows(_NAME, "py.call_library", "scale_by_*: *args", result=_TRANSFORMATION),
     rows(
         f"{_NAME}.contrib",
         "py.call_library",
         """
-        acprop ademamix adopt cocob dadapt_adamw dog dowg galore madgrad momo momo_adam: learning_rate
-        muon prodigy sophia: learning_rate
+        galore: learning_rate
         reduce_on_plateau: factor
-        mechanize sam schedule_free schedule_free_adamw schedule_free_sgd simplified_ademamix: *args
+        mechanize sam schedule_free: *args
         scale_by_*: *args
         """,
         result=_TRANSFORMATION,
@@ -72,16 +86,16 @@ _OPTIMIZERS = merge(
         _NAME,
         "py.call_library",
         "GradientTransformation.init GradientTransformationExtraArgs.init MultiSteps.init: params:tree",
-        role="optimizer.init",
+        roles="optimizer.init",
     ),
     rows(
         _NAME,
         "py.call_library",
         "GradientTransformation.update GradientTransformationExtraArgs.update MultiSteps.update: "
         "updates:tree state:tree params:tree -> (updates', state')",
-        role="optimizer.step",
+        roles="optimizer.step",
     ),
-    rows(_NAME, "py.call_library", "apply_updates: params:tree updates:tree -> params'", role="optimizer.apply"),
+    rows(_NAME, "py.call_library", "apply_updates: params:tree updates:tree -> params'", roles="optimizer.apply"),
     rows(
         _NAME,
         "py.call_library",
@@ -89,7 +103,7 @@ _OPTIMIZERS = merge(
         incremental_update: new_tensors:tree old_tensors:tree step_size -> old_tensors'
         periodic_update: new_tensors:tree old_tensors:tree steps update_period -> old_tensors'
         """,
-        role="average",
+        roles="average",
     ),
     rows(
         _NAME,

@@ -7,6 +7,26 @@ from dataclasses import dataclass, field
 
 from jaxaudit.libraries.results import Like, Made, Parts, Result
 
+ROLES = {
+    "optimizer.init": "makes the state of an optimizer for a tree of parameters",
+    "optimizer.step": "takes gradients and state, gives updates and the next state",
+    "optimizer.apply": "adds updates to parameters",
+    "optimizer.moments": "makes an optimizer whose state has an array like each parameter",
+    "optimizer.chain": "makes one optimizer of several",
+    "average": "mixes two trees of parameters leaf by leaf",
+    "train_state.create": "makes an object of parameters and optimizer state",
+    "train_state.replace": "copies it with other fields",
+    "train_state.step": "applies gradients to it",
+    "module.make": "makes a module of a function",
+    "module.convert": "makes a module of a module",
+    "module.init": "makes the parameters of a module",
+    "module.apply": "runs a module with parameters",
+    "module.reads": "reads parameters of the module it is called in, without being handed them",
+    "module.averages": "keeps running averages in the state of the module it is called in",
+    "layer": "is a call of a layer",
+    "record.copy": "gives a changed copy of a record or tree",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -25,8 +45,8 @@ class Row:
     result: Result = None
     kinds: Mapping[str, str] = field(default_factory=dict)
     """What the parameters hold, of those for which the row says it: `tree`, `function`, ..."""
-    role: str = ""
-    """The part that the function plays in a protocol that several libraries share, such as `optimizer.step`."""
+    roles: frozenset[str] = frozenset()
+    """The parts that the function plays in protocols that several libraries share (`ROLES`)."""
 
     @property
     def cls(self) -> str:

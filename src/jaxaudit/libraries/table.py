@@ -10,7 +10,7 @@ from jaxaudit.libraries.rows import Row
 Table = dict[str, Row]
 
 
-def rows(prefix: str, op: str, spec: str, *, key: str = "", result: str = "", role: str = "", **attrs: object) -> Table:
+def rows(prefix: str, op: str, spec: str, *, key: str = "", result: str = "", roles: str = "", **attrs: object) -> Table:
     """Build a table from lines of the form `name name ...: parameter parameter ... -> result`, all lowered to `op`.
 
     The prefix is put before each name with a dot. A parameter may say what it holds (`params:tree`). Parameters that
@@ -24,7 +24,7 @@ def rows(prefix: str, op: str, spec: str, *, key: str = "", result: str = "", ro
         params = [param.partition(":") for param in given.split()]
         kinds = {name.lstrip("*"): kind for name, _, kind in params if kind}
         made = parse(gives or result)
-        shared = Row(op, tuple(name for name, _, _ in params), key, attrs, made, kinds, role)
+        shared = Row(op, tuple(name for name, _, _ in params), key, attrs, made, kinds, frozenset(roles.split()))
         for name in names.split():
             qualified = f"{prefix}.{name}"
             if qualified in table:

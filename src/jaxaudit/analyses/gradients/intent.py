@@ -17,11 +17,11 @@ from jaxaudit.analyses.gradients.reach import Gradient
 from jaxaudit.analyses.lineage.origins import Origin, contexts, origin
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.trees import Border, Tree
+from jaxaudit.libraries.lookup import plays
 from jaxaudit.spans import Span
 
 _FEWEST = 2
 """How many leaves two trees must share before one is taken for a copy of the other."""
-_AVERAGES = frozenset(("optax.incremental_update", "optax.periodic_update"))
 _NETWORK = frozenset(("array.dot", "array.convolve"))
 
 
@@ -130,7 +130,7 @@ def _averages(facts: Facts) -> dict[str, Span]:
     """Return the first moving average or copy of parameters of every file."""
     found: dict[str, Span] = {}
     for op in facts.program.walk():
-        if op.qualified in _AVERAGES or (op.name == "tree.map" and _mixes(op)):
+        if plays(op.qualified, "average") or (op.name == "tree.map" and _mixes(op)):
             found.setdefault(op.span.path, op.span)
     return found
 

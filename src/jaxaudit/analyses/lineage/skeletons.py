@@ -14,7 +14,8 @@ from jaxaudit.analyses.lineage.origins import Context, Origin, origin, same
 from jaxaudit.ir import Op, Symbol, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.trees import Border, Tree
-from jaxaudit.libraries.lookup import like, role
+from jaxaudit.libraries.lookup import like, playing
+from jaxaudit.libraries.packages import DIFFERENTIABLE
 
 _STEPS = 24
 _BRANCHES = 3
@@ -27,7 +28,7 @@ _FIRST = frozenset(("grad.stop", "collective", "device.place"))
 _ONE = {"tree.leaf": "like", "key.within": "value"}
 """Ops that give something like one of their arguments."""
 _FILTERS = ("equinox.filter", "equinox.partition")
-_DIFFERENTIABLE: Mapping[str, Way] = {"equinox": ("<equinox.is_inexact_array>",), "flax.nnx": ("<flax.nnx.Param>",)}
+_STATES = playing("train_state.create", "train_state.replace", "train_state.step")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def _before(flow: Flow, found: Origin, way: Way, *, loose: bool, depth: int) -> 
     assert op is not None
     if op.name in ("py.branch", "cond"):
         return _joined(flow, found, loose=loose, depth=depth)
-    if role(op.qualified).startswith("train_state."):
+    if op.qualified in _STATES:
         return _of_state(op, way)
     taken = _taken(flow, op, value)
     if taken is not None:
@@ -262,7 +263,8 @@ def _gradient(op: Op, value: Value, way: Way) -> tuple[Value, Way] | None:
     if not isinstance(places, tuple) or not 0 <= at < len(places):
         return None
     library = op.spelling.rpartition(".")[0]
-    return op.operands[places[at]], (*_DIFFERENTIABLE.get(library, ()), *way)
+    only = DIFFERENTIABLE.get(library)
+    return op.operands[places[at]], way if only is None else (f"<{only}>", *way)
 
 
 def _mapped(op: Op, value: Value, *, loose: bool) -> Value | None:

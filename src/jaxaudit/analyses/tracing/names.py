@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-JAX_LIBRARIES = frozenset(
-    "jax optax flax equinox haiku distrax rlax chex diffrax numpyro blackjax jaxopt haliax lineax".split()
-)
-"""Libraries whose functions compute with JAX: what they are given decides whether the result is traced."""
-
 ARITHMETIC = frozenset(f"builtins.{name}" for name in "abs max min sum round pow divmod len sorted".split())
 """Built-in functions that give numbers for numbers."""
 
@@ -24,11 +19,6 @@ _SEVERAL = frozenset(
     tril_indices triu_indices tril_indices_from triu_indices_from diag_indices diag_indices_from mask_indices
     unravel_index polydiv indices ix_ lstsq""".split()
 )
-
-
-def is_jax(function: str) -> bool:
-    """Whether a function is one of JAX's (a method of an array has no module in its name)."""
-    return function.startswith(("jax.", "optax.", "flax.", "einops.", "distrax.", "rlax.", "haiku.", "equinox."))
 
 
 def comparison(function: str) -> bool:

@@ -10,14 +10,13 @@ from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
 from jaxaudit.analyses.tracing.names import (
     ARITHMETIC,
-    JAX_LIBRARIES,
     comparison,
     gives_several,
-    is_jax,
     keeps_mask,
 )
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.ops import VOCABULARY
+from jaxaudit.libraries.packages import JAX, package
 
 One = Callable[[Op, Read[Trace]], Trace]
 
@@ -120,7 +119,7 @@ class TransferTable:
         mask = _makes_mask(op, operands)
         if op.is_operator:
             return self._operated(op, operands, mask)
-        if not is_jax(function):
+        if package(function) not in JAX:
             return self._method(op, operands, mask)
         what = "" if gives_several(op.name, function) else "array"
         made = self._made(operands, what, mask=mask)
@@ -247,13 +246,13 @@ class TransferTable:
     def _library(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
         function = op.qualified
-        package = function.partition(".")[0]
-        if package in ("math", "cmath", "statistics") or function in ARITHMETIC:
+        owner = package(function)
+        if owner in ("math", "cmath", "statistics") or function in ARITHMETIC:
             return self._computed(function, operands)
         if function == "builtins.map" and op.of == "builtins.len":
             return revised(UNKNOWN, length=True)
         traced = next((one for one in operands if one.kind is Kind.TRACED), None)
-        if package in JAX_LIBRARIES and traced is not None:
+        if owner in JAX and traced is not None:
             what = "array" if op.loss else ""
             return Trace(Kind.TRACED, what, by=traced.by, way=traced.way)
         return UNKNOWN

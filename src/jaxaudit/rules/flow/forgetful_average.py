@@ -13,6 +13,7 @@ from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
+from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow._shared.phrases import is_test, proved
 
@@ -107,7 +108,7 @@ def _may_replace(op: Op, flow: Flow) -> bool:
 
 
 def _blends(op: Op, flow: Flow) -> Iterator[Blend]:
-    if op.qualified == "optax.incremental_update":
+    if plays(op.qualified, "average"):
         new, old, rate = (op.arguments.get(name) for name in ("new_tensors", "old_tensors", "step_size"))
         if isinstance(new, Value) and isinstance(old, Value) and isinstance(rate, float) and 0 < rate <= _LITTLE:
             yield Blend(op, rate, new, old, op.results[0])

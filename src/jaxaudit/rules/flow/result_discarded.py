@@ -10,12 +10,13 @@ from jaxaudit.analyses.lineage.index import NOTES, is_pure
 from jaxaudit.analyses.lineage.versions import is_update, updates_in, versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import MAPPED
+from jaxaudit.libraries.lookup import playing
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.flow._shared.phrases import called, is_test, proved, unknown
 
 _PURE = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.scipy.", "jax.random.", "jax.image.", "jax.tree.")
 # Functions of other libraries that give a changed copy, and methods that do so whatever array they belong to.
-_GIVES_NEW = frozenset("dataclasses.replace copy.replace equinox.tree_at flax.core.freeze flax.core.unfreeze".split())
+_GIVES_NEW = frozenset(("dataclasses.replace", "copy.replace", *playing("record.copy")))
 _PURE_METHODS = frozenset("astype reshape transpose swapaxes squeeze flatten ravel clip cumsum conj".split())
 _NOT_ARRAYS_ALONE = frozenset("flatten transpose squeeze clip".split())
 # Called for the exception that they raise, or they only look at types.

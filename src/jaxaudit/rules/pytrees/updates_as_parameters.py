@@ -12,11 +12,12 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
+from jaxaudit.libraries.lookup import playing
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.pytrees._shared.optimized import APPLIES
 from jaxaudit.rules.pytrees._shared.phrases import proved
 
-_REPLACES = "flax.training.train_state.TrainState.replace"
+_REPLACES = playing("train_state.replace")
 _WHAT = ("the updates", "the new state of the optimizer")
 
 
@@ -108,7 +109,7 @@ class UpdatesAsParameters(Rule):
             if op.regions:
                 for context in contexts(flow, op):
                     yield from _looped(flow, op, context)
-        for op in dict.fromkeys((*program.calling(_REPLACES), *program.named("py.replace"))):
+        for op in dict.fromkeys((*program.calling(*_REPLACES), *program.named("py.replace"))):
             for context in contexts(flow, op):
                 yield from _replaced(flow, op, context)
         for op in program.calling(*APPLIES):

@@ -10,15 +10,13 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.libraries.lookup import playing
 from jaxaudit.rules.axes._shared.phrases import name_of
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 
 _MADE = {
-    "flax.linen.Module.init": "the variables of a module",
-    "haiku.Transformed.init": "the parameters of a network",
-    "haiku.TransformedWithoutRng.init": "the parameters of a network",
-    "haiku.TransformedWithState.init": "the parameters of a network",
-    "flax.training.train_state.TrainState.create": "a training state",
+    **dict.fromkeys(playing("module.init"), "the variables of a module"),
+    **dict.fromkeys(playing("train_state.create"), "a training state"),
 }
 """What makes a tree whose leaves have their own axes first, and no axis of devices."""
 

@@ -11,8 +11,8 @@ from jaxaudit.analyses.ranges.look import Look, Transfer, single
 from jaxaudit.analyses.ranges.transfer import create, layout, reduce
 from jaxaudit.analyses.ranges.transfer.maps import by_dtype, map_range
 from jaxaudit.ir import Argument, Value
+from jaxaudit.libraries.lookup import plays
 
-_LAYERS = ("flax.linen.", "flax.nnx.", "equinox.nn.", "haiku.")
 _SIZES = frozenset("shape size ndim len itemsize nbytes axis_size".split())
 
 
@@ -93,7 +93,7 @@ def _library(look: Look) -> Sequence[Range]:
     if module in ("math", "numpy") and look.op.arguments:
         made = map_range(look, name)
         return [WILD if made is None else made] * len(look.op.results)
-    if name == "__call__" and function.startswith(_LAYERS):
+    if plays(function, "layer"):
         # Parameters are ordinary numbers like all inputs, and so is what layers make of them.
         return [ANY] * len(look.op.results)
     return _unknown(look)

@@ -14,13 +14,8 @@ from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
+from jaxaudit.libraries.lookup import plays
 from jaxaudit.spans import Span
-
-_STATEFUL = frozenset(
-    """adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad fromage lamb lion nadam nadamw
-    novograd radam rmsprop rprop sm3 yogi""".split()
-)
-"""Optimizers of optax that need the state they give back."""
 
 Stale = Mapping[str, tuple[tuple[Value, ...], Span, bool]]
 
@@ -86,7 +81,7 @@ def _is_wanted(loss: Loss, flow: Flow) -> bool:
     ):
         return False
     made = origin(flow, optimizer, {}).op
-    return made is not None and made.qualified.removeprefix("optax.") in _STATEFUL
+    return made is not None and plays(made.qualified, "optimizer.moments")
 
 
 def _version(note: Op, span: Span, values: tuple[Value, ...], flow: Flow) -> Version | None:

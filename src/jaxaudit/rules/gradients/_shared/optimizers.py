@@ -11,10 +11,10 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS, is_optimizer_step
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.ops import BODIES
+from jaxaudit.libraries.lookup import playing
 
-APPLIES = frozenset(("optax.apply_updates", "equinox.apply_updates"))
+APPLIES = playing("optimizer.apply")
 _STEPS = 64
-TRAIN_STATE = "flax.training.train_state.TrainState.apply_gradients"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def applied(program: Program) -> Iterator[Applied]:
         yield Applied(op, op.arguments.get("updates"), op.arguments.get("params"))
     for op in program.calling(*APPLIES):
         yield Applied(op, op.arguments.get("updates"), op.arguments.get("params", op.arguments.get("model")))
-    for op in program.calling(TRAIN_STATE):
+    for op in program.calling(*playing("train_state.step")):
         yield Applied(op, op.arguments.get("grads"), op.arguments.get("self"))
 
 

@@ -10,6 +10,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import BODIES, LOOPS
+from jaxaudit.libraries.lookup import takes_trees
 
 _NETWORK = frozenset(
     "array.dot array.convolve array.gather array.normalise py.call_unknown py.call_library grad scan vmap".split()
@@ -98,7 +99,7 @@ def _versions(flow: Flow, op: Op, value: Value) -> Iterator[Value]:
             yield from (param for param, given in zip(region.params, op.operands, strict=False) if given is value)
     elif op.name in ("array.convert", "array.select") or (op.name == "array.map" and short(op) in _ARITHMETIC):
         yield from op.results
-    elif op.name in _CARRIES and (op.name != "py.call_library" or op.qualified.startswith("optax.")):
+    elif op.name in _CARRIES and (op.name != "py.call_library" or takes_trees(op.qualified)):
         yield from op.results
 
 

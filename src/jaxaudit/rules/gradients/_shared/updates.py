@@ -9,9 +9,10 @@ from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.ir import Op, Value
+from jaxaudit.libraries.lookup import playing
 from jaxaudit.rules.gradients._shared.optimizers import made_as
 
-_APPLIES = frozenset(("apply_updates", "apply_gradients"))
+_APPLIES = frozenset(name.rpartition(".")[2] for name in playing("optimizer.apply", "train_state.step"))
 _CARRIES = frozenset("array.map array.convert array.select array.reshape array.expand array.squeeze".split())
 _MOST = 200
 

@@ -10,10 +10,9 @@ from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.builder import values_in
+from jaxaudit.libraries.packages import KEEPING_STATE, package
 
 _STORES = ("py.store_attr", "py.set_item", "py.append", "py.store_global", "py.store_nonlocal")
-_OWN_STATE = ("flax.", "haiku.", "torch.")
-"""Libraries whose modules keep state by assigning attributes while they are traced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ def _outside(op: Op, tracer: Op) -> bool:
     if op.name == "py.store_nonlocal":
         return _number(op.owner) <= value_mark
     bases = op.bases
-    if isinstance(bases, tuple) and any(str(base).startswith(_OWN_STATE) for base in bases):
+    if isinstance(bases, tuple) and any(package(str(base)) in KEEPING_STATE for base in bases):
         return False
     if op.object_id is not None:
         return _number(op.object_id) <= heap_mark

@@ -8,13 +8,12 @@ from jaxaudit.analyses.lineage.skeletons import Skeleton, skeleton
 from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.trees import Tree
+from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.rules.pytrees._shared.phrases import border_of
 
-BLENDS = frozenset(("optax.incremental_update", "optax.periodic_update"))
+BLENDS = playing("average")
 """Functions that mix two trees leaf by leaf."""
-_TRANSFORMS = frozenset(("haiku.transform", "haiku.transform_with_state"))
-_WITHOUT = frozenset(("haiku.without_apply_rng", "haiku.without_state", "haiku.with_empty_state"))
-APPLIES = frozenset(("optax.apply_updates", "equinox.apply_updates"))
+APPLIES = playing("optimizer.apply")
 
 
 def optimised_trees(flow: Flow, op: Op, context: Context) -> tuple[Value, Value] | None:
@@ -26,7 +25,7 @@ def optimised_trees(flow: Flow, op: Op, context: Context) -> tuple[Value, Value]
         state = _value(op, "state")
         started = None if state is None else origin(flow, state, context).op
         known = None
-        if started is not None and started.qualified.endswith(".init"):
+        if started is not None and plays(started.qualified, "optimizer.init"):
             known = _value(started, "params")
     return None if gradient is None or known is None else (gradient, known)
 
@@ -35,7 +34,7 @@ def started_with(flow: Flow, op: Op, context: Context) -> tuple[Op, Tree] | None
     """Return the call that made the state of an optimizer's step, and the tree that it was made for."""
     state = _value(op, "state")
     made = None if state is None else origin(flow, state, context).op
-    if made is None or not made.qualified.endswith(".init"):
+    if made is None or not plays(made.qualified, "optimizer.init"):
         return None
     border = border_of(made)
     return (made, border.trees[0]) if border is not None and border.trees else None
@@ -58,14 +57,14 @@ def other_module(flow: Flow, gradient: Value, known: Value, context: Context) ->
 def _network(flow: Flow, tree: Skeleton) -> tuple[str, object] | None:
     """Return what makes the variables of a network: the class of a module, or the function that haiku transforms."""
     op = tree.op
-    if op is None or not op.qualified.endswith(".init"):
+    if op is None or not plays(op.qualified, "module.init"):
         return None
-    if op.qualified == "flax.linen.Module.init":
+    if op.object_id is not None:
         return (op.module, None) if op.module else None
     made = resolved(flow, op.arguments.get("self"))
-    while made is not None and made.qualified in _WITHOUT:
+    while made is not None and plays(made.qualified, "module.convert"):
         made = resolved(flow, made.arguments.get("f"))
-    known = made is not None and made.qualified in _TRANSFORMS
+    known = made is not None and plays(made.qualified, "module.make")
     return (str(made.arguments.get("f")), made.span) if made is not None and known else None
 
 

@@ -11,28 +11,18 @@ from jaxaudit.analyses.lineage.skeletons import skeleton
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import BODIES
+from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.rules.pytrees._shared.optimized import resolved
 
-_KEEPS_AVERAGES = frozenset(
-    "haiku.BatchNorm haiku.ExponentialMovingAverage haiku.EMAParamsTree haiku.SpectralNorm haiku.set_state "
-    "flax.linen.BatchNorm flax.linen.SpectralNorm".split()
-)
-"""Layers that do nothing in training without the state they hand on."""
-_TOUCHES_LEAVES = frozenset(
-    f"optax.{name}"
-    for name in "adabelief adadelta adagrad adam adamax adamaxw adamw amsgrad fromage lamb lars lion nadam nadamw "
-    "novograd optimistic_adam radam rmsprop sm3 yogi adafactor lbfgs scale_by_adam scale_by_rms trace".split()
-)
-"""Optimizers whose state has an array like each leaf."""
-_TRAIN_STATE = "flax.training.train_state.TrainState."
+_TRAIN_STATE = playing("train_state.create", "train_state.replace", "train_state.step")
 _APART = "not <equinox."
 
 
 def new_state(op: Op, flow: Flow) -> Value | None:
     """Return the state that a run of a module in training hands on beside its output, if a layer needs it."""
     function = op.qualified
-    mutable = function.endswith(".apply") and bool(op.arguments.get("mutable"))
-    if function != "haiku.TransformedWithState.apply" and not mutable:
+    # Haiku hands the state in and out beside the parameters, flax where a call says what is mutable.
+    if not plays(function, "module.apply") or not (op.has("state") or op.arguments.get("mutable")):
         return None
     unpacked = [one for one in flow.readers.get(op.result, ()) if one.name == "py.unpack" and len(one.results) == 2]
     followed = flow.places.region_of.get(op)
@@ -45,7 +35,7 @@ def _has_averages(op: Op, flow: Flow) -> bool:
     """Whether the code that a run of a module was followed into has a layer that keeps averages."""
     region = flow.places.region_of[op]
     runs = [one for one in region.ops if one.name == "py.call" and one.span == op.span]
-    return any(inner.qualified in _KEEPS_AVERAGES for one in runs for inner in one.regions[0].walk())
+    return any(plays(inner.qualified, "module.averages") for one in runs for inner in one.regions[0].walk())
 
 
 def grave(flow: Flow, value: Value) -> Op | None:
@@ -74,7 +64,7 @@ def handed_on(flow: Flow, op: Op, lost: Op) -> Op | None:
     values = {inner.get(value, value) for value in (*old, *_old_state(op))}
     readers = [one for value in values for one in flow.readers.get(value, ())]
     beside = [one for one in readers if flow.places.region_of.get(one) is region]
-    kept = next((one for one in beside if one.qualified.startswith(_TRAIN_STATE)), None)
+    kept = next((one for one in beside if one.qualified in _TRAIN_STATE), None)
     if kept is not None or any(one.name == "py.return" for one in beside):
         return kept or lost
     return lost if any(region in flow.leaving.get(value, ()) for value in values) else None
@@ -99,12 +89,12 @@ def static_part(op: Op, flow: Flow) -> bool:
 def touches_leaves(op: Op, flow: Flow) -> bool:
     """Whether the `init` of an optimizer makes an array like each leaf of what it is given."""
     made = resolved(flow, op.arguments.get("self"))
-    return made is not None and any(one.qualified in _TOUCHES_LEAVES for one in _chained(flow, made, 3))
+    return made is not None and any(plays(one.qualified, "optimizer.moments") for one in _chained(flow, made, 3))
 
 
 def _chained(flow: Flow, op: Op, depth: int) -> Iterator[Op]:
     yield op
-    if depth and op.qualified == "optax.chain":
+    if depth and plays(op.qualified, "optimizer.chain"):
         for value in values_in(op.arguments):
             made = resolved(flow, value)
             if made is not None:

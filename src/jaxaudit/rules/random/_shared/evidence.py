@@ -17,6 +17,7 @@ from jaxaudit.analyses.keys.conflicts import Conflict
 from jaxaudit.analyses.keys.terms import Each, Number, Seed, Term, root
 from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.random._shared.alignment import keeps_aligned
 from jaxaudit.rules.random._shared.comments import states_purpose
 from jaxaudit.rules.random._shared.harmless import fixed_inside, is_given, reason_of_pair, renewed_inside
@@ -304,8 +305,8 @@ def _same_choice(first: Op, second: Op) -> bool:
 
 
 def _asks_for_key(op: Op) -> bool:
-    """Whether an op runs a function of haiku, which takes a key though its networks may draw nothing."""
-    return op.name == "key.draw" and op.qualified.startswith("haiku.") and callee_of(op) == "apply"
+    """Whether an op runs a module with a key for it as a whole, though it may draw nothing."""
+    return op.name == "key.draw" and plays(op.qualified, "module.apply") and not op.folds
 
 
 def _mapped_inside(use: Use) -> bool:

@@ -1,0 +1,17 @@
+"""What holds of a library as a whole."""
+
+from __future__ import annotations
+
+JAX = frozenset("jax optax flax equinox haiku distrax rlax chex diffrax numpyro blackjax jaxopt haliax lineax einops".split())
+"""Libraries whose functions compute with JAX: what they are given decides whether the result is traced."""
+
+KEEPING_STATE = frozenset("flax haiku torch".split())
+"""Libraries whose modules keep state by assigning attributes while they are traced."""
+
+DIFFERENTIABLE = {"equinox": "equinox.is_inexact_array", "flax.nnx": "flax.nnx.Param"}
+"""What a library's own derivatives are taken of, where they leave parts of a tree out."""
+
+
+def package(name: str) -> str:
+    """Return the top-level package of a qualified name."""
+    return name.partition(".")[0]
