@@ -8,7 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit._shared.phrases import because, is_argument, named, steps_of, tracing, transform
+from jaxaudit.rules.jit._shared.phrases import because, is_argument, steps_of, transform
+from jaxaudit.rules.phrases import named, proved, unknown
 
 _SIZES = {
     "array.create": ("shape", "N", "M", "num", "start", "stop", "step", "n", "dimensions"),
@@ -133,7 +134,9 @@ def head(x, n):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place in traced code where a shape could depend on values."""
         names = ("py.item", "array.order", "array.select", *_SIZES)
-        yield from (one for visit in tracing(facts).of(*names) if visit.tracer is not None for one in _judge(visit))
+        yield from (
+            one for visit in facts.get(TracingFacts).of(*names) if visit.tracer is not None for one in _judge(visit)
+        )
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
@@ -177,7 +180,7 @@ def _masked(visit: Visit, mask: Value, fact: Trace) -> Obligation:
     if fact.kind in (Kind.STATIC, Kind.CONCRETE):
         return _fine(visit.op, f"{named(mask, 'the mask')} is not traced")
     if not fact.traced_array:
-        return Obligation(DynamicShape.name, visit.op.span, Verdict.UNKNOWN, "whether the mask is traced is not known")
+        return unknown(DynamicShape.name, visit.op.span, "whether the mask is traced is not known")
     name = named(mask, "a mask")
     text = f"{name} selects as many items as it has true ones, which {transform(fact.by)} cannot know"
     return _violation(visit.op, fact, text, "multiply by the mask, or use `jnp.where(mask, x, 0)`")
@@ -217,7 +220,7 @@ def _sized(visit: Visit, size: Argument) -> Iterator[Obligation]:
 
 
 def _fine(op: Op, reason: str) -> Obligation:
-    return Obligation(DynamicShape.name, op.span, Verdict.PROVED, reason)
+    return proved(DynamicShape.name, op.span, reason)
 
 
 def _violation(op: Op, fact: Trace, message: str, suggestion: str) -> Obligation:

@@ -8,7 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit._shared.phrases import is_argument, named, tracing
+from jaxaudit.rules.jit._shared.phrases import is_argument
+from jaxaudit.rules.phrases import named, proved, unknown
 
 _CONTAINERS = ("list", "dict", "set", "sequence")
 
@@ -105,7 +106,7 @@ def store(x, i):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every assignment to an item of something that may be an array."""
-        yield from (one for visit in tracing(facts).of("py.set_item") for one in _judge(visit))
+        yield from (one for visit in facts.get(TracingFacts).of("py.set_item") for one in _judge(visit))
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
@@ -129,9 +130,9 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
             suggestion=_suggestion(name, augmented=bool(op.augmented)),
         )
     elif fact.what == "numpy":
-        yield Obligation(rule, op.span, Verdict.PROVED, f"{name} is a NumPy array")
+        yield proved(rule, op.span, f"{name} is a NumPy array")
     elif visit.tracer is not None:
-        yield Obligation(rule, op.span, Verdict.UNKNOWN, f"what {name} is is not known")
+        yield unknown(rule, op.span, f"what {name} is is not known")
 
 
 def _by_traced(visit: Visit) -> bool:

@@ -8,7 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit._shared.phrases import tracing, transform
+from jaxaudit.rules.jit._shared.phrases import transform
+from jaxaudit.rules.phrases import proved
 
 _PLAIN = frozenset(("jax.jit", "jax.pmap", "haiku.jit", "haiku.pmap"))
 
@@ -102,7 +103,7 @@ def main(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every argument of every call of a compiled function."""
-        yield from (one for visit in tracing(facts).of("jit", "pmap") for one in _judge(visit))
+        yield from (one for visit in facts.get(TracingFacts).of("jit", "pmap") for one in _judge(visit))
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
@@ -114,7 +115,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
         if static is False and (wrong := _wrong(kind)):
             yield _violation(op, f"`{name}`" if name else f"argument {at}", name, wrong)
         elif static is True or kind in ("int", "float", "bool", "complex", "list", "dict", "tuple"):
-            yield Obligation(InvalidInputType.name, op.span, Verdict.PROVED, "every argument is one JAX takes")
+            yield proved(InvalidInputType.name, op.span, "every argument is one JAX takes")
 
 
 def _wrong(kind: object) -> str:

@@ -9,7 +9,8 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
-from jaxaudit.rules.jit._shared.phrases import tracing, transform
+from jaxaudit.rules.jit._shared.phrases import transform
+from jaxaudit.rules.phrases import proved
 
 _ITERATORS = frozenset("zip enumerate generator range map filter".split())
 
@@ -127,8 +128,8 @@ def train(params, batches):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List what every scan goes over and what every compiled function is given."""
         names = ("scan", "map", "jit", "pmap", "array.join", "array.create", "array.reduce")
-        yield from (one for visit in tracing(facts).of(*names) for one in _judge(visit))
-        for visit in tracing(facts).of("py.call_library"):
+        yield from (one for visit in facts.get(TracingFacts).of(*names) for one in _judge(visit))
+        for visit in facts.get(TracingFacts).of("py.call_library"):
             if visit.op.qualified == "builtins.next" and visit.tracer is not None:
                 yield from _asked(visit, facts.flow)
 
@@ -139,10 +140,9 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
         if kind in _ITERATORS:
             yield _violation(op, kind)
         elif kind in ("tuple", "dict", "list", "NoneType"):
-            yield Obligation(
+            yield proved(
                 IteratorInTracedCode.name,
                 op.span,
-                Verdict.PROVED,
                 f"it is given {'None' if kind == 'NoneType' else f'a {kind}'}, which JAX takes",
             )
 

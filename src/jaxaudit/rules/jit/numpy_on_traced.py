@@ -8,16 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit._shared.phrases import (
-    because,
-    held,
-    is_argument,
-    named,
-    steps_of,
-    tracing,
-    transform,
-    undecided,
-)
+from jaxaudit.rules.jit._shared.phrases import because, held, is_argument, steps_of, transform, undecided
+from jaxaudit.rules.phrases import named
 
 _HARMLESS = frozenset(
     """shape ndim size result_type dtype issubdtype can_cast iterable isscalar broadcast_shapes promote_types
@@ -138,7 +130,7 @@ def energy(x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of NumPy and every conversion in traced code."""
         names = ("array.numpy", "py.to_python", "py.call_library")
-        found = tracing(facts)
+        found = facts.get(TracingFacts)
         items = (one for visit in found.of("py.item") for one in _indexed(visit))
         yield from [*(one for visit in found.of(*names) for one in _judge(visit)), *items]
 

@@ -9,7 +9,8 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
-from jaxaudit.rules.jit._shared.phrases import because, held, named, steps_of, tracing, transform, undecided
+from jaxaudit.rules.jit._shared.phrases import because, held, steps_of, transform, undecided
+from jaxaudit.rules.phrases import named, proved
 from jaxaudit.spans import Span
 
 
@@ -121,7 +122,7 @@ def run(xs):
         """List every value that traced code prints or formats."""
         flow = facts.flow
         printed = _printed(program, flow)
-        for visit in tracing(facts).of("py.format", "py.print"):
+        for visit in facts.get(TracingFacts).of("py.format", "py.print"):
             shown = visit.op.name == "py.print" or visit.op.span in printed
             yield from _judge(visit, flow, shown=shown) if visit.tracer is not None else ()
 
@@ -146,7 +147,7 @@ def _judge(visit: Visit, flow: Flow, *, shown: bool) -> Iterator[Obligation]:
         elif not fact.traced_array:
             yield undecided(rule, op.span, fact, name)
         elif not raises and not shown:
-            yield Obligation(rule, op.span, Verdict.PROVED, f"{name} is shown as it is, which tracers allow")
+            yield proved(rule, op.span, f"{name} is shown as it is, which tracers allow")
         else:
             lost = visit.stage is not None and flow.maker(value) is not None
             yield Obligation(

@@ -8,7 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Argument, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit._shared.phrases import because, held, named, steps_of, tracing, transform, undecided
+from jaxaudit.rules.jit._shared.phrases import because, held, steps_of, transform, undecided
+from jaxaudit.rules.phrases import named, proved
 
 _REPAIR = {
     "if": "use `jnp.where` or `jax.lax.cond`, or declare the argument static",
@@ -152,7 +153,7 @@ def main(x):
 
 
 def _asking(facts: Facts) -> Iterator[Visit]:
-    found = tracing(facts)
+    found = facts.get(TracingFacts)
     for visit in found.of("py.test", "py.element", "py.call_library", "py.to_python"):
         if visit.tracer is not None:
             yield visit
@@ -181,7 +182,7 @@ def _verdict(visit: Visit, asked: Argument, construct: str) -> Obligation:
     if fact.kind in (Kind.STATIC, Kind.CONCRETE):
         return held(rule, span, fact, name)
     if fact.what == "items":
-        return Obligation(rule, span, Verdict.PROVED, f"Python knows how many items {name} has")
+        return proved(rule, span, f"Python knows how many items {name} has")
     if not fact.traced_array:
         return undecided(rule, span, fact, name)
     return Obligation(

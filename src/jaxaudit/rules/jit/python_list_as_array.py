@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.jit._shared.phrases import named, tracing
+from jaxaudit.rules.phrases import named, proved
 
 _FUNCTIONS = ("jax.numpy.array", "jax.numpy.asarray")
 _MANY = 256
@@ -87,7 +87,7 @@ def run(n):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every conversion of a list of numbers in a loop."""
-        yield from (one for visit in tracing(facts).of("array.create") for one in _judge(visit))
+        yield from (one for visit in facts.get(TracingFacts).of("array.create") for one in _judge(visit))
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
@@ -97,7 +97,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
         return
     fact = visit.of(values)
     if fact.what in ("array", "numpy"):
-        yield Obligation(PythonListAsArray.name, op.span, Verdict.PROVED, f"{named(values)} is an array already")
+        yield proved(PythonListAsArray.name, op.span, f"{named(values)} is an array already")
     elif loop is not None and loop.kind != "comprehension" and _long(visit) and not _local(visit, loop):
         yield Obligation(
             PythonListAsArray.name,

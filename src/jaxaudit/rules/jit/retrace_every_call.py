@@ -10,7 +10,7 @@ from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit._shared.growing import grown, is_longer
-from jaxaudit.rules.jit._shared.phrases import named, tracing
+from jaxaudit.rules.phrases import named, proved
 from jaxaudit.spans import Span
 
 _FEW = 8
@@ -161,7 +161,7 @@ def generate(tokens, steps):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every call of a compiled function in a loop of plain Python."""
         flow = facts.flow
-        for visit in tracing(facts).of("jit", "pmap"):
+        for visit in facts.get(TracingFacts).of("jit", "pmap"):
             loops = [op for op in visit.stack if op.name in ("py.loop", "py.while")] if visit.stage is None else []
             if any(map(_repeats, loops)):
                 yield _judge(visit, loops, flow)
@@ -180,7 +180,7 @@ def _judge(visit: Visit, loops: list[Op], flow: Flow) -> Obligation:
     if anew:
         if _differs(op, visit, _entered(anew[-1])):
             reason = f"`{function}` is another function in every turn: it holds an object of that turn"
-            return Obligation(RetraceEveryCall.name, op.span, Verdict.PROVED, reason)
+            return proved(RetraceEveryCall.name, op.span, reason)
         text = f"`{function}` is made anew in every turn, so `jit` compiles it every time"
         return _violation(op, anew[-1], text, "make the function once, before the loop")
     entered, longer = _entered(loop), grown(loop, flow)
@@ -201,7 +201,7 @@ def _judge(visit: Visit, loops: list[Op], flow: Flow) -> Obligation:
             )
             return _violation(op, loop, text, "make the field a leaf (data) of its class")
     reason = f"`{function}` is one function, and no argument is known to change its shape"
-    return Obligation(RetraceEveryCall.name, op.span, Verdict.PROVED, reason)
+    return proved(RetraceEveryCall.name, op.span, reason)
 
 
 def _of_turn(loop: Op, flow: Flow) -> set[Value]:

@@ -8,6 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.jit._shared.history import Call, Read, Root, Write, histories
+from jaxaudit.rules.phrases import proved
 
 _SHOWN = {"global": "the global", "closure": "the variable", "attr": "the attribute", "item": "the entry"}
 
@@ -207,7 +208,7 @@ def _judged(history: Root) -> Iterator[Obligation]:
                 yield _violation(call, read, late)
             elif writes:
                 reason = f"{_name(read)} does not change between two calls of `{call.function}` that can be seen"
-                yield Obligation(StaleCapturedState.name, read.op.span, Verdict.PROVED, reason)
+                yield proved(StaleCapturedState.name, read.op.span, reason)
 
 
 def _name(read: Read) -> str:

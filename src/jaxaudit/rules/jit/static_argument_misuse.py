@@ -10,7 +10,7 @@ from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit._shared.phrases import named, tracing
+from jaxaudit.rules.phrases import named, proved
 
 _UNHASHABLE = frozenset(("list", "dict", "set"))
 _NO_HASH = "unhashable "
@@ -145,7 +145,7 @@ def main(x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every static argument of every call."""
         shapes = facts.get(Shapes)
-        yield from (one for visit in tracing(facts).of("jit", "pmap") for one in _judge(visit, shapes))
+        yield from (one for visit in facts.get(TracingFacts).of("jit", "pmap") for one in _judge(visit, shapes))
 
 
 def _judge(visit: Visit, shapes: Shapes) -> Iterator[Obligation]:
@@ -162,7 +162,7 @@ def _judge(visit: Visit, shapes: Shapes) -> Iterator[Obligation]:
             text = f"`{name}` is static, but a `{kind.removeprefix(_NO_HASH)}` cannot be hashed"
             yield _violation(op, text, "define `__hash__`, or make the dataclass frozen")
         elif static is True:
-            yield Obligation(StaticArgumentMisuse.name, op.span, Verdict.PROVED, "the static arguments can be hashed")
+            yield proved(StaticArgumentMisuse.name, op.span, "the static arguments can be hashed")
     statics = op.static
     for value, static in zip(op.operands, statics if isinstance(statics, tuple) else (), strict=False):
         if static is True and (what := _array(visit.of(value), shapes.of(value))):

@@ -8,7 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit._shared.phrases import named, steps_of, tracing, transform
+from jaxaudit.rules.jit._shared.phrases import steps_of, transform
+from jaxaudit.rules.phrases import named
 
 
 class TracedShapeArithmetic(Rule):
@@ -90,7 +91,7 @@ def pad(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every array made from Python values that traced code turns back into one."""
-        yield from (one for visit in tracing(facts).of("py.to_python") for one in _judge(visit))
+        yield from (one for visit in facts.get(TracingFacts).of("py.to_python") for one in _judge(visit))
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:

@@ -11,8 +11,9 @@ from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
-from jaxaudit.rules.jit._shared.phrases import because, steps_of, tracing, transform
+from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform
 from jaxaudit.rules.jit._shared.stores import Store, is_overwritten, outer_stores
+from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.spans import Span
 
 _RETURN = "return the value instead of storing it"
@@ -124,7 +125,7 @@ def step(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List everything that traced code stores outside of itself."""
-        found = tracing(facts)
+        found = facts.get(TracingFacts)
         stores = (_judge(store, facts.flow) for store in outer_stores(found))
         yield from [*stores, *_cached(found)]
 
@@ -135,13 +136,13 @@ def _judge(store: Store, flow: Flow) -> Obligation:
         by = Trace(Kind.TRACED, "array", by=store.tracer, way="argument")
         return _leak(span, by, f"a value that {transform(store.tracer)} traces is stored in {store.target}", _RETURN)
     if store.fact.kind is Kind.UNKNOWN or store.tracer.name == "abstract":
-        return Obligation(rule, span, Verdict.UNKNOWN, f"whether what {store.target} gets is traced is not known")
+        return unknown(rule, span, f"whether what {store.target} gets is traced is not known")
     if store.fact.kind is not Kind.TRACED:
-        return Obligation(rule, span, Verdict.PROVED, f"what {store.target} gets is a Python value")
+        return proved(rule, span, f"what {store.target} gets is a Python value")
     if is_overwritten(store, flow):
-        return Obligation(rule, span, Verdict.PROVED, f"{store.target} gets another value before the traced code ends")
+        return proved(rule, span, f"{store.target} gets another value before the traced code ends")
     if store.stays:
-        return Obligation(rule, span, Verdict.PROVED, f"{store.target} lives where its value is traced")
+        return proved(rule, span, f"{store.target} lives where its value is traced")
     message = f"a value that {transform(store.fact.by)} traces is stored in {store.target}"
     found = _leak(span, store.fact, message, _RETURN)
     return replace(found, severity=Severity.WARNING) if _is_register(store, flow) else found
@@ -195,9 +196,7 @@ def _cached(found: TracingFacts) -> Iterator[Obligation]:
                 message = f"`{function}` caches an array that {transform(fact.by)} traces"
                 yield _leak(visit.op.span, fact, message, "compute it with NumPy, or drop the cache")
             elif fact.kind is not Kind.TRACED:
-                yield Obligation(
-                    TracerLeak.name, visit.op.span, Verdict.PROVED, f"what `{function}` caches is not traced"
-                )
+                yield proved(TracerLeak.name, visit.op.span, f"what `{function}` caches is not traced")
 
 
 def _leak(span: Span, fact: Trace, message: str, suggestion: str) -> Obligation:

@@ -8,6 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
 from jaxaudit.rules.numerics._shared.makers import Makers
+from jaxaudit.rules.phrases import proved
 
 _NEVER = frozenset("subtract divide power floor_divide remainder matmul".split())
 """Operators that no list or tuple has."""
@@ -135,7 +136,7 @@ def _judge(op: Op, makers: Makers) -> Iterator[Obligation]:
     elif op.own and _never(function, other, makers):
         yield _raises(op, "a number", "make an array of the list: `jnp.array(values)`")
     else:
-        yield Obligation(rule, op.span, Verdict.PROVED, "lists are joined or repeated here")
+        yield proved(rule, op.span, "lists are joined or repeated here")
 
 
 def _never(function: str, other: Argument, makers: Makers) -> bool:
@@ -163,9 +164,7 @@ def _repeated(op: Op) -> Obligation:
     values = op.values
     several = isinstance(values, tuple) and len(set(values)) > 1 and any(isinstance(one, float) for one in values)
     if not several:
-        return Obligation(
-            ArithmeticOnList.name, op.span, Verdict.PROVED, "what is repeated is one value, or no numbers"
-        )
+        return proved(ArithmeticOnList.name, op.span, "what is repeated is one value, or no numbers")
     return Obligation(
         ArithmeticOnList.name,
         op.span,

@@ -9,6 +9,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.numerics._shared.makers import Makers
+from jaxaudit.rules.phrases import proved
 
 _SIGNS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 _ORDER = frozenset("less less_equal greater greater_equal".split())
@@ -105,13 +106,13 @@ class BitwiseBeforeComparison(Rule):
 def _judge(op: Op, makers: Makers, shapes: Shapes) -> Obligation:
     rule, kind = BitwiseBeforeComparison.name, op.tighter
     if kind == "brackets":
-        return Obligation(rule, op.span, Verdict.PROVED, "brackets say what is computed first")
+        return proved(rule, op.span, "brackets say what is computed first")
     inner = next((made for one in op.arguments.values() if (made := _bitwise(makers.of(one))) is not None), None)
     sign = "&" if inner is None else _SIGNS[inner.qualified]
     if kind == "chain":
         return _finding(op, sign, Severity.ERROR)
     if inner is None:
-        return Obligation(rule, op.span, Verdict.PROVED, "what is compared is a constant")
+        return proved(rule, op.span, "what is compared is a constant")
     sides = [_kind(one, makers, shapes) for one in inner.arguments.values()]
     # Nobody asks which of two masks is the larger one.
     if sorted(sides) == ["mask", "number"] or ("mask" in sides and op.qualified in _ORDER):
@@ -120,7 +121,7 @@ def _judge(op: Op, makers: Makers, shapes: Shapes) -> Obligation:
         zero = any(one == 0 for one in inner.arguments.values() if not isinstance(one, Value))
         first = inner.arguments.get("x")
         return _finding(op, sign, Severity.ERROR if zero and not isinstance(first, Value) else Severity.WARNING)
-    return Obligation(rule, op.span, Verdict.PROVED, f"`{sign}` joins two operands of one kind")
+    return proved(rule, op.span, f"`{sign}` joins two operands of one kind")
 
 
 def _bitwise(op: Op | None) -> Op | None:

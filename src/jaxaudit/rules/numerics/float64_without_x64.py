@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.ir import Op, Program, Root
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.phrases import unknown
 from jaxaudit.rules.test_code import in_test
 
 _SWITCH = "jax_enable_x64"
@@ -130,7 +131,7 @@ def _wide(program: Program) -> Iterator[Obligation]:
         for op in filter(_asks_wide, root.region.walk()):
             found = _unswitched(op, root)
             if found.verdict is Verdict.UNKNOWN and found.span.path in told:
-                found = Obligation(found.rule, found.span, Verdict.UNKNOWN, found.reason)
+                found = unknown(found.rule, found.span, found.reason)
             told.add(op.span.path)
             yield found
 

@@ -13,6 +13,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.numerics._shared.domains import short
 from jaxaudit.rules.numerics.float64_without_x64 import has_x64
+from jaxaudit.rules.phrases import proved
 
 _ARITHMETIC = {
     "add": "sum",
@@ -175,7 +176,7 @@ def _judge(op: Op, ranges: Ranges, flow: Flow, *, wide: bool) -> Iterator[Obliga
     if not wraps(exact, dtype):
         if dtype in SMALL and exact.is_bounded:
             reason = f"the {_ARITHMETIC[short(op)]} is {range_text(exact)}, which `{dtype}` holds"
-            yield Obligation(IntegerOverflow.name, op.span, Verdict.PROVED, reason)
+            yield proved(IntegerOverflow.name, op.span, reason)
         return
     yield _finding(op, dtype, exact, _severity(op, dtype, exact, ranges))
 

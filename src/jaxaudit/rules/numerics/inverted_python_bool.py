@@ -9,6 +9,7 @@ from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.numerics._shared.makers import Makers
+from jaxaudit.rules.phrases import proved
 
 
 class InvertedPythonBool(Rule):
@@ -109,4 +110,4 @@ def _judge(op: Op, makers: Makers) -> Iterator[Obligation]:
             suggestion="use `not`",
         )
     elif makers.is_mask(operand):
-        yield Obligation(name, op.span, Verdict.PROVED, "what is inverted is an array of truth values")
+        yield proved(name, op.span, "what is inverted is an array of truth values")

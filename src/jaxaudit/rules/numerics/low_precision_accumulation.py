@@ -12,6 +12,7 @@ from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.numerics._shared.domains import short
+from jaxaudit.rules.phrases import proved
 
 _LOW = frozenset({"bfloat16", "float16"})
 _COUNTING = frozenset({"arange", "iota", "broadcasted_iota"})
@@ -161,7 +162,7 @@ def _positions(op: Op, counting: Op, ranges: Ranges) -> Iterator[Obligation]:
     if known.high <= limit:
         if dtype in _LOW:
             reason = f"`{dtype}` has every whole number up to {limit:,}, and these end at {int(known.high):,}"
-            yield Obligation(LowPrecisionAccumulation.name, op.span, Verdict.PROVED, reason)
+            yield proved(LowPrecisionAccumulation.name, op.span, reason)
         return
     yield Obligation(
         LowPrecisionAccumulation.name,

@@ -14,6 +14,7 @@ from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.numerics._shared.index_ranges import judged
 from jaxaudit.rules.numerics._shared.padding import padded_reads
+from jaxaudit.rules.phrases import proved
 
 _READS = ("py.item", "array.at", "array.scatter", "array.gather")
 
@@ -170,7 +171,7 @@ def _judge(op: Op, context: Context) -> Iterator[Obligation]:
             yield _beyond(op, number, size)
         elif fit is Fit.FITS:
             reason = f"index {shown(number)} lies within an axis of size {shown(size)}"
-            yield Obligation(OutOfBoundsIndex.name, op.span, Verdict.PROVED, reason)
+            yield proved(OutOfBoundsIndex.name, op.span, reason)
 
 
 def _pairs(base: ShapeFact, index: Argument, context: Context) -> Iterator[tuple[Dim, Dim]]:

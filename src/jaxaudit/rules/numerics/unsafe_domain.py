@@ -15,6 +15,7 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdi
 from jaxaudit.rules.numerics._shared.consumers import Fate, fate_of
 from jaxaudit.rules.numerics._shared.domains import GROWTH, LOG, UNIT, Use, short, values_wanted
 from jaxaudit.rules.numerics._shared.infinite_factors import infinite_factors
+from jaxaudit.rules.phrases import proved
 
 _SATURATES = frozenset({"softmax", "sigmoid"})
 _BY_HAND = frozenset({"", "log", "sqrt", "rsqrt", "power", "divide", "reciprocal", "arccos", "arcsin"})
@@ -177,7 +178,7 @@ def _judge(use: Use, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
         if use.domain is GROWTH and _limit(use, ranges) < known.high:
             yield _overflows(use, known, ranges)
         elif known.constant is None and range_text(known):
-            yield Obligation(UnsafeDomain.name, use.op.span, Verdict.PROVED, _reason(use, known))
+            yield proved(UnsafeDomain.name, use.op.span, _reason(use, known))
         return
     if use.domain.wrong(known) and not known.nan and known.constant is None:
         yield _always(use, known)

@@ -8,6 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.phrases import proved
 
 _SUBTRACTS = ("subtract", "negative")
 _UNSIGNED = frozenset(("uint8", "uint16", "uint32"))
@@ -106,7 +107,7 @@ def _judge(op: Op, dtype: str, users: dict[Value, list[Op]]) -> Obligation:
     user = next((one for one in users.get(op.results[0], ()) if _needs_sign(one)), None)
     if user is None and dtype == "uint32":
         reason = "what is made of this difference does not depend on its sign"
-        return Obligation(UnsignedDifference.name, op.span, Verdict.PROVED, reason)
+        return proved(UnsignedDifference.name, op.span, reason)
     certain = user is not None
     return Obligation(
         UnsignedDifference.name,

@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
-from jaxaudit.rules.pytrees._shared.phrases import unknown
+from jaxaudit.rules.phrases import unknown
 from jaxaudit.spans import Span
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
-from jaxaudit.rules.pytrees._shared.phrases import border_of, nodes
+from jaxaudit.rules.pytrees._shared.phrases import nodes
 
 
 class AttributeOnNamedtuple(Rule):
@@ -77,7 +77,7 @@ class AttributeOnNamedtuple(Rule):
         """List every attribute that is set on a named tuple."""
         rebuilt = {op.class_name for op in program.named("py.replace")}
         for op in program.having(Op.border):
-            border = border_of(op)
+            border = op.border
             if border is not None:
                 rebuilt.update(node.name for tree in border.trees for node in nodes(tree) if node.kind == "namedtuple")
         yield from (_judge(op, rebuilt) for op in program.named("py.store_attr") if op.record)

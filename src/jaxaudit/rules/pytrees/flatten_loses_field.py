@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.pytrees._shared.phrases import proved
+from jaxaudit.rules.phrases import proved
 
 _HEAD = "import jax\n\n@jax.tree_util.register_pytree_node_class\nclass Gauss:\n"
 _TAIL = (

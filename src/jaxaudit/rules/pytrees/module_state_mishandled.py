@@ -9,7 +9,8 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
-from jaxaudit.rules.pytrees._shared.phrases import border_of, crossing, nodes, proved
+from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.pytrees._shared.phrases import crossing, nodes
 from jaxaudit.rules.pytrees._shared.states import grave, handed_on, new_state, static_part, touches_leaves
 
 _HOLDS_FUNCTION = frozenset(("equinox.nn.MLP", "equinox.nn.Lambda"))
@@ -128,7 +129,7 @@ def f(scale, x):
 
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
-    border = border_of(op)
+    border = op.border
     if op.qualified.endswith(".apply") and (fresh := new_state(op, flow)) is not None:
         yield from _kept(op, fresh, flow)
     elif op.name == "grad" and static_part(op, flow):

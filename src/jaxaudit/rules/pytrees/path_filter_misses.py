@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.pytrees._shared.phrases import proved
+from jaxaudit.rules.phrases import proved
 
 
 class PathFilterMisses(Rule):

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
-from jaxaudit.rules.pytrees._shared.phrases import border_of, crossing, nodes, proved
+from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.pytrees._shared.phrases import crossing, nodes
 from jaxaudit.spans import Span
 
 _HEAD = "import jax\nimport jax.numpy as jnp\n\n@jax.tree_util.register_pytree_node_class\nclass Gauss:\n"
@@ -99,7 +100,7 @@ def _crossed(program: Program) -> dict[Span, Op]:
     """Return for each class, by its place, a transformation that traces an instance of it."""
     found: dict[Span, Op] = {}
     for op in program.walk():
-        border = border_of(op) if op.name != "grad" else None
+        border = op.border if op.name != "grad" else None
         for _, tree in crossing(op, border) if border is not None else ():
             for node in nodes(tree):
                 if node.kind in ("object", "outside") and node.registered == "yes":

@@ -14,11 +14,12 @@ from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS, is_optimizer_ste
 from jaxaudit.ir import Exit, Op, Program, Region, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.rules.pytrees._shared.absent import absence
 from jaxaudit.rules.pytrees._shared.leaf_lists import joins_single, listed_from, mixed_leaves, reordered
 from jaxaudit.rules.pytrees._shared.meetings import alike, described, is_given, one_tree
 from jaxaudit.rules.pytrees._shared.optimized import APPLIES, BLENDS, optimised_trees, other_module, started_with
-from jaxaudit.rules.pytrees._shared.phrases import border_of, describe, difference, proved, unknown
+from jaxaudit.rules.pytrees._shared.phrases import describe, difference
 
 
 class TreeStructureMismatch(Rule):
@@ -117,12 +118,12 @@ def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
     for op in program.calling("jax.tree.unflatten"):
         yield from _rebuilt(op, flow)
     for op in program.calling(*BLENDS):
-        if (border := border_of(op)) is not None and len(border.trees) > 1:
+        if (border := op.border) is not None and len(border.trees) > 1:
             yield from _paired(op, border.trees[0], border.trees[1], flow)
 
 
 def _mapped(op: Op, flow: Flow) -> Iterator[Obligation]:
-    border = border_of(op)
+    border = op.border
     trees = () if border is None else border.trees
     if len(trees) == 1 and joins_single(op):
         yield _differ(op, "the function joins one leaf of each tree, but gets one tree: a star is missing", ())
@@ -199,7 +200,7 @@ def _open(op: Op, reason: str) -> Obligation:
 
 
 def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
-    border = border_of(op)
+    border = op.border
     trees = () if border is None else border.trees
     if is_optimizer_step(op):
         # The state between the gradients and the parameters has a structure of its own; parameters may be None.
@@ -249,7 +250,7 @@ def _put_back(op: Op, flow: Flow, made: Op, lists: list[Op], context: Context) -
     """Compare the tree that a structure was read off with the trees that the leaves were taken from."""
     if any(one_tree(flow, made, one, context) for one in lists):
         return proved(TreeStructureMismatch.name, op.span, "the leaves are in the order in which they were flattened")
-    trees = [border.trees[0] for one in (made, *lists) if (border := border_of(one)) is not None and border.trees]
+    trees = [border.trees[0] for one in (made, *lists) if (border := one.border) is not None and border.trees]
     found = [difference(trees[0], tree) for tree in trees[1:]] if len(trees) == len(lists) + 1 else []
     if found and all(found):
         steps = (

@@ -10,7 +10,8 @@ from jaxaudit.analyses.lineage.origins import contexts, origin
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.pytrees._shared.phrases import border_of, difference, proved, unknown
+from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.pytrees._shared.phrases import difference
 
 
 class TreeTransposeWrong(Rule):
@@ -71,7 +72,7 @@ class TreeTransposeWrong(Rule):
 
 
 def _judge(op: Op, flow: Flow) -> Obligation:
-    border = border_of(op)
+    border = op.border
     tree = border.trees[2] if border is not None and len(border.trees) == 3 else None
     outer, inner = (_structure(op, name, flow) for name in ("outer_treedef", "inner_treedef"))
     if tree is None or outer is None or inner is None or tree.kind not in CONTAINERS:
@@ -96,5 +97,5 @@ def _structure(op: Op, name: str, flow: Flow) -> Tree | None:
     if not isinstance(given, Value):
         return None
     made = next((origin(flow, given, context).op for context in contexts(flow, op)), None)
-    border = None if made is None or made.qualified != "jax.tree.structure" else border_of(made)
+    border = None if made is None or made.qualified != "jax.tree.structure" else made.border
     return border.trees[0] if border is not None and border.trees and border.trees[0].kind in CONTAINERS else None

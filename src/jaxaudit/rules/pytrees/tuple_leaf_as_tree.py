@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.pytrees._shared.phrases import border_of, proved, unknown
+from jaxaudit.rules.phrases import proved, unknown
 
 
 class TupleLeafAsTree(Rule):
@@ -75,7 +75,7 @@ class TupleLeafAsTree(Rule):
 
 
 def _judge(op: Op) -> Iterator[Obligation]:
-    border, region = border_of(op), op.regions[0]
+    border, region = op.border, op.regions[0]
     if border is None or len(border.trees) != 1 or op.paths:
         return
     use = next((inner for inner in region.ops if _is_shape(inner, region.params[0])), None)

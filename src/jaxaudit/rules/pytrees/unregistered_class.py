@@ -8,7 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
-from jaxaudit.rules.pytrees._shared.phrases import border_of, crossing, nodes, proved, unknown
+from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.pytrees._shared.phrases import crossing, nodes
 
 
 class UnregisteredClass(Rule):
@@ -122,7 +123,7 @@ def _given_back(op: Op, tree: Tree) -> Obligation:
 
 
 def _judge(op: Op) -> Iterator[Obligation]:
-    border = border_of(op)
+    border = op.border
     if border is None:
         return
     for name, tree in crossing(op, border):

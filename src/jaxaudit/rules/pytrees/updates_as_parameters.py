@@ -14,8 +14,8 @@ from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.libraries.lookup import playing
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.phrases import proved
 from jaxaudit.rules.pytrees._shared.optimized import APPLIES
-from jaxaudit.rules.pytrees._shared.phrases import proved
 
 _REPLACES = playing("train_state.replace")
 _WHAT = ("the updates", "the new state of the optimizer")

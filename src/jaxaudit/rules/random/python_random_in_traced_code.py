@@ -9,7 +9,6 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.jit._shared.phrases import tracing
 from jaxaudit.rules.random._shared.phrases import short
 
 _ONCE = {
@@ -137,7 +136,7 @@ def stamp(x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every draw from a generator that is not JAX's."""
         if next(program.named("py.random", "py.clock"), None) is not None:
-            traced = frozenset(visit.op for visit in tracing(facts).of("py.random", "py.clock"))
+            traced = frozenset(visit.op for visit in facts.get(TracingFacts).of("py.random", "py.clock"))
             yield from (one for root in program.roots for one in _Walk(traced).region(root.region, None))
 
 

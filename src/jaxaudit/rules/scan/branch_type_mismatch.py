@@ -12,6 +12,7 @@ from jaxaudit.analyses.shapes.compare import Match, compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.rules.scan._shared.structures import other_branch
 
 
@@ -148,8 +149,8 @@ def _judge(op: Op, context: Context, flow: Flow) -> Obligation:
             open_leaf = open_leaf or (match.fit is Fit.OPEN and not one_type(flow, column[0], other))
     if open_leaf:
         reason = "the types that the branches give are not all known"
-        return Obligation(BranchTypeMismatch.name, op.span, Verdict.UNKNOWN, reason)
-    return Obligation(BranchTypeMismatch.name, op.span, Verdict.PROVED, "all branches give the same shapes and dtypes")
+        return unknown(BranchTypeMismatch.name, op.span, reason)
+    return proved(BranchTypeMismatch.name, op.span, "all branches give the same shapes and dtypes")
 
 
 def _mismatch(op: Op, name: str, match: Match, steps: tuple[Step, ...]) -> Obligation:

@@ -8,7 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.rules.scan._shared.carries import Carried, carried, finding
 from jaxaudit.rules.scan._shared.structures import other_structure
 
@@ -133,11 +134,11 @@ def _judge(op: Op, leaves: Sequence[Carried]) -> Iterator[Obligation]:
         return
     elif leaves and all(leaf.match.fit is Fit.FITS for leaf in leaves):
         reason = f"every part of the carry of this `{op.name}` keeps its shape and dtype"
-        yield Obligation(CarryTypeChanges.name, op.span, Verdict.PROVED, reason)
+        yield proved(CarryTypeChanges.name, op.span, reason)
     else:
         known = [leaf.name for leaf in leaves if leaf.match.fit is Fit.OPEN]
         what = known[0] if known else "the carry"
-        yield Obligation(CarryTypeChanges.name, op.span, Verdict.UNKNOWN, f"the type of {what} is not fully known")
+        yield unknown(CarryTypeChanges.name, op.span, f"the type of {what} is not fully known")
 
 
 def _changed(leaf: Carried) -> Obligation:

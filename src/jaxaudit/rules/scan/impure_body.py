@@ -8,9 +8,10 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, TracingFacts
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.jit._shared.phrases import tracing, transform
+from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.jit._shared.stores import Store, outer_stores
 from jaxaudit.rules.jit.side_effect_in_traced_code import LOOPS
+from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.rules.test_code import in_test
 
 
@@ -126,15 +127,15 @@ def run(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every change of outside state in the body of a loop."""
-        yield from (_judge(store) for store in outer_stores(tracing(facts)) if store.tracer.name in LOOPS)
+        yield from (_judge(store) for store in outer_stores(facts.get(TracingFacts)) if store.tracer.name in LOOPS)
 
 
 def _judge(store: Store) -> Obligation:
     rule, span = ImpureBody.name, store.visit.op.span
     if store.fact.kind is Kind.TRACED:
-        return Obligation(rule, span, Verdict.UNKNOWN, "a traced value is stored; `tracer-leak` judges it")
+        return unknown(rule, span, "a traced value is stored; `tracer-leak` judges it")
     if not store.grows:
-        return Obligation(rule, span, Verdict.PROVED, f"{store.target} gets the same value in every step")
+        return proved(rule, span, f"{store.target} gets the same value in every step")
     return Obligation(
         rule,
         span,

@@ -9,6 +9,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.flow._shared.phrases import is_test
+from jaxaudit.rules.phrases import proved
 
 
 class LoopNeverRuns(Rule):
@@ -83,7 +84,7 @@ def _number(given: Argument, flow: Flow) -> int | None:
 def _judged(op: Op, start: int, stop: int) -> Obligation:
     if not (start > 1 and stop in (0, -1)):
         reason = f"the loop counts from {start} up to {stop}" if start <= stop else "it has nothing to go through here"
-        return Obligation(LoopNeverRuns.name, op.span, Verdict.PROVED, reason)
+        return proved(LoopNeverRuns.name, op.span, reason)
     return Obligation(
         LoopNeverRuns.name,
         op.span,

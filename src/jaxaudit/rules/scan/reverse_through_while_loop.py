@@ -10,6 +10,7 @@ from jaxaudit.analyses.lineage.tangents import smooth_in
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.phrases import proved, unknown
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -118,7 +119,7 @@ def _judged(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
         if loop.kind in ("checkpointed", "bounded"):
             reason = "this loop stores what its backward pass needs"
         elif not start:
-            yield Obligation(ReverseThroughWhileLoop.name, loop.span, Verdict.UNKNOWN, "what is differentiated is open")
+            yield unknown(ReverseThroughWhileLoop.name, loop.span, "what is differentiated is open")
             continue
         elif not through:
             reason = "what the loop computes does not depend on what is differentiated"
@@ -127,7 +128,7 @@ def _judged(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
             continue
         else:
             reason = "the result that is differentiated does not depend on the loop"
-        yield Obligation(ReverseThroughWhileLoop.name, loop.span, Verdict.PROVED, reason)
+        yield proved(ReverseThroughWhileLoop.name, loop.span, reason)
 
 
 def _walk(region: Region) -> Iterator[Op]:

@@ -13,6 +13,7 @@ from jaxaudit.analyses.shapes.regions import carry_count, stated_length
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.phrases import proved, unknown
 
 
 class ScanLengthMismatch(Rule):
@@ -122,9 +123,9 @@ def _judge(op: Op, context: Context) -> Obligation:
         worst = worst if fit is Fit.FITS else fit
     if worst is Fit.OPEN:
         reason = "the leading sizes of what is scanned are not all known"
-        return Obligation(ScanLengthMismatch.name, op.span, Verdict.UNKNOWN, reason)
+        return unknown(ScanLengthMismatch.name, op.span, reason)
     steps = shown(sizes[0][1]) if sizes else "no"
-    return Obligation(ScanLengthMismatch.name, op.span, Verdict.PROVED, f"all inputs of this scan have {steps} steps")
+    return proved(ScanLengthMismatch.name, op.span, f"all inputs of this scan have {steps} steps")
 
 
 def _mismatch(op: Op, first: tuple[str, Dim], second: tuple[str, Dim]) -> Obligation:

@@ -12,7 +12,8 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.jit._shared.phrases import tracing, transform
+from jaxaudit.rules.jit._shared.phrases import transform
+from jaxaudit.rules.phrases import proved
 
 _MANY = 50
 """Turns from which on a copy of the body for each is a matter of minutes of compilation."""
@@ -136,7 +137,7 @@ def settle(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every Python loop in staged code that carries traced values."""
-        found = tracing(facts)
+        found = facts.get(TracingFacts)
         carrying = {visit.op for visit in found.of("py.loop") if visit.stage is not None and _carries(visit)}
         shapes = facts.get(Shapes)
         yield from (one for loop in _elements(found) for one in _judge(loop, carrying, shapes))
@@ -162,7 +163,7 @@ def _judge(visit: Visit, carrying: set[Op], shapes: Shapes) -> Iterator[Obligati
     if isinstance(trips, int):
         if trips < _MANY:
             reason = f"the loop runs {trips} times, and its body is copied as often"
-            yield Obligation(UnrolledLoop.name, visit.op.span, Verdict.PROVED, reason)
+            yield proved(UnrolledLoop.name, visit.op.span, reason)
         else:
             yield _violation(visit.op, stage, f"{trips} turns")
     elif _over_leading_axis(visit, loop):

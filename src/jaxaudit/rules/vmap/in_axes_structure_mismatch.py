@@ -8,7 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Border, Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
-from jaxaudit.rules.pytrees._shared.phrases import border_of, is_called, proved, unknown
+from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.pytrees._shared.phrases import is_called
 from jaxaudit.spans import Span
 
 _SPELLINGS = frozenset(("jax.vmap", "jax.pmap", "haiku.vmap"))
@@ -81,7 +82,7 @@ class InAxesStructureMismatch(Rule):
 
 
 def _judge(op: Op) -> Iterator[Obligation]:
-    border, options = border_of(op), op.options
+    border, options = op.border, op.options
     if op.spelling not in _SPELLINGS or border is None or not isinstance(options, Mapping):
         return
     if "in_axes" not in options or not is_called(op):

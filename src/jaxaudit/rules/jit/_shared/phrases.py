@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
-from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.rules.base import Obligation, Step, Verdict
+from jaxaudit.analyses.tracing import Kind, Trace
+from jaxaudit.ir import Argument, Op
+from jaxaudit.rules.base import Obligation, Step
+from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.spans import Span
 
 _NAMES = {"fori": "fori_loop", "while": "while_loop", "map": "lax.map", "abstract": "eval_shape"}
-
-
-def tracing(facts: Facts) -> TracingFacts:
-    """Return the facts about tracing."""
-    return facts.get(TracingFacts)
 
 
 def transform(op: Op | None) -> str:
@@ -24,11 +19,6 @@ def transform(op: Op | None) -> str:
         return "the transformation"
     spelling = op.spelling.rpartition(".")[2]
     return f"`{spelling or _NAMES.get(op.name, op.name)}`"
-
-
-def named(argument: Argument, otherwise: str = "this value") -> str:
-    """Name a value as people know it."""
-    return f"`{argument.name}`" if isinstance(argument, Value) and argument.name else otherwise
 
 
 def because(fact: Trace) -> str:
@@ -61,7 +51,7 @@ def undecided(rule: str, span: Span, fact: Trace, name: str) -> Obligation:
         reason = f"{name} is traced, but whether it is one array or a container of arrays is not known"
     else:
         reason = f"whether {name} is traced here is not known"
-    return Obligation(rule, span, Verdict.UNKNOWN, reason)
+    return unknown(rule, span, reason)
 
 
 def held(rule: str, span: Span, fact: Trace, name: str) -> Obligation:
@@ -69,7 +59,7 @@ def held(rule: str, span: Span, fact: Trace, name: str) -> Obligation:
     how = (
         "a Python value that is known while tracing" if fact.kind is Kind.STATIC else "not traced: its value is at hand"
     )
-    return Obligation(rule, span, Verdict.PROVED, f"{name} is {how}")
+    return proved(rule, span, f"{name} is {how}")
 
 
 def is_argument(value: Argument, fact: Trace) -> bool:

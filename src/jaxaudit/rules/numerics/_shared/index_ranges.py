@@ -10,6 +10,7 @@ from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.rules.base import Obligation, Step, Verdict
 from jaxaudit.rules.numerics._shared.domains import short
+from jaxaudit.rules.phrases import proved
 
 _COPIES = frozenset({"array.expand", "array.reshape", "array.squeeze", "array.convert", "array.join"})
 _PASSES = frozenset({"array.map", "array.convert", "array.reshape", "array.expand"})
@@ -36,7 +37,7 @@ def judged(rule: str, op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation
             continue
         if -one.size <= known.low and known.high <= one.size - 1:
             reason = f"{_name(one.index)} is {range_text(known)}, within an axis of size {one.size}"
-            yield Obligation(rule, op.span, Verdict.PROVED, reason)
+            yield proved(rule, op.span, reason)
         elif known.low >= one.size and (known.constant is None or "dimension_numbers" in op.arguments):
             if not _may_be_empty(one.index, flow):
                 yield _beyond(rule, op, one, known, None)

@@ -9,7 +9,6 @@ from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.lookup import playing, plays
-from jaxaudit.rules.pytrees._shared.phrases import border_of
 
 BLENDS = playing("average")
 """Functions that mix two trees leaf by leaf."""
@@ -36,7 +35,7 @@ def started_with(flow: Flow, op: Op, context: Context) -> tuple[Op, Tree] | None
     made = None if state is None else origin(flow, state, context).op
     if made is None or not plays(made.qualified, "optimizer.init"):
         return None
-    border = border_of(made)
+    border = made.border
     return (made, border.trees[0]) if border is not None and border.trees else None
 
 

@@ -1,4 +1,4 @@
-"""What the rules about trees share: reading borders, comparing structures, and making obligations."""
+"""What the rules about trees share: reading borders and comparing structures."""
 
 from __future__ import annotations
 
@@ -6,19 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from jaxaudit.ir import Op
 from jaxaudit.ir.trees import CONTAINERS, Border, Tree
-from jaxaudit.rules.base import Obligation, Verdict
-from jaxaudit.spans import Span
 
 _CHECKS_ALL = frozenset(("jax.jit", "jax.checkpoint"))
 _LOOPS = frozenset(("scan", "fori", "while"))
 _SIMPLE = (bool, int, float, str)
 _WORDS = {"tuple": "a tuple", "list": "a list", "dict": "a dict", "none": "None", "number": "a number"}
-
-
-def border_of(op: Op) -> Border | None:
-    """Return what crosses into an op, where that is known."""
-    border = op.border
-    return border if isinstance(border, Border) else None
 
 
 def is_called(op: Op) -> bool:
@@ -150,13 +142,3 @@ def _place(path: str) -> str:
 def describe(tree: Tree) -> str:
     """Name the kind of a tree for people."""
     return f"a `{tree.name}`" if tree.name else _WORDS.get(tree.kind, "a leaf")
-
-
-def proved(rule: str, span: Span, reason: str) -> Obligation:
-    """Make an obligation that holds."""
-    return Obligation(rule, span, Verdict.PROVED, reason)
-
-
-def unknown(rule: str, span: Span, reason: str) -> Obligation:
-    """Make an obligation that is left open."""
-    return Obligation(rule, span, Verdict.UNKNOWN, reason)
