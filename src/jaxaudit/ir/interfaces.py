@@ -189,23 +189,28 @@ class Branch:
         return [region.results[position] for region in arms if position < len(region.results)]
 
 
-def source_of(op: Op, region: Region, param: Value) -> Iterator[Value]:
-    """Return the values that a parameter of a region stands for: operands, and in a loop what the turn before gave.
+def given_to(op: Op, region: Region) -> list[tuple[Value, Value]]:
+    """Return each parameter of a region with the operand that it stands for, or is an element of.
 
-    An element of a mapped or scanned operand comes from that operand; a counter comes from none.
+    What a loop carries stands for its operand in the first turn; a counter stands for none.
     """
+    if (loop := Loop.of(op)) is not None:
+        return [*((one.param, one.start) for one in loop.carried_in(region)), *loop.elements]
+    if (branch := Branch.of(op)) is not None:
+        return list(zip(region.params, branch.operands, strict=False))
+    if op.name == "tree.map" and len(region.params) != len(op.operands):
+        # Each parameter is a leaf of some tree.
+        return [(param, leaf) for param in region.params for leaf in op.operands]
+    return list(zip(region.params, op.operands, strict=False))
+
+
+def source_of(op: Op, region: Region, param: Value) -> Iterator[Value]:
+    """Return the values that a parameter of a region stands for: operands, and in a loop what the turn before gave."""
+    yield from (given for one, given in given_to(op, region) if one is param)
     if (loop := Loop.of(op)) is not None:
         for one in loop.carried_in(region):
             if one.param is param:
-                yield one.start
                 yield from loop.body.results[one.position : one.position + 1]
-        yield from (whole for element, whole in loop.elements if element is param)
-    elif (branch := Branch.of(op)) is not None:
-        yield from _across(region.params, branch.operands, param)
-    elif op.name == "tree.map":
-        yield from op.operands
-    else:
-        yield from _across(region.params, op.operands, param)
 
 
 def leaves_as(op: Op, region: Region, value: Value) -> Iterator[Value]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,40 +113,6 @@ class Flow:
                 break
             current = fitting[0]
         return op
-
-    def reached(self, values: Iterable[Value]) -> set[Value]:
-        """Return the values that depend on some values, into the regions of ops, out of them, and not without end."""
-        seen = set(values)
-        pending = list(seen)
-        taken = 0
-        for value in pending:
-            for op in self.readers.get(value, ()):
-                taken += 1
-                fresh = [made for made in (*op.results, *entered(op, value)) if made not in seen]
-                seen.update(fresh)
-                pending.extend(fresh)
-            left = [made for made in self._outside(value) if made not in seen]
-            seen.update(left)
-            pending.extend(left)
-            if taken > _MOST:
-                break
-        return seen
-
-    def _outside(self, value: Value) -> Iterator[Value]:
-        """Return what a value is called outside of the regions that it leaves."""
-        for region in self.leaving.get(value, ()):
-            holder = self.places.holder.get(id(region))
-            if holder is not None and len(holder.results) == len(region.results):
-                yield from (made for made, one in zip(holder.results, region.results, strict=True) if one is value)
-            elif holder is not None:
-                yield from holder.results
-
-
-def entered(op: Op, value: Value) -> Iterator[Value]:
-    """Return the parameters of an op's regions that stand for one of its operands."""
-    for region in op.regions:
-        if len(region.params) == len(op.operands):
-            yield from (param for param, given in zip(region.params, op.operands, strict=True) if given is value)
 
 
 def is_pure(op: Op) -> bool:

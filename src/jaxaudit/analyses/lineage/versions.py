@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import depends
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import BODIES
@@ -181,6 +182,6 @@ def _handed_back(flow: Flow, op: Op, position: int, depth: int) -> Version | Non
     if blended is not None:
         return Version(frozenset((outside[blended],)), op, plain=False)
     same = [param for param in region.params if param.name and param.name == result.name]
-    if len(same) == 1 and result in flow.reached(same):
+    if len(same) == 1 and depends(flow, result, same):
         return Version(frozenset((outside[same[0]],)), op, plain=False)
     return None

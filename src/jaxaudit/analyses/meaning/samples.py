@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.index import entered
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.meaning.kinds import tail
+from jaxaudit.analyses.queries import entered
 from jaxaudit.ir import Op, Value
 
 _LAYOUT = frozenset("array.reshape array.expand array.squeeze array.convert array.permute device.place".split())

@@ -9,6 +9,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Origin, contexts
 from jaxaudit.analyses.lineage.recompute import Parting, compare
 from jaxaudit.analyses.meaning import meanings_of
+from jaxaudit.analyses.queries import depends
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.flow._shared import taken_as
@@ -280,7 +281,7 @@ def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
 def _related(parting: Parting, flow: Flow) -> bool:
     """Whether one of the two values is a form of the other, made in the same step."""
     then, now = parting.then.value, parting.now.value
-    return then in flow.reached((now,)) or now in flow.reached((then,))
+    return depends(flow, then, (now,)) or depends(flow, now, (then,))
 
 
 def _part(op: Op, parting: Parting) -> Obligation:

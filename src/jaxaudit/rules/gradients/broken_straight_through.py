@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.flat import FlatValues
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
@@ -191,7 +192,7 @@ def _source(value: Value, parts: dict[Value, Counts], flat: FlatValues, flow: Fl
     if len(left) != 1 or parts[left[0]] != Counts(1, 0, 1, stopped=True) or made is None or made.name not in _LOOKUPS:
         return None
     chosen = [one for one in made.operands if flat.is_flat(one)]
-    return left[0] if flow.reached(left).intersection(chosen) else None
+    return left[0] if reached(flow, left).intersection(chosen) else None
 
 
 def _named(value: Value) -> str:

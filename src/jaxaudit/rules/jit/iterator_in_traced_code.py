@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
@@ -176,10 +177,8 @@ def _is_asked(op: Op, read: Op) -> bool:
 
 
 def _computed_with(op: Op, flow: Flow) -> bool:
-    reached = flow.reached(op.results)
-    return any(
-        reader.name.startswith(("array.", "key.")) for value in reached for reader in flow.readers.get(value, ())
-    )
+    users = (reader for value in reached(flow, op.results) for reader in flow.readers.get(value, ()))
+    return any(reader.name.startswith(("array.", "key.")) for reader in users)
 
 
 def _kinds(op: Op) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
@@ -212,7 +213,7 @@ def _of_turn(loop: Op, flow: Flow) -> set[Value]:
         while op is not None and op is not loop:
             seeds += op.results
             op = flow.holder(op)
-    return flow.reached(seeds)
+    return reached(flow, seeds)
 
 
 def _fetches(op: Op) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.builder import values_in
@@ -184,8 +185,7 @@ def _depends_on_differentiated(store: Store, flow: Flow) -> bool:
     params = store.tracer.regions[0].params
     if store.tracer.name != "grad" or not first or not params:
         return False
-    reached = flow.reached(params[:1])
-    return any(value in reached for value in values_in(store.visit.op.arguments.get("value")))
+    return any(depends(flow, value, params[:1]) for value in values_in(store.visit.op.arguments.get("value")))
 
 
 def _cached(found: TracingFacts) -> Iterator[Obligation]:

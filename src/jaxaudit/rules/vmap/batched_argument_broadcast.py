@@ -10,6 +10,7 @@ from jaxaudit.analyses.dims import Dim, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import related
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
@@ -152,7 +153,7 @@ def _met(one: _Shared, flow: Flow, shapes: Shapes) -> Op | None:
     if len(region.params) != len(one.op.operands):
         return None
     mapped = [param for param, axis in zip(region.params, axes_of(one.op), strict=True) if isinstance(axis, int)]
-    computed = flow.reached(mapped).difference(mapped)
+    computed = reached(flow, mapped).difference(mapped)
     for op in flow.readers.get(region.params[one.position], ()):
         others = [value for value in op.operands if value is not region.params[one.position]]
         if op.name == "array.map" and len(others) == 1 and others[0] in computed:

@@ -10,6 +10,7 @@ from jaxaudit.analyses.lineage import Flow, Version, versions
 from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.lineage.versions import is_optimizer_step
+from jaxaudit.analyses.queries import depends, reached
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Loop
@@ -53,7 +54,7 @@ def _in_place(note: Op, values: tuple[Value, ...], stale: Stale, flow: Flow) -> 
     made = flow.maker(values[0]) if len(values) > 1 and not note.label.startswith("_") else None
     for variable, (leaves, read, next_turn) in stale.items():
         if made is not None and len(leaves) == len(values) == len(set(leaves)):
-            if all(new in flow.reached((old,)) and new is not old for new, old in zip(values, leaves, strict=True)):
+            if all(new is not old and depends(flow, new, (old,)) for new, old in zip(values, leaves, strict=True)):
                 return Loss(note, made, False, variable, leaves, read, next_turn)
     return None
 
@@ -103,7 +104,7 @@ def _by_role(note: Op, values: tuple[Value, ...], stale: Stale, flow: Flow) -> L
     made = flow.maker(values[0]) if len(values) == 1 else None
     for variable, (leaves, read, next_turn) in stale.items():
         if made is not None and len(leaves) == 1 and _names_newer(note.label, variable):
-            if values[0] in flow.reached(leaves):
+            if depends(flow, values[0], leaves):
                 return Loss(note, made, False, variable, leaves, read, next_turn)
     return None
 
@@ -133,6 +134,6 @@ def is_sure(loss: Loss, flow: Flow) -> bool:
         return True
     turns = Loop(loop).carried_in(region)
     kept = any(param in loss.leaves and region.results[at : at + 1] == (param,) for param, _, at in turns)
-    after = flow.reached(loss.made.results)
+    after = reached(flow, loss.made.results)
     feeds = any(param in loss.made.operands and after & set(region.results[at : at + 1]) for param, _, at in turns)
     return kept or (loss.next_turn and feeds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import depends, reached
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Op, Program, Value
@@ -55,12 +56,12 @@ def reduced_without(note: Op, mask: Value, flow: Flow, shapes: Shapes) -> Op | N
     later = [op for op in ops[ops.index(note) + 1 :] if op.name in _SWALLOWS and op.operands]
     wanted = shapes.of(mask).dims
     if wanted and not all(dim.constant == 1 for dim in wanted):
-        spoken = flow.reached(_compared(mask, flow))
+        spoken = reached(flow, _compared(mask, flow))
         for op in later:
             dims = shapes.of(op.operands[0]).dims
             if dims is not None and _lines_up(wanted, dims) and op.operands[0] not in spoken:
                 return op
-    fitted = flow.reached(_sized_by(mask, flow))
+    fitted = reached(flow, _sized_by(mask, flow))
     return next((op for op in later if op.operands[0] in fitted), None)
 
 
@@ -130,7 +131,7 @@ def _is_plain(value: Value, mask: Value, flow: Flow) -> bool:
     """Whether what is summed was computed here, and by nothing that could have masked it."""
     source = _same_elements(mask, flow)
     made = flow.maker(value)
-    if made is None or value in flow.reached((source, mask)):
+    if made is None or depends(flow, value, (source, mask)):
         return False
     if made.name == "py.call_library":
         return bool(made.loss)

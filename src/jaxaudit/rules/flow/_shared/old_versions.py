@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.dims import same
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.interfaces import Loop
@@ -22,7 +23,7 @@ def left_behind(rule: str, note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obl
     if value is None or made is None or loop is None or loop.name not in LOOPS or note.label.startswith("_"):
         return
     unmoved = [param for param in _unmoved(loop, region, flow) if _alike(shapes.of(param), shapes.of(value))]
-    found = [param for param in unmoved if value in flow.reached((param,))]
+    found = [param for param in unmoved if depends(flow, value, (param,))]
     if len(found) == 1 and found[0].name:
         yield _told(rule, note, made, found[0])
 

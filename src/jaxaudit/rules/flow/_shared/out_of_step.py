@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Origin, origin
+from jaxaudit.analyses.queries import depends
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
@@ -101,8 +102,7 @@ def _walk(turns: _Turns, first: Origin, later: Origin, depth: int) -> None:
 
 def _acts_on(param: Value, turns: _Turns, flow: Flow) -> bool:
     """Whether the new state depends on what was computed from the old one."""
-    reached = flow.reached((param,))
-    return any(turns.ends[place] in reached for place in turns.stale)
+    return any(depends(flow, turns.ends[place], (param,)) for place in turns.stale)
 
 
 def _told(rule: str, later: Origin, newer: Origin, param: Value, state: Value, flow: Flow) -> Obligation:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.index import entered
 from jaxaudit.analyses.meaning.kinds import tail
 from jaxaudit.analyses.meaning.samples import Sample, outside, readers, samples, whole
+from jaxaudit.analyses.queries import entered, reached
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.rules.base import Obligation, Step, Verdict
 from jaxaudit.spans import Span
@@ -76,7 +76,7 @@ def _corrections(flow: Flow, sample: Sample, raw: list[Value], squash: Op) -> It
         return
     kept = any(value in flow.leaving and not list(outside(flow, value)) for value in raw)
     for density in densities if not kept else ():
-        if _meets(flow, density, flow.reached(action)):
+        if _meets(flow, density, reached(flow, action)):
             yield _uncorrected(density.op, squash)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from jaxaudit.analyses.lineage.index import entered
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.meaning import Kind, Meanings
 from jaxaudit.analyses.meaning.kinds import tail
+from jaxaudit.analyses.queries import entered, reached
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
 from jaxaudit.spans import Span
@@ -39,11 +39,11 @@ def _judge(note: Op, value: Value, stale: Mapping[str, object], meanings: Meanin
 def _is_raw(raw: Value, value: Value, meanings: Meanings) -> bool:
     """Whether a value goes into the normalisation as its data, and was not normalised before."""
     found, before = meanings.of(value), meanings.of(raw)
-    reached = meanings.flow.reached((raw,))
-    if value not in reached or (before is not None and before.kind is Kind.NORMALISED):
+    derived = reached(meanings.flow, (raw,))
+    if value not in derived or (before is not None and before.kind is Kind.NORMALISED):
         return False
     made = None if found is None or found.kind is not Kind.NORMALISED else found.made
-    return made is None or any(one in reached for name, one in made.arguments.items() if name != "self")
+    return made is None or any(one in derived for name, one in made.arguments.items() if name != "self")
 
 
 def _enters_network(raw: Value, read: Span, meanings: Meanings) -> bool:
@@ -51,7 +51,7 @@ def _enters_network(raw: Value, read: Span, meanings: Meanings) -> bool:
     flow = meanings.flow
     takers = [op for op in flow.readers.get(raw, ()) if op.span.line <= read.line <= op.span.end_line]
     given = [one for op in takers for one in (*entered(op, raw), *op.results) if op.name not in ("grad", "jit")]
-    made = (flow.maker(one) for one in flow.reached(given))
+    made = (flow.maker(one) for one in reached(flow, given))
     return any(op.name in _NETWORK for op in takers) or any(op is not None and op.name in _NETWORK for op in made)
 
 

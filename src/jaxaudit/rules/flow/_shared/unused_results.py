@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import is_pure
+from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.ops import BODIES
@@ -89,7 +90,7 @@ def _is_revision(end: Value, idle: tuple[Value, ...], region: Region, flow: Flow
 
     What is made of them alone may as well be left from an earlier version: `t = i * dt`.
     """
-    ours = flow.reached(idle)
+    ours = reached(flow, idle)
     makers = [op for value in ours if (op := flow.maker(value)) is not None]
     joined = {value for op in makers for value in op.operands} - ours - set(idle)
     made_here = (flow.maker(value) for value in joined)
@@ -107,8 +108,8 @@ def _is_given(region: Region, flow: Flow) -> bool:
 
 def _leads_only_to(end: Value, param: Value, region: Region, flow: Flow) -> bool:
     """Whether everything that is computed from a parameter ends in one variable that nobody reads."""
-    reached = flow.reached((param,))
-    if end not in reached or len(reached) > _FEW or any(value in flow.leaving for value in reached):
+    made = reached(flow, (param,))
+    if end not in made or len(made) > _FEW or any(value in flow.leaving for value in made):
         return False
-    readers = {op for value in reached for op in flow.readers.get(value, ())}
+    readers = {op for value in made for op in flow.readers.get(value, ())}
     return all(is_pure(op) and not op.regions for op in readers)

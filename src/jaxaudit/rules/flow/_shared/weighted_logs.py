@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.meaning import Kind, Meaning, Meanings
 from jaxaudit.analyses.meaning.kinds import tail
+from jaxaudit.analyses.queries import reached
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Obligation, Step, Verdict
 
@@ -49,7 +50,7 @@ def _is_negated(total: Op, term: Value, meanings: Meanings) -> bool:
 
 def _is_corrected(negated: Op, term: Value, meanings: Meanings) -> bool:
     """Whether the logarithm of the sum, or whatever else comes of the scores, is added: `-sum(p * x) + lse(x)`."""
-    of_scores = meanings.flow.reached((term,)) - meanings.flow.reached(negated.results) - set(negated.results)
+    of_scores = reached(meanings.flow, (term,)) - reached(meanings.flow, negated.results) - set(negated.results)
     sums = [op for op in _readers(negated, meanings) if tail(op) in ("add", "subtract")]
     return any(one in of_scores for op in sums for one in op.operands)
 

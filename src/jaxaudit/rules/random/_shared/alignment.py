@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.keys import Use
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import reached
 from jaxaudit.ir import Op, Value
 
 _WHOLE = frozenset({"randint", "permutation", "shuffle", "choice"})
@@ -35,7 +36,7 @@ def _over_items(flow: Flow, around: Op, use: Use) -> bool:
     counts = all(isinstance(op.arguments.get("iterable"), Mapping) for op in elements)
     if not elements or use.inner is None or not counts:
         return bool(elements)
-    changing = flow.reached((*around.regions[0].params, *(made for op in elements for made in op.results)))
+    changing = reached(flow, (*around.regions[0].params, *(made for op in elements for made in op.results)))
     return not changing.isdisjoint(use.spot.operands)
 
 

@@ -1,0 +1,267 @@
+"""The questions that rules ask of the flow of data; the one place that walks over it.
+
+Rules and analyses hold no walk of their own: they say where one step leads, and ask here. No walk has a cut-off: each
+node is met once, however deep the program, so that a walk costs what it sees.
+
+*Walks* over any graph, given one step of it:
+
+- `walk(starts, step)`: every node that can be reached, once, the nearest first; made as it is asked for, so that
+  `any(...)` and `next(...)` over it stop early.
+- `last(start, step)`: the end of a chain in which each node has one successor or none.
+- `Answers(rule, otherwise)`: the answer to a question that a node hands on to others (`all operands are arrays`),
+  remembered; a node that depends on itself gets `otherwise`.
+
+*Steps* from a value to those beside it, across the borders of calls, branches, loops and maps:
+
+- `entered(op, value)`: the parameters that stand for an operand inside of an op.
+- `left(flow, value)`: what a value is called outside of the regions that give it away, and in the next turn of a loop.
+- `ahead(flow, value, through)`: the same value elsewhere, and what the ops that `through` lets pass make of it.
+- `behind(flow, value, through)`: the other way round.
+
+*Questions* about values:
+
+- `readers(flow, value)`: the ops that read a value, under any name that borders give it.
+- `reached(flow, values)`: everything that depends on some values.
+- `sources(flow, values, through)`: everything that some values were computed from.
+- `depends(flow, value, on, through)`: whether a value was computed from one of some others; cheaper than the sets.
+- `through_ops(*names)`: lets ops of some names pass, for `through`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from typing import Generic, TypeVar
+
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.interfaces import Loop, given_to, leaves_as, source_of
+
+Node = TypeVar("Node", bound=Hashable)
+Answer = TypeVar("Answer")
+
+Through = Callable[[Op], bool]
+"""Whether a walk goes on from the operands of an op to its results, or back."""
+
+
+def anything(op: Op) -> bool:
+    """Let every op pass."""
+    return True
+
+
+def nothing(op: Op) -> bool:
+    """Let no op pass: a value is followed as long as it is the very same."""
+    return False
+
+
+def through_ops(*names: str) -> Through:
+    """Let ops of some names pass."""
+    wanted = frozenset(names)
+    return lambda op: op.name in wanted
+
+
+# Walks
+
+
+def walk(starts: Iterable[Node], step: Callable[[Node], Iterable[Node]]) -> Iterator[Node]:
+    """Return every node that some nodes lead to, themselves included, each once and the nearest first."""
+    seen = dict.fromkeys(starts)
+    pending = list(seen)
+    for node in pending:
+        yield node
+        for one in step(node):
+            if one not in seen:
+                seen[one] = None
+                pending.append(one)
+
+
+def last(start: Node, step: Callable[[Node], Node | None]) -> Node:
+    """Follow a chain to its end: the first node that leads nowhere, or back to where the chain has been."""
+    seen = {start}
+    while (following := step(start)) is not None and following not in seen:
+        seen.add(following)
+        start = following
+    return start
+
+
+class Answers(Generic[Node, Answer]):
+    """The answers to one question, where that for a node may ask for those of others.
+
+    `rule(node, ask)` answers it for one node. A chain of questions may be as long as the program: none of it is on
+    Python's stack.
+    """
+
+    def __init__(self, rule: Callable[[Node, Callable[[Node], Answer]], Answer], otherwise: Answer) -> None:
+        self._rule = rule
+        self._otherwise = otherwise
+        self._known: dict[Node, Answer] = {}
+        self._open: dict[Node, None] = {}
+        """The nodes whose answers are being looked for, each asked for by the one before."""
+        self._circular = False
+
+    def __call__(self, node: Node) -> Answer:
+        """Return the answer for a node."""
+        if node in self._known:
+            return self._known[node]
+        found: list[Node] = []
+        self._open, self._circular = {node: None}, False
+        while self._open:
+            current = next(reversed(self._open))
+            try:
+                self._known[current] = self._rule(current, self._ask)
+            except _WantedError as wanted:
+                self._open[wanted.node] = None  # type: ignore[index]
+            else:
+                del self._open[current]
+                found.append(current)
+        answer = self._known[node]
+        if self._circular:
+            # What was answered on the way holds for this node, seen from another one it may be different.
+            for one in found[:-1]:
+                del self._known[one]
+        return answer
+
+    def _ask(self, node: Node) -> Answer:
+        if node in self._known:
+            return self._known[node]
+        if node in self._open:
+            self._circular = True
+            return self._otherwise
+        raise _WantedError(node)
+
+
+class _WantedError(Exception):
+    """Another answer is needed first."""
+
+    def __init__(self, node: Hashable) -> None:
+        super().__init__()
+        self.node = node
+
+
+# Steps
+
+
+def entered(op: Op, value: Value) -> Iterator[Value]:
+    """Return the parameters of an op's regions that stand for one of its operands, or for elements of it."""
+    for region in op.regions:
+        yield from (param for param, given in given_to(op, region) if given is value)
+
+
+def left(flow: Flow, value: Value) -> Iterator[Value]:
+    """Return what a value is called outside of the regions that it leaves, and in the next turn of a loop."""
+    for region in flow.leaving.get(value, ()):
+        for op in holders(flow, region):
+            yield from _left(op, region, value)
+
+
+def ahead(flow: Flow, value: Value, through: Through = anything) -> Iterator[Value]:
+    """Return what a value is called elsewhere, and what ops make of it."""
+    for op in flow.readers.get(value, ()):
+        if op.regions:
+            yield from entered(op, value)
+        if through(op):
+            yield from op.results
+    if value in flow.leaving:
+        yield from left(flow, value)
+
+
+def behind(flow: Flow, value: Value, through: Through = anything) -> Iterator[Value]:
+    """Return what a value was called elsewhere, and what it was made of."""
+    op = flow.maker(value)
+    if op is None:
+        yield from _outside(flow, value)
+        return
+    for region in op.regions:
+        yield from (one for one in region.results if any(made is value for made in _left(op, region, one)))
+    if through(op):
+        yield from op.operands
+
+
+def holders(flow: Flow, region: Region) -> Collection[Op]:
+    """Return the ops that run a region: all calls of a body that several share."""
+    holder = flow.places.holder.get(id(region))
+    return flow.callers.get(id(region), ()) if holder is None else (holder,)
+
+
+def _left(op: Op, region: Region, value: Value) -> Iterator[Value]:
+    """Return what a result of a region is called outside of the op, and in its next turn."""
+    loop = Loop.of(op)
+    if loop is not None and not loop.is_condition(region):
+        for param, _, at in loop.carried_in(region):
+            if at < len(region.results) and region.results[at] is value:
+                yield param
+    yield from leaves_as(op, region, value)
+
+
+def _outside(flow: Flow, param: Value) -> Iterator[Value]:
+    """Return what a parameter stands for: outside of its region, and in the turn before."""
+    region = flow.places.owner.get(param)
+    if region is None:
+        return
+    for op in holders(flow, region):
+        yield from source_of(op, region, param)
+
+
+def _turn_before(flow: Flow, param: Value) -> Iterator[Value]:
+    """Return what the turn before gave, where a parameter is carried by a loop."""
+    region = flow.places.owner.get(param)
+    op = None if region is None else flow.places.holder.get(id(region))
+    loop = None if op is None else Loop.of(op)
+    if loop is not None and region is not None:
+        for one, _, at in loop.carried_in(region):
+            if one is param:
+                yield from loop.body.results[at : at + 1]
+
+
+# Questions
+
+
+def readers(flow: Flow, value: Value) -> Iterator[Op]:
+    """Return the ops that read a value under any name that borders give it; those it enters come first."""
+    for one in walk((value,), lambda one: ahead(flow, one, nothing)):
+        yield from flow.readers.get(one, ())
+
+
+def reached(flow: Flow, values: Iterable[Value]) -> set[Value]:
+    """Return the values that depend on some values, themselves included.
+
+    What is reached by going into a body that several calls share comes out of it at the call it went in by, and not
+    at the others.
+    """
+    around = set(walk(values, lambda one: (*_made_of(flow, one), *left(flow, one))))
+    inside = (param for one in around for op in flow.readers.get(one, ()) if op.regions for param in entered(op, one))
+    return around.union(walk(inside, lambda one: _within(flow, one)))
+
+
+def _made_of(flow: Flow, value: Value) -> Iterator[Value]:
+    return (made for op in flow.readers.get(value, ()) for made in op.results)
+
+
+def _within(flow: Flow, value: Value) -> Iterator[Value]:
+    """Go on from a value inside of an op whose results are known to be reached."""
+    for op in flow.readers.get(value, ()):
+        yield from op.results
+        if op.regions:
+            yield from entered(op, value)
+    for region in flow.leaving.get(value, ()):
+        holder = flow.places.holder.get(id(region))
+        if holder is not None:
+            yield from _left(holder, region, value)
+
+
+def sources(flow: Flow, values: Iterable[Value], through: Through = anything) -> set[Value]:
+    """Return the values that some values were computed from, themselves included."""
+    return set(walk(values, lambda one: behind(flow, one, through)))
+
+
+def depends(flow: Flow, value: Value, on: Collection[Value], through: Through = anything) -> bool:
+    """Whether a value is one of some others or was computed from one of them."""
+    homes = [flow.places.region_of_value(one) for one in on]
+    ways = [{id(region) for region, _ in flow.places.up(home)} for home in homes if home is not None]
+    around = set[int]().union(*ways)
+
+    def step(one: Value) -> Iterator[Value]:
+        region = flow.places.owner.get(one)
+        # Whatever comes from outside of a region around all of them was not computed from one of them.
+        return _turn_before(flow, one) if region is not None and id(region) in around else behind(flow, one, through)
+
+    return any(one in on for one in walk((value,), step))
