@@ -97,12 +97,13 @@ class Region:
     shared: bool = False
     """True for the closed body of a function that several calls may use; else the region belongs to its op alone."""
 
-    def walk(self) -> Iterator[Op]:
+    def walk(self, seen: set[int] | None = None) -> Iterator[Op]:
         """Return every op in this region and the regions inside it, in program order.
 
-        A region that several ops share (a function called twice) is given at its first op only.
+        A region that several ops share (a function called twice) is given at its first op only. Those whose identity is
+        in `seen` are left out, and all that are given are added to it.
         """
-        seen: set[int] = set()
+        seen = set() if seen is None else seen
         stack = [iter(self.ops)]
         while stack:
             op = next(stack[-1], None)
@@ -201,7 +202,7 @@ class Program:
     _makers: dict[Value, Op] = field(default_factory=dict, init=False, repr=False)
 
     def walk(self) -> Iterator[Op]:
-        """Return every op of every root, in order."""
+        """Return every op of every root once, in order."""
         return iter(self._walked())
 
     def named(self, *names: str) -> Iterator[Op]:
@@ -254,9 +255,10 @@ class Program:
                 yield from region.params
 
     def _walked(self) -> list[Op]:
-        """Walk once for all who ask: nothing changes a program."""
+        """Walk once for all who ask, into each region once: roots share the bodies of functions that both call."""
         if not self._ops:
-            self._ops.extend(op for root in self.roots for op in root.region.walk())
+            seen: set[int] = set()
+            self._ops.extend(op for root in self.roots for op in root.region.walk(seen))
             for op in self._ops:
                 self._named.setdefault(op.name, []).append(op)
                 for attr in op.attrs:

@@ -18,6 +18,7 @@ Context = Mapping[int, Op]
 """For the identity of a shared region, the call that is meant."""
 
 _STEPS = 64
+"""How many ops and calls a value is followed through."""
 _CONTEXTS = 12
 
 
@@ -111,14 +112,17 @@ def _inside(flow: Flow, op: Op, value: Value) -> Value | None:
 
 
 def contexts(flow: Flow, op: Op) -> Iterator[Context]:
-    """Return every way in which control reaches an op through bodies that calls share, within reason."""
+    """Return every way in which control reaches an op through bodies that calls share, within reason.
+
+    Calls further out than a value is followed are left open.
+    """
     pending: list[tuple[Region, dict[int, Op]]] = [(flow.places.region_of[op], {})]
     given = 0
     while pending and given < _CONTEXTS:
         region, calls = pending.pop()
         top = flow.places.top(region)
         callers = flow.callers.get(id(top), ())
-        if not callers or id(top) in calls:
+        if not callers or id(top) in calls or len(calls) == _STEPS:
             given += 1
             yield calls
             continue

@@ -7,7 +7,7 @@ people write masks that way.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context
@@ -42,6 +42,8 @@ class Sums:
 
     flow: Flow
     context: Context
+    _known: dict[tuple[Value, int], tuple[Product, ...]] = field(default_factory=dict)
+    """The parts of a value at some depth: two operands often lead to the same one."""
 
     def source(self, value: Value) -> Value:
         """Return the value that another one is, or is the elements of, outside of calls and before conversions."""
@@ -91,8 +93,12 @@ class Sums:
             return (Product(number, ()),) if number else ()
         if value is None:
             return (Product(float("nan"), ()),)
-        parts = None if op is None or depth > _DEEPEST else self._parts(op, depth + 1)
-        return (Product(1.0, (value,)),) if parts is None or len(parts) > _MOST else parts
+        if (value, depth) not in self._known:
+            parts = None if op is None or depth > _DEEPEST else self._parts(op, depth + 1)
+            if parts is None or len(parts) > _MOST:
+                parts = (Product(1.0, (value,)),)
+            self._known[value, depth] = parts
+        return self._known[value, depth]
 
     def _parts(self, op: Op, depth: int) -> tuple[Product, ...] | None:
         function = op.function
