@@ -149,17 +149,19 @@ def addends(graph: Graph, node: Node, *, reduced: bool = False, sign: int = 1) -
 
 def _is_output(graph: Graph, node: Node, depth: int = 0) -> bool:
     """Whether a sum is one learned value, such as the output of a layer with its bias added."""
-    op = node.op
-    if op is None or op.name != "array.map" or short(op) != "add" or depth > _DEEPEST:
+    if node not in graph.outputs:
+        op = node.op
+        adds = op is not None and op.name == "array.map" and short(op) == "add" and depth <= _DEEPEST
+        sides = [argument(graph, node, role) for role in ("x", "y")] if adds else []
+        graph.outputs[node] = adds and all(_is_output_side(graph, side, depth + 1) for side in sides)
+    return graph.outputs[node]
+
+
+def _is_output_side(graph: Graph, side: Node | float | None, depth: int) -> bool:
+    if not isinstance(side, Node) or not learned(side):
         return False
-    for role in ("x", "y"):
-        side = argument(graph, node, role)
-        if not isinstance(side, Node) or not learned(side):
-            return False
-        bare = strip(side)
-        if list(_scaled(graph, bare, False)) and not _is_output(graph, bare, depth + 1):
-            return False
-    return True
+    bare = strip(side)
+    return next(_scaled(graph, bare, False), None) is None or _is_output(graph, bare, depth)
 
 
 def _is_stop(node: Node) -> bool:
@@ -220,25 +222,23 @@ def _selected(graph: Graph, node: Node) -> Scaled:
                 yield branch, 1, (condition,)
 
 
-def factors_of(graph: Graph, node: Node, depth: int = 0) -> Iterator[Node]:
-    """Return the learned factors of a product."""
-    node = strip(node)
-    op = node.op
-    function = short(op) if op is not None else ""
-    if op is None or depth > _DEEPEST or op.name != "array.map":
-        roles: tuple[str, ...] = ()
-    elif function == "multiply":
-        roles = ("x", "y")
-    elif function in ("negative", "divide"):
-        roles = ("x",)
-    else:
-        roles = ()
-    if not roles:
-        yield node
-    for role in roles:
-        below = argument(graph, node, role)
-        if isinstance(below, Node) and learned(below):
-            yield from factors_of(graph, below, depth + 1)
+_FACTORS = {"multiply": ("x", "y"), "negative": ("x",), "divide": ("x",)}
+
+
+def factors_of(graph: Graph, node: Node) -> Iterator[Node]:
+    """Return the learned factors of a product; those of a product inside it once, however often it is a factor."""
+    seen: set[Node] = set()
+    stack: list[Node] = [node]
+    while stack:
+        node = strip(stack.pop())
+        op = node.op
+        roles = _FACTORS.get(short(op), ()) if op is not None and op.name == "array.map" else ()
+        if not roles:
+            yield node
+        elif node not in seen:
+            seen.add(node)
+            below = [argument(graph, node, role) for role in reversed(roles)]
+            stack.extend(one for one in below if isinstance(one, Node) and learned(one))
 
 
 def depends(top: Node, target: Node) -> bool:

@@ -70,6 +70,8 @@ class Graph:
     order: list[Node] = field(default_factory=list)
     """Every node after what it is made from, but for the way back in loops."""
     complete: bool = True
+    outputs: dict[Node, bool] = field(default_factory=dict)
+    """Whether a sum is one learned value, for those that were asked about (`algebra.py`)."""
     _calls: dict[tuple[int, Op], int] = field(default_factory=dict)
     _above: list[tuple[int, Op] | None] = field(default_factory=lambda: [None])
     _inside: dict[int, bool] = field(default_factory=dict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.flat import FlatValues
@@ -37,7 +38,16 @@ class Counts:
     gradient: int = 0
     times: int = 0
     stopped: bool = False
-    """Whether `stop_gradient` is around it where it was met last."""
+    """Whether `stop_gradient` is around it somewhere."""
+
+    def plus(self, whole: Counts, sign: int, *, stops: bool) -> Counts:
+        """Count it once more wherever a sum counts that it is a part of."""
+        return Counts(
+            self.forward + sign * whole.forward,
+            self.gradient + (0 if stops else sign * whole.gradient),
+            self.times + whole.times,
+            self.stopped or whole.stopped or stops,
+        )
 
 
 class BrokenStraightThrough(Rule):
@@ -127,10 +137,7 @@ def _counts(fact: ShapeFact) -> bool:
 
 
 def _judge(op: Op, flat: FlatValues, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
-    parts: dict[Value, Counts] = {}
-    for value, sign, stopped in _terms(op, 1, flat, stopped=False):
-        known = parts.get(value, Counts())
-        parts[value] = Counts(known.forward + sign, known.gradient + (0 if stopped else sign), known.times + 1, stopped)
+    parts = _parts(op, flat)
     hard = [value for value in parts if flat.is_flat(value)]
     # Without a stop anywhere, only an array shows that a sum is no arithmetic on sizes.
     if not any(counts.stopped for counts in parts.values()) and shapes.of(op.result).dtype is None:
@@ -143,23 +150,32 @@ def _judge(op: Op, flat: FlatValues, shapes: Shapes, flow: Flow) -> Iterator[Obl
             )
 
 
-def _terms(op: Op, sign: int, flat: FlatValues, *, stopped: bool) -> Iterator[tuple[Value, int, bool]]:
-    """Return the parts of a sum with their signs, through the sums it is made of and through `stop_gradient`."""
-    second = sign if op.qualified.endswith("add") else -sign
-    for part, factor in ((op.arguments.get("x"), sign), (op.arguments.get("y"), second)):
+def _parts(op: Op, flat: FlatValues) -> dict[Value, Counts]:
+    """Return how often a sum counts each of its parts, through the sums it is made of and through `stop_gradient`."""
+    terms: dict[Value, list[tuple[Value, int, bool]]] = {}
+    pending = [op.result]
+    while pending:
+        value = pending.pop()
+        if value not in terms:
+            terms[value] = list(_terms(flat.made_by.get(value)))
+            pending.extend(part for part, _, _ in reversed(terms[value]))
+    counts = {value: Counts() for value in terms} | {op.result: Counts(1, 1, 1)}
+    inner_first = TopologicalSorter({value: [part for part, _, _ in parts] for value, parts in terms.items()})
+    for value in reversed([*inner_first.static_order()]):
+        for part, sign, stops in terms[value]:
+            counts[part] = counts[part].plus(counts[value], sign, stops=stops)
+    return {value: counts[value] for value, parts in terms.items() if not parts}
+
+
+def _terms(made: Op | None) -> Iterator[tuple[Value, int, bool]]:
+    """Return what a sum adds with its signs, or what a `stop_gradient` is around; nothing for any other op."""
+    if made is None or not (_sums(made) or made.name == "grad.stop"):
+        return
+    stops, second = made.name == "grad.stop", 1 if made.function == "add" else -1
+    for role, sign in (("x", 1), ("y", second)):
+        part = made.arguments.get(role)
         if isinstance(part, Value):
-            yield from _opened(part, factor, flat, stopped=stopped)
-
-
-def _opened(value: Value, sign: int, flat: FlatValues, *, stopped: bool) -> Iterator[tuple[Value, int, bool]]:
-    made = flat.made_by.get(value)
-    inner = made.arguments.get("x") if made is not None and made.name == "grad.stop" else None
-    if isinstance(inner, Value):
-        yield from _opened(inner, sign, flat, stopped=True)
-    elif made is not None and _sums(made):
-        yield from _terms(made, sign, flat, stopped=stopped)
-    else:
-        yield value, sign, stopped
+            yield part, sign, stops
 
 
 def _verdict(

@@ -141,7 +141,8 @@ class IntegerOverflow(Rule):
         flow = facts.flow
         wide = not program.types and has_x64(facts)
         found = filter(_is_written, program.mapping(*_ARITHMETIC))
-        yield from (one for op in found for one in _judge(op, ranges, flow, wide=wide))
+        numpy = _made_by_numpy(program, flow)
+        yield from (one for op in found for one in _judge(op, ranges, flow, wide=wide or op.results[0] in numpy))
 
 
 def _is_written(op: Op) -> bool:
@@ -168,7 +169,7 @@ def _judge(op: Op, ranges: Ranges, flow: Flow, *, wide: bool) -> Iterator[Obliga
     if dtype is None or ends(dtype) is None or dtype in ("uint32", "uint64", "int64"):
         return
     # Source does not tell 64-bit integers from 32-bit ones where both exist.
-    if dtype not in SMALL and not ranges.known.types and (wide or _is_numpy(op.results[0], flow)):
+    if dtype not in SMALL and not ranges.known.types and wide:
         return
     exact = map_range(look, short(op))
     if exact is None or _is_python(op, ranges) or _is_modular(op.results[0], flow):
@@ -181,12 +182,17 @@ def _judge(op: Op, ranges: Ranges, flow: Flow, *, wide: bool) -> Iterator[Obliga
     yield _finding(op, dtype, exact, _severity(op, dtype, exact, ranges))
 
 
-def _is_numpy(value: Value, flow: Flow, depth: int = 8) -> bool:
-    """Whether a value is made by NumPy, which counts in 64 bits."""
-    maker = flow.maker(value)
-    if maker is not None and depth and maker.name in ("array.map", "py.item", "array.reshape", "array.permute"):
-        return any(_is_numpy(one, flow, depth - 1) for one in maker.operands)
-    return maker is not None and maker.name == "array.numpy"
+def _made_by_numpy(program: Program, flow: Flow) -> set[Value]:
+    """Return the values that NumPy made, which counts in 64 bits, and those that are computed or moved of them."""
+    pending = [value for op in program.named("array.numpy") for value in op.results]
+    found = set(pending)
+    for value in pending:
+        for op in flow.readers.get(value, ()):
+            if op.name in ("array.map", "py.item", "array.reshape", "array.permute"):
+                fresh = [one for one in op.results if one not in found]
+                found.update(fresh)
+                pending.extend(fresh)
+    return found
 
 
 def _is_python(op: Op, ranges: Ranges) -> bool:

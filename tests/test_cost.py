@@ -1,0 +1,85 @@
+"""What an audit costs: work is counted in calls of Python functions, which no busy machine changes.
+
+Each program is audited at two sizes. Work that grows much faster than the program is a walk without a memo.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from jaxaudit.config import find_config
+from jaxaudit.session import audit_text
+
+HEAD = "import jax\nimport jax.numpy as jnp\n\n"
+
+
+def calls_in_a_chain(size: int) -> str:
+    """Functions that call the one before, deeper than calls are followed, each with a key of its own."""
+    first = "def f0(key, x):\n    return x + jax.random.normal(key, (3,))\n\n"
+    others = (
+        f"def f{i}(key, x):\n    a, b = jax.random.split(key)\n"
+        f"    return f{i - 1}(a, x) + jax.random.normal(b, (3,))\n\n"
+        for i in range(1, size)
+    )
+    return f"{HEAD}{first}{''.join(others)}print(f{size - 1}(jax.random.key(0), jnp.zeros(3)))\n"
+
+
+def calls_in_pairs(size: int) -> str:
+    """The same, where each function calls the one before twice: 2 ** size ways to the first."""
+    return calls_in_a_chain(size).replace("jax.random.normal(b, (3,))", "f0(b, x)")
+
+
+def repeated(statement: str, size: int) -> str:
+    body = f"    {statement}\n" * size
+    return (
+        f"{HEAD}def loss(x, y):\n{body}    return (x**2).mean()\n\nprint(jax.grad(loss)(jnp.ones(3), jnp.zeros(3)))\n"
+    )
+
+
+def work(source: str) -> int:
+    """Count the calls of Python functions that the audit of a program makes."""
+    config, count = find_config(Path.cwd()), 0
+
+    def counted(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        outcome = audit_text("program.py", source.encode(), config, sections=False)
+    finally:
+        sys.setprofile(before)
+    assert not outcome.faults
+    return count
+
+
+def test_chains_of_calls_cost_what_their_length_says() -> None:
+    work(HEAD)  # imports
+    for program in (calls_in_a_chain, calls_in_pairs):
+        assert work(program(80)) < 3 * work(program(40)), program.__name__
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "x = x + x",
+        "x, y = x + y, x - y",
+        "x, y = x * y, y / x",
+        "x = jax.lax.stop_gradient(x) + x - x",
+        "x = jnp.where(x > y, x + y, x * y)",
+        "x = jnp.maximum(jnp.minimum(x, y), x)",
+        "x = jnp.concatenate([x, x])[:3]",
+        "x = jax.nn.softmax(x) * jnp.log(jax.nn.softmax(x))",
+        "x, y = jnp.arctan2(x, y), jnp.deg2rad(x) + y",
+        "x = 0.9 * x + 0.1 * y",
+        "x = jax.lax.cond(x[0] > 0, lambda v: v + x, lambda v: v - x, x)",
+        "x, y = jax.vmap(lambda v, w: (v + w, v * w))(x, y)",
+    ],
+)
+def test_values_that_are_read_twice_cost_what_their_number_says(statement: str) -> None:
+    work(HEAD)  # imports
+    assert work(repeated(statement, 32)) < 3 * work(repeated(statement, 16))
