@@ -1,0 +1,146 @@
+"""Nothing is proved by knowing nothing: each domain is blinded in turn, and rules that read it must leave things open.
+
+Two tests. The strict one needs no judgement: taking knowledge away never turns an obligation that is violated, open or
+not even there into one that is proved, nor one that holds into an error. The other lists every rule that still proves
+something while a domain that it reads sees nothing, and says why that proof does not rest on the domain; one that does
+is a defect. Both lists are exact, so that a repair shows.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from functools import cache
+from zlib import crc32
+
+import pytest
+from guards.blind import BLINDED, Sight, nothing, solve_blind
+
+from jaxaudit.analyses.solve import SOURCES, solve
+from jaxaudit.discover import loader
+from jaxaudit.frontends.base import SourceFile
+from jaxaudit.frontends.source.read import read_source
+from jaxaudit.ir import Program, Value
+from jaxaudit.rules.base import Obligation, Rule, Verdict
+from jaxaudit.rules.merge import merge
+from jaxaudit.rules.registry import all_rules
+from jaxaudit.spans import Span
+
+NEEDS = {need for rule in all_rules() for need in rule.needs}
+
+
+def half(bit: int, side: int) -> Sight:
+    """See every second value or so, by its place and name: these stay what they are when a front end changes."""
+
+    def sees(value: Value) -> bool:
+        place = f"{value.span.line}:{value.span.column}:{value.name}"
+        return (crc32(place.encode()) >> bit) % 2 == side
+
+    return sees
+
+
+SIGHTS = [nothing, *(half(bit, side) for bit in range(8) for side in (0, 1))]
+"""Nothing at all, and halves of all values: with half of the facts a rule may forget that it lacks the others."""
+
+INDEPENDENT = {
+    "Axes": {"reduction-over-wrong-axis": "the axis of the softmax and that of the sum stand in the calls"},
+    "KeyFacts": {},
+    "Ranges": {"out-of-bounds-index": "the index is a constant"},
+    "Shapes": {
+        "bitwise-before-comparison": "brackets are syntax",
+        "broken-straight-through": "terms cancel by algebra",
+        "carry-type-changes": "what `optax` gives back has the type of what it was given",
+        "hard-coded-axis": "a reduction without an axis reduces all",
+        "leak-across-episodes": "what is multiplied with what is data flow",
+        "reduction-over-wrong-axis": "the axis of the softmax and that of the sum stand in the calls",
+        "reverse-through-while-loop": "what depends on what is data flow",
+        "stale-value": "which value goes where is data flow",
+        "static-argument-misuse": "which arguments are static stands in the call",
+        "unrolled-loop": "the number of turns is a constant",
+        "unused-mask": "who reads what is data flow",
+        "wrong-argnums": "which argument is differentiated stands in the call",
+        "wrong-custom-derivative": "the rule gives `None`",
+    },
+    "TracingFacts": {
+        "dynamic-shape": "the size is given in the call",
+        "invalid-input-type": "the kinds of arguments are those of their expressions",
+        "iterator-in-traced-code": "the argument is a container as it is written",
+        "python-branch-on-traced": "the length of a written `range` is a constant",
+        "python-random-in-traced-code": "which transformation stands around a line is structure",
+    },
+}
+"""Rules that prove something while the domain sees nothing, and why that is right."""
+
+BUGS = {
+    # bug: keys of which nothing is known are taken for different keys, and the rows of any array for different rows.
+    "KeyFacts": {"key-reused", "same-key-across-vmap", "same-key-in-loop"},
+    # bug: an index of which nothing is known is taken not to cut anything down.
+    "Shapes": {"assumes-batch-position"},
+    # bug: arguments of which nothing is known count as ones that never change, can be hashed, are not traced.
+    "TracingFacts": {"retrace-every-call", "static-argument-misuse", "tracer-leak"},
+    "Axes": set(),
+    "Ranges": set(),
+}
+"""Rules that prove something of which they know nothing."""
+
+MORE_BY_LESS = {
+    ("KeyFacts", "key-reused", "violated", "proved"),
+    ("Shapes", "assumes-batch-position", "none", "proved"),
+    # bug: an argument of unknown shape is taken to lack the mapped axis.
+    ("Shapes", "batched-argument-broadcast", "violated", "proved"),
+    ("Shapes", "device-axis-missing", "violated", "proved"),
+    # bug: sizes that are not known are left out of the comparison.
+    ("Shapes", "reshape-mixes-axes", "violated", "proved"),
+    ("Shapes", "scan-length-mismatch", "violated", "proved"),
+    ("Shapes", "transpose-of-unknown-rank", "violated", "proved"),
+    ("TracingFacts", "retrace-every-call", "violated", "proved"),
+    ("TracingFacts", "static-argument-misuse", "violated", "proved"),
+    ("TracingFacts", "tracer-leak", "violated", "proved"),
+}
+"""bug: verdicts that get better, or become an error, when knowledge is taken away: with all facts, and with fewer."""
+
+
+@cache
+def program_of(code: str) -> Program:
+    files = [SourceFile("example.py", textwrap.dedent(code))]
+    return read_source(files, loader(files)).program
+
+
+def examples(rule: type[Rule]) -> Iterator[Program]:
+    return (program_of(example.code) for example in (*rule.valid, *rule.invalid))
+
+
+def judged(rules: Sequence[type[Rule]], program: Program, facts) -> dict[tuple[str, Span], Obligation]:
+    return {(one.rule, one.span): one for one in merge(one for rule in rules for one in rule().check(program, facts))}
+
+
+def changes(rule: type[Rule], kind: type) -> Iterator[tuple[str, str, str, str]]:
+    """Return verdicts that differ when a domain knows less, and do not say that something is open."""
+    for program in examples(rule):
+        whole = judged([rule], program, solve(program, rule.needs))
+        for sight in SIGHTS:
+            for key, one in judged([rule], program, solve_blind(program, rule.needs, kind, sight)).items():
+                before = whole[key].verdict.value if key in whole else "none"
+                if one.verdict is not Verdict.UNKNOWN and one.verdict.value != before:
+                    yield kind.__name__, rule.name, before, one.verdict.value
+
+
+def test_every_domain_can_be_blinded():
+    assert set(BLINDED) == set(SOURCES)
+    assert set(INDEPENDENT) == set(BUGS) == {kind.__name__ for kind in SOURCES}
+
+
+def test_less_knowledge_never_decides_more():
+    found = {one for rule in all_rules() for kind in rule.needs for one in changes(rule, kind)}
+    assert found == MORE_BY_LESS
+
+
+@pytest.mark.parametrize("kind", BLINDED, ids=lambda kind: kind.__name__)
+def test_a_blind_domain_proves_nothing(kind):
+    readers = [rule for rule in all_rules() if kind in rule.needs]
+    proved: set[str] = set()
+    for rule in all_rules():
+        for program in examples(rule):
+            found = judged(readers, program, solve_blind(program, NEEDS, kind))
+            proved |= {name for (name, _), one in found.items() if one.verdict is Verdict.PROVED}
+    assert proved == {*INDEPENDENT[kind.__name__], *BUGS[kind.__name__]}
