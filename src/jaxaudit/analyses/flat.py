@@ -5,50 +5,48 @@ Only what surely has no gradient counts; a value nothing is known of does not.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from jaxaudit.analyses.gradients.edges import DISCRETE, INDICES, STEPS, short, to_integers
+from jaxaudit.analyses.gradients.edges import to_integers
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import DISCRETE_DRAWS, FLAT
+from jaxaudit.ir.ops import PASSED_ON, REARRANGED
 
-_SAME_ELEMENTS = frozenset(
-    """array.convert array.expand array.reshape array.permute array.squeeze array.move array.join array.split
-    device.place array.select""".split()
+_SAME_ELEMENTS = (REARRANGED | PASSED_ON).union(
+    ("array.move", "array.join", "array.split", "array.select", "array.map", "array.create")
 )
-_DEEPEST = 40
 
 
 @dataclass(slots=True)
 class FlatValues:
     """Answers whether a value of one program passes no gradient on."""
 
-    made_by: dict[Value, Op] = field(default_factory=dict)
+    made_by: Mapping[Value, Op]
     known: dict[Value, bool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, program: Program) -> FlatValues:
         """Index what makes each value."""
-        return cls({value: op for op in program.walk() if not op.regions for value in op.results})
+        return cls(program.makers)
 
-    def is_flat(self, value: Value, depth: int = 0) -> bool:
+    def is_flat(self, value: Value) -> bool:
         """Whether no gradient surely flows through a value."""
         if value not in self.known:
             op = self.made_by.get(value)
-            self.known[value] = op is not None and depth < _DEEPEST and self._makes_flat(op, depth)
+            self.known[value] = op is not None and self._makes_flat(op)
         return self.known[value]
 
-    def _makes_flat(self, op: Op, depth: int) -> bool:
-        function = short(op)
-        if op.name in ("grad.stop", "py.const", "array.shape") or function in INDICES:
+    def _makes_flat(self, op: Op) -> bool:
+        if op.name in ("grad.stop", "py.const", "array.shape"):
             return True
         if op.name == "key.draw":
-            return function in DISCRETE
-        if op.name == "array.map" and function in STEPS:
+            return op.function in DISCRETE_DRAWS
+        if op.name.startswith("array.") and op.function in FLAT:
             return True
         if op.name == "array.convert" and to_integers(op.arguments.get("dtype")):
             return True
-        if op.name in _SAME_ELEMENTS or op.name in ("array.map", "array.create"):
-            return all(self.is_flat(value, depth + 1) for value in op.operands)
-        if op.name == "py.item":
-            base = op.arguments.get("base")
-            return isinstance(base, Value) and self.is_flat(base, depth + 1)
-        return False
+        if op.name in _SAME_ELEMENTS:
+            return all(map(self.is_flat, op.operands))
+        base = op.arguments.get("base") if op.name == "py.item" else None
+        return isinstance(base, Value) and self.is_flat(base)

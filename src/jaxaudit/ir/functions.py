@@ -102,7 +102,8 @@ SCALINGS = _ids("multiply divide")
 ARITHMETIC = SUMS_OF_TWO | SCALINGS | _ids("negative power floor_divide remainder fmod matmul")
 LINEAR = _ids("add subtract negative positive conj real imag")
 """Elementwise functions that are linear in every operand; `multiply` and `divide` are so in one of them."""
-BOUNDS = _ids("clip maximum minimum clamp")
+EXTREMES_OF_TWO = _ids("maximum minimum")
+BOUNDS = EXTREMES_OF_TWO | _ids("clip clamp")
 """Keep elements within bounds."""
 ROUNDINGS = _ids("round floor ceil trunc fix sign heaviside")
 """Flat almost everywhere: their derivative is zero."""
@@ -116,7 +117,29 @@ SPREADS = _ids("std var nanstd nanvar")
 EXTREMES = _ids("max min nanmax nanmin ptp pmax pmin")
 QUANTIFIERS = _ids("all any")
 PICKED_POSITIONS = _ids("argmax argmin nanargmax nanargmin")
+POSITIONS = PICKED_POSITIONS | _ids("argsort argpartition searchsorted digitize lexsort nonzero argwhere flatnonzero")
+"""Give indices and no elements."""
+ELEMENTS_IN_ORDER = _ids("sort top_k unique approx_max_k partition median")
+"""Give the elements themselves, by their order."""
+FLAT = (TRUTHS | LOGIC | ROUNDINGS | QUANTIFIERS | POSITIONS) | _ids(
+    """floor_divide isposinf isneginf count_nonzero nextafter clz histogram histogram2d histogramdd population_count
+    left_shift right_shift shift_right_logical array_equal allclose"""
+)
+"""Move in steps, or not at all, when their operands move: their derivative is zero."""
+ROOTS = _ids("sqrt norm vector_norm")
+"""Take roots: their slope at zero is infinite."""
+EVEN = _ids("square abs power cosh log_cosh")
+"""Give the same for an error and its negative."""
+
+# what is made without operands, or from a key
+FIXED = _ids("zeros ones empty zeros_like ones_like empty_like arange eye identity iota tri indices ones_like_p")
+"""Make arrays that have nothing to do with the elements of the arrays they are given."""
+DISCRETE_DRAWS = _ids(
+    "categorical randint bernoulli poisson binomial permutation choice shuffle geometric rademacher bits"
+)
+"""Draw numbers that have no derivative with respect to the parameters of their distribution."""
 
 # meaning
-LOG_SPACE = _ids("log log_softmax log_sigmoid logsumexp log1p logaddexp")
+LOG_SPACE = _ids("log log2 log10 log1p log_softmax log_sigmoid logsumexp logaddexp softplus log_prob logpdf logp")
+"""Give logarithms of what they are given, or of probabilities."""
 NORMALISED_EXPONENTIALS = _ids("softmax log_softmax")

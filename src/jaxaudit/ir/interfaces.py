@@ -183,10 +183,10 @@ class Branch:
         """What the regions are given: `cond` has its predicate before."""
         return self.op.operands[1:] if self.op.name == "cond" else self.op.operands
 
-    def choices(self, position: int) -> list[Value]:
-        """Return the values that a result may be: one of each region that goes on after its end."""
-        arms = [region for region in self.op.regions if region.exit is Exit.FALL]
-        return [region.results[position] for region in arms if position < len(region.results)]
+    @property
+    def arms(self) -> list[Region]:
+        """The regions after which control goes on behind the op."""
+        return [region for region in self.op.regions if region.exit is Exit.FALL]
 
 
 def given_to(op: Op, region: Region) -> list[tuple[Value, Value]]:
@@ -196,21 +196,52 @@ def given_to(op: Op, region: Region) -> list[tuple[Value, Value]]:
     """
     if (loop := Loop.of(op)) is not None:
         return [*((one.param, one.start) for one in loop.carried_in(region)), *loop.elements]
-    if (branch := Branch.of(op)) is not None:
-        return list(zip(region.params, branch.operands, strict=False))
     if op.name == "tree.map" and len(region.params) != len(op.operands):
         # Each parameter is a leaf of some tree.
         return [(param, leaf) for param in region.params for leaf in op.operands]
-    return list(zip(region.params, op.operands, strict=False))
+    return list(zip(region.params, _operands(op), strict=False))
+
+
+def given_as(op: Op, region: Region, param: Value) -> Iterator[Value]:
+    """Return the operands that one parameter of a region stands for, or is an element of."""
+    if op.name in LOOPS or op.name == "tree.map":
+        yield from (given for one, given in given_to(op, region) if one is param)
+    else:
+        at = region.params.index(param)
+        yield from _operands(op)[at : at + 1]
+
+
+def _operands(op: Op) -> tuple[Value, ...]:
+    """Return what the regions of a call, map or branch are given."""
+    branch = Branch.of(op)
+    return op.operands if branch is None else branch.operands
+
+
+def turn_before(op: Op, region: Region, param: Value) -> Iterator[Value]:
+    """Return what a parameter of a loop's region stands for after the first turn: results of the turn before."""
+    loop = Loop.of(op)
+    if loop is None:
+        return
+    results = loop.body.results
+    for one in loop.carried_in(region):
+        if one.param is param:
+            yield from results[one.position : one.position + 1]
+    if op.name == "associative_scan" and results:
+        # Both sides may be what other pairs were combined to.
+        yield results[region.params.index(param) % len(results)]
 
 
 def source_of(op: Op, region: Region, param: Value) -> Iterator[Value]:
     """Return the values that a parameter of a region stands for: operands, and in a loop what the turn before gave."""
-    yield from (given for one, given in given_to(op, region) if one is param)
-    if (loop := Loop.of(op)) is not None:
-        for one in loop.carried_in(region):
-            if one.param is param:
-                yield from loop.body.results[one.position : one.position + 1]
+    yield from given_as(op, region, param)
+    yield from turn_before(op, region, param)
+
+
+def inside_of(op: Op, position: int) -> Iterator[tuple[Region, Value]]:
+    """Return what a result of an op is inside, or is made of, with the region: that of each branch, or of the body."""
+    branch = Branch.of(op)
+    regions = op.regions[-1:] if branch is None else branch.arms
+    yield from ((region, region.results[position]) for region in regions if position < len(region.results))
 
 
 def leaves_as(op: Op, region: Region, value: Value) -> Iterator[Value]:

@@ -21,6 +21,8 @@ class OpSpec:
     every element of the mapped axis; `deferred`: may run any number of times, later."""
     effect: bool = False
     """True when the op matters though its results are unused."""
+    note: bool = False
+    """True for a note of a front end: it computes nothing and has neither operands nor results."""
 
 
 _ROWS = (
@@ -56,16 +58,16 @@ _ROWS = (
     OpSpec("py.call", "call of a function whose body is known; region params: its leaves; attrs: function", regions="body"),
     OpSpec("py.call_library", "call of a library function that needs no op of its own; attrs: function"),
     OpSpec("py.call_unknown", "call of something that could not be followed; attrs: callee, reason", effect=True),
-    # notes of a front end: they compute nothing and have neither operands nor results
-    OpSpec("py.drop", "an expression statement drops its value; attrs: values (its leaves), guarded, module"),
-    OpSpec("py.unread", "a name is bound that nothing reads; attrs: name, kind, values (its leaves), and what is known of it"),
-    OpSpec("py.replace", "a copy of a record with some fields changed; attrs: class, method, fields, given (new ones), values (old)"),
-    OpSpec("py.sizes", "two named constants are multiplied; attrs: left, right (the constants)"),
-    OpSpec("py.repeat", "a list of numbers is repeated by `*`; attrs: values"),
-    OpSpec("py.given_back", "a compiled function gives an object back; attrs: spelling, tree"),
-    OpSpec("py.passed", "positional arguments named like parameters; attrs: function, written, params, values"),
-    OpSpec("tree.static", "an object keeps values in a field that is structure; attrs: class, field, values, where"),
-    OpSpec("tree.class", "a class says how it is taken apart; attrs: class, handed, params, stored, given"),
+    # notes of a front end
+    OpSpec("py.drop", "an expression statement drops its value; attrs: values (its leaves), guarded, module", note=True),
+    OpSpec("py.unread", "a name is bound that nothing reads; attrs: name, kind, values (its leaves), and what is known of it", note=True),
+    OpSpec("py.replace", "a copy of a record with some fields changed; attrs: class, method, fields, given (new ones), values (old)", note=True),
+    OpSpec("py.sizes", "two named constants are multiplied; attrs: left, right (the constants)", note=True),
+    OpSpec("py.repeat", "a list of numbers is repeated by `*`; attrs: values", note=True),
+    OpSpec("py.given_back", "a compiled function gives an object back; attrs: spelling, tree", note=True),
+    OpSpec("py.passed", "positional arguments named like parameters; attrs: function, written, params, values", note=True),
+    OpSpec("tree.static", "an object keeps values in a field that is structure; attrs: class, field, values, where", note=True),
+    OpSpec("tree.class", "a class says how it is taken apart; attrs: class, handed, params, stored, given", note=True),
     # transformations
     OpSpec("jit", "a compiled call; attrs: static, donated, options", regions="body"),
     OpSpec("vmap", "map over an axis; attrs: in_axes (a leaf each), out_axes, axis_name, axis_size", regions="mapped"),
@@ -135,6 +137,17 @@ BRANCHES = frozenset(name for name, row in VOCABULARY.items() if row.regions == 
 MAPPED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "mapped")
 BODIES = frozenset(name for name, row in VOCABULARY.items() if row.regions == "body")
 DEFERRED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "deferred")
+NOTES = frozenset(name for name, row in VOCABULARY.items() if row.note)
+
+DERIVATIVES = frozenset(("grad", "vjp", "jvp"))
+CUSTOM_DERIVATIVES = frozenset(("custom_jvp", "custom_vjp"))
+"""Ops whose author says what their derivative is."""
+CONTRACTIONS = frozenset(("array.dot", "array.convolve"))
+"""Ops that weigh elements with others and add them up: the layers of networks are made of them."""
+COMPUTED = CONTRACTIONS | {"array.map", "array.reduce", "array.scan", "array.normalise", "array.linalg"}
+"""Ops that compute new elements from those they are given."""
+UNFOLLOWED = frozenset(("py.unknown", "py.call_unknown"))
+"""Ops whose results nothing is known of."""
 
 PASSED_ON = frozenset(("array.convert", "device.place", "grad.stop", "key.clone", "key.within"))
 """Ops that give each element of their operand back where it was: as another type, elsewhere, without its gradient."""

@@ -76,6 +76,11 @@ class Op(Attributes):
                 return self.arguments[name]
         return None
 
+    def option(self, name: str, default: object = None) -> Any:
+        """Return what a transformation was given by keyword; the default where that is its own."""
+        options = self.options
+        return default if options is None else options.get(name, default)
+
     def has(self, *names: str) -> bool:
         """Whether an argument was given under one of these names."""
         return not self.arguments.keys().isdisjoint(names)

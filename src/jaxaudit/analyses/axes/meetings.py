@@ -167,7 +167,7 @@ def mapped_sides(op: Op, context: Context) -> list[Side]:
     """Return the axis that a map takes off each of its operands."""
     found: list[Side] = []
     physical = op.mapped_in
-    axes = physical if isinstance(physical, tuple) and len(physical) == len(op.operands) else axes_of(op)
+    axes = physical if physical is not None and len(physical) == len(op.operands) else axes_of(op)
     for value, axis in zip(op.operands, axes, strict=True):
         dims = context.of(value).dims
         place = place_of(axis, len(dims)) if dims is not None and isinstance(axis, int) else None

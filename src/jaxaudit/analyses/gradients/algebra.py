@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxaudit.analyses.gradients.edges import Edge, short
+from jaxaudit.analyses.gradients.edges import Edge
 from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.analyses.gradients.reach import ANYTHING
 from jaxaudit.ir import Argument, Value
+from jaxaudit.ir.functions import ADDITIONS, AVERAGES, SCALINGS, SUMS_OF_TWO
+from jaxaudit.ir.ops import PASSED_ON, REARRANGED, SELECTED
 
 Factor = Node | float
 """Something a term is multiplied with: data, or a number."""
 
-_LAYOUT = frozenset(
-    """array.reshape array.squeeze array.expand array.permute array.convert device.place array.move py.element
-    key.within""".split()
-)
-_TAKES_PART = frozenset(("py.item", "array.gather"))
-_SUMS = frozenset(("sum", "mean", "nansum", "nanmean", "average", "pmean", "psum"))
+_CARRIED = (REARRANGED | PASSED_ON | {"py.element"}) - {"grad.stop"}
 _REDUCES = frozenset(("collective", "array.reduce", "py.call_library"))
 _DEEPEST = 60
 _MOST = 200
@@ -85,14 +82,14 @@ def strip(node: Node) -> Node:
 
 def _is_layout(node: Node) -> bool:
     op = node.op
-    return op is not None and (op.name in _LAYOUT or (op.name == "py.join" and len(op.operands) == 1))
+    return op is not None and (op.name in _CARRIED or (op.name == "py.join" and len(op.operands) == 1))
 
 
 def source_of(node: Node) -> Node:
     """Return the whole that a value is a slice, a chosen entry or a copy of."""
     for _ in range(_DEEPEST):
         node = strip(node)
-        if node.op is None or node.op.name not in _TAKES_PART:
+        if node.op is None or node.op.name not in SELECTED:
             break
         below = [one for one, edge in node.inputs if edge is Edge.LIVE]
         if len(below) != 1:
@@ -151,7 +148,7 @@ def _is_output(graph: Graph, node: Node, depth: int = 0) -> bool:
     """Whether a sum is one learned value, such as the output of a layer with its bias added."""
     if node not in graph.outputs:
         op = node.op
-        adds = op is not None and op.name == "array.map" and short(op) == "add" and depth <= _DEEPEST
+        adds = op is not None and op.name == "array.map" and op.function == "add" and depth <= _DEEPEST
         sides = [argument(graph, node, role) for role in ("x", "y")] if adds else []
         graph.outputs[node] = adds and all(_is_output_side(graph, side, depth + 1) for side in sides)
     return graph.outputs[node]
@@ -176,10 +173,10 @@ def _scaled(graph: Graph, node: Node, reduced: bool) -> Scaled:
     op = node.op
     if op is None or not learned(node):
         return
-    function = short(op)
-    if op.name == "array.map" and function in ("add", "subtract", "multiply", "divide"):
+    function = op.function
+    if op.name == "array.map" and function in SUMS_OF_TWO | SCALINGS:
         x, y = argument(graph, node, "x"), argument(graph, node, "y")
-        yield from _sum(x, y, function) if function in ("add", "subtract") else _product(x, y, function)
+        yield from _sum(x, y, function) if function in SUMS_OF_TWO else _product(x, y, function)
     elif op.name == "array.map" and function == "negative":
         x = argument(graph, node, "x")
         if isinstance(x, Node):
@@ -188,7 +185,7 @@ def _scaled(graph: Graph, node: Node, reduced: bool) -> Scaled:
         yield from _selected(graph, node)
     elif _is_stop(node) and not reduced:
         yield from ((below, 1, ()) for below, _ in node.inputs)
-    elif reduced and op.name in _REDUCES and function in _SUMS:
+    elif reduced and op.name in _REDUCES and function in ADDITIONS | AVERAGES:
         yield from ((below, 1, ()) for below, edge in node.inputs if edge is Edge.LIVE)
 
 
@@ -202,7 +199,7 @@ def _sum(x: Node | float | None, y: Node | float | None, function: str) -> Scale
 
 def _product(x: Node | float | None, y: Node | float | None, function: str) -> Scaled:
     """A product of something learned with something that is not; of two learned things it is left whole."""
-    divides = "divide" in function
+    divides = function == "divide"
     for this, other in ((x, y), (y, x)):
         if isinstance(this, Node) and learned(this) and not (isinstance(other, Node) and learned(other)):
             if divides and this is y:
@@ -232,7 +229,7 @@ def factors_of(graph: Graph, node: Node) -> Iterator[Node]:
     while stack:
         node = strip(stack.pop())
         op = node.op
-        roles = _FACTORS.get(short(op), ()) if op is not None and op.name == "array.map" else ()
+        roles = _FACTORS.get(op.function, ()) if op is not None and op.name == "array.map" else ()
         if not roles:
             yield node
         elif node not in seen:

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.functions import DISCRETE_DRAWS, ELEMENTS_IN_ORDER, FIXED, FLAT
+from jaxaudit.ir.ops import NOTES, UNFOLLOWED
 
 
 class Edge(Enum):
@@ -23,69 +26,32 @@ class Edge(Enum):
 
 Edges = Iterator[tuple[Value, Edge]]
 
-INDICES = frozenset("argmax argmin argsort nanargmax nanargmin argpartition searchsorted digitize lexsort".split())
-STEPS = frozenset(
-    """floor ceil round trunc fix sign floor_divide equal not_equal less less_equal greater greater_equal
-          logical_and logical_or logical_not logical_xor isnan isinf isfinite isposinf isneginf signbit
-    isclose invert bitwise_and bitwise_or bitwise_xor heaviside count_nonzero any all nextafter clz
-    histogram histogram2d histogramdd nonzero argwhere flatnonzero
-    population_count left_shift shift_right_logical right_shift isin array_equal allclose""".split()
-)
-"""Functions whose results move in steps."""
-
-DISCRETE = frozenset(
-    "categorical randint bernoulli poisson binomial permutation choice shuffle geometric rademacher bits".split()
-)
-_CONSTANT = frozenset(
-    "zeros ones empty zeros_like ones_like empty_like arange eye identity iota tri indices ones_like_p".split()
-)
-"""Functions whose result has nothing to do with the values they are given."""
-
 _PYTHON = frozenset(f"builtins.{name}" for name in "sum abs max min tuple list zip reversed sorted pow".split())
-_STRUCTURE = frozenset("structure treedef_is_leaf all_leaves treedef_tuple".split())
-_GATHERED = frozenset("a arr x array operand base input xs".split())
-_NOTES = frozenset(
-    """array.shape py.const py.global py.drop py.unread py.replace py.sizes py.repeat py.passed py.given_back
-    tree.static tree.class py.random py.clock py.format py.print py.read py.rebind py.test key.seed key.split
-    key.fold_in key.clone key.wrap key.stream""".split()
+_STRUCTURE = ("structure", "treedef_is_leaf", "all_leaves", "treedef_tuple")
+_GATHERED = ("a", "arr", "x", "array", "operand", "base", "input", "src")
+"""The roles of what elements are taken out of; the others are indices and conditions."""
+_INDEPENDENT = NOTES.union(
+    """array.shape py.const py.global py.random py.clock py.format py.print py.read py.rebind py.test
+    key.seed key.split key.fold_in key.clone key.wrap key.stream""".split()
 )
 """Ops whose results do not depend on what is differentiated."""
 
 
-def short(op: Op) -> str:
-    """Return the last part of the name of an op's function: `argmax` of `jax.numpy.argmax`."""
-    return op.function
-
-
 def edges(op: Op) -> Edges:
     """Return each operand of an op without regions, and how the results depend on it."""
-    if op.name in _NOTES:
+    if op.name in _INDEPENDENT:
         return iter(())
     return _TABLE.get(op.name, _live)(op)
 
 
 def is_opaque(op: Op) -> bool:
     """Whether a result may depend on anything: code that was not followed may hold more than it is given."""
-    return op.name in ("py.call_unknown", "py.unknown", "callback")
+    return op.name in UNFOLLOWED or op.name == "callback"
 
 
 def to_integers(dtype: Argument) -> bool:
     """Whether a dtype, as it is written, has no derivative."""
-    if dtype in ("int", "bool"):
-        return True
     return isinstance(dtype, str) and any(word in dtype.rpartition(".")[2] for word in ("int", "bool"))
-
-
-def values_in(argument: Argument) -> Iterator[Value]:
-    """Return the values in an argument."""
-    if isinstance(argument, Value):
-        yield argument
-    elif isinstance(argument, Mapping):
-        for part in argument.values():
-            yield from values_in(part)
-    elif isinstance(argument, tuple):
-        for part in argument:
-            yield from values_in(part)
 
 
 def _all(kind: Edge) -> Callable[[Op], Edges]:
@@ -98,8 +64,7 @@ _zero = _all(Edge.ZERO)
 
 
 def _map(op: Op) -> Edges:
-    function = short(op)
-    return _zero(op) if function in STEPS or function in INDICES else _live(op)
+    return _zero(op) if op.function in FLAT else _live(op)
 
 
 def _by_role(live: Callable[[str], bool]) -> Callable[[Op], Edges]:
@@ -114,8 +79,7 @@ def _by_role(live: Callable[[str], bool]) -> Callable[[Op], Edges]:
 
 
 def _select(op: Op) -> Edges:
-    first = op.arguments.get("condition", op.arguments.get("condlist"))
-    if first is None:
+    if not op.has("condition", "condlist"):
         return _live(op)
     if len(op.arguments) == 1:
         return _zero(op)
@@ -123,36 +87,35 @@ def _select(op: Op) -> Edges:
 
 
 def _convert(op: Op) -> Edges:
-    function = short(op)
+    function = op.function
     stepped = to_integers(op.arguments.get("dtype")) or (function != "astype" and to_integers(function))
     return _zero(op) if stepped else _live(op)
 
 
 def _create(op: Op) -> Edges:
-    if short(op) in _CONSTANT:
+    if op.function in FIXED:
         return iter(())
     return _zero(op) if to_integers(op.arguments.get("dtype")) else _live(op)
 
 
 def _expand(op: Op) -> Edges:
-    if short(op) == "one_hot":
+    if op.function == "one_hot":
         return _zero(op)
     return _by_role(lambda role: role not in ("repeats", "reps", "shape", "num_classes"))(op)
 
 
 def _reduce(op: Op) -> Edges:
-    if short(op) in STEPS or short(op) in INDICES:
+    if op.function in FLAT:
         return _zero(op)
     return _by_role(lambda role: role not in ("where", "axis"))(op)
 
 
 def _order(op: Op) -> Edges:
-    function = short(op)
-    return _live(op) if function in ("sort", "top_k", "unique", "approx_max_k", "partition", "median") else _zero(op)
+    return _live(op) if op.function in ELEMENTS_IN_ORDER else _zero(op)
 
 
 def _draw(op: Op) -> Edges:
-    kind = Edge.ZERO if short(op) in DISCRETE else Edge.MAYBE
+    kind = Edge.ZERO if op.function in DISCRETE_DRAWS else Edge.MAYBE
     own = op.qualified.startswith("jax.random.")
     for role, argument in op.arguments.items():
         if role not in ("key", "rng", "seed", "shape"):
@@ -175,11 +138,11 @@ def _library(op: Op) -> Edges:
 
 
 def _tree(op: Op) -> Edges:
-    return iter(()) if short(op) in _STRUCTURE else _live(op)
+    return iter(()) if op.function in _STRUCTURE else _live(op)
 
 
 def _collective(op: Op) -> Edges:
-    return iter(()) if short(op) in ("axis_index", "axis_size") else _live(op)
+    return iter(()) if op.function in ("axis_index", "axis_size") else _live(op)
 
 
 _TABLE: Mapping[str, Callable[[Op], Edges]] = {

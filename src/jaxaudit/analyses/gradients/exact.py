@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.ops import MOVING
 
-_KEEPS = frozenset(("array.expand", "array.convert", "array.reshape", "array.squeeze", "array.permute", "device.place"))
 _DEEPEST = 12
 
 
 def surely_zero(op: Op, made_by: Mapping[Value, Op]) -> set[int] | None:
     """Return the positions of the parameters whose gradient is zero in a trace; None where it cannot be read off."""
     found, whose = op.gradients, op.wrt
-    if not isinstance(found, tuple) or not isinstance(whose, tuple) or not found:
+    if not found or whose is None:
         return None
     results = op.regions[0].results
     return {whose[at] for at in found if at < len(results) and _is_zero(results[at], made_by, 0)} - {None}
@@ -29,7 +29,7 @@ def _is_zero(argument: Argument, made_by: Mapping[Value, Op], depth: int) -> boo
         return op.constant == 0
     if op.name == "array.create":
         return op.function in ("zeros", "zeros_like")
-    if op.name in _KEEPS:
+    if op.name in MOVING:
         source = next(iter(op.arguments.values()), None)
         return source is not None and _is_zero(source, made_by, depth + 1)
     inner = op.regions[0].results if op.name in ("py.call", "jit", "checkpoint") else ()

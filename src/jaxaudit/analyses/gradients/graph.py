@@ -16,10 +16,9 @@ from jaxaudit.analyses.gradients.edges import Edge, edges, is_opaque
 from jaxaudit.analyses.gradients.modules import applied_in, reads_parameters
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.paths import Places
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir import Argument, Op, Program, Region, Value
+from jaxaudit.ir.ops import MOVING
 
-_STEPS = 4
-_COPIES = frozenset(("array.expand", "array.convert", "array.reshape", "array.squeeze"))
 _MOST = 60_000
 """How many values one loss may depend on before the rest is left open."""
 
@@ -44,6 +43,15 @@ class Node:
     maybe: int = 0
     cut: int = 0
     zero: int = 0
+
+    @property
+    def function(self) -> str:
+        """The canonical id of the function that made it; empty where none did."""
+        return "" if self.op is None else self.op.function
+
+    def made_by(self, *names: str) -> bool:
+        """Whether an op of one of some names made it."""
+        return self.op is not None and self.op.name in names
 
     def __repr__(self) -> str:
         return f"<{self.value} {self.op.name if self.op else ''}>"
@@ -160,16 +168,20 @@ class Graph:
         """Return the arm of a choice that a constant condition rules out."""
         if op.name != "array.select":
             return None
-        condition: object = op.argument("condition", "pred")
-        for _ in range(_STEPS):
-            maker = self.places.maker.get(condition) if isinstance(condition, Value) else None
-            if maker is None:
-                break
-            inner = maker.arguments.get("a", maker.arguments.get("x")) if maker.name in _COPIES else None
-            condition = maker.constant if maker.name == "py.const" else inner
+        condition = self._constant(op.argument("condition", "pred"))
         ruled_out = ("y", "on_false") if condition else ("x", "on_true")
         arm = op.argument(*ruled_out) if isinstance(condition, bool | int) else None
         return arm if isinstance(arm, Value) else None
+
+    def _constant(self, given: Argument) -> object:
+        """Return the constant that an argument is, through ops that move its elements; the argument otherwise."""
+        while isinstance(given, Value) and (maker := self.places.maker.get(given)) is not None:
+            if maker.name == "py.const":
+                return maker.constant
+            if maker.name not in MOVING:
+                break
+            given = next(iter(maker.arguments.values()), None)
+        return given
 
     def _variables(self, op: Op, call: int) -> Iterator[tuple[Value, int]]:
         """Return the parameters that a layer reads: those of the `apply` whose module it is called in."""
@@ -205,8 +217,7 @@ class Graph:
         elif not (node.call or self._is_inside(region)):
             return
         node.passes = True
-        position = self.flow.position(region.params, node.value)
-        for inside, value, edge in behind_parameter(op, region, node.value, position):
+        for inside, value, edge in behind_parameter(op, region, node.value):
             node.inputs.append((self._node(value, call if inside is None else node.call), edge))
 
     def _down(self, call: int, op: Op) -> int:

@@ -11,18 +11,17 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.gradients.algebra import learned
-from jaxaudit.analyses.gradients.edges import short
 from jaxaudit.analyses.gradients.graph import Node
 from jaxaudit.analyses.gradients.reach import Gradient
 from jaxaudit.analyses.lineage.origins import Origin, contexts, origin
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.trees import Border, Tree
+from jaxaudit.ir.ops import CONTRACTIONS
+from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.lookup import plays
 from jaxaudit.spans import Span
 
 _FEWEST = 2
 """How many leaves two trees must share before one is taken for a copy of the other."""
-_NETWORK = frozenset(("array.dot", "array.convolve"))
 
 
 def shown_intent(gradient: Gradient, path: str) -> tuple[str, Span] | None:
@@ -53,11 +52,11 @@ def _has_twin(gradient: Gradient) -> bool:
     op = gradient.op
     paths, border = op.paths, op.border
     chosen = op.differentiated
-    if isinstance(paths, tuple) and isinstance(chosen, tuple):
+    if isinstance(paths, tuple) and chosen is not None:
         trained = _grouped(path for at, path in enumerate(paths) if at in chosen)
         others = _grouped(path for at, path in enumerate(paths) if at not in chosen)
         return any(tree in others.values() for tree in trained.values() if len(tree) >= _FEWEST)
-    if not isinstance(border, Border):
+    if border is None:
         return False
     wanted = {leaf.param for leaf in gradient.leaves}
     inside = dict(zip(op.operands, op.regions[0].params, strict=False))
@@ -110,7 +109,7 @@ def _has_names(tree: Tree) -> bool:
 
 def _called_with_others(gradient: Gradient) -> Node | None:
     """Return a product that is learned in one call of its function, and in another is not."""
-    products = [one for one in gradient.graph.order if one.op is not None and one.op.name in _NETWORK]
+    products = [one for one in gradient.graph.order if one.op is not None and one.op.name in CONTRACTIONS]
     trained = {one.op for one in products if learned(one)}
     return next((one for one in products if one.op in trained and not learned(one) and not one.opaque), None)
 
@@ -140,9 +139,9 @@ def _mixes(op: Op) -> bool:
     region = op.regions[0]
     made = {value: one for one in region.walk() for value in one.results}
     last = made.get(region.results[0]) if len(region.params) == _FEWEST and region.results else None
-    if last is None or short(last) != "add":
+    if last is None or last.function != "add":
         return False
     sides = [made.get(value) for value in last.operands]
-    scaled = [one for one in sides if one is not None and short(one) == "multiply"]
+    scaled = [one for one in sides if one is not None and one.function == "multiply"]
     reads = [next((value for value in one.operands if value in region.params), None) for one in scaled]
     return len(scaled) == _FEWEST and set(reads) == set(region.params)

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxaudit.analyses.gradients.algebra import Addend, addends, argument, factors_of, learned, strip
-from jaxaudit.analyses.gradients.edges import Edge, short
+from jaxaudit.analyses.gradients.edges import Edge
 from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.analyses.gradients.reach import Gradient
+from jaxaudit.ir.functions import EVEN, EXTREMES_OF_TWO
 
-_EVEN = frozenset("power square abs cosh log_cosh".split())
-_EITHER = frozenset("maximum minimum max min".split())
 _MOST = 400
 
 
@@ -65,15 +64,15 @@ def _alternatives(graph: Graph, node: Node) -> Iterator[Node]:
         yield from (below for below, edge in node.inputs if edge is Edge.LIVE)
     elif op is not None and op.name == "py.join":
         yield from (below for below, _ in node.inputs)
-    elif op is not None and op.name == "array.map" and short(op) in _EITHER:
+    elif op is not None and op.name == "array.map" and op.function in EXTREMES_OF_TWO:
         sides = [argument(graph, node, role) for role in ("x", "y")]
-        if not _under_square(graph, node):
+        if not _bounds_error(node):
             yield from (side for side in sides if isinstance(side, Node) and learned(side))
 
 
-def _under_square(graph: Graph, node: Node) -> bool:
+def _bounds_error(node: Node) -> bool:
     """Whether a minimum bounds an absolute error, as in a Huber loss written out."""
-    return any(short(strip(side).op or node.op) == "abs" for side, _ in node.inputs if node.op)  # type: ignore[arg-type]
+    return any(strip(side).function == "abs" for side, _ in node.inputs)
 
 
 def _term(graph: Graph, node: Node) -> Iterator[Term]:
@@ -86,7 +85,7 @@ def _term(graph: Graph, node: Node) -> Iterator[Term]:
     inner = _inside_square(graph, node)
     if inner is not None:
         parts = tuple(addends(graph, inner))
-        yield Difference(node, parts, short(op))
+        yield Difference(node, parts, op.function)
         return
     factors = tuple(factors_of(graph, node))
     if len(factors) > 1:
@@ -101,14 +100,14 @@ def _inside_square(graph: Graph, node: Node) -> Node | None:
         op = node.op
         if op is None:
             break
-        function = short(op)
+        function = op.function
         x = argument(graph, node, "x")
         y = argument(graph, node, "y")
-        if op.name == "array.map" and function in _EVEN and isinstance(x, Node):
+        if op.name == "array.map" and function in EVEN and isinstance(x, Node):
             node = found = x
         elif function == "multiply" and isinstance(x, Node) and isinstance(y, Node) and strip(x) is strip(y):
             node = found = x
-        elif function in _EITHER and found is not None and isinstance(x, Node) != isinstance(y, Node):
+        elif function in EXTREMES_OF_TWO and found is not None and isinstance(x, Node) != isinstance(y, Node):
             node = found = x if isinstance(x, Node) else y  # type: ignore[assignment]
         elif op.name == "array.linalg" and function == "norm" and node.inputs:
             node = found = node.inputs[0][0]
@@ -120,7 +119,7 @@ def _inside_square(graph: Graph, node: Node) -> Node | None:
 def _library_loss(graph: Graph, node: Node) -> Iterator[Term]:
     """A regression loss of a library: its predictions against its targets."""
     op = node.op
-    if op is None or short(op) not in ("huber_loss", "l2_loss", "log_cosh", "squared_error"):
+    if op is None or op.function not in ("huber_loss", "l2_loss", "log_cosh", "squared_error"):
         return
     left, right = argument(graph, node, "predictions"), argument(graph, node, "targets")
     left = argument(graph, node, "x") if left is None else left
@@ -129,4 +128,4 @@ def _library_loss(graph: Graph, node: Node) -> Iterator[Term]:
     parts = list(addends(graph, left))
     if isinstance(right, Node):
         parts += addends(graph, right, sign=-1)
-    yield Difference(node, tuple(parts), short(op))
+    yield Difference(node, tuple(parts), op.function)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxaudit.analyses.facts import Facts, remembered
-from jaxaudit.analyses.gradients.edges import values_in
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.builder import values_in
 from jaxaudit.libraries.lookup import plays
 from jaxaudit.spans import Span
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.trees import Border, Tree
+from jaxaudit.ir.trees import Tree
 
 Part = tuple[Value, tuple[str, ...]]
 """The argument, and the steps into it as Python writes them."""
@@ -51,7 +51,7 @@ def _step(node: Node) -> str:
 def labels_of(op: Op) -> dict[Value, str]:
     """Name the parameters of a differentiated function by where they stand in its arguments."""
     border = op.border
-    if not isinstance(border, Border):
+    if border is None:
         return {}
     named = {
         value: label

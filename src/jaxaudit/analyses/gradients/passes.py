@@ -10,14 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxaudit.analyses.gradients.algebra import argument, flowing, slice_of, strip
-from jaxaudit.analyses.gradients.edges import short
 from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.analyses.gradients.losses import Difference, Product, Term
 from jaxaudit.analyses.gradients.targets import is_score
 from jaxaudit.ir import Value
+from jaxaudit.ir.ops import CONTRACTIONS
 from jaxaudit.spans import Span
 
-_LAYERS = frozenset(("array.dot", "array.convolve"))
 _CROSS_ENTROPIES = frozenset(("softmax_cross_entropy", "safe_softmax_cross_entropy", "sigmoid_binary_cross_entropy"))
 _PAIR = 2
 _MOST = 4000
@@ -48,7 +47,7 @@ def meetings(graph: Graph, terms: Sequence[Term], losses: Sequence[Node]) -> Ite
 
 def cross_entropies(graph: Graph) -> list[Node]:
     """Return the cross entropies of libraries behind a loss."""
-    return [one for one in graph.order if one.op is not None and short(one.op) in _CROSS_ENTROPIES]
+    return [one for one in graph.order if one.op is not None and one.op.function in _CROSS_ENTROPIES]
 
 
 def _sides(term: Term) -> Iterator[Node]:
@@ -94,4 +93,4 @@ def _data(node: Node) -> set[Value]:
 
 
 def _layers(node: Node) -> dict[Node, Span]:
-    return {one: one.op.span for one in slice_of(node) if one.op is not None and one.op.name in _LAYERS}
+    return {one: one.op.span for one in slice_of(node) if one.op is not None and one.op.name in CONTRACTIONS}

@@ -11,12 +11,11 @@ from jaxaudit.analyses.gradients.exact import surely_zero
 from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.analyses.gradients.parts import Part, labels_of, parts_of
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.ops import DERIVATIVES
 from jaxaudit.spans import Span
 
 ANYTHING = 1
 """The first bit stands for whatever code that was not followed may depend on."""
-
-DERIVATIVES = ("grad", "vjp", "jvp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +120,7 @@ def _union(nodes: list[Node], name: str) -> int:
 @remembered
 def gradients_of(facts: Facts) -> tuple[Gradient, ...]:
     """Analyse every derivative of a program, once for all rules that ask."""
-    found = [op for op in facts.program.walk() if op.name in DERIVATIVES and op.regions]
-    if not found:
-        return ()
-    return tuple(_analyse(facts, op) for op in found)
+    return tuple(_analyse(facts, op) for op in facts.program.walk() if op.name in DERIVATIVES and op.regions)
 
 
 def _analyse(facts: Facts, op: Op) -> Gradient:
@@ -132,8 +128,7 @@ def _analyse(facts: Facts, op: Op) -> Gradient:
     graph = Graph(facts, region)
     roots = graph.build(_outputs(program, op))
     positions = op.differentiated
-    known = isinstance(positions, tuple) and bool(positions)
-    chosen = [region.params[at] for at in positions if at < len(region.params)] if known else list(region.params)
+    chosen = [region.params[at] for at in positions if at < len(region.params)] if positions else list(region.params)
     leaves = _leaves(program, graph, chosen, labels_of(op))
     _spread(graph)
     zeros = surely_zero(op, graph.places.maker) if program.front_end == "jaxpr" and op.name == "grad" else None
@@ -141,7 +136,7 @@ def _analyse(facts: Facts, op: Op) -> Gradient:
     if zeros is not None:
         silent = {region.params[at] for at in zeros}
         confirmed = sum(leaf.bit for leaf in leaves if leaf.param in silent)
-    return Gradient(op, graph, roots, leaves, known, confirmed)
+    return Gradient(op, graph, roots, leaves, bool(positions), confirmed)
 
 
 def _outputs(program: Program, op: Op) -> tuple[Value, ...]:

@@ -11,18 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxaudit.analyses.gradients.algebra import Addend, depends, flowing, learned, slice_of, source_of, strip, unstopped
-from jaxaudit.analyses.gradients.edges import short
 from jaxaudit.analyses.gradients.graph import Node
 from jaxaudit.analyses.gradients.losses import Difference, Product, Term
 from jaxaudit.ir import Value
+from jaxaudit.ir.functions import EVEN, LOG_SPACE
+from jaxaudit.ir.ops import CONTRACTIONS, CUSTOM_DERIVATIVES, DERIVATIVES, SELECTED
 from jaxaudit.spans import Span
 
-_NETWORK = frozenset(("array.dot", "array.convolve", "py.call_library", "py.call_unknown", "custom_vjp", "custom_jvp"))
-_DERIVATIVES = frozenset(("grad", "vjp", "jvp"))
-_EVEN = frozenset(("power", "square", "abs"))
+_NETWORK = CONTRACTIONS | CUSTOM_DERIVATIVES | {"py.call_library", "py.call_unknown"}
 _REDUCTIONS = 4
-_SLICES = frozenset(("py.item", "array.gather", "array.split"))
-_LOGS = frozenset("log log2 log1p log_softmax logsumexp log_sigmoid softplus log_prob logp".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +92,7 @@ def _is_same(one: Node, other: Node) -> bool:
     if one is other:
         return True
     first, second = one.op, other.op
-    if first is None or second is None or first.name != second.name or first.name not in _SLICES:
+    if first is None or second is None or first.name != second.name or first.name not in SELECTED:
         return False
     plain = [[given for given in op.arguments.values() if not isinstance(given, Value)] for op in (first, second)]
     sources = [[below for below, _ in node.inputs] for node in (one, other)]
@@ -106,7 +103,7 @@ def _is_same(one: Node, other: Node) -> bool:
 def _network(node: Node) -> set[Span]:
     """Return the places of the network that a value is computed by; none where it comes from derivatives of one."""
     ops = {one.op for one in slice_of(node, stopped=True) if one.op is not None}
-    if any(op.name in _DERIVATIVES or op.backward for op in ops):
+    if any(op.name in DERIVATIVES or op.backward for op in ops):
         return set()
     return {op.span for op in ops if op.name in _NETWORK}
 
@@ -146,12 +143,12 @@ def _is_even(node: Node) -> bool:
             break
         node = strip(node.inputs[0][0])
     op = node.op
-    return op is not None and (short(op) in _EVEN or bool(op.loss))
+    return op is not None and (op.function in EVEN or op.loss)
 
 
 def is_score(node: Node) -> bool:
     """Whether a value is made of log-probabilities: something behind it takes a logarithm."""
-    return any(one.op is not None and short(one.op) in _LOGS for one in slice_of(unstopped(node)))
+    return any(one.op is not None and one.op.function in LOG_SPACE for one in slice_of(unstopped(node)))
 
 
 def twins(terms: Sequence[Term]) -> Iterator[Twins]:

@@ -76,7 +76,7 @@ def is_differentiated(flow: Flow, value: Value) -> bool:
             return False
         at = flow.position(region.params, value)
         chosen = op.differentiated
-        if op.name == "grad" and isinstance(chosen, tuple) and at in chosen:
+        if op.name == "grad" and chosen is not None and at in chosen:
             return True
         if op.name not in BODIES or len(region.params) != len(op.operands):
             return False
@@ -108,7 +108,7 @@ def _inside(flow: Flow, op: Op, value: Value) -> Value | None:
     if op.name in BODIES:
         return region.results[position]
     count = op.carry
-    return region.results[position] if op.name == "scan" and isinstance(count, int) and position >= count else None
+    return region.results[position] if op.name == "scan" and count is not None and position >= count else None
 
 
 def contexts(flow: Flow, op: Op) -> Iterator[Context]:

@@ -13,7 +13,7 @@ from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, origin, same
 from jaxaudit.ir import Op, Symbol, Value
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.trees import Border, Tree
+from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.lookup import like, playing
 from jaxaudit.libraries.packages import DIFFERENTIABLE
 
@@ -260,7 +260,7 @@ def _gradient(op: Op, value: Value, way: Way) -> tuple[Value, Way] | None:
     """Return what a gradient is taken of; what cannot be differentiated is missing in those of Equinox and nnx."""
     at = op.results.index(value) - len(op.regions[0].results)
     places = op.differentiated
-    if not isinstance(places, tuple) or not 0 <= at < len(places):
+    if places is None or not 0 <= at < len(places):
         return None
     library = op.spelling.rpartition(".")[0]
     only = DIFFERENTIABLE.get(library)
@@ -278,13 +278,13 @@ def _mapped(op: Op, value: Value, *, loose: bool) -> Value | None:
     if made == 1 and _is_whole(op):
         return op.operands[0]
     border = op.border
-    parts = _values(border.trees[0]) if isinstance(border, Border) and border.trees else []
+    parts = _values(border.trees[0]) if border is not None and border.trees else []
     return parts[at] if len(parts) == made else None
 
 
 def _is_whole(op: Op) -> bool:
     border = op.border
-    return not isinstance(border, Border) or (bool(border.trees) and border.trees[0].kind == "value")
+    return border is None or (bool(border.trees) and border.trees[0].kind == "value")
 
 
 def _values(tree: Tree) -> list[Value | None]:

@@ -124,7 +124,7 @@ def _part(flow: Flow, op: Op, value: Value, way: Way) -> Iterator[Node]:
 def _copied(flow: Flow, op: Op, way: Way, depth: int) -> Iterator[Node]:
     """Follow a copy of a record: a field that it replaces is the new one, all others are those of the record."""
     named = op.named
-    given: Mapping[str, object] = named if isinstance(named, Mapping) else op.arguments
+    given: Mapping[str, object] = named if named is not None else op.arguments
     changed = {name: one for name, one in given.items() if name not in ("self", "grads")}
     before = _values(op.arguments.get("self")) or list(op.operands[:1])
     field = way[0].removeprefix(".") if way else ""
@@ -162,7 +162,7 @@ def _inside(flow: Flow, op: Op, value: Value, calls: dict[int, Op]) -> Iterator[
 def _mapped(flow: Flow, op: Op, value: Value, way: Way, depth: int) -> Iterator[Node]:
     """Follow a result of a mapped function to what is mapped along the same axis: then both have the axis more."""
     region, at, axes = op.regions[0], flow.position(op.results, value), op.in_axes
-    if depth == 0 or at >= len(region.results) or not isinstance(axes, tuple) or "out_axes" in _options(op):
+    if depth == 0 or at >= len(region.results) or axes is None or "out_axes" in _options(op):
         return
     inside = _kin(flow, (region.results[at], way), depth - 1)
     for param, given, axis in zip(region.params, op.operands, axes, strict=False):
@@ -172,7 +172,7 @@ def _mapped(flow: Flow, op: Op, value: Value, way: Way, depth: int) -> Iterator[
 
 def _options(op: Op) -> Mapping[str, object]:
     options = op.options
-    return options if isinstance(options, Mapping) else {}
+    return options if options is not None else {}
 
 
 def _outside(flow: Flow, value: Value, calls: dict[int, Op]) -> Value | None:

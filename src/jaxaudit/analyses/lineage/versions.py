@@ -16,7 +16,6 @@ from jaxaudit.analyses.queries import depends
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import BODIES
-from jaxaudit.ir.trees import Border
 from jaxaudit.libraries.lookup import UPDATES, like, playing
 
 _DEPTH = 6
@@ -112,7 +111,7 @@ def _blends(flow: Flow, op: Op) -> bool:
 def _first_tree(op: Op) -> Iterator[Value]:
     """Return the leaves of the first tree that is mapped, where they are known one by one."""
     border = op.border
-    pending = list(border.trees[:1]) if isinstance(border, Border) else []
+    pending = list(border.trees[:1]) if border is not None else []
     while pending:
         tree = pending.pop()
         pending.extend(tree.children)

@@ -200,7 +200,7 @@ def _turn(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Fact
     """A Python loop starts with its operands and goes on with what the last turn left."""
     values = region.results if turn else op.operands
     trips = op.trips
-    index = Range(0.0, max(trips - 1.0, 0.0) if isinstance(trips, int) else inf, integer=True)
+    index = Range(0.0, max(trips - 1.0, 0.0) if trips is not None else inf, integer=True)
     return [index, *(carried(read(value)) for value in values[: len(region.params) - 1])]
 
 

@@ -68,7 +68,7 @@ class Carrier:
 def taken_off(op: Op, facts: Sequence[ShapeFact]) -> Sequence[ShapeFact]:
     """Mark the axes that a map takes off what goes into its region: in a trace arrays have them still."""
     places = op.mapped_in
-    if not isinstance(places, tuple) or len(places) != len(facts):
+    if places is None or len(places) != len(facts):
         return facts
     mark = made_by("taken", op)
     return [

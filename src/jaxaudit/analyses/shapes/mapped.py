@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim, differ, same
 from jaxaudit.analyses.domain import Read
@@ -62,7 +62,7 @@ def axes_of(op: Op) -> tuple[object, ...]:
     """Return the mapped axis of each operand; `?` where it is not known."""
     axes = op.in_axes
     count = len(op.operands)
-    return tuple(axes) if isinstance(axes, tuple) and len(axes) == count else ("?",) * count
+    return tuple(axes) if axes is not None and len(axes) == count else ("?",) * count
 
 
 def leave(op: Op, look: Look) -> Sequence[ShapeFact]:
@@ -99,7 +99,7 @@ def _collected(fact: ShapeFact, axis: Argument, size: Dim) -> ShapeFact:
 
 def _out_axes(op: Op, count: int) -> Sequence[Argument]:
     options = op.options
-    given = options.get("out_axes", 0) if isinstance(options, Mapping) else 0
+    given = options.get("out_axes", 0) if options is not None else 0
     if isinstance(given, tuple):
         return given if len(given) == count else ("?",) * count
     return (given if isinstance(given, int) or given is None else "?",) * count
@@ -116,7 +116,7 @@ def mapped_size(op: Op, read: Read[ShapeFact]) -> Dim:
     if found is not None:
         return found
     options = op.options
-    given = options.get("axis_size") if isinstance(options, Mapping) else None
+    given = options.get("axis_size") if options is not None else None
     number = None if given is None else as_number(literal(given, read))
     return UNKNOWN if number is None else number
 

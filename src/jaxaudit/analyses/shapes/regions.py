@@ -69,7 +69,7 @@ def _gradient(op: Op, look: Look) -> Facts:
     """The function's own results come first, then a gradient for each leaf of the chosen arguments."""
     own = _returned(op, look)
     options = op.options
-    argnums = options.get("argnums", 0) if isinstance(options, Mapping) else 0
+    argnums = options.get("argnums", 0) if options is not None else 0
     extra = op.results[len(own) :]
     if argnums != 0 or len(extra) > len(op.operands):
         return own
@@ -94,7 +94,7 @@ def _after_scan(op: Op, look: Look) -> Facts:
 def carry_count(op: Op) -> int:
     """Tell how many leaves a loop carries."""
     count = op.carry
-    return count if isinstance(count, int) else 0
+    return count if count is not None else 0
 
 
 def scan_length(op: Op, read: Read[ShapeFact]) -> Dim:

@@ -72,7 +72,7 @@ def _lengths(program: Program, woven: Woven, source: Program, votes: Votes) -> N
     known = {op.span: size for op in source.named("scan") if isinstance(size := op.length, Size)}
     for op in program.named("scan"):
         size, carry = known.get(op.span), op.carry
-        if size is None or not size.name or size != op.length or not isinstance(carry, int):
+        if size is None or not size.name or size != op.length or carry is None:
             continue
         for value in (*op.operands[carry:], *op.results[carry:]):
             thread = next(iter(woven.of(value)), None)

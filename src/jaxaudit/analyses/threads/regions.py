@@ -15,7 +15,7 @@ def gradient(relation: Relation, seen: Seen) -> None:
     """A gradient has the axes of what it is taken for."""
     body(relation, seen)
     wrt = seen.op.wrt
-    for result, place in zip(seen.op.results, wrt if isinstance(wrt, tuple) else (), strict=False):
+    for result, place in zip(seen.op.results, wrt if wrt is not None else (), strict=False):
         if isinstance(place, int) and place < len(seen.op.operands):
             same_shape(relation, seen, seen.op.operands[place], result)
 
@@ -70,7 +70,7 @@ def scan(relation: Relation, seen: Seen) -> None:
     """A scan takes the first axis off what it reads, and puts it on what it collects."""
     op, region = seen.op, seen.op.regions[0]
     carried = op.carry
-    count = carried if isinstance(carried, int) else 0
+    count = carried if carried is not None else 0
     for value, param in zip(op.operands[:count], region.params[:count], strict=False):
         same_shape(relation, seen, value, param)
     for param, inner, result in zip(region.params[:count], region.results, op.results[:count], strict=False):
@@ -90,7 +90,7 @@ def each(relation: Relation, seen: Seen) -> None:
     """`lax.map` and `pmap` take the first axis off everything that is mapped."""
     op = seen.op
     axes = op.in_axes
-    known = axes if isinstance(axes, tuple) else (0,) * len(op.operands)
+    known = axes if axes is not None else (0,) * len(op.operands)
     kind = "sharded" if op.name == "pmap" else "vmapped"
     slots: list[Slot] = []
     for value, param, axis in zip(op.operands, op.regions[0].params, known, strict=False):

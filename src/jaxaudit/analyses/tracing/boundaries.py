@@ -25,14 +25,14 @@ def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
     """Return the facts of a region's parameters from those of the op's operands."""
     facts = [_settled(read(value)) for value in op.operands]
     held = op.held
-    if isinstance(held, tuple) and len(held) == len(facts):
+    if held is not None and len(held) == len(facts):
         facts = [_field(fact) if inside else fact for fact, inside in zip(facts, held, strict=True)]
     match op.name:
         case "jit" | "checkpoint":
             return [_staged(op, fact, static) for fact, static in zip(facts, _statics(op, len(facts)), strict=True)]
         case "vmap":
             axes = op.in_axes
-            known = axes if isinstance(axes, tuple) else ("?",) * len(facts)
+            known = axes if axes is not None else ("?",) * len(facts)
             return [_mapped(op, fact, axis) for fact, axis in zip(facts, known, strict=True)]
         case "fori":
             index = Trace(Kind.TRACED, "array", by=op, way="index")
@@ -84,7 +84,7 @@ def _settled(fact: Trace) -> Trace:
 
 def _statics(op: Op, count: int) -> tuple[object, ...]:
     statics = op.static
-    return statics if isinstance(statics, tuple) and len(statics) == count else (None,) * count
+    return statics if statics is not None and len(statics) == count else (None,) * count
 
 
 def _staged(op: Op, fact: Trace, static: object) -> Trace:
@@ -169,7 +169,7 @@ def _first_traced(operands: list[Trace]) -> list[Trace]:
 def _given_back(op: Op, inner: list[Trace], context: Context, traced: list[Trace]) -> list[Trace]:
     """Return the results as the code around sees them; what is part of an object's structure stays what it is."""
     kept = op.kept
-    flags = kept if isinstance(kept, tuple) and len(kept) == len(inner) else (False,) * len(inner)
+    flags = kept if kept is not None and len(kept) == len(inner) else (False,) * len(inner)
     return [fact if stays else _outside(fact, context, traced) for fact, stays in zip(inner, flags, strict=True)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -139,7 +139,7 @@ def _traced(facts: Facts) -> Iterator[Obligation]:
 def _returned(op: Op, flow: Flow) -> Iterator[Obligation]:
     tree, aux = op.returned, _has_aux(op)
     name = f"`{op.qualified.rpartition('.')[2] or 'the function'}`"
-    if not isinstance(tree, Tree):
+    if tree is None:
         return
     if aux is None:
         reason = "whether there is something beside the loss is decided elsewhere"
@@ -159,8 +159,7 @@ def _returned(op: Op, flow: Flow) -> Iterator[Obligation]:
 
 
 def _has_aux(op: Op) -> bool | None:
-    options = op.options
-    given = options.get("has_aux", False) if isinstance(options, Mapping) else False
+    given = op.option("has_aux", False)
     return given if isinstance(given, bool) else None
 
 
@@ -244,5 +243,5 @@ def _lone_loss(op: Op, flow: Flow) -> Op | None:
     if made is None or made.name != "grad" or _has_aux(made) is not False or not made.gives_value:
         return None
     tree = made.returned
-    first = made.results[0] if isinstance(tree, Tree) and _is_array(tree, flow) else None
+    first = made.results[0] if tree is not None and _is_array(tree, flow) else None
     return made if first is value else None

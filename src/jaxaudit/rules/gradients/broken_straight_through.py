@@ -12,9 +12,9 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import SUMS_OF_TWO
+from jaxaudit.ir.ops import SELECTED
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-
-_LOOKUPS = frozenset(("py.item", "array.gather"))
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -116,19 +116,12 @@ class BrokenStraightThrough(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every value that a sum adds and takes away again under `stop_gradient`."""
         flat = FlatValues.of(program)
-        sums = list(program.mapping(*_SUMS))
+        sums = list(program.mapping(*SUMS_OF_TWO))
         inner = {value for op in sums for value in op.operands}
         shapes = facts.get(Shapes)
         outer = [op for op in sums if op.result not in inner and not _counts(shapes.of(op.result))]
         flow = facts.flow
         yield from (one for op in outer for one in _judge(op, flat, shapes, flow))
-
-
-_SUMS = ("add", "subtract")
-
-
-def _sums(op: Op) -> bool:
-    return op.name == "array.map" and op.function in _SUMS
 
 
 def _counts(fact: ShapeFact) -> bool:
@@ -167,9 +160,13 @@ def _parts(op: Op, flat: FlatValues) -> dict[Value, Counts]:
     return {value: counts[value] for value, parts in terms.items() if not parts}
 
 
+def _is_sum(op: Op) -> bool:
+    return op.name == "array.map" and op.function in SUMS_OF_TWO
+
+
 def _terms(made: Op | None) -> Iterator[tuple[Value, int, bool]]:
     """Return what a sum adds with its signs, or what a `stop_gradient` is around; nothing for any other op."""
-    if made is None or not (_sums(made) or made.name == "grad.stop"):
+    if made is None or not (made.name == "grad.stop" or _is_sum(made)):
         return
     stops, second = made.name == "grad.stop", 1 if made.function == "add" else -1
     for role, sign in (("x", 1), ("y", second)):
@@ -205,7 +202,7 @@ def _source(value: Value, parts: dict[Value, Counts], flat: FlatValues, flow: Fl
     """Return the stopped value that alone is left of a sum, where what cancels was looked up by an index made of it."""
     left = [one for one, counts in parts.items() if one is not value and counts.forward]
     made = flow.maker(value)
-    if len(left) != 1 or parts[left[0]] != Counts(1, 0, 1, stopped=True) or made is None or made.name not in _LOOKUPS:
+    if len(left) != 1 or parts[left[0]] != Counts(1, 0, 1, stopped=True) or made is None or made.name not in SELECTED:
         return None
     chosen = [one for one in made.operands if flat.is_flat(one)]
     return left[0] if reached(flow, left).intersection(chosen) else None

@@ -129,7 +129,7 @@ def _is_array(gradient: Gradient, leaf: Leaf) -> bool:
     """Whether a leaf is surely an array: what an object of a class holds need not be, and a size is none."""
     held = gradient.op.held
     at = gradient.op.regions[0].params.index(leaf.param)
-    return not ((isinstance(held, tuple) and at < len(held) and held[at]) or _is_size(gradient, leaf))
+    return not ((held and at < len(held) and held[at]) or _is_size(gradient, leaf))
 
 
 def _is_size(gradient: Gradient, leaf: Leaf) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.facts import Facts
@@ -109,15 +109,13 @@ class NonScalarGrad(Rule):
 def _loss(op: Op) -> Value | None:
     """Return what is differentiated: the only result, or the first where there are others beside it."""
     results = op.regions[0].results
-    options = op.options
-    beside = isinstance(options, Mapping) and options.get("has_aux") is True
+    beside = op.option("has_aux") is True
     return results[0] if results and (beside or len(results) == 1) else None
 
 
 def _follows_argument(op: Op, dims: Sequence[Dim], context: Context) -> bool:
     """Whether the sizes of a result are those that annotations say of the argument it is differentiated by."""
-    params, options = op.regions[0].params, op.options
-    at = options.get("argnums", 0) if isinstance(options, Mapping) else 0
+    params, at = op.regions[0].params, op.option("argnums", 0)
     if not isinstance(at, int) or not 0 <= at < min(len(params), len(op.operands)):
         return False
     inside, outside = context.of(params[at]).dims, context.of(op.operands[at]).dims

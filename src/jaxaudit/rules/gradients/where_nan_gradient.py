@@ -9,14 +9,14 @@ from jaxaudit.analyses.gradients.through import taken_through
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.ranges import Ranges, range_text
 from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.functions import ROOTS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.numerics._shared.domains import Use, short, slopes_wanted
+from jaxaudit.rules.numerics._shared.domains import Use, slopes_wanted
 
 Through = Mapping[Value, Op]
 """The values that gradients flow through, each with the op that takes one."""
 
 _MOST_STEPS = 12
-_ROOTS = frozenset({"sqrt", "norm", "vector_norm"})
 
 
 class WhereNanGradient(Rule):
@@ -149,7 +149,7 @@ class WhereNanGradient(Rule):
 
 
 def _may_matter(op: Op) -> bool:
-    return op.name == "array.select" or short(op) in _ROOTS
+    return op.name == "array.select" or op.function in ROOTS
 
 
 def _is_on_the_way(op: Op, gradients: Through) -> bool:
@@ -159,13 +159,12 @@ def _is_on_the_way(op: Op, gradients: Through) -> bool:
 def _judge(op: Op, ranges: Ranges, gradients: Through, flow: Flow) -> Iterator[Obligation]:
     if flow.program.types and not _is_transposed(op, flow):
         return
-    if op.name == "array.select" and short(op) in ("where", "select", "select_n"):
-        condition = op.arguments.get("condition", op.arguments.get("pred"))
+    if op.name == "array.select" and op.function in ("where", "select", "select_n"):
+        condition = op.argument("condition", "pred")
         for names, holds in ((("x", "on_true"), True), (("y", "on_false"), False)):
-            arm = next((op.arguments[name] for name in names if name in op.arguments), None)
-            for inner in _arm_ops(arm, gradients, flow):
+            for inner in _arm_ops(op.argument(*names), gradients, flow):
                 yield from _masked(op, condition, inner, ranges, gradients, holds=holds)
-    elif short(op) in _ROOTS and op.api in ("", "sqrt", "norm"):
+    elif op.function in ROOTS and op.api in ("", "sqrt", "norm"):
         yield from _root(op, ranges, gradients)
 
 
@@ -175,7 +174,7 @@ def _is_transposed(op: Op, flow: Flow) -> bool:
         condition = op.arguments.get("condition")
         readers = flow.readers.get(condition, ()) if isinstance(condition, Value) else ()
         return sum(reader.name == "array.select" for reader in readers) > 1
-    return any(short(reader) == "divide" and not reader.api for reader in flow.readers.get(op.results[0], ()))
+    return any(reader.function == "divide" and not reader.api for reader in flow.readers.get(op.results[0], ()))
 
 
 def _arm_ops(arm: Argument, gradients: Through, flow: Flow) -> Iterator[Op]:
@@ -185,7 +184,7 @@ def _arm_ops(arm: Argument, gradients: Through, flow: Flow) -> Iterator[Op]:
         maker = flow.maker(value) if isinstance(value, Value) else None
         if maker is None or len(pending) > _MOST_STEPS or value not in gradients:
             continue
-        if maker.name == "array.map" or (maker.name == "array.linalg" and short(maker) == "norm"):
+        if maker.name == "array.map" or (maker.name == "array.linalg" and maker.function == "norm"):
             yield maker
             pending.extend(maker.operands)
         elif maker.name in ("array.convert", "device.place"):

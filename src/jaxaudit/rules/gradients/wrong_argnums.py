@@ -10,7 +10,6 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.ir.trees import Border
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.gradients._shared.optimizers import applied, behind, origins, own_results
 from jaxaudit.rules.gradients._shared.updates import updates_in
@@ -129,7 +128,7 @@ def _traced(facts: Facts) -> Iterator[Obligation]:
         for op in dict.fromkeys(op for op, _ in update.sources):
             name = f"`{op.qualified.rpartition('.')[2] or 'the function'}`"
             chosen = op.differentiated
-            beside = [one for at, one in enumerate(op.operands) if isinstance(chosen, tuple) and at not in chosen]
+            beside = [one for at, one in enumerate(op.operands) if chosen is not None and at not in chosen]
             own = {origin(facts.flow, one, {}).value for one in update.trained}
             if update.param in own:
                 reason = f"the gradient of {name} is applied to what it was taken with respect to"
@@ -141,7 +140,7 @@ def _traced(facts: Facts) -> Iterator[Obligation]:
 def _judge(op: Op, flow: Flow, shapes: Shapes, crossed: Mapping[Op, Op]) -> Obligation:
     chosen = op.differentiated
     name = f"`{op.qualified.rpartition('.')[2] or 'the function'}`"
-    if not isinstance(chosen, tuple):
+    if chosen is None:
         return Obligation(WrongArgnums.name, op.span, Verdict.UNKNOWN, "`argnums` is not a constant")
     if (missing := _missing(op)) is not None:
         message = f"`argnums={missing}` is out of range: {name} is called with {_count(op)} positional arguments"
@@ -161,31 +160,29 @@ def _judge(op: Op, flow: Flow, shapes: Shapes, crossed: Mapping[Op, Op]) -> Obli
 def _chosen(op: Op) -> str:
     border, numbers = op.border, _argnums(op)
     paths, chosen = op.paths, op.differentiated
-    if isinstance(paths, tuple) and isinstance(chosen, tuple):
+    if isinstance(paths, tuple) and chosen is not None:
         roots = dict.fromkeys(re.split(r"[.\[]", str(paths[at]))[0] for at in chosen if at < len(paths))
         return ", ".join(f"`{one}`" for one in roots)
-    if not isinstance(border, Border) or not numbers:
+    if border is None or not numbers:
         return "its first argument"
     named = [border.name(at) or f"argument {at}" for at in numbers if 0 <= at < len(border.trees)]
     return ", ".join(f"`{one}`" for one in named) or "its first argument"
 
 
 def _argnums(op: Op) -> tuple[int, ...]:
-    options = op.options
-    given = options.get("argnums", 0) if isinstance(options, Mapping) else 0
+    given = op.option("argnums", 0)
     return tuple(one for one in (given if isinstance(given, tuple) else (given,)) if isinstance(one, int))
 
 
 def _count(op: Op) -> int:
-    border = op.border
-    return len(border.positional) if isinstance(border, Border) else 0
+    return 0 if op.border is None else len(op.border.positional)
 
 
 def _missing(op: Op) -> int | None:
     """Return an `argnums` that no argument has."""
     border, count = op.border, _count(op)
     # Nobody writes a call without arguments: it stands for one whose `*args` are unknown.
-    if not isinstance(border, Border) or border.open_ended or not count:
+    if border is None or border.open_ended or not count:
         return None
     if not op.spelling.startswith("jax."):
         return None
@@ -194,9 +191,7 @@ def _missing(op: Op) -> int | None:
 
 def _undifferentiable(op: Op, operand: Value, flow: Flow, shapes: Shapes) -> str:
     """Say what an argument is that JAX refuses to differentiate; empty where it may be differentiated."""
-    options = op.options
-    allowed = isinstance(options, Mapping) and options.get("allow_int", False) is not False
-    if allowed or not op.spelling.startswith("jax."):
+    if op.option("allow_int", False) is not False or not op.spelling.startswith("jax."):
         return ""
     made = origin(flow, operand, {}).op
     if made is not None and made.name in ("key.seed", "key.split", "key.fold_in"):
@@ -224,7 +219,7 @@ def _crossed(program: Program, flow: Flow) -> dict[Op, Op]:
     for call in applied(program):
         for op, position in behind(flow, call.gradients):
             chosen = op.differentiated
-            if position < own_results(op) or not isinstance(chosen, tuple):
+            if position < own_results(op) or chosen is None:
                 continue
             if _is_other(flow, call.params, op, chosen):
                 found[op] = call.op

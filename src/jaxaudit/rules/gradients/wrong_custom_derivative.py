@@ -11,16 +11,14 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.compare import compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import FIXED
+from jaxaudit.ir.ops import COMPUTED, UNFOLLOWED
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
 from jaxaudit.spans import Span
 
-_COMPUTES = frozenset(("array.map", "array.reduce", "array.dot", "array.normalise", "array.select", "array.scan"))
-_HOLDS = frozenset("array asarray copy full full_like stack".split())
-"""Functions that make arrays of the values they are given, not only of their shape."""
+_COMPUTES = COMPUTED | {"array.select"}
 _DEEPEST = 24
-_OPAQUE = frozenset(
-    ("py.unknown", "py.call_unknown", "py.call_library", "py.global", "py.attr", "py.element", "callback")
-)
+_OPAQUE = UNFOLLOWED | {"py.call_library", "py.global", "py.attr", "py.element", "callback"}
 
 _PROGRAM = """
 import jax
@@ -152,26 +150,18 @@ class WrongCustomDerivative(Rule):
 
 
 def _judge(op: Op, shapes: Shapes) -> Iterator[Obligation]:
-    names, gradients, place = op.rule_arguments, op.gradients, op.return_at
-    primals = op.primals
-    assert isinstance(names, tuple)
-    assert isinstance(primals, tuple)
-    where = place if isinstance(place, Span) else op.span
-    if not isinstance(gradients, tuple):
+    names, gradients, where = op.rule_arguments or (), op.gradients, op.return_at or op.span
+    if gradients is None:
         yield _unknown(where, f"what `{op.rule}` gives is not known")
         return
     yield from _order(op)
     if len(gradients) != len(names):
         yield _count(op, where, len(names), len(gradients))
         return
-    elements = op.elements
-    spots = elements if isinstance(elements, tuple) and len(elements) == len(names) else (where,) * len(names)
-    for name, spot, primal, gradient in zip(names, spots, primals, gradients, strict=True):
+    elements = op.elements or ()
+    spots = elements if len(elements) == len(names) else (where,) * len(names)
+    for name, spot, primal, gradient in zip(names, spots, op.primals or (), gradients, strict=True):
         yield _argument(op, spot, name, (primal, gradient), shapes)
-
-
-def _values(found: object) -> tuple[Value, ...]:
-    return tuple(one for one in found if isinstance(one, Value)) if isinstance(found, tuple) else ()
 
 
 def _argument(
@@ -207,7 +197,7 @@ def _made_at(value: Value, op: Op) -> Span:
 
 def _ignores(value: Value, op: Op) -> bool:
     """Whether a gradient is computed from what was saved, and surely not from the cotangent."""
-    incoming = set(_values(op.cotangents))
+    incoming = set(op.cotangents or ())
     made: dict[Value, Op] = {}
     outside: dict[Value, Value] = {}
     for inner in op.regions[0].walk():
@@ -254,8 +244,7 @@ def _is_argument(value: Value, op: Op) -> bool:
 def _is_another(value: Value, op: Op, primal: Value) -> bool:
     """Whether a gradient is nothing but one of the other arguments."""
     found = _resolved(value, op)
-    primals = op.primals
-    return isinstance(primals, tuple) and found is not primal and any(found in _values(one) for one in primals)
+    return found is not primal and any(found in values for values in op.primals or ())
 
 
 def _resolved(value: Value, op: Op) -> Value:
@@ -281,7 +270,7 @@ def _behind(maker: Op, value: Value) -> Sequence[Value]:
     """Return what a value is made from: of a call, the one result that it is."""
     if maker.name == "py.call" and maker.regions and len(maker.results) == len(maker.regions[0].results):
         return (maker.regions[0].results[maker.results.index(value)],)
-    if maker.name == "array.create" and maker.function not in _HOLDS:
+    if maker.name == "array.create" and maker.function in FIXED:
         return ()
     return (*maker.operands, *(result for region in maker.regions for result in region.results))
 
@@ -330,16 +319,15 @@ def _count(op: Op, where: Span, wanted: int, found: int) -> Obligation:
 
 def _order(op: Op) -> Iterator[Obligation]:
     """Compare the names that were saved with those they are unpacked into; names alone are no proof."""
-    saved, taken = op.saved, op.taken
-    if not isinstance(saved, tuple) or not isinstance(taken, tuple) or len(saved) != len(taken):
+    saved, taken = op.saved or (), op.taken or ()
+    if len(saved) != len(taken):
         return
     off = [at for at, (one, other) in enumerate(zip(saved, taken, strict=True)) if one != other]
     if "" in saved or len(set(saved)) != len(saved) or sorted(saved) != sorted(taken) or not off:
         return
-    place = op.unpacked
     yield Obligation(
         WrongCustomDerivative.name,
-        place if isinstance(place, Span) else op.span,
+        op.unpacked or op.span,
         Verdict.UNKNOWN,
         "what the names stand for is not known",
         severity=Severity.WARNING,

@@ -13,7 +13,7 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.numbers import arithmetic, negated
 from jaxaudit.ir import Value
-from jaxaudit.ir.trees import CONTAINERS, Border, Tree
+from jaxaudit.ir.trees import CONTAINERS, Tree
 
 _TRUTH = frozenset(
     "equal not_equal less less_equal greater greater_equal isnan isinf isfinite isclose "
@@ -175,7 +175,7 @@ def _same_object(look: Look) -> ShapeFact:
 def _leaves(look: Look) -> ShapeFact:
     """Return the leaves of a tree in JAX's order, where each is surely an array; `flatten` gives them first of two."""
     border = look.op.border
-    if not isinstance(border, Border) or look.function not in ("leaves", "flatten") or len(look.op.arguments) != 1:
+    if border is None or look.function not in ("leaves", "flatten") or len(look.op.arguments) != 1:
         return NOTHING
     values = list(_in_order(border.trees[0]))
     facts = [NOTHING if value is None else look.read(value) for value in values]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Edge, Gradient, Node, gradients_of
 from jaxaudit.analyses.gradients.algebra import Addend, addends, argument, flowing, learned, source_of, strip
-from jaxaudit.analyses.gradients.edges import short
 from jaxaudit.analyses.meaning import Kind, Meanings
 from jaxaudit.analyses.meaning.forms import taken_for_logits
 from jaxaudit.analyses.meaning.samples import whole
@@ -91,17 +90,17 @@ def _data(part: Addend) -> set[Node]:
 def _by_data(part: Addend) -> bool:
     """Whether a part is weighed by data that is no mask or choice."""
     made = [one.op for one in _data(part)]
-    return any(op is None or (short(op) != "one_hot" and op.name != "array.select") for op in made)
+    return any(op is None or (op.function != "one_hot" and op.name != "array.select") for op in made)
 
 
 def _below(gradient: Gradient, node: Node) -> Iterator[Node]:
     op = node.op
     if node.passes:
         yield from (one for one, edge in node.inputs if edge is Edge.LIVE)
-    elif op is not None and op.name == "array.map" and short(op) in _EITHER:
+    elif op is not None and op.name == "array.map" and op.function in _EITHER:
         sides = [argument(gradient.graph, node, role) for role in ("x", "y")]
         yield from (side for side in sides if isinstance(side, Node) and learned(side))
-    elif op is not None and op.name == "array.select" and short(op) == "clip" and node.inputs:
+    elif op is not None and op.name == "array.select" and op.function == "clip" and node.inputs:
         yield node.inputs[0][0]
 
 
@@ -111,7 +110,7 @@ def _chosen(gradient: Gradient, found: Weighted) -> Node | None:
     By itself, or as the exponential of a difference to stored data.
     """
     node, beside = strip(found.node), [one for one in found.beside if one is not found.node]
-    if node.op is not None and short(node.op) == "exp" and node.inputs:
+    if node.op is not None and node.op.function == "exp" and node.inputs:
         parts = list(addends(gradient.graph, node.inputs[0][0]))
         moving = [one for one in parts if learned(one.node)]
         if len(moving) != 1 or len(parts) < 2 or not moving[0].plain:
@@ -126,7 +125,7 @@ def _chosen(gradient: Gradient, found: Weighted) -> Node | None:
 
 def _beside_stopped(gradient: Gradient, node: Node) -> Node | None:
     """Return the side of a product that is trained, where the other one is stopped and so counts as data."""
-    if node.op is None or node.op.name != "array.map" or short(node.op) != "multiply":
+    if node.op is None or node.op.name != "array.map" or node.op.function != "multiply":
         return None
     sides = [argument(gradient.graph, node, role) for role in ("x", "y")]
     moving = [one for one in sides if isinstance(one, Node) and flowing(one)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxaudit.analyses.gradients.edges import values_in
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS, is_optimizer_step
 from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import BODIES
 from jaxaudit.libraries.lookup import playing
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Gradient, Leaf, Node, gradients_of
-from jaxaudit.analyses.gradients.edges import short
 from jaxaudit.ir import Op
 
 _SHOWN = 3
@@ -28,7 +27,7 @@ def _is_chosen(op: Op, *, losses: bool) -> bool:
     if spelling == "hessian":
         return True
     paths, chosen = op.paths, op.differentiated
-    if isinstance(paths, tuple) and isinstance(chosen, tuple):
+    if isinstance(paths, tuple) and chosen is not None:
         return len({re.split(r"[.\[]", str(paths[at]))[0] for at in chosen if at < len(paths)}) == 1
     return op.argument_count == 1
 
@@ -55,7 +54,7 @@ def deed(node: Node) -> str:
         return "indexing"
     if op.name == "array.convert":
         return "the conversion to integers"
-    return f"`{short(op)}`" if short(op) else "this"
+    return f"`{op.function}`" if op.function else "this"
 
 
 def named(node: Node) -> str:

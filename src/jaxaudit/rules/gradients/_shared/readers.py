@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.gradients import Leaf
-from jaxaudit.analyses.gradients.edges import short
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.functions import ARITHMETIC
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import BODIES, LOOPS
+from jaxaudit.ir.ops import BODIES, CONTRACTIONS, LOOPS, NOTES
 from jaxaudit.libraries.lookup import takes_trees
 
-_NETWORK = frozenset(
-    "array.dot array.convolve array.gather array.normalise py.call_unknown py.call_library grad scan vmap".split()
-)
-_LOOKS = frozenset("py.return py.print py.format py.to_python py.unread py.drop py.passed py.rebind".split())
+_NETWORK = CONTRACTIONS | {
+    "array.gather",
+    "array.normalise",
+    "py.call_unknown",
+    "py.call_library",
+    "grad",
+    "scan",
+    "vmap",
+}
+_LOOKS = NOTES | {"py.return", "py.print", "py.format", "py.to_python", "py.rebind"}
 _CARRIES = frozenset(("py.join", "py.call_library"))
-_ARITHMETIC = frozenset("add subtract multiply divide negative power square sqrt".split())
+_OPTIMIZER = ARITHMETIC | {"square", "sqrt"}
 """What optimizers and moving averages do with a parameter."""
 _DEEPEST = 8
 _MOST = 400
@@ -97,7 +103,7 @@ def _versions(flow: Flow, op: Op, value: Value) -> Iterator[Value]:
     elif op.name in BODIES:
         for region in op.regions:
             yield from (param for param, given in zip(region.params, op.operands, strict=False) if given is value)
-    elif op.name in ("array.convert", "array.select") or (op.name == "array.map" and short(op) in _ARITHMETIC):
+    elif op.name in ("array.convert", "array.select") or (op.name == "array.map" and op.function in _OPTIMIZER):
         yield from op.results
     elif op.name in _CARRIES and (op.name != "py.call_library" or takes_trees(op.qualified)):
         yield from op.results

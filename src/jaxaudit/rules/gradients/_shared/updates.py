@@ -9,11 +9,12 @@ from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.ops import PASSED_ON, REARRANGED
 from jaxaudit.libraries.lookup import playing
 from jaxaudit.rules.gradients._shared.optimizers import made_as
 
 _APPLIES = frozenset(name.rpartition(".")[2] for name in playing("optimizer.apply", "train_state.step"))
-_CARRIES = frozenset("array.map array.convert array.select array.reshape array.expand array.squeeze".split())
+_CARRIES = REARRANGED | PASSED_ON | {"array.map", "array.select"}
 _MOST = 200
 
 
@@ -36,16 +37,14 @@ class Update:
         """What the gradients were taken with respect to."""
         found: set[Value] = set()
         for op, at in self.sources:
-            whose = op.wrt
-            place = whose[at] if isinstance(whose, tuple) and at < len(whose) else None
-            if isinstance(place, int) and place < len(op.operands):
-                found.add(op.operands[place])
+            place = (op.wrt or ())[at : at + 1]
+            found.update(op.operands[one] for one in place if one is not None and one < len(op.operands))
         return found
 
 
 def _role(op: Op, at: int) -> str:
-    roles = op.roles
-    return str(roles[at]) if isinstance(roles, tuple) and at < len(roles) else ""
+    roles = op.roles or ()
+    return str(roles[at]) if at < len(roles) else ""
 
 
 @remembered
@@ -71,7 +70,7 @@ def _behind(flow: Flow, value: Value, scalar: bool) -> Iterator[tuple[Op, int]]:
             continue
         if op.name == "grad":
             yield op, op.results.index(current)
-        elif op.name in _CARRIES or op.name == "grad.stop":
+        elif op.name in _CARRIES:
             fresh = [one for one in op.operands if one not in seen and (scalar or not _is_scalar(flow, one))]
             seen.update(fresh)
             pending.extend(fresh)
