@@ -10,6 +10,7 @@ from jaxaudit.ir import Exit, Op, Program, Region, Root, Value
 from jaxaudit.ir.builder import Builder
 from jaxaudit.ir.check import check_program
 from jaxaudit.rules.base import Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.intent import lowered
 from jaxaudit.rules.merge import merge
 from jaxaudit.spans import Span
 
@@ -89,7 +90,8 @@ class Sketch:
 
     def judge(self, rule: type[Rule]) -> list[Obligation]:
         program = self.program()
-        return merge(rule().check(program, solve(program, {KeyFacts, *rule.needs})))
+        facts = solve(program, {KeyFacts, *rule.needs})
+        return merge(lowered(rule().check(program, facts), facts))
 
     def verdicts(self, rule: type[Rule]) -> dict[int, str]:
         """Return the verdict on each line: `proved`, `unknown`, `error` or `warning`."""

@@ -35,8 +35,8 @@ from jaxaudit.reports.build import build_report
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.notes import Notes
 from jaxaudit.rules.base import Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.intent import lowered
 from jaxaudit.rules.registry import all_rules
-from jaxaudit.rules.test_code import lenient
 from jaxaudit.suppress import apply_suppressions
 
 Result = TypeVar("Result")
@@ -87,11 +87,12 @@ def audit(
     faults += reading.faults
     problems = [one for one in (*_problems(results), *reading.problems) if runs(one.path, "unreadable-file")]
     facts = _facts(reading.program, wanted, faults, further=_shown(seen, sections=sections))
-    obligations = list(map(lenient, _obligations(reading.program, facts, wanted, faults)))
+    obligations = list(_obligations(reading.program, facts, wanted, faults))
     solved = facts
     if seen is not None:
         obligations = list(_gone_through(obligations, seen.program))
-        seen = replace(seen, program=_with_constants(seen.program, reading.program, facts))
+        traced = _with_constants(seen.program, reading.program, facts)
+        seen = replace(seen, program=replace(traced, main_blocks=reading.program.main_blocks))
         solved = _facts(seen.program, wanted, faults, further={Ranges} if sections else ())
         obligations += map(_accepted, _obligations(seen.program, solved, wanted, faults))
         told = _guard(
@@ -165,10 +166,15 @@ def _obligations(
     if facts is not None:
         for number, rule in enumerate(rules):
             progress.tell("checking rules", number, len(rules))
-            found = _guard(lambda rule=rule: list(rule().check(program, facts)), [], f"rule {rule.name}", faults)
+            found = _guard(partial(_judged, rule, program, facts), [], f"rule {rule.name}", faults)
             for one in found:
                 one.front_end = program.front_end
             yield from found
+
+
+def _judged(rule: type[Rule], program: Program, facts: Facts) -> list[Obligation]:
+    """Let a rule judge, and lower what may be meant."""
+    return list(lowered(rule().check(program, facts), facts))
 
 
 def _accepted(one: Obligation) -> Obligation:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxaudit.rules.random._shared.comments import states_purpose
+from jaxaudit.rules.intent.names import says_purpose
 
 PURPOSES = (
     "# same noise for both on purpose",
@@ -28,9 +28,9 @@ DESCRIPTIONS = (
 
 @pytest.mark.parametrize("comment", PURPOSES)
 def test_a_purpose_is_understood(comment: str) -> None:
-    assert states_purpose(comment)
+    assert says_purpose(comment, "numbers")
 
 
 @pytest.mark.parametrize("comment", DESCRIPTIONS)
 def test_a_description_is_no_excuse(comment: str) -> None:
-    assert not states_purpose(comment)
+    assert not says_purpose(comment, "numbers")

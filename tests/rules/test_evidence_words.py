@@ -21,15 +21,11 @@ def check(key):
 
 
 @pytest.mark.parametrize(
-    ("compared", "words"),
-    [
-        ("a == b", "both results are checked to be equal"),
-        ("jnp.allclose(a, b)", "both results are checked to be equal"),
-        ("a != b", "both results are checked for differences"),
-    ],
+    "compared",
+    ["a == b", "jnp.allclose(a, b)", "a != b"],
 )
-def test_results_that_are_compared(compared, words):
+def test_results_that_are_compared(compared):
     report = audit([SourceFile("keys.py", CODE.format(compared))], Config(select=("key-reused",))).report
     assert report.issues == ()
     (found,) = report.warnings
-    assert words in f"{found.message} {found.current} {found.expected} {found.suggestion}"
+    assert "both results are compared with each other" in found.current

@@ -1,5 +1,6 @@
 """Verdicts of `key-reused` on programs built by hand."""
 
+import pytest
 from sketch import Sketch
 
 from jaxaudit.config import Config
@@ -86,10 +87,12 @@ def test_joined_key_is_judged_by_path():
     assert verdict(s, s.draw(joined)) == "error"
 
 
-def helper(s: Sketch, label: str, shared: bool = False):
+def helper(s: Sketch, label: str, shared: bool = False, mean: bool = False):
     inner = s.value("key")
     with s.region("function", label, (inner,)) as region:
         made = s.draw(inner).result
+        if mean:
+            made = s.op("array.reduce", {"x": made}, {"function": "jax.numpy.mean"}).result
     s.close(region, made)
     region.shared = shared
     return region
@@ -236,16 +239,14 @@ def test_name_makes_it_a_warning():
     assert verdict(s, s.draw(key)) == "warning"
 
 
-def test_compared_results_are_a_warning():
+@pytest.mark.parametrize(("mean", "expected"), [(True, "warning"), (False, "error")])
+def test_what_is_computed_of_samples_may_be_compared(mean, expected):
     s = Sketch()
     key = s.param("key")
-    a = s.call(helper(s, "score"), key).result
-    call = s.call(
-        helper(s, "score"),
-        key,
-    )
-    s.op("array.map", {"x": a, "y": call.result}, {"function": "jax.numpy.subtract"})
-    assert verdict(s, call) == "warning"
+    first = s.call(helper(s, "score", mean=mean), key)
+    second = s.call(helper(s, "score", mean=mean), key)
+    s.op("array.map", {"x": first.result, "y": second.result}, {"function": "jax.numpy.subtract"})
+    assert verdict(s, second) == expected
 
 
 def test_deferred_function_only_counts_inside():

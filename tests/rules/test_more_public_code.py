@@ -303,7 +303,7 @@ PROGRAMS = {
 
         def main(rng):
             agent = Net().init(rng, jnp.zeros((1, 3)))
-            rng, mixer_rng = jax.random.split(rng)  #!
+            rng, mixer_rng = jax.random.split(rng)
             return agent, Net().init(mixer_rng, jnp.zeros((1, 3)))
         """,
     "places of a grid, and one more index": """

@@ -195,7 +195,7 @@ PROGRAMS = {
 
         def trained(rng, n):
             data = example(rng)
-            params = Net().init(rng, data)  #!
+            params = Net().init(rng, data)
             return Net().apply(params, data)
         """,
     "an attribute of an attribute is renewed": """

@@ -89,6 +89,12 @@ def _ids(text: str) -> frozenset[str]:
 ORDERINGS = _ids("less less_equal greater greater_equal")
 COMPARISONS = ORDERINGS | _ids("equal not_equal")
 """Compare two arrays element by element."""
+DIFFERENCES = ORDERINGS | _ids("subtract divide")
+"""Say how two things differ."""
+EQUALITIES = _ids(
+    "equal not_equal isclose allclose array_equal assert_equal assert_allclose assert_array_equal"
+) | _ids("assert_array_almost_equal assert_trees_all_close")
+"""Check whether two things are equal."""
 TRUTHS = COMPARISONS | _ids("isfinite isnan isinf isclose logical_and logical_or logical_xor logical_not isin signbit")
 """Elementwise functions whose result is boolean whatever they are given."""
 CONJUNCTIONS = _ids("logical_and bitwise_and")
@@ -138,6 +144,15 @@ DISCRETE_DRAWS = _ids(
     "categorical randint bernoulli poisson binomial permutation choice shuffle geometric rademacher bits"
 )
 """Draw numbers that have no derivative with respect to the parameters of their distribution."""
+
+RANKINGS = EXTREMES | PICKED_POSITIONS | _ids("sort argsort top_k")
+"""Find out which elements are the best."""
+
+# effects
+PLOTS = _ids(
+    "plot scatter fill_between errorbar hist hist2d imshow pcolormesh contour contourf semilogx semilogy loglog bar step"
+) | _ids("stairs axhline axvline vlines hlines quiver boxplot violinplot text annotate")
+"""Methods of Matplotlib that show data."""
 
 # meaning
 LOG_SPACE = _ids("log log2 log10 log1p log_softmax log_sigmoid logsumexp logaddexp softplus log_prob logpdf logp")

@@ -197,6 +197,8 @@ class Program:
     """The exact types of values; empty where nothing was traced."""
     declared: Mapping[Value, Declared] = field(default_factory=dict)
     """The names of axes that annotations give."""
+    main_blocks: Mapping[str, Span] = field(default_factory=dict)
+    """The block under `if __name__ == "__main__"` of each file that has one."""
 
     _ops: list[Op] = field(default_factory=list, init=False, repr=False)
     _named: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)

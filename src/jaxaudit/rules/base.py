@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
+from jaxaudit.ir.basis import Basis
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
     from jaxaudit.analyses.facts import Facts
-    from jaxaudit.ir import Program
+    from jaxaudit.analyses.keys import Use
+    from jaxaudit.ir import Op, Program
 
 
 class Verdict(Enum):
@@ -62,6 +64,24 @@ class Edit:
     replacement: str
 
 
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What an obligation is about, where its author's purpose may show; `rules.intent` reads it."""
+
+    names: tuple[str, ...] = ()
+    """The names of what is involved."""
+    places: tuple[Span, ...] = ()
+    """Other places where a comment may speak of it."""
+    uses: tuple[Use, ...] = ()
+    """Of a key: the two uses that share it, or the one that is repeated."""
+    around: Op | None = None
+    """The loop or map that repeats it."""
+    about: str = ""
+    """What may be meant: the kind of words that a comment would have."""
+    tried: bool = False
+    """Whether running it may be all that was wanted, as in a test."""
+
+
 @dataclass(slots=True)
 class Obligation:
     """One thing the program must satisfy at one place, with a verdict. Only the session changes it, to sign it."""
@@ -83,6 +103,10 @@ class Obligation:
     edits: tuple[Edit, ...] = ()
     raises: Raises = Raises.NOTHING
     """What happens when it is violated; where it is unknown, what would."""
+    basis: Basis = Basis.COMPUTED
+    """The weakest fact that it rests on."""
+    subject: Subject = Subject()
+    """What it is about, for the policy on intent."""
     front_end: str = ""
     """Which front end saw it; the session fills it in."""
 

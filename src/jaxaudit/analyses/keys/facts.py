@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from jaxaudit.analyses.domain import Read
-from jaxaudit.analyses.keys.meet import Users
+from jaxaudit.analyses.keys.fates import Fates
 from jaxaudit.analyses.keys.overlap import way
 from jaxaudit.analyses.keys.terms import Constant, Term, Terms, rows_behind
 from jaxaudit.analyses.keys.turns import Turn, Turns, Verdict
@@ -59,9 +59,9 @@ class KeyFacts:
         return self.facts.places
 
     @cached_property
-    def users(self) -> Users:
-        """Who reads which value; indexed only when something was found."""
-        return Users(self.facts.flow)
+    def fates(self) -> Fates:
+        """What becomes of drawn numbers; indexed only when something was found."""
+        return Fates(self.facts.flow)
 
     @cached_property
     def fruitful(self) -> Mapping[Op, Set[Constant | None]]:

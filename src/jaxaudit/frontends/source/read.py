@@ -32,7 +32,13 @@ def read_source(files: Sequence[SourceFile], load: Loader) -> Reading:
         project.add_all(files)
         reader = _Reader(project)
         reader.run()
-    program = Program(tuple(reader.it.roots), "source", project.comments(), declared=reader.it.declared)
+    program = Program(
+        tuple(reader.it.roots),
+        "source",
+        project.comments(),
+        declared=reader.it.declared,
+        main_blocks=project.main_blocks(),
+    )
     return Reading(program, tuple(project.problems), reader.reach(files), tuple(reader.faults))
 
 

@@ -10,9 +10,9 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.declared import agrees
 from jaxaudit.analyses.shapes.facts import Dims
-from jaxaudit.ir import Declared, Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.test_code import in_test
+from jaxaudit.ir import Declared, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
+from jaxaudit.spans import Span
 
 
 class StaleShapeComment(Rule):
@@ -67,26 +67,23 @@ class StaleShapeComment(Rule):
         mapped, places = mapped_regions(facts), facts.places
         for value, declared in told.items():
             region = places.region_of_value(value)
-            if region is None or any(id(outer) in mapped or _in_test(holder) for outer, holder in places.up(region)):
-                continue
-            yield from _judged(value, declared, shapes)
+            around = [] if region is None else list(places.up(region))
+            if around and not any(id(outer) in mapped for outer, _ in around):
+                calls = tuple(holder.span for _, holder in around if holder is not None)
+                yield from _judged(value, declared, shapes, calls)
 
 
-def _in_test(holder: Op | None) -> bool:
-    return holder is not None and in_test(holder.span)
-
-
-def _judged(value: Value, declared: Declared, shapes: Shapes) -> Iterator[Obligation]:
+def _judged(value: Value, declared: Declared, shapes: Shapes, calls: tuple[Span, ...]) -> Iterator[Obligation]:
     dims, span = shapes.of(value).dims, declared.span
     if dims is None or span is None or shapes.of(value).number is not None:
         return
     if agrees(dims, declared):
         yield Obligation(StaleShapeComment.name, span, Verdict.PROVED, f"the comment agrees with {shape_text(dims)}")
     else:
-        yield _finding(value, declared, dims)
+        yield _finding(value, declared, dims, calls)
 
 
-def _finding(value: Value, declared: Declared, dims: Dims) -> Obligation:
+def _finding(value: Value, declared: Declared, dims: Dims, calls: tuple[Span, ...]) -> Obligation:
     assert declared.span is not None
     told = f"({', '.join(declared.names)})"
     name = f"`{value.name}`" if value.name else "the value"
@@ -99,4 +96,5 @@ def _finding(value: Value, declared: Declared, dims: Dims) -> Obligation:
         current="the comment does not fit the code",
         expected="the comment tells the shape that the array has",
         suggestion="correct the comment, or the code if the comment is right",
+        subject=Subject(places=calls),
     )

@@ -14,8 +14,8 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.libraries.lookup import plays
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.flow._shared.phrases import is_test, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.flow._shared.phrases import proved
 
 _LITTLE = 0.05
 """At most so much of itself keeps an average that is as good as a copy."""
@@ -166,7 +166,6 @@ def _judged(blend: Blend, flow: Flow) -> Obligation:
         ForgetfulAverage.name,
         place.span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if is_test(place.span) else Severity.ERROR,
         message=f"a moving average keeps {share} of itself in each step: it is a copy of what it should follow",
         current=f"the value that is replaced has the weight {share}, and the new one the rest",
         expected="the value that is replaced has the large weight, the new one the small weight",

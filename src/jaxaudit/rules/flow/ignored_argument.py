@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.flow._shared.phrases import is_test, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, Verdict
+from jaxaudit.rules.flow._shared.phrases import proved
 from jaxaudit.rules.flow._shared.unused_results import Unread, Wasted, unread_by_scans, unread_variables
 from jaxaudit.rules.pytrees._shared.phrases import is_called
 
@@ -18,7 +17,6 @@ _OURS = ("jit", "vmap", "pmap", "grad", "checkpoint")
 """Ops whose function may have any parameters: those of a scan's body, say, are prescribed."""
 _LONG = 8
 """A function with more parameters than this may well have one left over."""
-_SAYS_SO = re.compile(r"^_|unused|ignore|dummy|donate|placeholder", re.IGNORECASE)
 
 Parameter = tuple[str, str, object]
 """The file of a parameter, its name and its position."""
@@ -129,7 +127,6 @@ def _idle(unread: Unread) -> Obligation:
         IgnoredArgument.name,
         unread.note.span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if is_test(unread.note.span) else Severity.ERROR,
         message=f"nothing reads `{name}`, and {params} of this function {_DOES[len(unread.params) > 1]} nothing else",
         current=f"`{name}` is computed and left, so what the function gives does not depend on {params}",
         expected=f"the function goes on with `{name}`",
@@ -146,7 +143,6 @@ def _for_nothing(wasted: Wasted, who: str) -> Obligation:
         IgnoredArgument.name,
         wasted.made.span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if is_test(wasted.made.span) else Severity.ERROR,
         message=f"{name} is computed for nothing: {who} never reads it",
         current="it goes into that function alone, and nothing there depends on it",
         expected="it is used where it goes, or not computed",
@@ -228,7 +224,7 @@ def _is_sure(note: Op, call: Op, flow: Flow) -> bool:
     """Whether someone wants an unread parameter: it is given though it need not be, or computed for it alone."""
     region, values = flow.places.region_of[note], note.values
     given = call.operands[region.params.index(values[0])] if isinstance(values, tuple) else None
-    if is_test(note.span) or given is None or len(region.params) > _LONG:
+    if given is None or len(region.params) > _LONG:
         return False
     alone = flow.readers.get(given) == [call] and given not in flow.leaving and flow.maker(given) is not None
     return alone or bool(note.is_optional)
@@ -246,6 +242,7 @@ def _idle_parameter(note: Op, call: Op, *, sure: bool) -> Obligation:
         expected=f"`{function}` uses `{name}`, or does not take it",
         steps=(Step(call.span, f"`{name}` is given here"),),
         suggestion=f"use `{name}`, or remove it here and from the calls",
+        subject=Subject(names=(name,)),
     )
 
 
@@ -255,15 +252,13 @@ def _is_note(op: Op) -> bool:
 
 def _counts(note: Op) -> bool:
     dictated = note.is_method or note.is_stub or note.qualified == "lambda"
-    return not dictated and not _SAYS_SO.search(note.label) and bool(note.values) and note.read_count != 0
+    return not dictated and bool(note.values) and note.read_count != 0
 
 
 def _ignored(note: Op, holder: Op, flow: Flow) -> Obligation:
     name, function = note.label, note.qualified
     zero = _is_differentiated(note, holder)
     wanted = bool(note.is_chosen) and _is_wanted(note, holder, flow)
-    if is_test(note.span):
-        return proved(IgnoredArgument.name, note.span, "this is test code")
     return Obligation(
         IgnoredArgument.name,
         note.span,
@@ -274,6 +269,7 @@ def _ignored(note: Op, holder: Op, flow: Flow) -> Obligation:
         expected=f"`{function}` uses `{name}`, or does not take it",
         steps=(Step(holder.span, f"`{function}` is given data for `{name}` here"),),
         suggestion=f"use `{name}`, remove it, or call it `_{name}` if it only fits an interface",
+        subject=Subject(names=(name,)),
     )
 
 

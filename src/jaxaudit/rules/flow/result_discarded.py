@@ -11,8 +11,8 @@ from jaxaudit.analyses.lineage.versions import is_update, updates_in, versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import MAPPED
 from jaxaudit.libraries.lookup import playing
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.flow._shared.phrases import called, is_test, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
+from jaxaudit.rules.flow._shared.phrases import called, proved, unknown
 
 _PURE = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.scipy.", "jax.random.", "jax.image.", "jax.tree.")
 # Functions of other libraries that give a changed copy, and methods that do so whatever array they belong to.
@@ -147,7 +147,7 @@ def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
     else:
         timed = op.name == "tree.other" or (op.name in _TIMED and op.function not in _PURE_METHODS)
         # Outside of compiled code a check raises, whether its result is kept or not.
-        deliberate = is_test(op.span) or timed or op.function in ("error_if", "branched_error_if")
+        deliberate = timed or op.function in ("error_if", "branched_error_if")
         yield _lost(op, sure=not note.module and (is_update(op) or not deliberate))
 
 
@@ -219,5 +219,6 @@ def _lost(op: Op, *, sure: bool) -> Obligation:
         message=f"the result of `{name}` is dropped, so this statement does nothing",
         current=f"`{name}` changes nothing in place: it gives a new value, and nobody keeps it",
         expected="the new value is bound to a name and used from here on",
+        subject=Subject(tried=not is_update(op)),
         suggestion=f"assign the result of `{name}`, or delete the statement",
     )

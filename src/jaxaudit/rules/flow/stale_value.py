@@ -14,7 +14,7 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdi
 from jaxaudit.rules.flow._shared.losses import Loss, find_loss, is_sure
 from jaxaudit.rules.flow._shared.old_versions import left_behind
 from jaxaudit.rules.flow._shared.out_of_step import out_of_step
-from jaxaudit.rules.flow._shared.phrases import called, is_test, proved
+from jaxaudit.rules.flow._shared.phrases import called, proved
 from jaxaudit.rules.flow._shared.restored_parts import average_left_out, put_back
 
 
@@ -164,7 +164,7 @@ def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
 def _told(loss: Loss, flow: Flow) -> Obligation:
     name, maker = loss.note.label, called(loss.made)
     when = "in the next turn" if loss.next_turn else f"on line {loss.read.line}"
-    sure = is_sure(loss, flow) and not is_test(loss.note.span)
+    sure = is_sure(loss, flow)
     return Obligation(
         StaleValue.name,
         loss.note.span,

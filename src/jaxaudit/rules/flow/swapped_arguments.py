@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS
 from jaxaudit.ir import Op, Program, Region
 from jaxaudit.ir.names import is_stem
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.flow._shared.phrases import is_test, proved
+from jaxaudit.rules.flow._shared.phrases import proved
 from jaxaudit.rules.flow._shared.swaps import derivative, exchanged
 
 _INLINE = frozenset(("py.branch", "py.loop", "py.while"))
@@ -145,7 +145,7 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
     first, second = pair
     own = op.own
     turned = isinstance(own, tuple) and first in own and second in own
-    doubtful = turned or len(beside) > 1 or is_test(op.span) or not (_is_telling(first) and _is_telling(second))
+    doubtful = turned or len(beside) > 1 or not (_is_telling(first) and _is_telling(second))
     return Obligation(
         SwappedArguments.name,
         op.span,

@@ -12,7 +12,8 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import BODIES
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow._shared.masks import half_applied, is_mask, reduced_without
-from jaxaudit.rules.flow._shared.phrases import is_test, proved
+from jaxaudit.rules.flow._shared.phrases import proved
+from jaxaudit.rules.intent.names import is_unwanted
 
 _MAKES = ("array.map", "key.draw", "array.create", "array.convert", "py.unpack")
 _COMBINES = frozenset("and or bitwise_and bitwise_or logical_and logical_or".split())
@@ -166,7 +167,7 @@ def _ignored(note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     calls = flow.callers.get(id(region), ()) if holder is None else (holder,)
     at = region.params.index(value)
     given = [call.operands[at] for call in calls if call.name in BODIES and at < len(call.operands)]
-    if given and all(_kind(one, flow, shapes) == "a mask" for one in given) and not note.label.startswith("_"):
+    if given and all(_kind(one, flow, shapes) == "a mask" for one in given) and not is_unwanted(note.label):
         missed = reduced_without(note, value, flow, shapes)
         if missed is not None:
             yield _unused(note, "a mask", missed)
@@ -178,7 +179,6 @@ def _half(quotient: Op, mask: Value, total: Op) -> Obligation:
         UnusedMask.name,
         total.span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if is_test(total.span) else Severity.ERROR,
         message=f"everything is summed here, and divided by the count of {name} alone",
         current=f"what {name} leaves out is in the sum, and not in the count",
         expected=f"the sum is over what {name} lets through",
@@ -193,9 +193,8 @@ def _unused(note: Op, what: str, missed: Op | None) -> Obligation:
     return Obligation(
         UnusedMask.name,
         note.span,
-        Verdict.PROVED if is_test(note.span) else Verdict.VIOLATED,
-        reason="this is test code, where it may not matter",
-        severity=Severity.WARNING if missed is None or is_test(note.span) else Severity.ERROR,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING if missed is None else Severity.ERROR,
         message=f"`{name}`, {what}, is never used",
         current=f"{what} is made and bound to `{name}`; nothing reads it",
         expected=f"`{name}` is applied, or not made at all",

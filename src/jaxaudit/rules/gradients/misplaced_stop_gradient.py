@@ -10,9 +10,8 @@ from jaxaudit.analyses.gradients.algebra import flowing, unstopped
 from jaxaudit.analyses.gradients.losses import Difference, Product, Term, terms_of
 from jaxaudit.analyses.gradients.targets import Twins, advantages, bootstraps, is_score, twins
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.gradients._shared.phrases import function_of, is_undecided, judged, names, unknown_reason
-from jaxaudit.rules.test_code import in_test
 
 _TD = """
 import jax, jax.numpy as jnp
@@ -163,8 +162,6 @@ def _nothing_left(gradient: Gradient) -> Iterator[Obligation]:
             MisplacedStopGradient.name,
             span,
             Verdict.VIOLATED,
-            # A test may take a gradient to see that it is zero.
-            severity=Severity.WARNING if in_test(gradient.op.span) else Severity.ERROR,
             message=f"`stop_gradient` leaves nothing to learn: the gradient of {names(stopped)} is zero",
             current=f"every way from {names(stopped)} to the loss is stopped",
             expected="at least the prediction passes gradient back",

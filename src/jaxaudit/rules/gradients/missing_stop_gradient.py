@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
@@ -22,7 +21,7 @@ from jaxaudit.analyses.gradients.targets import (
     twins,
 )
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, Verdict
 from jaxaudit.rules.gradients._shared.phrases import function_of, judged, named
 
 _TD = """
@@ -85,8 +84,6 @@ def loss(params, x):
 def step(params, x):
     return jax.grad(loss)(params, x)
 """
-
-_RESIDUAL = re.compile(r"residual|full.?gradient|undetached|no stop|without stop|through the target", re.IGNORECASE)
 
 
 class MissingStopGradient(Rule):
@@ -204,7 +201,7 @@ def _bootstrapped(program: Program, gradient: Gradient, found: Bootstrap) -> Ite
             yield Obligation(MissingStopGradient.name, span, Verdict.PROVED, _stopped_reason(gradient, found))
         return
     meet = Step(gradient.span_of(found.difference.node), "the prediction and its target meet here")
-    intent = None if _says_residual(program, gradient) else shown_intent(gradient, meet.span.path)
+    intent = shown_intent(gradient, meet.span.path)
     yield Obligation(
         MissingStopGradient.name,
         span,
@@ -215,12 +212,13 @@ def _bootstrapped(program: Program, gradient: Gradient, found: Bootstrap) -> Ite
         expected="only the prediction is trained; the target counts as data",
         steps=(meet,) if intent is None else (meet, Step(intent[1], intent[0])),
         suggestion="wrap the target in `jax.lax.stop_gradient(...)`, or compute it from parameters of a target network",
+        subject=_subject(gradient),
     )
 
 
 def _trained_target(program: Program, gradient: Gradient, found: Meeting) -> Obligation:
     """Tell of a label or a teacher that is trained; networks that learn from each other do so on purpose."""
-    intent = None if _says_residual(program, gradient) else kept_apart(gradient)
+    intent = kept_apart(gradient)
     name = f" {named(found.target)}" if found.target.value.name else ""
     return Obligation(
         MissingStopGradient.name,
@@ -232,6 +230,7 @@ def _trained_target(program: Program, gradient: Gradient, found: Meeting) -> Obl
         expected=f"only the prediction is trained; the {found.kind} counts as data",
         steps=() if intent is None else (Step(intent[1], intent[0]),),
         suggestion=f"wrap the {found.kind} in `jax.lax.stop_gradient(...)`, or compute it from slow parameters",
+        subject=_subject(gradient),
     )
 
 
@@ -256,12 +255,10 @@ def _stopped_reason(gradient: Gradient, found: Bootstrap) -> str:
     return f"no gradient flows from the bootstrapped target of {function_of(gradient)} to what is trained"
 
 
-def _says_residual(program: Program, gradient: Gradient) -> bool:
-    """Whether the author says that the target is meant to be trained too."""
+def _subject(gradient: Gradient) -> Subject:
+    """Return where an author would say that the target is meant to be trained too."""
     region = gradient.op.regions[0]
-    lines = program.comments.get(region.span.path, {})
-    near = [text for line, text in lines.items() if region.span.line - 3 <= line <= region.span.end_line]
-    return any(_RESIDUAL.search(text) for text in (gradient.op.qualified, region.label, *near))
+    return Subject((gradient.op.qualified, region.label), (region.span,), about="full gradient")
 
 
 def _weighted(gradient: Gradient, found: Advantage) -> Obligation:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Edge, Gradient, Leaf, Node
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Subject, Verdict
 from jaxaudit.rules.gradients._shared.phrases import deed, function_of, is_undecided, judged, names, unknown_reason
 from jaxaudit.spans import Span
-
-_SAID = re.compile(r"(no|without|zero|stops?|blocks?)\W+(the\W+)?grad|differentiab", re.IGNORECASE)
-"""How comments say that nothing is to be learned through a place."""
 
 _FIT = """
 import jax, jax.numpy as jnp
@@ -169,23 +165,16 @@ def _by_place(gradient: Gradient, stuck: list[Leaf]) -> dict[Span, tuple[Node, l
     return found
 
 
-def _is_said(gradient: Gradient, node: Node) -> bool:
-    """Whether a comment at the place says that nothing is to be learned through it."""
-    span = gradient.span_of(node)
-    comments = gradient.graph.program.comments.get(span.path, {})
-    return any(_SAID.search(comments.get(line, "")) for line in (span.line - 1, span.line))
-
-
 def _finding(gradient: Gradient, node: Node, leaves: list[Leaf]) -> Obligation:
     many = len(leaves) > 1
     return Obligation(
         ZeroGradientPath.name,
         gradient.span_of(node),
         Verdict.VIOLATED,
-        severity=Severity.WARNING if _is_said(gradient, node) else Severity.ERROR,
         message=f"{names(leaves)} reach{'' if many else 'es'} the loss only through {deed(node)}: the gradient is zero",
         current=f"{deed(node)} moves in steps: its derivative is zero, and nothing is learned through it",
         expected="a way from the parameter to the loss that has a derivative",
         steps=(Step(gradient.op.span, f"{function_of(gradient)} is differentiated here"),),
         suggestion="interpolate, use a soft version (`softmax`, `sigmoid`), or a straight-through estimator",
+        subject=Subject(about="no gradient"),
     )

@@ -8,8 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
-from jaxaudit.rules.flow._shared.phrases import is_test
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 
 _STEPS = 6
 _NUMPY = frozenset(
@@ -114,7 +113,6 @@ def _missing(op: Op, method: str) -> Obligation:
         MethodOfOtherLibrary.name,
         op.span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if is_test(op.span) else Severity.ERROR,
         message=f"arrays of JAX have no method `{method}`",
         current=f"this raises `AttributeError`; the method is one of {owner}",
         expected="a function of `jax.numpy`, or a method that arrays of JAX have",

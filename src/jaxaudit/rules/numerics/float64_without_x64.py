@@ -8,7 +8,6 @@ from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.ir import Op, Program, Root
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.phrases import unknown
-from jaxaudit.rules.test_code import in_test
 
 _SWITCH = "jax_enable_x64"
 _NAMES = ("float64", "int64", "uint64", "complex128", "double")
@@ -184,7 +183,7 @@ def _late(made: Op, switch: Op) -> Obligation:
         Float64WithoutX64.name,
         made.span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if passing or in_test(made.span) else Severity.ERROR,
+        severity=Severity.WARNING if passing else Severity.ERROR,
         message=f"{name} is made in float32, since double precision is switched on only afterwards",
         current=f"{name} keeps single precision, and every result that uses it has no more",
         expected="`jax_enable_x64` is switched on before the first array is made",

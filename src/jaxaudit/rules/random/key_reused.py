@@ -10,8 +10,7 @@ from jaxaudit.analyses.keys.conflicts import Conflict, conflicts, is_in_rule
 from jaxaudit.analyses.keys.terms import Number, Row, Split
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.random._shared.evidence import EXPLICIT, Evidence
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
 from jaxaudit.rules.random._shared.phrases import doer, key_name, line_of, short, steps, way_to
 from jaxaudit.rules.random._shared.unrolled import is_library, is_repeated, is_unrolled
 from jaxaudit.spans import Span
@@ -220,12 +219,11 @@ def step(key, x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of a key."""
         keys = facts.get(KeyFacts)
-        evidence = Evidence.of(facts)
         traced = program.front_end == "jaxpr"
-        yield from (one for scope in keys.scopes for one in _judge(scope, keys, evidence, traced=traced))
+        yield from (one for scope in keys.scopes for one in _judge(scope, keys, traced=traced))
 
 
-def _judge(scope: Scope, keys: KeyFacts, evidence: Evidence, *, traced: bool) -> Iterator[Obligation]:
+def _judge(scope: Scope, keys: KeyFacts, *, traced: bool) -> Iterator[Obligation]:
     found = conflicts(scope, keys.places)
     for use in scope.uses:
         conflict = found.get(use)
@@ -237,7 +235,7 @@ def _judge(scope: Scope, keys: KeyFacts, evidence: Evidence, *, traced: bool) ->
         elif traced and is_library(conflict):
             yield _inside(keys, conflict)
         elif use.spot not in keys.repeated and not (traced and is_unrolled(conflict)):
-            yield _finding(scope, keys, conflict, evidence)
+            yield _finding(scope, keys, conflict)
 
 
 def _inside(keys: KeyFacts, conflict: Conflict) -> Obligation:
@@ -288,27 +286,22 @@ def _doubt(keys: KeyFacts, conflict: Conflict) -> str:
     return f"{name} may be the same key as the one that {doer(other)} uses on {where}"
 
 
-def _finding(scope: Scope, keys: KeyFacts, conflict: Conflict, evidence: Evidence) -> Obligation:
+def _finding(scope: Scope, keys: KeyFacts, conflict: Conflict) -> Obligation:
     first, use = conflict.first, conflict.second
     span = _blame(scope, conflict, keys.places)
     name = key_name(keys, use)
     where = line_of(first.spot.span, span)
-    purpose = evidence.of_pair(conflict)
-    if evidence.is_only_tested(purpose, span):
-        return Obligation(KeyReused.name, span, Verdict.UNKNOWN, f"{name} is used twice, but {purpose}")
-    now = f"{doer(use)} uses {name}, and {doer(first)} already {_PAST.get(first.origin.how, 'used')} it on {where}"
-    if purpose:
-        now += f"; {purpose}"
+    past = f"already {_PAST.get(first.origin.how, 'used')} it on {where}"
     return Obligation(
         KeyReused.name,
         span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if purpose else Severity.ERROR,
         message=_message(keys, conflict, name, where),
-        current=now + (", so both see the same random bits" if not purpose else ""),
+        current=f"{doer(use)} uses {name}, and {doer(first)} {past}, so both see the same random bits",
         expected="every key is used once",
         steps=steps(*way_to(keys, first), (first.spot.span, "first used here"), *way_to(keys, use)),
-        suggestion=EXPLICIT if purpose else _suggestion(name, where),
+        suggestion=_suggestion(name, where),
+        subject=Subject(uses=(first, use), about="numbers"),
     )
 
 

@@ -10,8 +10,7 @@ from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.random._shared.evidence import EXPLICIT, Evidence
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
 from jaxaudit.rules.random._shared.phrases import doer, is_key, key_name, short, steps, way_to
 
 _WORDS = {
@@ -120,13 +119,10 @@ def perturb(key, params):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every mapped function that uses keys."""
         keys = facts.get(KeyFacts)
-        evidence = Evidence.of(facts)
-        yield from (
-            one for scope, turned in keys.mapped if scope.op for one in _judge(scope.op, turned, keys, evidence)
-        )
+        yield from (one for scope, turned in keys.mapped if scope.op for one in _judge(scope.op, turned, keys))
 
 
-def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts, evidence: Evidence) -> Iterator[Obligation]:
+def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts) -> Iterator[Obligation]:
     relevant = [one for one in turned if one.use.consumes or is_key(one.use.term)]
     same = [one.use for one in relevant if one.turn in (Turn.SAME, Turn.SEEDED)]
     # A draw says more than the split it comes from.
@@ -141,9 +137,8 @@ def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts, evidence: Evidence)
         yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.PROVED, reason)
         return
     if same:
-        yield _finding(
-            op, same[0], any(one.turn is Turn.SEEDED and one.use is same[0] for one in relevant), keys, evidence
-        )
+        seeded = any(one.turn is Turn.SEEDED and one.use is same[0] for one in relevant)
+        yield _finding(op, same[0], keys, seeded=seeded)
         return
     doubtful = [one.use for one in relevant if one.turn is Turn.UNKNOWN]
     if doubtful:
@@ -156,28 +151,24 @@ def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts, evidence: Evidence)
         yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.PROVED, reason)
 
 
-def _finding(op: Op, use: Use, seeded: bool, keys: KeyFacts, evidence: Evidence) -> Obligation:
+def _finding(op: Op, use: Use, keys: KeyFacts, *, seeded: bool) -> Obligation:
     kind, element = _WORDS[op.name]
     name = key_name(keys, use)
-    purpose = evidence.of_map(op, use)
-    if evidence.is_only_tested(purpose, op.span):
-        reason = f"{name} is the same for every {element}, but {purpose}"
-        return Obligation(SameKeyAcrossVmap.name, op.span, Verdict.UNKNOWN, reason)
-    if op.name == "shard_map":
-        purpose = purpose or "a replicated key is often meant under `shard_map`"
+    doubt = "a replicated key is often meant under `shard_map`" if op.name == "shard_map" else ""
     if seeded:
-        purpose = purpose or "it is seeded inside the mapped function"
+        doubt = doubt or "it is seeded inside the mapped function"
     current = f"{doer(use)} uses {name} for every {element}, so all of them see the same random bits"
     return Obligation(
         SameKeyAcrossVmap.name,
         op.span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if purpose else Severity.ERROR,
+        severity=Severity.WARNING if doubt else Severity.ERROR,
         message=short(f"{name} is the same for every {element} of {kind}, so the numbers repeat"),
-        current=current + (f"; {purpose}" if purpose else ""),
+        current=current + (f"; {doubt}" if doubt else ""),
         expected=f"every {element} uses a key of its own",
         steps=steps(*way_to(keys, use), (use.spot.span, f"{doer(use)} uses {name} inside the mapped function")),
-        suggestion=EXPLICIT if purpose else _suggestion(op, name),
+        suggestion=_suggestion(op, name),
+        subject=Subject(uses=(use,), around=op, about="numbers"),
     )
 
 

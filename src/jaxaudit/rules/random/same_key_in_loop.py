@@ -10,8 +10,7 @@ from jaxaudit.analyses.keys.conflicts import Conflict
 from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.random._shared.evidence import EXPLICIT, Evidence
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
 from jaxaudit.rules.random._shared.phrases import doer, is_key, key_name, line_of, short, steps, way_to
 from jaxaudit.rules.random._shared.unrolled import unrolled
 
@@ -183,16 +182,12 @@ def train(key, params, steps, update, decode, writer):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of a key in a loop."""
         keys = facts.get(KeyFacts)
-        evidence = Evidence.of(facts)
-        found = [
-            one for scope, turned in keys.loops for verdict in turned for one in _judge(scope, verdict, keys, evidence)
-        ]
+        yield from (one for scope, turned in keys.loops for verdict in turned for one in _judge(scope, verdict, keys))
         if program.front_end == "jaxpr":
-            found += [_unrolled(conflict, keys, evidence) for conflict in unrolled(keys)]
-        yield from found
+            yield from (_unrolled(conflict, keys) for conflict in unrolled(keys))
 
 
-def _judge(scope: Scope, verdict: Turned, keys: KeyFacts, evidence: Evidence) -> Iterator[Obligation]:
+def _judge(scope: Scope, verdict: Turned, keys: KeyFacts) -> Iterator[Obligation]:
     use, op = verdict.use, scope.op
     if op is None or (not use.consumes and not is_key(use.term)):
         return
@@ -206,21 +201,17 @@ def _judge(scope: Scope, verdict: Turned, keys: KeyFacts, evidence: Evidence) ->
         why = f"{doer(use)} could not be followed" if passed else f"where {name} comes from could not be followed"
         yield _plain(use.spot, Verdict.UNKNOWN, f"{why}, in a {_LOOPS[op.name]}")
     else:
-        yield _finding(op, verdict, keys, evidence)
+        yield _finding(op, verdict, keys)
 
 
 def _plain(op: Op, verdict: Verdict, reason: str) -> Obligation:
     return Obligation(SameKeyInLoop.name, op.span, verdict, reason)
 
 
-def _finding(loop: Op, verdict: Turned, keys: KeyFacts, evidence: Evidence) -> Obligation:
+def _finding(loop: Op, verdict: Turned, keys: KeyFacts) -> Obligation:
     use = verdict.use
     name, kind = key_name(keys, use), _LOOPS[loop.name]
-    purpose = evidence.of_loop(use, loop if verdict.turn is not Turn.HANDED_ON else None)
-    if evidence.is_only_tested(purpose, use.spot.span):
-        return _plain(use.spot, Verdict.UNKNOWN, f"{name} is the same in every turn, but {purpose}")
-    if verdict.turn is Turn.SEEDED:
-        purpose = purpose or "it is seeded inside the loop"
+    seeded = verdict.turn is Turn.SEEDED
     if verdict.turn is Turn.HANDED_ON and verdict.other is not None:
         line = line_of(verdict.other.spot.span, use.spot.span)
         message = f"{name} is used here and again by the next turn, on {line}"
@@ -228,35 +219,35 @@ def _finding(loop: Op, verdict: Turned, keys: KeyFacts, evidence: Evidence) -> O
     else:
         message = f"{name} is the same in every turn of this {kind}, so the numbers repeat"
         current = f"{doer(use)} gets the same key in every turn, so every turn sees the same random bits"
+    repeated = None if verdict.turn is Turn.HANDED_ON else loop
     return Obligation(
         SameKeyInLoop.name,
         use.spot.span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if purpose else Severity.ERROR,
+        severity=Severity.WARNING if seeded else Severity.ERROR,
         message=short(message),
-        current=current + (f"; {purpose}" if purpose else ""),
+        current=current + ("; it is seeded inside the loop" if seeded else ""),
         expected="every turn uses a key of its own",
         steps=steps((loop.span, f"the {kind} starts here"), *way_to(keys, use)),
-        suggestion=EXPLICIT if purpose else _suggestion(loop, name),
+        suggestion=_suggestion(loop, name),
+        subject=Subject(uses=(use,), around=repeated, about="numbers"),
     )
 
 
-def _unrolled(conflict: Conflict, keys: KeyFacts, evidence: Evidence) -> Obligation:
+def _unrolled(conflict: Conflict, keys: KeyFacts) -> Obligation:
     """Blame a place that several turns of a Python loop ran with one key."""
     use = conflict.second
     name = key_name(keys, use)
-    purpose = evidence.of_pair(conflict) or evidence.of_loop(use)
-    current = f"{doer(use)} gets the same key in several turns, so they see the same random bits"
     return Obligation(
         SameKeyInLoop.name,
         use.spot.span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if purpose else Severity.ERROR,
         message=short(f"{name} is the same every time this is run, so the numbers repeat"),
-        current=current + (f"; {purpose}" if purpose else ""),
+        current=f"{doer(use)} gets the same key in several turns, so they see the same random bits",
         expected="every turn uses a key of its own",
         steps=steps(*way_to(keys, use)),
-        suggestion=EXPLICIT if purpose else f"split {name} in every turn, and use a part of it once",
+        suggestion=f"split {name} in every turn, and use a part of it once",
+        subject=Subject(uses=(conflict.first, use), about="numbers"),
     )
 
 

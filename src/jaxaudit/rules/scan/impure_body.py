@@ -12,7 +12,6 @@ from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.jit._shared.stores import Store, outer_stores
 from jaxaudit.rules.jit.side_effect_in_traced_code import LOOPS
 from jaxaudit.rules.phrases import proved, unknown
-from jaxaudit.rules.test_code import in_test
 
 
 class ImpureBody(Rule):
@@ -140,7 +139,7 @@ def _judge(store: Store) -> Obligation:
         rule,
         span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if store.visit.op.name == "py.append" or in_test(span) else Severity.ERROR,
+        severity=Severity.WARNING if store.visit.op.name == "py.append" else Severity.ERROR,
         message=f"{store.target} changes once for all steps of {transform(store.tracer)}",
         current="the body is traced once, so this change happens once, not once a step",
         expected="what changes from step to step is part of the carry",

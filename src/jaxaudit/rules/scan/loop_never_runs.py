@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.flow._shared.phrases import is_test
+from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.phrases import proved
 
 
@@ -89,7 +88,6 @@ def _judged(op: Op, start: int, stop: int) -> Obligation:
         LoopNeverRuns.name,
         op.span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if is_test(op.span) else Severity.ERROR,
         message=f"the loop counts up from {start} to {stop}, so it never runs",
         current="the body is left out, and what the loop carries stays as it was",
         expected="the lower bound comes first",

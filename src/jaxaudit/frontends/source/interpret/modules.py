@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.base import Problem, SourceFile
 from jaxaudit.frontends.newer import newer_syntax, shown, told
 from jaxaudit.frontends.source.interpret.syntax import walk
+from jaxaudit.spans import Span, span_of
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.values.frames import Frame
@@ -189,6 +190,12 @@ class Project:
         """Return the comments of every module by line."""
         return {module.path: self.comments_in(module) for module in self.modules.values() if "#" in module.text}
 
+    def main_blocks(self) -> dict[str, Span]:
+        """Return the block under `if __name__ == "__main__"` of each file that has one."""
+        modules = (module for module in self.modules.values() if "__main__" in module.text)
+        blocks = ((module.path, node) for module in modules for node in module.tree.body if is_main_block(node))
+        return {path: span_of(node, path) for path, node in blocks}
+
     def comments_in(self, module: Module) -> Mapping[int, str]:
         """Return the comments of a module by line."""
         known = self._comments.get(module.path)
@@ -225,6 +232,14 @@ def _changing(tree: ast.Module, text: str) -> frozenset[str]:
     if "global " not in text:
         return frozenset()
     return frozenset(name for node in walk(tree) if isinstance(node, ast.Global) for name in node.names)
+
+
+def is_main_block(node: ast.stmt) -> bool:
+    """Tell `if __name__ == "__main__":`."""
+    match node:
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), comparators=[ast.Constant(value="__main__")])):
+            return True
+    return False
 
 
 def comments_of(text: str) -> dict[int, str]:

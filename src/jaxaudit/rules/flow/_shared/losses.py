@@ -16,6 +16,7 @@ from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.libraries.lookup import plays
+from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.spans import Span
 
 Stale = Mapping[str, tuple[tuple[Value, ...], Span, bool]]
@@ -45,13 +46,13 @@ def find_loss(note: Op, flow: Flow) -> Loss | None:
             loss = Loss(note, found.op, found.plain, variable, leaves, read, next_turn)
             return loss if _is_wanted(loss, flow) else None
     if found is not None:
-        return _handed_out(note, found, flow) if found.plain and not note.label.startswith("_") else None
+        return _handed_out(note, found, flow) if found.plain and not is_unwanted(note.label) else None
     return _in_place(note, values, stale, flow) or _by_role(note, values, stale, flow)
 
 
 def _in_place(note: Op, values: tuple[Value, ...], stale: Stale, flow: Flow) -> Loss | None:
     """Take a record for the newer version of another where each of its parts is made from the part in its place."""
-    made = flow.maker(values[0]) if len(values) > 1 and not note.label.startswith("_") else None
+    made = flow.maker(values[0]) if len(values) > 1 and not is_unwanted(note.label) else None
     for variable, (leaves, read, next_turn) in stale.items():
         if made is not None and len(leaves) == len(values) == len(set(leaves)):
             if all(new is not old and depends(flow, new, (old,)) for new, old in zip(values, leaves, strict=True)):
@@ -71,7 +72,7 @@ def _handed_out(note: Op, found: Version, flow: Flow) -> Loss | None:
 
 def _is_wanted(loss: Loss, flow: Flow) -> bool:
     """An underscore says that a value is not wanted; an optimizer that has state cannot do without."""
-    if not loss.note.label.startswith("_"):
+    if not is_unwanted(loss.note.label):
         return True
     optimizer, state = loss.made.arguments.get("self"), set(values_in(loss.made.arguments.get("state")))
     if (

@@ -11,8 +11,8 @@ from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
-from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
-from jaxaudit.rules.flow._shared.phrases import called, is_test
+from jaxaudit.rules.base import Obligation, Step, Verdict
+from jaxaudit.rules.flow._shared.phrases import called
 
 
 def left_behind(rule: str, note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
@@ -61,7 +61,6 @@ def _told(rule: str, note: Op, made: Op, param: Value) -> Obligation:
         rule,
         note.span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if is_test(note.span) else Severity.ERROR,
         message=f"`{name}` is never read, and the loop's own `{param.name}` goes into the next turn unchanged",
         current=f"`{called(made)}` gives `{name}` in each turn, and every turn starts from the first `{param.name}`",
         expected=f"`{name}` goes into the next turn in its place",

@@ -15,8 +15,7 @@ from jaxaudit.analyses.queries import depends
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
-from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
-from jaxaudit.rules.flow._shared.phrases import is_test
+from jaxaudit.rules.base import Obligation, Step, Verdict
 
 _DEEPEST = 6
 _COMPUTES = ("array.", "py.item")
@@ -113,7 +112,6 @@ def _told(rule: str, later: Origin, newer: Origin, param: Value, state: Value, f
         rule,
         op.span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if is_test(op.span) else Severity.ERROR,
         message=f"{name} goes into the next turn as computed from {old} of the turn before, not from the newer one",
         current=f"the loop starts with {name} of its own {old}; from the first turn on it is one step behind",
         expected=f"{name} is computed from the newer {old}, as at the start",

@@ -1,20 +1,11 @@
-"""What the rules about data flow share: names of callees, and which files are tests."""
+"""What the rules about data flow share: names of callees, and verdicts without a finding."""
 
 from __future__ import annotations
-
-import re
 
 from jaxaudit.analyses.explain import callee_of
 from jaxaudit.ir import Op
 from jaxaudit.rules.base import Obligation, Verdict
 from jaxaudit.spans import Span
-
-_TEST_FILE = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$|(^|/)tests?/")
-
-
-def is_test(span: Span) -> bool:
-    """Whether a place is in test code, where results are dropped and arguments ignored on purpose."""
-    return _TEST_FILE.search(span.path) is not None
 
 
 def called(op: Op) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from jaxaudit.analyses.lineage import Flow, versions
 from jaxaudit.analyses.lineage.versions import averaged
 from jaxaudit.ir import Op, Program, Region, Value
-from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
-from jaxaudit.rules.flow._shared.phrases import called, is_test
+from jaxaudit.rules.base import Obligation, Step, Verdict
+from jaxaudit.rules.flow._shared.phrases import called
 
 _MAP = "array.map"
 
@@ -80,7 +80,6 @@ def _told(rule: str, op: Op, field: str, newer: Op) -> Obligation:
         rule,
         op.span,
         Verdict.VIOLATED,
-        severity=Severity.WARNING if is_test(op.span) else Severity.ERROR,
         message=f"`{field}` is put back as it was, though a newer version of it was made",
         current=f"`{op.method or 'return'}` is given the old `{field}` again, so the newer one is not kept",
         expected=f"the copy holds the newer `{field}`",

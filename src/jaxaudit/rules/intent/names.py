@@ -1,0 +1,57 @@
+"""What names and comments may say of a purpose: every word that counts, and nothing else.
+
+Words are looked up, not parsed: a comment that has a word of purpose and none of doubt excuses what it stands beside.
+"""
+
+from __future__ import annotations
+
+_UNWANTED = ("unused", "ignore", "dummy", "donate", "placeholder")
+_SHARED = frozenset("share shared common same fixed const constant crn static frozen dummy placeholder example".split())
+_EVALUATION = ("eval", "score", "bench", "compar", "validat", "measure", "test", "plot", "report", "timeit")
+_INVERSE = ("inverse", "invert", "inv", "undo", "reverse")
+_MEANT = ("on purpose", "deliberate", "intentional")
+_PURPOSES: dict[str, tuple[str, ...]] = {
+    "numbers": (
+        *("common random", "crn", "antithetic", "paired", "pegasus", "alike", "aligned", "exclusive", "comparable"),
+        *("reproducib", "variance", "dummy", "placeholder", "only for shape", "only for the shape"),
+    ),
+    "no gradient": ("no grad", "without grad", "zero grad", "stop grad", "stops grad", "the grad", "differentiab"),
+    "full gradient": ("residual", "full gradient", "full_gradient", "undetached", "without stop", "through the target"),
+}
+"""Further words of purpose, by what is shared, stopped or let through."""
+_DOUBTS = (
+    *("bug", "wrong", "mistake", "fixme", "fix me", "todo", "xxx", "hack", "should", "must not", "forgot", "oops"),
+    *("accident", "correlat", "unintentional", "not intentional", "not deliberate", "not on purpose"),
+)
+"""Words of somebody who tells of a mistake."""
+
+
+def is_unwanted(name: str) -> bool:
+    """Whether a name says that nobody is to read what it is bound to: `_rng`, `unused_key`."""
+    return name.startswith("_") or any(word in name.lower() for word in _UNWANTED)
+
+
+def says_shared(name: str) -> bool:
+    """Whether a name says that what it holds is one for all: `shared_key`, `fixed_rng`."""
+    return not _SHARED.isdisjoint(name.lower().split("_"))
+
+
+def says_evaluation(name: str) -> bool:
+    """Whether a name says that something is measured or compared: `eval_key`, `score`, `benchmark_step`."""
+    return any(word.startswith(_EVALUATION) for word in name.lower().split("_"))
+
+
+def are_inverse(first: str, second: str) -> bool:
+    """Whether one of two functions is named as the inverse of the other: `rotate` and `inverse_rotate`."""
+    return any(
+        one in (f"{mark}_{other}", f"{other}_{mark}")
+        for mark in _INVERSE
+        for one, other in ((first, second), (second, first))
+    )
+
+
+def says_purpose(text: str, about: str = "") -> bool:
+    """Whether a comment says that something is meant: `# the same noise on purpose`, `# common random numbers`."""
+    lower = text.lower()
+    words = (*_MEANT, *_PURPOSES.get(about, ()))
+    return any(word in lower for word in words) and not any(word in lower for word in _DOUBTS)

@@ -1,0 +1,264 @@
+"""The table of signs that something may be meant, where each is read from, and how far it lowers a verdict.
+
+Rules judge what the code does; the signs are asked for afterwards, in the order of `SIGNALS`, and the first that is
+there decides. Nothing else lowers a verdict for what somebody may have meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.ir.basis import Basis
+from jaxaudit.rules.base import Obligation, Raises, Severity, Verdict
+from jaxaudit.rules.intent import numbers
+from jaxaudit.rules.intent.names import is_unwanted, says_evaluation, says_purpose, says_shared
+from jaxaudit.rules.intent.places import in_benchmark, in_main_block, in_test
+from jaxaudit.spans import Span
+
+_KEYS = frozenset(("key-reused", "same-key-in-loop", "same-key-across-vmap"))
+"""Rules on random numbers that several places share, which may be just what they are to do."""
+_HISTORIES = _KEYS | {"too-few-subkeys"}
+"""Rules whose steps tell where a key was made, which is not what makes its use a mistake."""
+_SLIPS = frozenset(
+    """forgetful-average float64-without-x64 impure-body integer-overflow loop-never-runs misplaced-stop-gradient
+    stale-value swapped-arguments unused-mask""".split()
+)
+"""Rules on what tests may do on purpose, to see what becomes of it."""
+_ABOVE, _BELOW = 2, 3
+"""How many lines above a place, and of a long expression, may have a comment that speaks of it."""
+
+EXPLICIT = "if it is meant, say so: `jax.random.clone(key)` for the second use, or a comment that says what for"
+
+
+class Level(Enum):
+    """How far a sign lowers a verdict."""
+
+    WARNING = "warning"
+    """Still violated, and only a warning: intent cannot be told."""
+    UNKNOWN = "unknown"
+    """Left open, and not shown: whether it matters cannot be told."""
+    PROVED = "proved"
+    """It holds: the code says what it does."""
+
+
+Read = Callable[[Obligation, Facts], str]
+"""Says what sign there is; empty where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One row of the table."""
+
+    name: str
+    source: str
+    """Where it is read from."""
+    example: str
+    lowers: Level
+    read: Read
+    rules: frozenset[str] | None = None
+    """The rules it speaks to; None for all."""
+
+
+def lowered(obligations: Iterable[Obligation], facts: Facts) -> Iterator[Obligation]:
+    """Lower each violated obligation as far as the first sign around it says."""
+    for one in obligations:
+        yield _lowered(one, facts) if one.verdict is Verdict.VIOLATED else one
+
+
+def _lowered(one: Obligation, facts: Facts) -> Obligation:
+    warns = one.severity is Severity.WARNING
+    for signal in SIGNALS:
+        if (signal.rules is not None and one.rule not in signal.rules) or (warns and signal.lowers is Level.WARNING):
+            continue
+        if why := signal.read(one, facts):
+            return _with(one, signal.lowers, why)
+    return one
+
+
+def _with(one: Obligation, level: Level, why: str) -> Obligation:
+    if level is Level.PROVED:
+        return Obligation(one.rule, one.span, Verdict.PROVED, why, front_end=one.front_end)
+    if level is Level.UNKNOWN:
+        reason = f"{one.message}, but {why}"
+        return Obligation(one.rule, one.span, Verdict.UNKNOWN, reason, front_end=one.front_end)
+    fix = EXPLICIT if one.rule in _KEYS else one.suggestion
+    return replace(one, severity=Severity.WARNING, current=f"{one.current}; {why}", suggestion=fix)
+
+
+def _open_in_test(one: Obligation, facts: Facts) -> str:
+    # What a trace of a test shows was run at least.
+    tested = in_test(one.span) or numbers.is_in_test_function(one, facts)
+    return "this is test code, where it may not matter" if tested and facts.program.front_end == "source" else ""
+
+
+def _in_test(one: Obligation, facts: Facts) -> str:
+    expected = one.raises is not Raises.NOTHING or one.rule in _SLIPS or one.rule in _KEYS or one.subject.tried
+    return "in a test this may be what is expected" if expected and in_test(one.span) else ""
+
+
+def _by_tests(one: Obligation, facts: Facts) -> str:
+    tested = one.rule not in _HISTORIES and any(in_test(step.span) for step in one.steps) and not in_test(one.span)
+    return "only a test is known to use it so" if tested else ""
+
+
+def _called_by_test(one: Obligation, facts: Facts) -> str:
+    return "a test calls it, with arguments of its own" if any(map(in_test, one.subject.places)) else ""
+
+
+def _unwanted(one: Obligation, facts: Facts) -> str:
+    return "its name says that nobody reads it" if any(map(is_unwanted, one.subject.names)) else ""
+
+
+def _only_said(one: Obligation, facts: Facts) -> str:
+    return "this rests on what is written down and never checked" if one.basis is Basis.SAID else ""
+
+
+def _on_purpose(one: Obligation, facts: Facts) -> str:
+    if any(says_purpose(name, one.subject.about) for name in one.subject.names):
+        return "its name says so"
+    places = [one.span, *one.subject.places, *numbers.places_of(one, facts)]
+    return "a comment nearby says so" if any(_has_comment(one, span, facts) for span in places) else ""
+
+
+def _has_comment(one: Obligation, span: Span, facts: Facts) -> bool:
+    comments = facts.program.comments.get(span.path, {})
+    last = min(span.end_line, span.line + _BELOW)
+    near = (comments[line] for line in range(span.line - _ABOVE, last + 1) if line in comments)
+    return any(says_purpose(text, one.subject.about) for text in near)
+
+
+def _shared_by_name(one: Obligation, facts: Facts) -> str:
+    names = list(numbers.names_of(one, facts))
+    if any(map(says_shared, names)):
+        return "its name says that it is shared"
+    evaluates = one.rule == "same-key-across-vmap" and any(map(says_evaluation, names))
+    return "its name says that it is for an evaluation, which shares its numbers for fairness" if evaluates else ""
+
+
+def _tried_out(one: Obligation, facts: Facts) -> str:
+    if in_main_block(one.span, facts.program):
+        return "only the main block of a script does it"
+    return "this is a benchmark, where the numbers may not matter" if in_benchmark(one.span) else ""
+
+
+SIGNALS = (
+    Signal(
+        "test code",
+        "the path of the file, a function `test_...`",
+        "`tests/model.py`",
+        Level.UNKNOWN,
+        _open_in_test,
+        _KEYS | {"ignored-argument"},
+    ),
+    Signal(
+        "called by a test",
+        "the paths of the calls around",
+        "a test that gives `f` an array of another rank",
+        Level.UNKNOWN,
+        _called_by_test,
+        frozenset(("stale-shape-comment",)),
+    ),
+    Signal(
+        "not wanted",
+        "the name of a parameter",
+        "`_rng`, `unused_x`",
+        Level.PROVED,
+        _unwanted,
+        frozenset(("ignored-argument",)),
+    ),
+    Signal(
+        "tried in a test",
+        "the path of the file, for what raises and for slips that tests make to see what happens",
+        "`if x > 0` in a compiled function of `sign_test.py`",
+        Level.WARNING,
+        _in_test,
+    ),
+    Signal(
+        "used by tests alone",
+        "the paths of the steps that explain it",
+        "a test that compiles `f`",
+        Level.WARNING,
+        _by_tests,
+    ),
+    Signal(
+        "only said",
+        "what the facts rest on",
+        '`x: Float[Array, "batch time"]`, which nobody checks',
+        Level.WARNING,
+        _only_said,
+    ),
+    Signal(
+        "on purpose",
+        "a comment at the line or just above, the name of a loss",
+        "`# shared on purpose`, `residual_loss`",
+        Level.WARNING,
+        _on_purpose,
+    ),
+    Signal(
+        "shared by name",
+        "the name of a key",
+        "`shared_key`, and `eval_key` of a map",
+        Level.WARNING,
+        _shared_by_name,
+        _KEYS,
+    ),
+    Signal(
+        "starts alike",
+        "two calls of one initialiser, or of a function and its inverse by their names",
+        "`net.init(key, x)` for a network and for its target",
+        Level.WARNING,
+        numbers.alike,
+        _KEYS,
+    ),
+    Signal(
+        "not shared",
+        "rows of splits, conditions, paths that Flax folds into keys",
+        "`model.init(key, x)` beside a draw from `key`",
+        Level.WARNING,
+        numbers.not_shared,
+        _KEYS,
+    ),
+    Signal(
+        "not used",
+        "what becomes of the results: dropped, only shown, only of some shape",
+        "`print(float(score(key)))`, `net.init(other, normal(key))`",
+        Level.WARNING,
+        numbers.not_used,
+        _KEYS,
+    ),
+    Signal(
+        "aligned",
+        "draws of places in several arrays",
+        "`permutation(key, images)` and `permutation(key, labels)`",
+        Level.WARNING,
+        numbers.aligned,
+        _KEYS,
+    ),
+    Signal(
+        "compared",
+        "what becomes of the results: set against each other, ranked, entered into a table",
+        "`loss(a, key) - loss(b, key)`",
+        Level.WARNING,
+        numbers.compared,
+        _KEYS,
+    ),
+    Signal(
+        "held fixed",
+        "closures and objects that hold a key",
+        "`sample = partial(f, key)` at several points",
+        Level.WARNING,
+        numbers.held_fixed,
+        _KEYS,
+    ),
+    Signal(
+        "tried out",
+        "the main block of a script, the path of a benchmark",
+        '`if __name__ == "__main__"`, `benchmarks/step.py`',
+        Level.WARNING,
+        _tried_out,
+        _KEYS,
+    ),
+)

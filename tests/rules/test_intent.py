@@ -1,0 +1,154 @@
+"""The policy on intent: each sign of purpose, what it lowers, and what stays an error without it."""
+
+import pytest
+
+import jaxaudit
+from jaxaudit.config import Config
+from jaxaudit.frontends.base import SourceFile
+from jaxaudit.rules.intent.names import are_inverse, is_unwanted, says_evaluation, says_purpose, says_shared
+from jaxaudit.rules.intent.places import in_benchmark, in_test
+from jaxaudit.rules.intent.policy import SIGNALS
+from jaxaudit.session import audit
+from jaxaudit.spans import Span
+
+HEAD = "import functools\nimport flax.linen as nn\nimport jax\nimport jax.numpy as jnp\n\n"
+
+SHARED = {
+    "on purpose": """
+def f(key):
+    a = jax.random.normal(key)
+    return a, jax.random.uniform(key)  # the same numbers on purpose
+""",
+    "shared by name": """
+def f(shared_key):
+    a = jax.random.normal(shared_key)
+    return a, jax.random.uniform(shared_key)
+""",
+    "starts alike": """
+def f(net, key, x):
+    return net.init_weights(key, x), net.init_weights(key, x)
+
+class Net:
+    def init_weights(self, key, x):
+        return jax.random.normal(key, x.shape)
+
+def main(key, x):
+    return f(Net(), key, x)
+""",
+    "not shared": """
+def f(key, x):
+    y = jax.random.normal(key, x.shape)
+    return nn.Dense(3).init(key, x), y
+""",
+    "not used": """
+def f(key):
+    a = jax.random.normal(key)
+    b = jax.random.uniform(key) * 2
+    return a
+""",
+    "aligned": """
+def f(images, labels, key):
+    return jax.random.permutation(key, images), jax.random.permutation(key, labels)
+""",
+    "compared": """
+def loss(w, key):
+    return (w * jax.random.normal(key, (3,))).sum()
+
+def f(a, b, key):
+    return loss(a, key) - loss(b, key)
+""",
+    "held fixed": """
+def f(params, key, x, y):
+    def at(x):
+        return nn.Dropout(0.5).apply(params, x, deterministic=False, rngs={"dropout": key})
+    return at(x) + at(y)
+""",
+    "tried out": """
+if __name__ == "__main__":
+    key = jax.random.key(0)
+    print(jax.random.normal(key) + jax.random.uniform(key))
+""",
+}
+
+
+def severities(code: str, path: str = "code.py", rule: str = "key-reused") -> list[str]:
+    report = audit([SourceFile(path, HEAD + code)], Config(select=(rule,))).report
+    return [one.severity for one in (*report.issues, *report.warnings)]
+
+
+@pytest.mark.parametrize("sign", SHARED)
+def test_a_sign_makes_reuse_of_a_key_a_warning(sign):
+    assert severities(SHARED[sign]) == ["warning"]
+
+
+def test_every_sign_that_speaks_to_keys_has_an_example():
+    names = {one.name for one in SIGNALS if one.rules is not None and "key-reused" in one.rules}
+    assert names | {"on purpose"} == {*SHARED, "test code"}
+    assert all(one.source and one.example for one in SIGNALS)
+    assert len({one.name for one in SIGNALS}) == len(SIGNALS)
+
+
+PLAIN = """
+def f(key):
+    return jax.random.normal(key), jax.random.uniform(key)
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("code.py", ["error"]),
+        ("tests/code.py", []),
+        ("code_test.py", []),
+        ("benchmarks/code.py", ["warning"]),
+        ("bench_code.py", ["warning"]),
+        ("contest.py", ["error"]),
+    ],
+)
+def test_where_code_stands(path, expected):
+    assert severities(PLAIN, path) == expected
+
+
+def test_a_comment_excuses_what_it_stands_beside_and_nothing_else():
+    assert severities(PLAIN.replace("uniform(key)", "uniform(key)  # common random numbers")) == ["warning"]
+    assert severities(PLAIN.replace("uniform(key)", "uniform(key)  # TODO: not on purpose")) == ["error"]
+    assert severities("# common random numbers\n\n\n\n" + PLAIN) == ["error"]
+
+
+def test_a_name_of_a_parameter_says_that_it_is_not_wanted():
+    code = "@jax.jit\ndef f(x, {0}, n):\n    return x + n\n\ndef g(a, b):\n    return f(a, b, a)\n"
+    assert severities(code.format("unused_y"), rule="ignored-argument") == []
+    assert severities(code.format("y"), rule="ignored-argument") == ["warning"]
+
+
+@pytest.mark.parametrize("path", ["tests/a.py", "a/test/b.py", "test_a.py", "a_test.py", "conftest.py", "x/tests.py"])
+def test_paths_of_tests(path):
+    assert in_test(Span(path, 1, 0, 1, 0))
+    assert not in_test(Span(path.replace("test", "best"), 1, 0, 1, 0))
+
+
+def test_paths_of_benchmarks():
+    assert in_benchmark(Span("a/benchmarks/b.py", 1, 0, 1, 0))
+    assert not in_benchmark(Span("a/workbench.py", 1, 0, 1, 0))
+
+
+def test_words():
+    assert is_unwanted("_x")
+    assert says_shared("fixed_rng")
+    assert not says_shared("prefixed")
+    assert says_evaluation("evaluate_policy")
+    assert not says_evaluation("latest")
+    assert are_inverse("rotate", "inverse_rotate")
+    assert says_purpose("residual_loss", "full gradient")
+    assert not says_purpose("residual_loss")
+
+
+def test_the_same_policy_for_every_rule(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = "import jax.numpy as jnp\n\n\ndef first(x):\n    x.at[0].set(1.0){}\n    return jnp.sum(x)\n"
+    (tmp_path / "code.py").write_text(code.format(""))
+    assert [one.severity for one in jaxaudit.check("code.py").issues] == ["error"]
+    (tmp_path / "code.py").write_text(code.format("  # dropped on purpose"))
+    report = jaxaudit.check("code.py")
+    assert not report.issues
+    assert [one.severity for one in report.warnings] == ["warning"]
