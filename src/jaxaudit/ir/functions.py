@@ -150,8 +150,8 @@ RANKINGS = EXTREMES | PICKED_POSITIONS | _ids("sort argsort top_k")
 
 # effects
 PLOTS = _ids(
-    "plot scatter fill_between errorbar hist hist2d imshow pcolormesh contour contourf semilogx semilogy loglog bar step"
-) | _ids("stairs axhline axvline vlines hlines quiver boxplot violinplot text annotate")
+    "plot scatter fill_between errorbar hist hist2d imshow pcolormesh contour contourf semilogx semilogy loglog bar"
+) | _ids("step stairs axhline axvline vlines hlines quiver boxplot violinplot text annotate")
 """Methods of Matplotlib that show data."""
 
 # meaning
