@@ -145,9 +145,17 @@ class Fates:
         return any(op.function in functions and not (other - one).isdisjoint(op.operands) for op in readers)
 
     def are_ranked(self, op: Op) -> bool:
-        """Whether results are ranked, searched for the best one, or entered into a table under what is tried."""
-        readers = (user for value in self._flow.reached(op.results) for user in self._flow.readers.get(value, ()))
-        return any(user.function in RANKINGS or _tabulates(user) for user in readers)
+        """Whether results are ranked or searched for the best one."""
+        return any(user.function in RANKINGS for user in self._readers(op))
+
+    def are_tabulated(self, op: Op) -> bool:
+        """Whether what is computed of samples is entered into a table, under a key that is not constant."""
+        return not self.gives_samples(op) and any(
+            user.name == "py.set_item" and isinstance(user.arguments.get("index"), Value) for user in self._readers(op)
+        )
+
+    def _readers(self, op: Op) -> Iterator[Op]:
+        return (user for value in self._flow.reached(op.results) for user in self._flow.readers.get(value, ()))
 
     def are_parts(self, first: Op, second: Op) -> bool:
         """Whether two calls are alike but for operands that are two parts of one object."""
@@ -199,10 +207,6 @@ def is_init(op: Op) -> bool:
 
 def _plots(op: Op) -> bool:
     return op.name == "py.call_unknown" and op.callee.rpartition(".")[2] in PLOTS
-
-
-def _tabulates(op: Op) -> bool:
-    return op.name == "py.set_item" and isinstance(op.arguments.get("index"), Value)
 
 
 def _goes_on(reader: Op, value: Value) -> Iterator[Value]:

@@ -79,8 +79,9 @@ def compared(one: Obligation, facts: Facts) -> str:
         return f"`{callee_of(use.spot)}` sounds like a comparison on the same numbers"
     if around is not None and (_tries(around, use) or _judges_parameters(around) or _is_mapped_inside(use)):
         return "each turn tries another alternative on common random numbers, it seems"
-    if keys.fates.are_ranked(use.spot if around is None or around.name in _PYTHON_LOOPS else around):
-        return "the results are ranked against each other, on common random numbers, it seems"
+    mapped = around is not None and around.name in MAPPED
+    if keys.fates.are_ranked(around) if around is not None and mapped else keys.fates.are_tabulated(use.spot):
+        return "the results are ranked or listed beside each other, on common random numbers, it seems"
     if around is not None and keys.fates.is_now_and_then(use.spot, around):
         return "only some turns use it, and no later turn gets the result: a report on equal terms, it seems"
     return ""
