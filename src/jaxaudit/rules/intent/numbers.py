@@ -12,6 +12,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.fates import Fate, is_init
 from jaxaudit.analyses.keys.terms import Each, Split, root, rows_behind
+from jaxaudit.analyses.queries import reached
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.ops import MAPPED
 from jaxaudit.rules.base import Obligation
@@ -314,7 +315,7 @@ def _has_items(facts: Facts, around: Op, use: Use) -> bool:
     counts = all(isinstance(op.arguments.get("iterable"), Mapping) for op in elements)
     if not elements or use.inner is None or not counts:
         return bool(elements)
-    changing = facts.flow.reached((*around.regions[0].params, *(made for op in elements for made in op.results)))
+    changing = reached(facts.flow, (*around.regions[0].params, *(made for op in elements for made in op.results)))
     return not changing.isdisjoint(use.spot.operands)
 
 
