@@ -31,4 +31,4 @@ def test_flat(expression: str, flat: bool) -> None:
     code = f"import jax\nimport jax.numpy as jnp\ndef f(x, unknown):\n    made = {expression}\n    return made\n"
     program = read_source([SourceFile("main.py", code)], lambda path: None).program
     (made,) = {value for op in program.walk() for value in op.results if value.name == "made"}
-    assert FlatValues.of(program).is_flat(made) is flat
+    assert FlatValues(program).is_flat(made) is flat

@@ -5,11 +5,11 @@ Only what surely has no gradient counts; a value nothing is known of does not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 from jaxaudit.analyses.gradients.edges import to_integers
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.analyses.queries import Answers
+from jaxaudit.ir import Program, Value
 from jaxaudit.ir.functions import DISCRETE_DRAWS, FLAT
 from jaxaudit.ir.ops import PASSED_ON, REARRANGED
 
@@ -18,26 +18,18 @@ _SAME_ELEMENTS = (REARRANGED | PASSED_ON).union(
 )
 
 
-@dataclass(slots=True)
 class FlatValues:
     """Answers whether a value of one program passes no gradient on."""
 
-    made_by: Mapping[Value, Op]
-    known: dict[Value, bool] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, program: Program) -> FlatValues:
-        """Index what makes each value."""
-        return cls(program.makers)
-
-    def is_flat(self, value: Value) -> bool:
+    def __init__(self, program: Program) -> None:
+        self.made_by = program.makers
+        self.is_flat = Answers(self._is_flat, otherwise=False)
         """Whether no gradient surely flows through a value."""
-        if value not in self.known:
-            op = self.made_by.get(value)
-            self.known[value] = op is not None and self._makes_flat(op)
-        return self.known[value]
 
-    def _makes_flat(self, op: Op) -> bool:
+    def _is_flat(self, value: Value, is_flat: Callable[[Value], bool]) -> bool:
+        op = self.made_by.get(value)
+        if op is None:
+            return False
         if op.name in ("grad.stop", "py.const", "array.shape"):
             return True
         if op.name == "key.draw":
@@ -47,6 +39,6 @@ class FlatValues:
         if op.name == "array.convert" and to_integers(op.arguments.get("dtype")):
             return True
         if op.name in _SAME_ELEMENTS:
-            return all(map(self.is_flat, op.operands))
+            return all(map(is_flat, op.operands))
         base = op.arguments.get("base") if op.name == "py.item" else None
-        return isinstance(base, Value) and self.is_flat(base)
+        return isinstance(base, Value) and is_flat(base)

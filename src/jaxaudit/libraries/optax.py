@@ -122,13 +122,18 @@ _OPTIMIZERS = merge(
 _LOSSES = rows(
     _NAME,
     "py.call_library",
+    "huber_loss l2_loss log_cosh squared_error: predictions targets",
+    loss=True,
+    roles="loss.regression",
+) | rows(
+    _NAME,
+    "py.call_library",
     """
     convex_kl_divergence kl_divergence: log_predictions targets axis where
     kl_divergence_with_log_targets: log_predictions log_targets axis where
     cosine_distance cosine_similarity: predictions targets
     ctc_loss ctc_loss_with_forward_probs: logits logit_paddings labels label_paddings
     hinge_loss: predictor_outputs targets
-    huber_loss l2_loss log_cosh squared_error: predictions targets
     ntxent: embeddings labels temperature
     poly_loss_cross_entropy: logits labels epsilon axis where
     safe_softmax_cross_entropy: logits labels

@@ -39,7 +39,7 @@ _RLAX = merge(
         "gaussian_diagonal: sigma\nsquashed_gaussian: sigma_min sigma_max",
         result="rlax.ContinuousDistribution",
     ),
-    rows("rlax", "py.call_library", "huber_loss: x delta\nl2_loss: predictions targets", loss=True),
+    rows("rlax", "py.call_library", "huber_loss: x delta\nl2_loss: predictions targets", loss=True, roles="loss.regression"),
     rows(
         "rlax",
         "py.call_library",

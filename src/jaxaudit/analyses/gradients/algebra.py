@@ -6,12 +6,15 @@ constants) becomes a factor of what it scales.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import prod
 
 from jaxaudit.analyses.gradients.edges import Edge
 from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.analyses.gradients.reach import ANYTHING
+from jaxaudit.analyses.queries import Answers, last, walk
 from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.functions import ADDITIONS, AVERAGES, SCALINGS, SUMS_OF_TWO
 from jaxaudit.ir.ops import PASSED_ON, REARRANGED, SELECTED
@@ -21,8 +24,7 @@ Factor = Node | float
 
 _CARRIED = (REARRANGED | PASSED_ON | {"py.element"}) - {"grad.stop"}
 _REDUCES = frozenset(("collective", "array.reduce", "py.call_library"))
-_DEEPEST = 60
-_MOST = 200
+_FLOWS = (Edge.LIVE, Edge.MAYBE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +53,7 @@ class Addend:
     def shrinks(self) -> bool:
         """Whether it is scaled by data, or by a number between zero and one."""
         known = [one for one in self.factors if isinstance(one, float)]
-        size = 1.0
-        for one in known:
-            size *= abs(one)
-        return len(known) < len(self.factors) or 0 < size < 1
+        return len(known) < len(self.factors) or 0 < abs(prod(known)) < 1
 
 
 def learned(node: Node) -> bool:
@@ -69,41 +68,30 @@ def flowing(node: Node) -> int:
 
 def strip(node: Node) -> Node:
     """Look through what only carries a value on."""
-    for _ in range(_DEEPEST):
-        if node.passes or _is_layout(node):
-            below = [one for one, edge in node.inputs if edge is Edge.LIVE]
-            if len(below) != 1 or any(edge is Edge.MAYBE for _, edge in node.inputs):
-                break
-            node = below[0]
-        else:
-            break
-    return node
+    below = _carried(node)
+    return node if below is None else last(below, _carried)
 
 
-def _is_layout(node: Node) -> bool:
+def _carried(node: Node) -> Node | None:
+    """Return what a node only carries on; None when it makes something else of it."""
     op = node.op
-    return op is not None and (op.name in _CARRIED or (op.name == "py.join" and len(op.operands) == 1))
+    single = op is not None and (op.name in _CARRIED or (op.name == "py.join" and len(op.operands) == 1))
+    return _only_input(node) if node.passes or single else None
+
+
+def _only_input(node: Node) -> Node | None:
+    below = [one for one, edge in node.inputs if edge is Edge.LIVE]
+    return below[0] if len(below) == 1 and all(edge is not Edge.MAYBE for _, edge in node.inputs) else None
 
 
 def source_of(node: Node) -> Node:
     """Return the whole that a value is a slice, a chosen entry or a copy of."""
-    for _ in range(_DEEPEST):
-        node = strip(node)
-        if node.op is None or node.op.name not in SELECTED:
-            break
-        below = [one for one, edge in node.inputs if edge is Edge.LIVE]
-        if len(below) != 1:
-            break
-        node = below[0]
-    return node
+    return last(node, lambda one: _only_input(one) if one.made_by(*SELECTED) else _carried(one))
 
 
 def unstopped(node: Node) -> Node:
     """Look through `stop_gradient` as well."""
-    node = strip(node)
-    while node.op is not None and node.op.name == "grad.stop" and len(node.inputs) == 1:
-        node = strip(node.inputs[0][0])
-    return node
+    return last(node, lambda one: one.inputs[0][0] if _is_stop(one) and len(one.inputs) == 1 else _carried(one))
 
 
 def argument(graph: Graph, node: Node, role: str) -> Node | float | None:
@@ -118,10 +106,8 @@ def argument(graph: Graph, node: Node, role: str) -> Node | float | None:
 
 def _number(node: Node | None) -> float | None:
     """Return the number that a constant is, through broadcasts."""
-    bare = None if node is None else strip(node)
-    if bare is None or bare.op is None or bare.op.name != "py.const":
-        return None
-    value = bare.op.constant
+    op = None if node is None else strip(node).op
+    value = op.constant if op is not None and op.name == "py.const" else None
     return float(value) if isinstance(value, int | float) else None
 
 
@@ -129,10 +115,13 @@ def addends(graph: Graph, node: Node, *, reduced: bool = False, sign: int = 1) -
     """Return the parts of a sum with what scales them; with `reduced`, also inside means and sums over axes."""
     first = strip(node)
     stack = [Addend(first, sign, (), first)]
-    for _ in range(_MOST):
-        if not stack:
-            break
+    seen: set[object] = set()
+    while stack:
         part = stack.pop()
+        key = (part.node, part.sign, frozenset(Counter(part.factors).items()), part.stop)
+        if key in seen:
+            continue
+        seen.add(key)
         whole = not reduced and _is_output(graph, part.node)
         inner = [] if whole else list(_scaled(graph, part.node, reduced))
         if not inner:
@@ -141,28 +130,30 @@ def addends(graph: Graph, node: Node, *, reduced: bool = False, sign: int = 1) -
         for below, turn, more in reversed(inner):
             stop = part.node if _is_stop(part.node) else part.stop
             stack.append(Addend(strip(below), part.sign * turn, (*part.factors, *more), where, stop))
-    yield from stack
 
 
-def _is_output(graph: Graph, node: Node, depth: int = 0) -> bool:
+def _is_output(graph: Graph, node: Node) -> bool:
     """Whether a sum is one learned value, such as the output of a layer with its bias added."""
-    if node not in graph.outputs:
-        op = node.op
-        adds = op is not None and op.name == "array.map" and op.function == "add" and depth <= _DEEPEST
-        sides = [argument(graph, node, role) for role in ("x", "y")] if adds else []
-        graph.outputs[node] = adds and all(_is_output_side(graph, side, depth + 1) for side in sides)
-    return graph.outputs[node]
+    if graph.outputs is None:
+        graph.outputs = Answers(lambda one, ask: _adds_outputs(graph, one, ask), otherwise=False)
+    return graph.outputs(node)
 
 
-def _is_output_side(graph: Graph, side: Node | float | None, depth: int) -> bool:
-    if not isinstance(side, Node) or not learned(side):
+def _adds_outputs(graph: Graph, node: Node, is_output: Callable[[Node], bool]) -> bool:
+    if not node.made_by("array.map") or node.function != "add":
         return False
-    bare = strip(side)
-    return next(_scaled(graph, bare, False), None) is None or _is_output(graph, bare, depth)
+    for role in ("x", "y"):
+        side = argument(graph, node, role)
+        if not isinstance(side, Node) or not learned(side):
+            return False
+        bare = strip(side)
+        if next(_scaled(graph, bare, False), None) is not None and not is_output(bare):
+            return False
+    return True
 
 
 def _is_stop(node: Node) -> bool:
-    return node.op is not None and node.op.name == "grad.stop"
+    return node.made_by("grad.stop")
 
 
 Scaled = Iterator[tuple[Node, int, tuple[Factor, ...]]]
@@ -240,28 +231,21 @@ def factors_of(graph: Graph, node: Node) -> Iterator[Node]:
 
 def depends(top: Node, target: Node) -> bool:
     """Whether gradient flows from one node to another."""
-    seen = {top}
-    stack = [top]
-    while stack:
-        node = stack.pop()
-        if node is target:
-            return True
-        for below, edge in node.inputs:
-            if edge in (Edge.LIVE, Edge.MAYBE) and below not in seen and below.order >= target.order:
-                seen.add(below)
-                stack.append(below)
-    return False
+
+    def flows(node: Node) -> Iterator[Node]:
+        return (one for one, edge in node.inputs if edge in _FLOWS and one.order >= target.order)
+
+    return any(one is target for one in walk((top,), flows))
 
 
 def slice_of(top: Node, *, stopped: bool = False) -> Iterator[Node]:
     """Return every learned node that gradient flows to from a node, itself included; `stopped`: or would flow to."""
-    seen = {top}
-    stack = [top]
-    while stack:
-        node = stack.pop()
-        yield node
+
+    def flows(node: Node) -> Iterator[Node]:
         for below, edge in node.inputs:
-            flows = edge in (Edge.LIVE, Edge.MAYBE) and (below.live or below.maybe)
-            if (flows or (stopped and edge is not Edge.ZERO and learned(below))) and below not in seen:
-                seen.add(below)
-                stack.append(below)
+            if edge in _FLOWS and (below.live or below.maybe):
+                yield below
+            elif stopped and edge is not Edge.ZERO and learned(below):
+                yield below
+
+    return walk((top,), flows)

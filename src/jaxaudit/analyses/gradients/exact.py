@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from jaxaudit.analyses.queries import last
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.interfaces import inside_of
 from jaxaudit.ir.ops import MOVING
-
-_DEEPEST = 12
 
 
 def surely_zero(op: Op, made_by: Mapping[Value, Op]) -> set[int] | None:
@@ -16,22 +16,26 @@ def surely_zero(op: Op, made_by: Mapping[Value, Op]) -> set[int] | None:
     if not found or whose is None:
         return None
     results = op.regions[0].results
-    return {whose[at] for at in found if at < len(results) and _is_zero(results[at], made_by, 0)} - {None}
+    return {whose[at] for at in found if at < len(results) and _is_zero(results[at], made_by)} - {None}
 
 
-def _is_zero(argument: Argument, made_by: Mapping[Value, Op], depth: int) -> bool:
-    if not isinstance(argument, Value):
-        return isinstance(argument, int | float) and argument == 0
-    op = made_by.get(argument)
-    if op is None or depth > _DEEPEST:
-        return False
-    if op.name == "py.const":
-        return op.constant == 0
-    if op.name == "array.create":
-        return op.function in ("zeros", "zeros_like")
+def _is_zero(value: Value, made_by: Mapping[Value, Op]) -> bool:
+    given = last(value, lambda one: _source(one, made_by))
+    maker = made_by.get(given) if isinstance(given, Value) else None
+    if maker is None:
+        return isinstance(given, int | float) and given == 0
+    if maker.name == "py.const":
+        return maker.constant == 0
+    return maker.name == "array.create" and maker.function in ("zeros", "zeros_like")
+
+
+def _source(given: Argument, made_by: Mapping[Value, Op]) -> Argument:
+    """Return what a value is in a call, or has all its elements from."""
+    op = made_by.get(given) if isinstance(given, Value) else None
+    if op is None:
+        return None
     if op.name in MOVING:
-        source = next(iter(op.arguments.values()), None)
-        return source is not None and _is_zero(source, made_by, depth + 1)
-    inner = op.regions[0].results if op.name in ("py.call", "jit", "checkpoint") else ()
-    at = op.results.index(argument)
-    return at < len(inner) and _is_zero(inner[at], made_by, depth + 1)
+        return next(iter(op.arguments.values()), None)
+    if op.name not in ("py.call", "jit", "checkpoint"):
+        return None
+    return next((value for _, value in inside_of(op, op.results.index(given))), None)

@@ -16,6 +16,7 @@ from jaxaudit.analyses.gradients.edges import Edge, edges, is_opaque
 from jaxaudit.analyses.gradients.modules import applied_in, reads_parameters
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.paths import Places
+from jaxaudit.analyses.queries import Answers
 from jaxaudit.ir import Argument, Op, Program, Region, Value
 from jaxaudit.ir.ops import MOVING
 
@@ -78,7 +79,7 @@ class Graph:
     order: list[Node] = field(default_factory=list)
     """Every node after what it is made from, but for the way back in loops."""
     complete: bool = True
-    outputs: dict[Node, bool] = field(default_factory=dict)
+    outputs: Answers[Node, bool] | None = None
     """Whether a sum is one learned value, for those that were asked about (`algebra.py`)."""
     _calls: dict[tuple[int, Op], int] = field(default_factory=dict)
     _above: list[tuple[int, Op] | None] = field(default_factory=lambda: [None])

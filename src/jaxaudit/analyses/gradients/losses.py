@@ -9,9 +9,9 @@ from jaxaudit.analyses.gradients.algebra import Addend, addends, argument, facto
 from jaxaudit.analyses.gradients.edges import Edge
 from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.analyses.gradients.reach import Gradient
+from jaxaudit.analyses.queries import last
 from jaxaudit.ir.functions import EVEN, EXTREMES_OF_TWO
-
-_MOST = 400
+from jaxaudit.libraries.lookup import plays
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def terms_of(gradient: Gradient) -> list[Term]:
     seen: set[Node] = set()
     stack = list(gradient.roots)
     graph = gradient.graph
-    while stack and len(seen) < _MOST:
+    while stack:
         node = strip(stack.pop())
         if node in seen or not learned(node):
             continue
@@ -94,32 +94,28 @@ def _term(graph: Graph, node: Node) -> Iterator[Term]:
 
 def _inside_square(graph: Graph, node: Node) -> Node | None:
     """Return what is squared, or made positive; None when a node is something else."""
-    found: Node | None = None
-    for _ in range(8):
-        node = strip(node)
-        op = node.op
-        if op is None:
-            break
-        function = op.function
-        x = argument(graph, node, "x")
-        y = argument(graph, node, "y")
-        if op.name == "array.map" and function in EVEN and isinstance(x, Node):
-            node = found = x
-        elif function == "multiply" and isinstance(x, Node) and isinstance(y, Node) and strip(x) is strip(y):
-            node = found = x
-        elif function in EXTREMES_OF_TWO and found is not None and isinstance(x, Node) != isinstance(y, Node):
-            node = found = x if isinstance(x, Node) else y  # type: ignore[assignment]
-        elif op.name == "array.linalg" and function == "norm" and node.inputs:
-            node = found = node.inputs[0][0]
-        else:
-            break
-    return None if found is None else strip(found)
+    inside = last(node, lambda one: _without_square(graph, one, bounded=one is not node))
+    return None if inside is node else strip(inside)
+
+
+def _without_square(graph: Graph, node: Node, *, bounded: bool) -> Node | None:
+    """Return what is under a square, a norm, or (`bounded`, in an error) a bound."""
+    node = strip(node)
+    x, y = argument(graph, node, "x"), argument(graph, node, "y")
+    sides = [one for one in (x, y) if isinstance(one, Node)]
+    if node.made_by("array.map") and node.function in EVEN and isinstance(x, Node):
+        return x
+    if node.function == "multiply" and len(sides) == 2 and strip(sides[0]) is strip(sides[1]):
+        return sides[0]
+    if bounded and node.function in EXTREMES_OF_TWO and len(sides) == 1:
+        return sides[0]
+    return node.inputs[0][0] if node.made_by("array.linalg") and node.function == "norm" and node.inputs else None
 
 
 def _library_loss(graph: Graph, node: Node) -> Iterator[Term]:
     """A regression loss of a library: its predictions against its targets."""
     op = node.op
-    if op is None or op.function not in ("huber_loss", "l2_loss", "log_cosh", "squared_error"):
+    if op is None or not plays(op.qualified, "loss.regression"):
         return
     left, right = argument(graph, node, "predictions"), argument(graph, node, "targets")
     left = argument(graph, node, "x") if left is None else left

@@ -13,13 +13,12 @@ from jaxaudit.analyses.gradients.algebra import argument, flowing, slice_of, str
 from jaxaudit.analyses.gradients.graph import Graph, Node
 from jaxaudit.analyses.gradients.losses import Difference, Product, Term
 from jaxaudit.analyses.gradients.targets import is_score
+from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Value
 from jaxaudit.ir.ops import CONTRACTIONS
 from jaxaudit.spans import Span
 
-_CROSS_ENTROPIES = frozenset(("softmax_cross_entropy", "safe_softmax_cross_entropy", "sigmoid_binary_cross_entropy"))
 _PAIR = 2
-_MOST = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +32,11 @@ class Meeting:
     """`label` or `teacher`."""
 
 
-def meetings(graph: Graph, terms: Sequence[Term], losses: Sequence[Node]) -> Iterator[Meeting]:
+def meetings(graph: Graph, terms: Sequence[Term]) -> Iterator[Meeting]:
     """Return the terms that compare a pass of a network with another one that is trained too."""
-    for node in losses:
+    for node in graph.order:
+        if node.op is None or not node.op.loss:
+            continue
         prediction, label = argument(graph, node, "logits"), argument(graph, node, "labels")
         if isinstance(prediction, Node) and isinstance(label, Node) and _two_passes(prediction, label):
             yield Meeting(node, prediction, label, "label")
@@ -43,11 +44,6 @@ def meetings(graph: Graph, terms: Sequence[Term], losses: Sequence[Node]) -> Ite
         sides = list(_sides(term))
         if len(sides) == _PAIR and _two_passes(*sides):
             yield from _ordered(term, sides)
-
-
-def cross_entropies(graph: Graph) -> list[Node]:
-    """Return the cross entropies of libraries behind a loss."""
-    return [one for one in graph.order if one.op is not None and one.op.function in _CROSS_ENTROPIES]
 
 
 def _sides(term: Term) -> Iterator[Node]:
@@ -81,15 +77,12 @@ def _two_passes(first: Node, second: Node) -> bool:
 
 def _data(node: Node) -> set[Value]:
     """Return what a value is made from in the end: two passes over the same data are one."""
-    found, seen, stack = set[Value](), {node}, [node]
-    while stack and len(seen) < _MOST:
-        current = stack.pop()
-        if not current.inputs and (current.op is None or current.op.name not in ("py.const", "array.create")):
-            found.add(current.value)
-        fresh = [below for below, _ in current.inputs if below not in seen]
-        seen.update(fresh)
-        stack.extend(fresh)
-    return found
+    ends = (one for one in walk((node,), _inputs) if not one.inputs and not one.made_by("py.const", "array.create"))
+    return {one.value for one in ends}
+
+
+def _inputs(node: Node) -> Iterator[Node]:
+    return (below for below, _ in node.inputs)
 
 
 def _layers(node: Node) -> dict[Node, Span]:

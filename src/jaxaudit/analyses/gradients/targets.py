@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from jaxaudit.analyses.gradients.algebra import Addend, depends, flowing, learned, slice_of, source_of, strip, unstopped
 from jaxaudit.analyses.gradients.graph import Node
 from jaxaudit.analyses.gradients.losses import Difference, Product, Term
+from jaxaudit.analyses.queries import last
 from jaxaudit.ir import Value
 from jaxaudit.ir.functions import EVEN, LOG_SPACE
 from jaxaudit.ir.ops import CONTRACTIONS, CUSTOM_DERIVATIVES, DERIVATIVES, SELECTED
 from jaxaudit.spans import Span
 
 _NETWORK = CONTRACTIONS | CUSTOM_DERIVATIVES | {"py.call_library", "py.call_unknown"}
-_REDUCTIONS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +137,15 @@ def _advantage(term: Product, values: Sequence[Node]) -> Advantage | None:
 
 def _is_even(node: Node) -> bool:
     """Whether a factor is a squared or absolute error, or a mean of such."""
-    for _ in range(_REDUCTIONS):
-        op = node.op
-        if op is None or op.name != "array.reduce" or not node.inputs:
-            break
-        node = strip(node.inputs[0][0])
-    op = node.op
-    return op is not None and (op.function in EVEN or op.loss)
+    error = last(
+        strip(node), lambda one: strip(one.inputs[0][0]) if one.made_by("array.reduce") and one.inputs else None
+    )
+    return error.function in EVEN or (error.op is not None and error.op.loss)
 
 
 def is_score(node: Node) -> bool:
     """Whether a value is made of log-probabilities: something behind it takes a logarithm."""
-    return any(one.op is not None and one.op.function in LOG_SPACE for one in slice_of(unstopped(node)))
+    return any(one.function in LOG_SPACE for one in slice_of(unstopped(node)))
 
 
 def twins(terms: Sequence[Term]) -> Iterator[Twins]:

@@ -115,7 +115,7 @@ class BrokenStraightThrough(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every value that a sum adds and takes away again under `stop_gradient`."""
-        flat = FlatValues.of(program)
+        flat = FlatValues(program)
         sums = list(program.mapping(*SUMS_OF_TWO))
         inner = {value for op in sums for value in op.operands}
         shapes = facts.get(Shapes)

@@ -9,7 +9,7 @@ from jaxaudit.analyses.gradients import Gradient
 from jaxaudit.analyses.gradients.algebra import Addend, flowing, slice_of
 from jaxaudit.analyses.gradients.intent import kept_apart, shown_intent
 from jaxaudit.analyses.gradients.losses import Difference, terms_of
-from jaxaudit.analyses.gradients.passes import Meeting, cross_entropies, meetings
+from jaxaudit.analyses.gradients.passes import Meeting, meetings
 from jaxaudit.analyses.gradients.targets import (
     Advantage,
     Bootstrap,
@@ -185,7 +185,7 @@ def _judge(program: Program, gradient: Gradient) -> Iterator[Obligation]:
     for advantage in advantages(terms):
         if flowing(advantage.score):
             yield _weighted(gradient, advantage)
-    for meeting in meetings(gradient.graph, terms, cross_entropies(gradient.graph)):
+    for meeting in meetings(gradient.graph, terms):
         yield _trained_target(program, gradient, meeting)
     for pair in twins(terms):
         if (False, False) in (pair.first_stops, pair.second_stops) and pair.first_stops != pair.second_stops:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients.through import taken_through
 from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.ranges import Ranges, range_text
 from jaxaudit.analyses.ranges.validity import Use, slopes_wanted
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import ROOTS
+from jaxaudit.ir.ops import PASSED_ON
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 
 Through = Mapping[Value, Op]
 """The values that gradients flow through, each with the op that takes one."""
-
-_MOST_STEPS = 12
 
 
 class WhereNanGradient(Rule):
@@ -179,16 +179,19 @@ def _is_transposed(op: Op, flow: Flow) -> bool:
 
 def _arm_ops(arm: Argument, gradients: Through, flow: Flow) -> Iterator[Op]:
     """Return the elementwise ops that an arm is made of."""
-    pending = [arm]
-    for value in pending:
-        maker = flow.maker(value) if isinstance(value, Value) else None
-        if maker is None or len(pending) > _MOST_STEPS or value not in gradients:
-            continue
-        if maker.name == "array.map" or (maker.name == "array.linalg" and maker.function == "norm"):
+
+    def below(value: Value) -> Iterable[Value]:
+        maker = flow.maker(value) if value in gradients else None
+        return maker.operands if maker is not None and (_is_elementwise(maker) or maker.name in PASSED_ON) else ()
+
+    for value in walk([arm] if isinstance(arm, Value) else [], below):
+        maker = flow.maker(value)
+        if maker is not None and value in gradients and _is_elementwise(maker):
             yield maker
-            pending.extend(maker.operands)
-        elif maker.name in ("array.convert", "device.place"):
-            pending.extend(maker.operands)
+
+
+def _is_elementwise(op: Op) -> bool:
+    return op.name == "array.map" or (op.name == "array.linalg" and op.function == "norm")
 
 
 def _masked(

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from jaxaudit.analyses.dims import same
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.queries import last, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.compare import compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import FIXED
+from jaxaudit.ir.interfaces import given_to
 from jaxaudit.ir.ops import COMPUTED, UNFOLLOWED
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
 from jaxaudit.spans import Span
 
 _COMPUTES = COMPUTED | {"array.select"}
-_DEEPEST = 24
 _OPAQUE = UNFOLLOWED | {"py.call_library", "py.global", "py.attr", "py.element", "callback"}
 
 _PROGRAM = """
@@ -177,102 +178,86 @@ def _argument(
     if len(gradient) != 1 or len(primal) != 1:
         return _unknown(where, f"`{name}` and its gradient are not one array each")
     (value,) = gradient
-    if _ignores(value, op) or _is_another(value, op, primal[0]):
+    body = _Body.of(op)
+    if body.ignores_cotangent(value) or body.is_another(value, primal[0]):
         found = _ignored(op, where, name)
-        return replace(found, severity=Severity.WARNING) if _handed_on(value, op) else found
+        return replace(found, severity=Severity.WARNING) if body.hands_on(value) else found
     wanted, found = shapes.of(primal[0]), shapes.of(value)
     match = compare(wanted, found, yielding=True)
     if match.fit is Fit.CLASHES and match.first.startswith("("):
-        return _shape(op, where, name, (match.first, match.second), _made_at(value, op))
+        return _shape(op, where, name, (match.first, match.second), body.place(value))
     if wanted.dims is None or found.dims is None or not all(map(same, wanted.dims, found.dims)):
         return _unknown(where, f"the shapes of `{name}` and of its gradient are not known")
     return _proved(where, f"the gradient for `{name}` has the shape of `{name}` and uses the cotangent")
 
 
-def _made_at(value: Value, op: Op) -> Span:
-    """Return where a gradient is computed, inside the call of the backward rule."""
-    maker = next((inner for inner in op.regions[0].ops if value in inner.results), None)
-    return value.span if maker is None else next(iter(_behind(maker, value)), value).span
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """Everything inside of a call of a derivative rule."""
 
+    op: Op
+    made_by: Mapping[Value, Op]
+    outside: Mapping[Value, Value]
+    """What each parameter of an inner region stands for."""
 
-def _ignores(value: Value, op: Op) -> bool:
-    """Whether a gradient is computed from what was saved, and surely not from the cotangent."""
-    incoming = set(op.cotangents or ())
-    made: dict[Value, Op] = {}
-    outside: dict[Value, Value] = {}
-    for inner in op.regions[0].walk():
-        made.update(dict.fromkeys(inner.results, inner))
-        for region in inner.regions:
-            outside.update(zip(region.params, inner.operands, strict=False))
-    pending, seen, computed = [value], set[Value](), False
-    while pending:
-        one = pending.pop()
-        maker = made.get(one)
-        if one in incoming or (maker is not None and maker.name in _OPAQUE):
+    @classmethod
+    def of(cls, op: Op) -> _Body:
+        """Index what a rule computes."""
+        inner = list(op.regions[0].walk())
+        outside = (pair for one in inner for region in one.regions for pair in given_to(one, region))
+        return cls(op, {value: one for one in inner for value in one.results}, dict(outside))
+
+    def behind(self, value: Value) -> Sequence[Value]:
+        """Return what a value is made from, or stands for: of a call, the one result that it is."""
+        if value in self.outside:
+            return (self.outside[value],)
+        maker = self.made_by.get(value)
+        if maker is None or (maker.name == "array.create" and maker.function in FIXED):
+            return ()
+        if maker.name == "py.call" and maker.regions and len(maker.results) == len(maker.regions[0].results):
+            return (maker.regions[0].results[maker.results.index(value)],)
+        return (*maker.operands, *(result for region in maker.regions for result in region.results))
+
+    def ignores_cotangent(self, value: Value) -> bool:
+        """Whether a gradient is computed from what was saved, and surely not from the cotangent."""
+        incoming, computed = set(self.op.cotangents or ()), False
+        for one in walk((value,), self.behind):
+            maker = self.made_by.get(one)
+            if one in incoming or (maker is not None and maker.name in _OPAQUE):
+                return False
+            computed |= maker is not None and maker.name in _COMPUTES
+        return computed
+
+    def resolved(self, value: Value) -> Value:
+        """Follow a value back through the calls of a rule."""
+
+        def same(one: Value) -> Value | None:
+            maker = self.made_by.get(one)
+            is_same = one in self.outside or (maker is not None and maker.name == "py.call")
+            return next(iter(self.behind(one)), None) if is_same else None
+
+        return last(value, same)
+
+    def hands_on(self, value: Value) -> bool:
+        """Whether a gradient is what was saved, as it was, beside others that use the cotangent.
+
+        Statistics of quantised training leave a function that way: the optimiser takes them as they are.
+        """
+        calls = [one for one in self.op.regions[0].ops if one.name == "py.call" and value in one.results]
+        inner = self.behind(value)[0] if calls else None
+        if inner is None or inner not in self.outside or self.resolved(inner) not in self.made_by:
             return False
-        if one in seen:
-            continue
-        seen.add(one)
-        pending += [outside[one]] if one in outside else []
-        if maker is not None:
-            computed |= maker.name in _COMPUTES
-            pending += _behind(maker, one)
-    return computed
+        # A saved argument of the function would be a derivative that lacks its cotangent.
+        return any(not self.ignores_cotangent(one) for one in calls[-1].results if one is not value)
 
+    def is_another(self, value: Value, primal: Value) -> bool:
+        """Whether a gradient is nothing but one of the other arguments."""
+        found = self.resolved(value)
+        return found is not primal and any(found in values for values in self.op.primals or ())
 
-def _handed_on(value: Value, op: Op) -> bool:
-    """Whether a gradient is what was saved, as it was, beside others that use the cotangent.
-
-    Statistics of quantised training leave a function that way: the optimiser takes them as they are.
-    """
-    rule = next((one for one in reversed(op.regions[0].ops) if one.name == "py.call" and value in one.results), None)
-    if rule is None or not rule.regions or len(rule.results) != len(rule.regions[0].results):
-        return False
-    inner = rule.regions[0].results[rule.results.index(value)]
-    others = [one for one in rule.results if one is not value]
-    params, given = rule.regions[0].params, rule.operands
-    if inner not in params or len(params) != len(given) or _is_argument(given[params.index(inner)], op):
-        return False
-    return any(not _ignores(one, op) for one in others)
-
-
-def _is_argument(value: Value, op: Op) -> bool:
-    """Whether a saved value is an argument of the function: a derivative, then, that lacks its cotangent."""
-    return all(_resolved(value, op) not in inner.results for inner in op.regions[0].walk())
-
-
-def _is_another(value: Value, op: Op, primal: Value) -> bool:
-    """Whether a gradient is nothing but one of the other arguments."""
-    found = _resolved(value, op)
-    return found is not primal and any(found in values for values in op.primals or ())
-
-
-def _resolved(value: Value, op: Op) -> Value:
-    """Follow a value back through the calls of a rule."""
-    made: dict[Value, Op] = {}
-    outside: dict[Value, Value] = {}
-    for inner in op.regions[0].walk():
-        made.update(dict.fromkeys(inner.results, inner))
-        for region in inner.regions:
-            outside.update(zip(region.params, inner.operands, strict=False))
-    for _ in range(_DEEPEST):
-        maker = made.get(value)
-        if value in outside:
-            value = outside[value]
-        elif maker is not None and maker.name == "py.call":
-            value = next(iter(_behind(maker, value)), value)
-        else:
-            break
-    return value
-
-
-def _behind(maker: Op, value: Value) -> Sequence[Value]:
-    """Return what a value is made from: of a call, the one result that it is."""
-    if maker.name == "py.call" and maker.regions and len(maker.results) == len(maker.regions[0].results):
-        return (maker.regions[0].results[maker.results.index(value)],)
-    if maker.name == "array.create" and maker.function in FIXED:
-        return ()
-    return (*maker.operands, *(result for region in maker.regions for result in region.results))
+    def place(self, value: Value) -> Span:
+        """Return where a gradient is computed."""
+        return next(iter(self.behind(value)), value).span
 
 
 def _shape(op: Op, place: Span, name: str, shapes: tuple[str, str], made: Span) -> Obligation:

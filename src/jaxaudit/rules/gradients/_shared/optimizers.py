@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS, is_optimizer_step
+from jaxaudit.analyses.queries import last
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.interfaces import given_as, inside_of
 from jaxaudit.ir.ops import BODIES
 from jaxaudit.libraries.lookup import playing
 
 APPLIES = playing("optimizer.apply")
-_STEPS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +43,12 @@ def origins(flow: Flow, argument: Argument, *, in_turn: bool = False) -> set[Val
 
 
 def _owner(flow: Flow, value: Value, *, in_turn: bool) -> Value:
-    found = origin(flow, value, {}, in_turn=in_turn)
-    for _ in range(_STEPS):
-        base = found.op.arguments.get("base") if found.op is not None and found.op.name == "py.attr" else None
-        if not isinstance(base, Value):
-            break
-        found = origin(flow, base, {}, in_turn=in_turn)
-    return found.value
+    def base(one: Value) -> Value | None:
+        op = flow.maker(one)
+        whole = op.arguments.get("base") if op is not None and op.name == "py.attr" else None
+        return origin(flow, whole, {}, in_turn=in_turn).value if isinstance(whole, Value) else None
+
+    return last(origin(flow, value, {}, in_turn=in_turn).value, base)
 
 
 def behind(flow: Flow, argument: Argument) -> Iterator[tuple[Op, int]]:
@@ -73,24 +73,22 @@ def behind(flow: Flow, argument: Argument) -> Iterator[tuple[Op, int]]:
 
 def made_as(flow: Flow, value: Value) -> Value:
     """Follow a value back through calls, as far as the derivative that gives it."""
-    for _ in range(_STEPS):
-        op = flow.maker(value)
-        region = flow.places.owner.get(value) if op is None else None
-        holder = flow.places.holder.get(id(region)) if region is not None else None
-        if op is not None and op.name in BODIES and op.name != "grad" and op.regions:
-            at = op.results.index(value)
-            if at >= len(op.regions[0].results):
-                break
-            value = op.regions[0].results[at]
-        elif region is not None and holder is not None and holder.name in BODIES:
-            if len(region.params) != len(holder.operands):
-                break
-            value = holder.operands[region.params.index(value)]
-        else:
-            break
-    return value
+    return last(value, lambda one: _elsewhere(flow, one))
+
+
+def _elsewhere(flow: Flow, value: Value) -> Value | None:
+    """Return what a result of a call is inside, or what a parameter stands for outside."""
+    op = flow.maker(value)
+    if op is not None:
+        is_call = op.name in BODIES and op.name != "grad" and op.regions
+        return next((one for _, one in inside_of(op, op.results.index(value))), None) if is_call else None
+    region = flow.places.owner.get(value)
+    holder = None if region is None else flow.places.holder.get(id(region))
+    if region is None or holder is None or holder.name not in BODIES:
+        return None
+    return next(given_as(holder, region, value), None)
 
 
 def own_results(op: Op) -> int:
-    """Tell how many results of a derivative are the function's own, before the gradients."""
+    """Return how many results of a derivative are the function's own, before the gradients."""
     return len(op.regions[0].results)

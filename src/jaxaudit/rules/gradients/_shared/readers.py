@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.gradients import Leaf
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import entered, left, walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.functions import ARITHMETIC
-from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import BODIES, CONTRACTIONS, LOOPS, NOTES
 from jaxaudit.libraries.lookup import takes_trees
 
@@ -22,11 +22,8 @@ _NETWORK = CONTRACTIONS | {
     "vmap",
 }
 _LOOKS = NOTES | {"py.return", "py.print", "py.format", "py.to_python", "py.rebind"}
-_CARRIES = frozenset(("py.join", "py.call_library"))
 _OPTIMIZER = ARITHMETIC | {"square", "sqrt"}
 """What optimizers and moving averages do with a parameter."""
-_DEEPEST = 8
-_MOST = 400
 
 
 def inner_path(leaf: Leaf) -> str:
@@ -42,18 +39,13 @@ def operand_of(op: Op, leaf: Leaf) -> Value:
 
 def is_read(flow: Flow, op: Op, leaf: Leaf) -> bool:
     """Whether anything reads the leaf but this gradient and the optimizer's arithmetic."""
-    operand = operand_of(op, leaf)
-    return any(_computes(reader, operand, flow, 0) for reader in flow.readers.get(operand, ()) if reader is not op)
 
+    def inside(value: Value) -> Iterator[Value]:
+        calls = (one for one in flow.readers.get(value, ()) if one is not op and one.name in ("py.call", "jit"))
+        return (param for one in calls for param in entered(one, value))
 
-def _computes(op: Op, value: Value, flow: Flow, depth: int) -> bool:
-    """Whether an op makes more of a leaf than elementwise arithmetic, as optimizers and moving averages do."""
-    if op.name not in ("py.call", "jit"):
-        return op.name in _NETWORK
-    inside = [param for param, given in zip(op.regions[0].params, op.operands, strict=False) if given is value]
-    return depth > _DEEPEST or any(
-        _computes(reader, param, flow, depth + 1) for param in inside for reader in flow.readers.get(param, ())
-    )
+    names = walk((operand_of(op, leaf),), inside)
+    return any(reader.name in _NETWORK for one in names for reader in flow.readers.get(one, ()) if reader is not op)
 
 
 def is_read_elsewhere(flow: Flow, op: Op, leaf: Leaf) -> bool:
@@ -75,21 +67,19 @@ def _step(op: Op) -> str:
 
 def _is_read_later(flow: Flow, op: Op, operand: Value) -> bool:
     """Follow a leaf through updates, calls and loops to anything that computes with it."""
-    seen, stack = {operand}, [operand]
-    while stack and len(seen) < _MOST:
-        value = stack.pop()
-        for reader in flow.readers.get(value, ()):
-            if reader is op or reader.name in _LOOKS:
-                continue
-            following = list(_versions(flow, reader, value))
-            if not following:
-                return True
-            stack.extend(one for one in following if one not in seen)
-            seen.update(following)
-        left = list(_left(flow, value))
-        stack.extend(one for one in left if one not in seen)
-        seen.update(left)
-    return False
+
+    def onwards(value: Value) -> Iterator[Value]:
+        yield from (one for reader in readers(value) for one in _versions(flow, reader, value))
+        yield from left(flow, value)
+
+    def readers(value: Value) -> Iterator[Op]:
+        return (one for one in flow.readers.get(value, ()) if one is not op and one.name not in _LOOKS)
+
+    return any(
+        next(_versions(flow, reader, value), None) is None
+        for value in walk((operand,), onwards)
+        for reader in readers(value)
+    )
 
 
 def _versions(flow: Flow, op: Op, value: Value) -> Iterator[Value]:
@@ -98,14 +88,11 @@ def _versions(flow: Flow, op: Op, value: Value) -> Iterator[Value]:
         yield from op.results
     elif op.name == "py.container":
         yield from _contained(flow, op, op.operands.index(value))
-    elif op.name in LOOPS:
-        yield from (param for region in op.regions for param, start, _ in Loop(op).carried_in(region) if start is value)
-    elif op.name in BODIES:
-        for region in op.regions:
-            yield from (param for param, given in zip(region.params, op.operands, strict=False) if given is value)
+    elif op.name in LOOPS or op.name in BODIES:
+        yield from entered(op, value)
     elif op.name in ("array.convert", "array.select") or (op.name == "array.map" and op.function in _OPTIMIZER):
         yield from op.results
-    elif op.name in _CARRIES and (op.name != "py.call_library" or takes_trees(op.qualified)):
+    elif op.name == "py.join" or (op.name == "py.call_library" and takes_trees(op.qualified)):
         yield from op.results
 
 
@@ -114,13 +101,3 @@ def _contained(flow: Flow, op: Op, at: int) -> Iterator[Value]:
     for reader in flow.readers.get(op.result, ()):
         made = reader.results[len(reader.regions[0].results) :] if reader.name == "tree.map" else ()
         yield made[at] if len(made) == len(op.operands) else op.result
-
-
-def _left(flow: Flow, value: Value) -> Iterator[Value]:
-    """Return what a value is outside the regions that give it back."""
-    for region in flow.leaving.get(value, ()):
-        holder = flow.places.holder.get(id(region))
-        at = region.results.index(value)
-        for op in flow.callers.get(id(region), ()) if holder is None else (holder,):
-            if at < len(op.results):
-                yield op.results[at]

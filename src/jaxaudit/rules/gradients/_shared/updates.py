@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.ops import PASSED_ON, REARRANGED
 from jaxaudit.libraries.lookup import playing
@@ -15,7 +16,6 @@ from jaxaudit.rules.gradients._shared.optimizers import made_as
 
 _APPLIES = frozenset(name.rpartition(".")[2] for name in playing("optimizer.apply", "train_state.step"))
 _CARRIES = REARRANGED | PASSED_ON | {"array.map", "array.select"}
-_MOST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +62,17 @@ def _updates(flow: Flow) -> Iterator[Update]:
 
 def _behind(flow: Flow, value: Value, scalar: bool) -> Iterator[tuple[Op, int]]:
     """Return the gradients behind an update; numbers such as a norm of all gradients are left out."""
-    seen, pending = {value}, [value]
-    while pending and len(seen) < _MOST:
-        current = made_as(flow, pending.pop())
-        op = flow.maker(current)
-        if op is None:
-            continue
-        if op.name == "grad":
-            yield op, op.results.index(current)
-        elif op.name in _CARRIES:
-            fresh = [one for one in op.operands if one not in seen and (scalar or not _is_scalar(flow, one))]
-            seen.update(fresh)
-            pending.extend(fresh)
+
+    def made_of(one: Value) -> Iterator[Value]:
+        op = flow.maker(one)
+        for below in op.operands if op is not None and op.name in _CARRIES else ():
+            if scalar or not _is_scalar(flow, below):
+                yield made_as(flow, below)
+
+    for one in walk((made_as(flow, value),), made_of):
+        op = flow.maker(one)
+        if op is not None and op.name == "grad":
+            yield op, op.results.index(one)
 
 
 def _is_scalar(flow: Flow, value: Value) -> bool:
