@@ -7,7 +7,6 @@ place.
 from __future__ import annotations
 
 import difflib
-import os
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -67,11 +66,10 @@ def find_config(start: Path) -> Config:
     """Read the nearest pyproject.toml with a `[tool.jaxaudit]`, from a directory up to the top of its repository."""
     for directory in (start, *start.parents):
         file = directory / "pyproject.toml"
-        # `os.path` does not raise below a folder that cannot be looked into.
-        table = _table(file) if os.path.isfile(file) else None  # noqa: PTH113
+        table = _table(file) if file.is_file() else None
         if table is not None:
             return parse_config(table, file)
-        if os.path.exists(directory / ".git"):  # noqa: PTH110
+        if (directory / ".git").exists():
             break
     return Config(root=start)
 

@@ -20,7 +20,7 @@ from jaxaudit.rules.base import Verdict
 from jaxaudit.rules.intent import lowered
 from jaxaudit.rules.registry import all_rules
 
-RULES = [rule for rule in all_rules() if rule.family in ("gradients", "numerics") or rule.name == "meaning-mismatch"]
+RULES = [rule for rule in all_rules() if rule.family in ("gradients", "numerics", "flow")]
 X = jax.random.normal(jax.random.key(0), (4, 6))
 SHARES = jax.nn.softmax(X)
 LABELS = jnp.zeros(4, jnp.int32)

@@ -83,7 +83,7 @@ def test_squashed_actions_are_stored():
         return jnp.exp(logp(w, batch["obs"], batch["action"]) - batch["logp"])
     """
     assert findings(code) == [
-        'error meaning-mismatch: return jnp.exp(logp(w, batch["obs"], batch["action"]) - batch["logp"])'
+        'error recomputed-from-other-form: return jnp.exp(logp(w, batch["obs"], batch["action"]) - batch["logp"])'
     ]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS, MAPPED
+from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS, MAPPED, MOVING
 from jaxaudit.ir.types import Exit, Op, Region
 from jaxaudit.ir.values import Value
 
@@ -253,6 +253,14 @@ def leaves_as(op: Op, region: Region, value: Value) -> Iterator[Value]:
     elif value in region.results:
         # A derivative or a library's transformation makes results of its own from what the body gives.
         yield from op.results
+
+
+def moved(op: Op | None, ops: frozenset[str] = MOVING) -> Value | None:
+    """Return the array whose elements an op gives back; None where it is none of those that merely move them."""
+    if op is None or op.name not in ops:
+        return None
+    given = next(iter(op.arguments.values()), None) if op.arguments else next(iter(op.operands), None)
+    return given if isinstance(given, Value) else None
 
 
 def _across(inner: tuple[Value, ...], outer: tuple[Value, ...], value: Value) -> Iterator[Value]:

@@ -153,7 +153,9 @@ PASSED_ON = frozenset(("array.convert", "device.place", "grad.stop", "key.clone"
 """Ops that give each element of their operand back where it was: as another type, elsewhere, without its gradient."""
 REARRANGED = frozenset(("array.reshape", "array.permute", "array.squeeze", "array.expand"))
 """Ops that give every element of one array back at another place; `array.expand` some of them more than once."""
+KEEPING = PASSED_ON | REARRANGED
+"""Ops that give every element of one array back."""
 SELECTED = frozenset(("py.item", "py.unpack", "py.element", "array.gather", "array.split", "array.move"))
 """Ops that give some of the elements of one array back, at another place; `array.move` may add others beside them."""
-MOVING = PASSED_ON | REARRANGED | SELECTED
+MOVING = KEEPING | SELECTED
 """Ops that only move elements of one array: what holds for every element of it holds for every element they give."""

@@ -25,13 +25,22 @@ _DISTRAX = merge(
         *.entropy *.mean *.median *.mode *.stddev *.variance:
         *.cdf *.log_cdf *.log_prob *.log_survival_function *.prob *.survival_function: value
         *.kl_divergence *.cross_entropy: other_dist
-        *.forward *.forward_and_log_det *.forward_log_det_jacobian: x
-        *.inverse *.inverse_and_log_det *.inverse_log_det_jacobian: y
+        *.forward: x
+        *.inverse: y
         HMM.forward HMM.backward HMM.forward_backward: obs_seq length
         HMM.viterbi: obs_seq
         importance_sampling_ratios: target_dist sampling_dist event
         multiply_no_nan: x y
         """,
+    ),
+    rows(
+        "distrax",
+        "py.call_library",
+        """
+        *.forward_and_log_det *.forward_log_det_jacobian: x
+        *.inverse_and_log_det *.inverse_log_det_jacobian: y
+        """,
+        roles="density.correction",
     ),
     rows("distrax", "py.call_library", "as_distribution: obj", result="distrax.Distribution"),
     rows("distrax", "py.call_library", "as_bijector: obj", result="distrax.Bijector"),
@@ -145,10 +154,12 @@ _TFP_ROWS = merge(
         kl_divergence: distribution_a distribution_b
         """,
     ),
+    rows(f"{_TFP}.bijectors", "py.call_library", "*.forward: x\n*.inverse: y"),
     rows(
         f"{_TFP}.bijectors",
         "py.call_library",
-        "*.forward: x\n*.inverse: y\n*.forward_log_det_jacobian: x event_ndims",
+        "*.forward_log_det_jacobian: x event_ndims",
+        roles="density.correction",
     ),
     rows(f"{_TFP}.math", "array.map", "*: *args"),
     rows(f"{_TFP}.random", "key.split", "split_seed: seed n", key="seed"),

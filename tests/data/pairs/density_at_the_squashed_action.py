@@ -1,4 +1,4 @@
-# meaning-mismatch: A helper gets the squashed action for its density.
+# density-of-squashed-sample: A helper gets the squashed action for its density.
 import flax.linen as nn
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-# meaning-mismatch: the policy entropy uses logits in place of log-probabilities
+# malformed-entropy: the policy entropy uses logits in place of log-probabilities
 import jax
 import jax.numpy as jnp
 

@@ -1,4 +1,4 @@
-# meaning-mismatch: A rollout stores probabilities where its loss reads logarithms.
+# mixed-ratio: A rollout stores probabilities where its loss reads logarithms.
 import jax
 import jax.numpy as jnp
 from typing import NamedTuple

@@ -41,8 +41,7 @@ def trace(function: Any, *args: Any, **kwargs: Any) -> Program:
     lower.install_markers()
     with contextlib.redirect_stdout(io.StringIO()):
         program = lower.trace_and_lower(function, args, kwargs, name="main", path=function.__code__.co_filename)
-    problems = check_program(program)
-    assert problems == [], problems
+    assert check_program(program) == []
     return program
 
 

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.elements import elements_of
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.meaning.kinds import tail
+from jaxaudit.analyses.queries import Answers
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.functions import INVERSE_ANGLES, SCALINGS, SUMS_OF_TWO
+from jaxaudit.ir.functions import INVERSE_ANGLES, SAME_UNIT, SCALINGS
+from jaxaudit.ir.interfaces import moved
 
 DEGREES, RADIANS = "degrees", "radians"
 
-_TO_DEGREES = frozenset(("rad2deg",))
-_TO_RADIANS = frozenset(("deg2rad",))
-_KEEPS = frozenset(
-    "array.reshape array.expand array.squeeze array.convert array.permute array.move array.split py.item "
-    "array.gather grad.stop device.place".split()
-)
-CONVERSIONS = tuple(sorted(_TO_DEGREES | _TO_RADIANS | SCALINGS))
-"""Functions that may turn one unit into another."""
-_WRAPS = frozenset("remainder fmod abs negative clip".split())
-_PLAIN = frozenset((0.5, 1.0, 2.0))
-_FACTOR = 180.0 / math.pi
-_CLOSE = 1e-4
-_DEEPEST = 40
-_STEPS = 4
-"""How many factors are multiplied before they are taken for something else."""
+CONVERSIONS = {"rad2deg": (RADIANS, DEGREES), "deg2rad": (DEGREES, RADIANS)}
+"""The units that functions convert from and to."""
+_SAME_UNIT_FACTORS = (0.5, 1.0, 2.0)
+"""Half of an angle is still one; other factors may make something else of it."""
+_DEGREES_PER_RADIAN = 180.0 / math.pi
+_ROUNDING = 1e-4
+"""How far a factor that is written out may be off: `57.2958`."""
+_JOINING = ("array.select", "py.join", "array.join")
+
+Ask = Callable[[Value], "Angle | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,86 +36,72 @@ class Angle:
     made: Op
 
 
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A conversion from one unit to the other, and what it converts."""
+
+    before: str
+    after: str
+    value: Value
+
+
 class Angles:
     """The angles of a program, found on demand."""
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
-        self._known: dict[Value, Angle | None] = {}
+        self.of: Answers[Value, Angle | None] = Answers(self._read, None)
+        """The unit of a value; None where nothing shows one."""
 
-    def of(self, value: Value, depth: int = 0) -> Angle | None:
-        """Return the unit of a value; None where nothing shows one."""
-        if value not in self._known:
-            if depth > _DEEPEST:
-                return None
-            self._known[value] = None
-            self._known[value] = self._read(value, depth + 1)
-        return self._known[value]
-
-    def converts(self, op: Op) -> tuple[str, str, Value] | None:
-        """Return the units that an op converts from and to, and what it converts; None when it converts nothing."""
-        if op.name != "array.map" or not op.operands:
-            return None
-        if tail(op) in _TO_DEGREES:
-            return RADIANS, DEGREES, op.operands[0]
-        if tail(op) in _TO_RADIANS:
-            return DEGREES, RADIANS, op.operands[0]
-        return self._by_factor(op.result) if tail(op) in SCALINGS else None
-
-    def _by_factor(self, value: Value) -> tuple[str, str, Value] | None:
-        """Recognise `* 180 / pi` and `* pi / 180`, in one step or several."""
-        for base, factor in self._factors(value):
-            if math.isclose(abs(factor), _FACTOR, rel_tol=_CLOSE):
-                return RADIANS, DEGREES, base
-            if math.isclose(abs(factor), 1 / _FACTOR, rel_tol=_CLOSE):
-                return DEGREES, RADIANS, base
+    def conversion(self, op: Op) -> Conversion | None:
+        """Return what an op converts: by a function, or by `* 180 / pi` and its reverse in one step or several."""
+        if op.function in CONVERSIONS and op.operands:
+            return Conversion(*CONVERSIONS[op.function], op.operands[0])
+        for base, factor in self._multiples(op.result) if op.function in SCALINGS else ():
+            if math.isclose(abs(factor), _DEGREES_PER_RADIAN, rel_tol=_ROUNDING):
+                return Conversion(RADIANS, DEGREES, base)
+            if math.isclose(abs(factor), 1 / _DEGREES_PER_RADIAN, rel_tol=_ROUNDING):
+                return Conversion(DEGREES, RADIANS, base)
         return None
 
-    def _read(self, value: Value, depth: int) -> Angle | None:
+    def _read(self, value: Value, ask: Ask) -> Angle | None:
         found = origin(self.flow, value, {})
-        if found.value is not value:
-            return self.of(found.value, depth)
         op = found.op
+        if found.value is not value:
+            return ask(found.value)
         if op is None or op.backward:
             return None
-        converted = self.converts(op)
+        whole = moved(op)
+        if whole is not None:
+            return ask(whole)
+        if op.name in _JOINING:
+            units = [ask(one) for one in op.operands if one is not op.arguments.get("condition")]
+            alike = len({None if one is None else one.unit for one in units}) == 1
+            return units[0] if alike else None
+        return self._computed(op, ask) if op.name == "array.map" else None
+
+    def _computed(self, op: Op, ask: Ask) -> Angle | None:
+        converted = self.conversion(op)
         if converted is not None:
-            return Angle(converted[1], op)
-        if tail(op) in INVERSE_ANGLES:
+            return Angle(converted.after, op)
+        if op.function in INVERSE_ANGLES:
             return Angle(RADIANS, op)
-        if op.name in _KEEPS and op.operands:
-            return self.of(op.operands[0], depth)
-        if op.name in ("array.select", "py.join", "array.join"):
-            return self._common((one for one in op.operands if one is not op.arguments.get("condition")), depth)
-        return self._computed(op, depth) if op.name == "array.map" else None
+        if op.function in SCALINGS:
+            base, factor = next(self._multiples(op.result), (op.result, 0.0))
+            return ask(base) if abs(factor) in _SAME_UNIT_FACTORS else None
+        # Only angles of one unit can be added, so one of them tells for both.
+        units = map(ask, op.operands) if op.function in SAME_UNIT else ()
+        return next((one for one in units if one is not None), None)
 
-    def _computed(self, op: Op, depth: int) -> Angle | None:
-        function = tail(op)
-        if function in SCALINGS:
-            return self._scaled(op, depth)
-        if function in _WRAPS and op.operands:
-            return self.of(op.operands[0], depth)
-        if function in SUMS_OF_TWO:
-            # Only angles of one unit can be added, so one of them tells for both.
-            return next((one for value in op.operands if (one := self.of(value, depth)) is not None), None)
-        return None
-
-    def _scaled(self, op: Op, depth: int) -> Angle | None:
-        base, factor = next(self._factors(op.result), (op.result, 0.0))
-        return self.of(base, depth) if abs(factor) in _PLAIN else None
-
-    def _factors(self, value: Value) -> Iterator[tuple[Value, float]]:
+    def _multiples(self, value: Value) -> Iterator[tuple[Value, float]]:
         """Return what a value is a multiple of, and by how much, step by step."""
         factor = 1.0
-        for _ in range(_STEPS):
-            op = self.flow.maker(value)
-            if op is None or op.name != "array.map" or tail(op) not in SCALINGS:
-                return
+        while (op := self.flow.maker(value)) is not None and op.name == "array.map" and op.function in SCALINGS:
             x, y = op.arguments.get("x"), op.arguments.get("y")
-            left, right = self._number(x), self._number(y)
+            left, right, divides = self._number(x), self._number(y), op.function == "divide"
             if right and isinstance(x, Value):
-                value, factor = x, factor / right if "divide" in tail(op) else factor * right
-            elif left is not None and isinstance(y, Value) and "divide" not in tail(op):
+                value, factor = x, factor / right if divides else factor * right
+            elif left is not None and isinstance(y, Value) and not divides:
                 value, factor = y, factor * left
             else:
                 return
@@ -127,16 +110,9 @@ class Angles:
     def _number(self, argument: Argument) -> float | None:
         """Return the number that an argument is, through conversions and broadcasts."""
         found: object = argument
-        for _ in range(_STEPS):
-            op = self.flow.maker(found) if isinstance(found, Value) else None
-            if op is None:
-                break
-            found = op.constant if op.name == "py.const" else None
-            if op.name in ("array.convert", "array.expand", "array.create"):
-                found = op.arguments.get("a", op.arguments.get("object"))
+        if isinstance(argument, Value):
+            op = self.flow.maker(elements_of(self.flow, argument))
+            found = op.constant if op is not None and op.name == "py.const" else None
+            if op is not None and op.name in ("array.convert", "array.create"):
+                found = next(iter(op.arguments.values()), None)
         return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
-
-    def _common(self, values: Iterable[Value], depth: int) -> Angle | None:
-        found = [self.of(value, depth) for value in values]
-        first = found[0] if found else None
-        return first if first is not None and all(one is not None and one.unit == first.unit for one in found) else None

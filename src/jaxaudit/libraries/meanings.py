@@ -1,0 +1,24 @@
+"""What functions and layers of libraries make of the meaning of values, by the last part of their names.
+
+A trace knows a layer or a loss by that part alone.
+"""
+
+from __future__ import annotations
+
+APPLIED_TO_LOGITS: dict[str, str] = {
+    **dict.fromkeys(
+        """softmax_cross_entropy softmax_cross_entropy_with_integer_labels safe_softmax_cross_entropy
+        poly_loss_cross_entropy cross_entropy_loss_with_logits Categorical Multinomial OneHotCategorical""".split(),
+        "softmax",
+    ),
+    **dict.fromkeys("sigmoid_binary_cross_entropy sigmoid_focal_loss Bernoulli".split(), "sigmoid"),
+}
+"""Losses and distributions that take logits, with what they apply to them themselves."""
+
+NORMALISING = frozenset("LayerNorm RMSNorm GroupNorm BatchNorm InstanceNorm SpectralNorm".split())
+EMBEDDING = frozenset(("Embed", "Embedding"))
+
+NORMAL_DISTRIBUTIONS = frozenset(
+    "Normal MultivariateNormalDiag MultivariateNormalTri MultivariateNormalFullCovariance".split()
+)
+"""Distributions whose samples are a centre with noise added."""

@@ -1,0 +1,159 @@
+"""The rule `normalised-value-unread`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.meaning import Kind, Meanings, meanings_of
+from jaxaudit.analyses.queries import depends, entered, reached
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.phrases import proved
+from jaxaudit.spans import Span
+
+
+class NormalisedValueUnread(Rule):
+    """A value is normalised into a variable that nothing reads, and read as it was.
+
+    ## What it does
+
+    Finds variables that nothing reads and that hold a normalised form of another one, `(x - mean) / std` or what a
+    normalisation layer gives, where the raw value is read afterwards.
+
+    ## Why is this bad?
+
+    What follows sees the raw value at its own scale: features on a large scale swamp the others, and a network that
+    was trained on normalised observations sees others. Nothing is raised.
+
+    ## Example
+
+    ```python
+    clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
+    return policy(params, obs)
+    ```
+
+    ## Use instead
+
+    ```python
+    clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
+    return policy(params, clean)
+    ```
+
+    ## When it cannot tell
+
+    A difference divided by stored numbers need not be a normalisation. Then it is an error only where the raw value
+    enters a network, else a warning. A name that begins with an underscore says that it is not wanted.
+    """
+
+    name = "normalised-value-unread"
+    family = "flow"
+    summary = "A raw value is read after it was normalised into a variable that nothing reads."
+
+    valid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def act(w, obs):
+                clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
+                return jnp.tanh(clean @ w)
+            """,
+            "the normalised one is read",
+        ),
+    )
+    invalid = (
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def act(w, obs):
+                clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
+                return jnp.tanh(obs @ w)  #!
+            """,
+            "the raw one is read",
+        ),
+        Example(
+            """
+            import jax.numpy as jnp
+
+            def scale(obs, mean, spread):
+                clean = (obs - mean) / spread
+                return obs * 2.0  #?
+            """,
+            "by stored statistics",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every variable with a normalised value."""
+        meanings, flow = meanings_of(facts), facts.flow
+        for note in program.named("py.unread"):
+            if note.values is not None and len(note.values) == 1 and note.stale and not note.label.startswith("_"):
+                yield from _judge(note, note.values[0], meanings)
+        for op in program.mapping("divide"):
+            value = op.result
+            if value.name and flow.is_read(value) and _is_normalised(value, meanings):
+                yield proved(self.name, op.span, f"the normalised `{value.name}` is read")
+
+
+def _is_normalised(value: Value, meanings: Meanings) -> bool:
+    found = meanings.of(value)
+    return found is not None and found.kind is Kind.NORMALISED
+
+
+def _judge(note: Op, value: Value, meanings: Meanings) -> Iterator[Obligation]:
+    sure = _is_normalised(value, meanings)
+    if sure or _is_scaled(value, meanings.flow):
+        for variable, (leaves, read, _) in (note.stale or {}).items():
+            if len(leaves) == 1 and _is_raw(leaves[0], value, meanings):
+                yield _finding(note, variable, read, sure=sure or _enters_network(leaves[0], read, meanings.flow))
+                return
+
+
+def _is_raw(raw: Value, value: Value, meanings: Meanings) -> bool:
+    """Whether a value goes into the normalisation as its data, and was not normalised before."""
+    found, flow = meanings.of(value), meanings.flow
+    if not depends(flow, value, (raw,)) or _is_normalised(raw, meanings):
+        return False
+    if found is None or found.kind is not Kind.NORMALISED:
+        return True
+    return any(depends(flow, one, (raw,)) for one in _data(found.made))
+
+
+def _data(op: Op) -> Iterator[Value]:
+    """Return what an op computes with, but for the object whose method it is."""
+    return (one for name, one in op.arguments.items() if name != "self" and isinstance(one, Value))
+
+
+def _enters_network(raw: Value, read: Span, flow: Flow) -> bool:
+    """Whether the raw value is multiplied with something where it is read."""
+    takers = [op for op in flow.readers.get(raw, ()) if op.span.line <= read.line <= op.span.end_line]
+    given = [one for op in takers for one in (*entered(op, raw), *op.results) if op.name not in ("grad", "jit")]
+    makers = [*takers, *(flow.maker(one) for one in reached(flow, given))]
+    return any(op is not None and op.name in ("array.dot", "array.convolve") for op in makers)
+
+
+def _is_scaled(value: Value, flow: Flow) -> bool:
+    """Whether a value is a difference divided by something: the form of a normalisation by stored statistics."""
+    op = origin(flow, value, {}).op
+    above = op.arguments.get("x") if op is not None and op.function == "divide" else None
+    made = flow.maker(above) if isinstance(above, Value) else None
+    return made is not None and made.function == "subtract"
+
+
+def _finding(note: Op, variable: str, read: Span, *, sure: bool) -> Obligation:
+    name = note.label
+    return Obligation(
+        NormalisedValueUnread.name,
+        read,
+        Verdict.VIOLATED,
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        message=f"raw `{variable}` is read here, though it was normalised as `{name}`, which nothing reads",
+        current=f"what follows sees `{variable}` at its own scale",
+        expected=f"what follows sees `{name}`",
+        steps=(Step(note.span, f"`{name}` is made from `{variable}` here"),),
+        suggestion=f"read `{name}` instead of `{variable}`, or leave the normalisation out",
+    )

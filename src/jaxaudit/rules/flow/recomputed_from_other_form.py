@@ -1,0 +1,126 @@
+"""The rule `recomputed-from-other-form`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import Origin, contexts
+from jaxaudit.analyses.lineage.recompute import Parting, compare
+from jaxaudit.analyses.queries import depends
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.phrases import proved
+from jaxaudit.spans import Span
+
+_ROLLOUT = """import jax
+import jax.numpy as jnp
+
+def score(w, x, a):
+    return jnp.tanh(x @ w) * a
+
+def whiten(x):
+    return (x - 5.0) / 20.0
+
+def rollout(w, state, key):
+    def step(state, key):
+        obs = state * 2.0
+        seen = whiten(obs)
+        a = jax.random.normal(key, (3,))
+        return state + a, ({stored}, a, score(w, seen, a))
+    return jax.lax.scan(step, state, jax.random.split(key, 9))
+
+def train(w, state, key):
+    _, (x, a, old) = rollout(w, state, key)
+    return jnp.exp(score(w, x, a) - old).mean(){mark}
+"""
+
+
+class RecomputedFromOtherForm(Rule):
+    """Something is computed again from another form of what its stored value was computed from.
+
+    ## What it does
+
+    Finds differences and ratios of `f(params, x, a)` with the `f` that was stored in each step of a scan. Both
+    computations must start from the same stored values. If one began with a normalised observation, a squashed action
+    or another form of what was stored, they part.
+
+    ## Why is this bad?
+
+    The ratio of a policy to its old self must be one before the first update. If the rollout acts on normalised
+    observations and stores the raw ones, it never is, and nothing is raised.
+
+    ## Example
+
+    ```python
+    logp = log_prob(params, whiten(obs), action)
+    return state, Transition(obs, action, logp)
+    ```
+
+    ## Use instead
+
+    ```python
+    obs = whiten(obs)
+    logp = log_prob(params, obs, action)
+    return state, Transition(obs, action, logp)
+    ```
+
+    ## When it cannot tell
+
+    When either computation goes through code that is not followed, or a value comes from outside, it is left open.
+    """
+
+    name = "recomputed-from-other-form"
+    family = "flow"
+    summary = "A stored value is compared with one that is computed from another form of its inputs."
+
+    valid = (Example(_ROLLOUT.format(stored="seen", mark=""), "the same form"),)
+    invalid = (Example(_ROLLOUT.format(stored="obs", mark="  #!"), "raw values are stored"),)
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every stored value that is set against the same computation."""
+        met = (op for op in program.mapping("subtract", "divide") if len(op.operands) == 2)
+        yield from (one for op in met for one in _judge(op, facts.flow))
+
+
+def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
+    first, second = op.operands
+    for context in contexts(flow, op):
+        for stored, again in ((second, first), (first, second)):
+            found = compare(flow, stored, again, context)
+            if found is None or not found.shared:
+                continue
+            if not found.partings:
+                reason = "both are computed from the very values that were stored"
+                yield proved(RecomputedFromOtherForm.name, op.span, reason)
+            elif len(found.partings) == 1 and _is_related(found.partings[0], flow):
+                yield _finding(op, found.partings[0])
+
+
+def _is_related(parting: Parting, flow: Flow) -> bool:
+    """Whether one of the two values is a form of the other, made in the same step."""
+    then, now = parting.then.value, parting.now.value
+    return depends(flow, then, (now,)) or depends(flow, now, (then,))
+
+
+def _finding(op: Op, parting: Parting) -> Obligation:
+    then = f"`{parting.then.name}`" if parting.then.name else "another form of it"
+    now = f"`{parting.now.name}`" if parting.now.name else "the stored value"
+    return Obligation(
+        RecomputedFromOtherForm.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"this was first computed from {then}, but is computed again from {now}",
+        current=f"{now} is what was stored, while the stored result was computed from {then}",
+        expected="both computations start from the same values",
+        steps=(
+            Step(_place(parting.then), f"when it was stored, {then} was used"),
+            Step(_place(parting.now), f"what was stored is {now}"),
+        ),
+        suggestion=f"store {then}, or apply the same function to {now} before it is used again",
+    )
+
+
+def _place(origin: Origin) -> Span:
+    return origin.value.span if origin.op is None else origin.op.span
