@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -92,6 +92,19 @@ def forward(layers, x):
 """,
             "few turns",
         ),
+        Example(
+            """
+import jax
+
+@jax.jit
+def apply(model, x, key):
+    keys = jax.random.split(key, 20)
+    for layer, k in zip(model.layers, keys):
+        x = layer(x, key=k)
+    return x
+""",
+            "one turn for each layer of a list",
+        ),
     )
     invalid = (
         Example(
@@ -106,6 +119,19 @@ def total(xs):
     return state
 """,
             "over the leading axis",
+        ),
+        Example(
+            """
+import jax
+
+@jax.jit
+def total(xs, weights):
+    state = 0.0
+    for x, weight in zip(xs - 1.0, weights * 2):  #!
+        state = 0.9 * state + weight * x
+    return state
+""",
+            "over the leading axes of two arrays",
         ),
         Example(
             """
@@ -140,7 +166,7 @@ def settle(x):
         found = facts.get(TracingFacts)
         carrying = {visit.op for visit in found.of("py.loop") if visit.stage is not None and _carries(visit)}
         shapes = facts.get(Shapes)
-        yield from (one for loop in _elements(found) for one in _judge(loop, carrying, shapes))
+        yield from (one for elements in _loops(found) for one in _judge(elements, carrying, shapes))
         flow = facts.flow
         yield from (one for visit in found.of("py.test") for one in _counting(visit, flow))
 
@@ -149,25 +175,28 @@ def _carries(visit: Visit) -> bool:
     return visit.op.kind == "for" and any(fact.kind is Kind.TRACED for fact in visit.facts.values())
 
 
-def _elements(found: TracingFacts) -> Iterator[Visit]:
+def _loops(found: TracingFacts) -> Iterable[list[Visit]]:
+    """Return what each loop in staged code goes over: several things under `zip`."""
+    loops: dict[tuple[Op, ...], list[Visit]] = {}
     for visit in found.of("py.element"):
         if visit.stage is not None and visit.stack and visit.stack[-1].name == "py.loop":
-            yield visit
+            loops.setdefault(visit.stack, []).append(visit)
+    return loops.values()
 
 
-def _judge(visit: Visit, carrying: set[Op], shapes: Shapes) -> Iterator[Obligation]:
-    loop, stage = visit.stack[-1], visit.stage
+def _judge(elements: list[Visit], carrying: set[Op], shapes: Shapes) -> Iterator[Obligation]:
+    loop, stage, op = elements[0].stack[-1], elements[0].stage, elements[0].op
     if loop not in carrying or stage is None:
         return
-    trips = loop.trips or _counted(visit.op, shapes)
-    if isinstance(trips, int):
-        if trips < _MANY:
-            reason = f"the loop runs {trips} times, and its body is copied as often"
-            yield proved(UnrolledLoop.name, visit.op.span, reason)
-        else:
-            yield _violation(visit.op, stage, f"{trips} turns")
-    elif _over_leading_axis(visit, loop):
-        yield _violation(visit.op, stage, "one for each item of the leading axis")
+    trips = {one.op: loop.trips or _counted(one.op, shapes) for one in elements}
+    fewest = min((number for number in trips.values() if isinstance(number, int)), default=None)
+    if fewest is not None and fewest < _MANY:
+        reason = f"the loop runs {fewest} times, and its body is copied as often"
+        yield proved(UnrolledLoop.name, op.span, reason)
+    # `zip` ends with the shortest: beside a list of layers, the rows of an array are no reason to expect many turns.
+    elif all(isinstance(trips[one.op], int) or _over_leading_axis(one, loop) for one in elements):
+        count = "one for each item of the leading axis" if fewest is None else f"{fewest} turns"
+        yield _violation(op, stage, count)
 
 
 def _counting(visit: Visit, flow: Flow) -> Iterator[Obligation]:
