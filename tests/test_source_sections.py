@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxaudit.config import Config
-from jaxaudit.session import audit_text
+from jaxaudit.session import audit_paths, audit_text
 
 PROGRAM = b"""
 import jax
@@ -85,3 +85,17 @@ def test_a_large_project_shows_the_flow_of_its_first_functions(monkeypatch):
     )
     *_, last = report(program).data_flow
     assert last.what == "the flow of 3 more functions is left out; audit fewer files to see it"
+
+
+def test_axes_of_unrelated_files_that_are_called_alike_stay_apart(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    program = "import jax.numpy as jnp\n{batch}\nx = jnp.zeros((BATCH, 3))\ny = x.sum(0)\n"
+    (tmp_path / "a.py").write_text(program.format(batch="BATCH = 4"))
+    (tmp_path / "b.py").write_text(program.format(batch="BATCH = 32"))
+    (tmp_path / "c.py").write_text(program.format(batch="from a import BATCH"))
+    report = audit_paths(["a.py", "b.py", "c.py"], Config(root=tmp_path)).report
+    ways = {axis.id: (axis.size, {one.path for one in axis.stations}) for axis in report.axes}
+    assert ways == {"BATCH": (4, {"a.py", "c.py"}), "BATCH#2": (32, {"b.py"})}
+    assert [axis.name for axis in report.axes] == ["BATCH", "BATCH"]
+    shown = {step.path: one.axes for step in report.data_flow for one in step.makes if one.name == "x"}
+    assert shown == {"a.py": ("BATCH", ""), "b.py": ("BATCH#2", ""), "c.py": ("BATCH", "")}

@@ -1,4 +1,4 @@
-"""The axes that source names, for the report: each name is one axis, with what happens to it line by line."""
+"""The axes that source names, for the report: with what happens to it line by line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _axis(thread: Thread, steps: Mapping[Op, int], rows: Mapping[Op, int], paths
             told = replace(known, count=known.count + 1) if known is not None else made
             stations[made.kind, made.path, made.line] = told
     size = int(thread.size) if thread.size.isdecimal() else 0
-    return Axis(thread.name, thread.name, size, "", thread.name, "constant", stations=tuple(stations.values()))
+    return Axis(thread.id, thread.name, size, "", thread.name, "constant", stations=tuple(stations.values()))
 
 
 def _station(station: Station, steps: Mapping[Op, int], rows: Mapping[Op, int]) -> AxisStation:

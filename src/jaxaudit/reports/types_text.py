@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from jaxaudit.analyses.axes.threads import Sign, signs_of
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.labels import told
 from jaxaudit.analyses.shapes import Shapes
@@ -53,9 +54,10 @@ def inferred_types(shapes: Shapes) -> Types:
     return of
 
 
-def axis_name(dim: Dim, known: Container[str]) -> str:
-    """Return the name of an axis among those that are known, where a constant, an annotation or a comment gives one."""
-    return min((label.name for label in told(dim.labels) if label.name in known), default="")
+def axis_id(dim: Dim, path: str, known: Mapping[Sign, str]) -> str:
+    """Return the id of an axis among those that are known, where a constant, an annotation or a comment names it."""
+    signs = (sign for label in told(dim.labels) for sign in signs_of(label, path))
+    return min((known[sign] for sign in signs if sign in known), default="")
 
 
 def _size(dim: Dim) -> str:

@@ -17,7 +17,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program, Region, Root, Value
 from jaxaudit.reports.inside import Names, mapped_axes
 from jaxaudit.reports.stack import TRANSFORMS
-from jaxaudit.reports.types_text import Shown, Types, axis_name, exact_types, inferred_types
+from jaxaudit.reports.types_text import Shown, Types, axis_id, exact_types, inferred_types
 
 Words = Callable[[Value], str]
 """Gives the range of a value in words; empty where nothing is known of it."""
@@ -95,11 +95,11 @@ def _without(parts: tuple[str, ...], away: Collection[int]) -> tuple[str, ...]:
 def source_view(facts: Facts, paths: frozenset[str]) -> View:
     """See what source tells of the audited files; roots that handle no array are left out."""
     shapes = facts.get(Shapes)
-    known = {thread.name for thread in facts.get(Axes).threads}
+    known = {sign: thread.id for thread in facts.get(Axes).threads for sign in thread.signs}
 
     def axes(value: Value) -> tuple[str, ...]:
         dims = shapes.of(value).dims
-        return tuple(axis_name(dim, known) for dim in dims) if dims is not None else ()
+        return tuple(axis_id(dim, value.span.path, known) for dim in dims) if dims is not None else ()
 
     roots = tuple(root for root in facts.program.roots if root.region.span.path in paths and _computes(root.region))
     return View(roots, inferred_types(shapes), axes, False, range_words(facts), meaning_words(facts), _MOST_FROM_SOURCE)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from jaxaudit.analyses.dims import Dim
-from jaxaudit.analyses.labels import told
+from jaxaudit.analyses.labels import Label, told
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of, place_of
 from jaxaudit.analyses.shapes.regions import carry_count
@@ -29,27 +31,63 @@ class Station:
     op: Op
 
 
+Sign: TypeAlias = tuple[str, str, str]
+"""What tells one axis from others: its name with the scope of a label, or with a file that says it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Thread:
     """The way of one axis."""
 
+    id: str
+    """The name; numbered where axes of unrelated files have the same one."""
     name: str
     size: str
+    signs: frozenset[Sign]
     stations: Sequence[Station]
 
 
+def signs_of(label: Label, path: str) -> tuple[Sign, Sign]:
+    """Return by what the axis with a label on a line of some file is known."""
+    return (label.name, "scope", label.scope), (label.name, "file", path)
+
+
 def threads_of(program: Program, shapes: Shapes) -> tuple[Thread, ...]:
-    """Return the thread of every named axis, in the order in which they enter."""
-    ways: dict[str, dict[Station, None]] = {}
-    sizes: dict[str, str] = {}
+    """Return the thread of every named axis, in the order in which they enter.
+
+    A name is one axis throughout a file, and in several files where they share what gives the name: a constant that
+    one of them imports, a function that one calls.
+    """
+    groups: dict[Sign, set[Sign]] = {}
+    met: list[tuple[Sign, str, Station]] = []
     for op in (op for op in program.walk() if op.name in _TELLING):
         for dim, deed in _deeds(op, shapes):
             for label in sorted(told(dim.labels), key=lambda label: label.name):
-                sizes.setdefault(label.name, str(dim))
-                stations = ways.setdefault(label.name, {})
-                if len(stations) < _MOST:
-                    stations.setdefault(Station(op.span, deed, _what(op), op))
-    return tuple(Thread(name, sizes[name], tuple(stations)) for name, stations in ways.items())
+                signs = signs_of(label, op.span.path)
+                _unite(groups, *signs)
+                met.append((signs[0], str(dim), Station(op.span, deed, _what(op), op)))
+    ways: dict[int, tuple[Sign, str, dict[Station, None]]] = {}
+    for sign, size, station in met:
+        stations = ways.setdefault(id(groups[sign]), (sign, size, {}))[2]
+        if len(stations) < _MOST:
+            stations.setdefault(station)
+    alike = Counter[str]()
+    return tuple(_thread(sign, size, groups[sign], tuple(stations), alike) for sign, size, stations in ways.values())
+
+
+def _unite(groups: dict[Sign, set[Sign]], first: Sign, second: Sign) -> None:
+    one, other = (groups.setdefault(sign, {sign}) for sign in (first, second))
+    if one is not other:
+        small, large = sorted((one, other), key=len)
+        large |= small
+        groups.update(dict.fromkeys(small, large))
+
+
+def _thread(sign: Sign, size: str, signs: set[Sign], stations: tuple[Station, ...], alike: Counter[str]) -> Thread:
+    name = sign[0]
+    alike[name] += 1
+    number = f"#{alike[name]}" if alike[name] > 1 else ""
+    return Thread(f"{name}{number}", name, size, frozenset(signs), stations)
 
 
 def _what(op: Op) -> str:
