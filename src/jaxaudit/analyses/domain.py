@@ -12,7 +12,8 @@ it. Both have the same shape, with the ends exchanged:
 | `enter` gives facts of | the parameters of a region | its results |
 | `leave` gives facts of | the results of an op with regions | its operands |
 
-Whether a fact holds on some path (may) or on all of them (must) is the domain's `join`, which covers two alternatives.
+Backward, a value may have been read before (later in the program): what a domain gives for it holds before the op and
+covers what `read` gives for it, which holds after.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class Domain(Protocol[Fact]):
     name: str
     direction: Direction
     by_summary: bool
+    must: bool
+    """Whether a fact holds on all paths rather than on some: backward, the paths after a branch are kept apart."""
     widen_after: int
     """The turn of a loop from which on facts are widened; most domains say `WIDEN_AFTER`."""
 
@@ -63,7 +66,7 @@ class Domain(Protocol[Fact]):
         ...
 
     def unknown(self, value: Value) -> Fact:
-        """Return the fact of a value nothing is known of."""
+        """Return the fact of a value nothing is known of; backward, of one that nothing in the program reads."""
         ...
 
     def join(self, first: Fact, second: Fact) -> Fact:
@@ -101,6 +104,12 @@ class Domain(Protocol[Fact]):
         """Make what rules read from the facts of all values."""
         ...
 
+
+MAX_TURNS = 12
+"""After so many turns a loop's facts are given up; widening makes this rare."""
+
+MAX_CONTEXTS = 6
+"""A shared body that was solved for so many different operands is solved once more for unknown ones, and no more."""
 
 WIDEN_AFTER = 3
 """After so many turns of a loop facts are widened, unless the domain says otherwise."""

@@ -29,6 +29,7 @@ class KeysDomain:
     name = "keys"
     direction = Direction.FORWARD
     by_summary = True
+    must = False
     widen_after = WIDEN_AFTER
     taken = any_branch
     place = anywhere
