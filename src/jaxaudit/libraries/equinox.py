@@ -2,82 +2,84 @@
 
 from __future__ import annotations
 
-from jaxaudit.libraries.table import merge, rows
+from jaxaudit.libraries.table import layers, merge, rows
 
 _NN = "equinox.nn"
 _CONV = "in_channels out_channels kernel_size stride padding dilation groups use_bias padding_mode dtype"
-_TRANSPOSE = (
-    "in_channels out_channels kernel_size stride output_padding padding dilation groups use_bias padding_mode dtype"
-)
+_CONVOLVED = "convolved_first(out_channels, kernel_size, stride, padding, dilation)"
+_TRANSPOSE = "in_channels out_channels kernel_size stride"
+_TRANSPOSED = "transposed_first(out_channels, kernel_size, stride)"
+_POOLED = "pooled_first(kernel_size, stride, padding)"
 _ATTENTION = (
     "num_heads query_size key_size value_size output_size qk_size vo_size use_query_bias use_key_bias use_value_bias "
     "use_output_bias dropout_p inference dtype"
 )
-
-_CONSTRUCTORS = rows(
-    _NN,
-    "key.draw",
-    f"""
-    Conv1d Conv2d Conv3d: {_CONV}
-    Conv: num_spatial_dims {_CONV}
-    ConvTranspose1d ConvTranspose2d ConvTranspose3d: {_TRANSPOSE}
-    ConvTranspose: num_spatial_dims in_channels out_channels kernel_size stride padding output_padding dilation
-    Embedding: num_embeddings embedding_size weight dtype
-    GRUCell LSTMCell: input_size hidden_size use_bias dtype
-    Linear: in_features out_features use_bias dtype
-    MLP: in_size out_size width_size depth activation final_activation use_bias use_final_bias dtype
-    MultiheadAttention: {_ATTENTION}
-    SpectralNorm: layer weight_name num_power_iterations eps inference
-    """,
-    key="key",
-    result="itself",
+_PLAIN = (
+    "key eps use_bias use_weight elementwise_affine channelwise_affine momentum inference dtype mode axis_name scan groups "
+    "use_query_bias use_key_bias use_value_bias use_output_bias dropout_p deterministic mask"
 )
+"""Options that change neither the shape nor the dtype of what a layer gives."""
 
-# Layers without weights, or whose weights need no key.
-_KEYLESS = rows(
-    _NN,
-    "py.call_library",
-    """
-    AvgPool1d AvgPool2d AvgPool3d MaxPool1d MaxPool2d MaxPool3d: kernel_size stride padding use_ceil
-    AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d: target_shape
-    AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d: target_shape
-    LayerNorm: shape eps
-    RMSNorm: shape eps
-    GroupNorm: groups channels
-    BatchNorm: input_size axis_name
-    Dropout: p inference
-    Identity PReLU:
-    """,
-    result="itself",
-)
-
-_CALLS = merge(
+_LAYERS = merge(
+    # Most calls take a key so that they fit into a Sequential, and leave it unread.
+    layers(
+        _NN,
+        f"""
+        Conv1d Conv2d Conv3d: {_CONV} | x -> {_CONVOLVED}
+        ConvTranspose1d ConvTranspose2d ConvTranspose3d: {_TRANSPOSE} | x -> {_TRANSPOSED}
+        Embedding: num_embeddings embedding_size | x -> embedded(embedding_size)
+        GRUCell: input_size hidden_size use_bias dtype | input hidden -> cell(hidden_size)
+        LSTMCell: input_size hidden_size use_bias dtype | input hidden -> (cell(hidden_size), cell(hidden_size))
+        Linear: in_features:width out_features use_bias dtype | x -> last(out_features)
+        MLP: in_size:width out_size width_size depth activation final_activation use_bias use_final_bias dtype | x -> last(out_size)
+        """,
+        op="key.draw",
+        key="key",
+        plain=_PLAIN,
+    ),
+    layers(
+        _NN,
+        f"MultiheadAttention: {_ATTENTION} | query key_ value mask -> attended(output_size)",
+        op="key.draw",
+        key="key",
+        call_key="key",
+        plain=_PLAIN,
+    ),
+    # Layers without weights, or whose weights need no key.
+    layers(
+        _NN,
+        f"""
+        AvgPool1d AvgPool2d AvgPool3d MaxPool1d MaxPool2d MaxPool3d: kernel_size stride padding | x -> {_POOLED}
+        AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d: target_shape | x -> adaptive_first(target_shape)
+        AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d: target_shape | x -> adaptive_first(target_shape)
+        LayerNorm RMSNorm: shape eps use_weight use_bias dtype | x -> like x
+        GroupNorm: groups channels eps channelwise_affine dtype | x -> like x
+        BatchNorm: input_size axis_name eps channelwise_affine momentum | x state -> (like x, like state)
+        Identity: | x -> like x
+        PReLU: init_alpha | x -> like x
+        """,
+        plain=_PLAIN,
+    ),
+    layers(_NN, "Dropout: p inference | x -> like x", call_key="key", plain=_PLAIN),
     rows(
         _NN,
         "key.draw",
         """
-        Dropout.__call__: x
-        MultiheadAttention.__call__: query key_ value mask
-        Sequential.__call__: x state
+        Conv: num_spatial_dims in_channels out_channels kernel_size stride padding dilation groups use_bias padding_mode
+        ConvTranspose: num_spatial_dims in_channels out_channels kernel_size stride padding output_padding dilation
+        SpectralNorm: layer weight_name num_power_iterations eps inference
         """,
         key="key",
-        roles="layer",
+        result="itself",
     ),
-    # These take a key so that they fit into a Sequential, and leave it unread.
+    rows(_NN, "key.draw", "Sequential.__call__: x state", key="key", roles="layer"),
     rows(
         _NN,
         "py.call_library",
         """
-        AdaptiveAvgPool1d.__call__ AdaptiveAvgPool2d.__call__ AdaptiveAvgPool3d.__call__ AdaptivePool.__call__: x
-        AdaptiveMaxPool1d.__call__ AdaptiveMaxPool2d.__call__ AdaptiveMaxPool3d.__call__: x
-        AvgPool1d.__call__ AvgPool2d.__call__ AvgPool3d.__call__: x
-        MaxPool1d.__call__ MaxPool2d.__call__ MaxPool3d.__call__ Pool.__call__: x
-        Conv.__call__ Conv1d.__call__ Conv2d.__call__ Conv3d.__call__: x
-        ConvTranspose.__call__ ConvTranspose1d.__call__ ConvTranspose2d.__call__ ConvTranspose3d.__call__: x
-        Embedding.__call__ Identity.__call__ Linear.__call__ MLP.__call__ PReLU.__call__: x
+        AdaptivePool.__call__ Pool.__call__ Conv.__call__ ConvTranspose.__call__: x
         RotaryPositionalEmbedding.__call__ WeightNorm.__call__: x
-        BatchNorm.__call__ GroupNorm.__call__ LayerNorm.__call__ RMSNorm.__call__ SpectralNorm.__call__: x state
-        GRUCell.__call__ LSTMCell.__call__: input hidden
+        SpectralNorm.__call__: x state
         """,
         roles="layer",
     ),
@@ -122,5 +124,5 @@ _TREES = merge(
     rows("equinox", "py.call_library", "clear_caches:\nfield static_field:\nif_array: axis"),
 )
 
-ROWS = merge(_CONSTRUCTORS, _KEYLESS, _CALLS, _TREES)
+ROWS = merge(_LAYERS, _TREES)
 """The layers and tree functions of equinox; its `filter_*` transformations are in a table of their own."""

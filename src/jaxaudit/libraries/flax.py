@@ -56,63 +56,7 @@ _MODULE = merge(
     rows(_LINEN, "key.draw", "Initialised.__call__: rngs *args", key="rngs", folds=True),
 )
 
-# Layers that tell their sizes when they are made.
-_LAYER_CLASSES = merge(
-    rows(
-        _LINEN,
-        "py.call_library",
-        """
-        Dense: features use_bias dtype param_dtype precision kernel_init bias_init
-        DenseGeneral: features axis batch_dims use_bias
-        Embed: num_embeddings features dtype param_dtype embedding_init
-        Conv: features kernel_size strides padding input_dilation kernel_dilation
-        ConvTranspose: features kernel_size strides padding kernel_dilation
-        RNN: cell time_major return_carry
-        MultiHeadDotProductAttention MultiHeadAttention SelfAttention: num_heads dtype param_dtype qkv_features out_features
-        GRUCell LSTMCell MGUCell OptimizedLSTMCell SimpleCell: features
-        LayerNorm RMSNorm GroupNorm InstanceNorm Dropout PReLU:
-        """,
-        result="itself",
-    ),
-    rows(_LINEN, "py.call_library", "BatchNorm:\nSpectralNorm: layer_instance", result="itself", roles="module.averages"),
-    rows(
-        "flax.nnx",
-        "py.call_library",
-        """
-        Linear: in_features out_features
-        Conv ConvTranspose: in_features out_features kernel_size strides
-        LinearGeneral: in_features out_features
-        RNN: cell
-        Embed: num_embeddings features
-        GRUCell LSTMCell OptimizedLSTMCell SimpleCell: in_features hidden_features
-        MultiHeadAttention: num_heads in_features qkv_features out_features
-        LayerNorm RMSNorm BatchNorm GroupNorm InstanceNorm: num_features
-        Dropout: rate
-        PReLU:
-        """,
-        result="itself",
-    ),
-)
-
-_LAYERS = merge(
-    rows(
-        _LINEN,
-        "py.call_library",
-        """
-        Conv.__call__ ConvLocal.__call__ ConvTranspose.__call__ Dense.__call__ DenseGeneral.__call__: inputs
-        Embed.__call__ PReLU.__call__: inputs
-        Einsum.__call__: inputs einsum_str
-        BatchNorm.__call__: x use_running_average
-        GroupNorm.__call__ InstanceNorm.__call__ LayerNorm.__call__ RMSNorm.__call__: x
-        ConvLSTMCell.__call__ GRUCell.__call__ LSTMCell.__call__ MGUCell.__call__: carry inputs
-        OptimizedLSTMCell.__call__ SimpleCell.__call__: carry inputs
-        Bidirectional.__call__ RNN.__call__: inputs
-        """,
-        roles="layer module.reads",
-    ),
-    rows(_LINEN, "py.call_library", "Embed.attend: query"),
-    # Without a key of its own a layer draws from the stream of its module.
-    rows(_LINEN, "key.draw", "Dropout.__call__: inputs deterministic rng", key="rng", roles="layer"),
+_FUNCTIONS = merge(
     rows(
         _LINEN,
         "key.draw",
@@ -121,27 +65,6 @@ _LAYERS = merge(
         dot_product_attention_weights: query key bias mask broadcast_dropout dropout_rng dropout_rate deterministic
         """,
         key="dropout_rng",
-    ),
-    rows(
-        _LINEN,
-        "key.draw",
-        """
-        MultiHeadAttention.__call__ MultiHeadDotProductAttention.__call__: inputs_q inputs_k inputs_v
-        SelfAttention.__call__: inputs_q mask deterministic dropout_rng sow_weights
-        """,
-        key="dropout_rng",
-        roles="layer module.reads",
-    ),
-    # The carry is zeros unless the cell is told otherwise: the key is asked for and left unread.
-    rows(_LINEN, "array.create", "*Cell.initialize_carry: rng input_shape"),
-    rows(
-        _LINEN,
-        "array.convolve",
-        """
-        avg_pool: inputs window_shape strides padding count_include_pad
-        max_pool: inputs window_shape strides padding
-        pool: inputs init reduce_fn window_shape strides padding
-        """,
     ),
     rows(
         _LINEN,
@@ -195,28 +118,7 @@ _STREAM_DRAWS = merge(
     rows(f"{_NNX}.RngStream", "py.call_library", _STREAM_SAMPLERS, draws=True),
 )
 
-_NNX_LAYERS = merge(
-    rows(
-        _NNX,
-        "py.call_library",
-        """
-        BatchNorm.__call__: x use_running_average
-        Conv.__call__ Embed.__call__ Linear.__call__ LinearGeneral.__call__: inputs out_sharding
-        ConvTranspose.__call__ PReLU.__call__: inputs
-        Dropout.__call__: inputs
-        Einsum.__call__: inputs einsum_str out_sharding
-        GRUCell.__call__ LSTMCell.__call__ OptimizedLSTMCell.__call__ SimpleCell.__call__: carry inputs
-        GroupNorm.__call__ InstanceNorm.__call__ LayerNorm.__call__: x
-        LoRA.__call__: x
-        RNN.__call__: inputs
-        LoRALinear.__call__: x out_sharding
-        RMSNorm.__call__: x mask
-        MultiHeadAttention.__call__: inputs_q inputs_k inputs_v
-        """,
-        roles="layer",
-    ),
-    rows(_NNX, "py.call_library", "Embed.attend: query"),
-    rows(_NNX, "array.convolve", "avg_pool max_pool min_pool: inputs window_shape strides padding"),
+_NNX_TREES = merge(
     rows(
         _NNX,
         "tree.other",
@@ -281,5 +183,5 @@ _TRAINING = merge(
     ),
 )
 
-ROWS = merge(_MODULE, _LAYER_CLASSES, _LAYERS, _STREAMS, _STREAM_DRAWS, _NNX_LAYERS, _TRAINING)
-"""The functions, layers and module methods of flax that call no function of the user."""
+ROWS = merge(_MODULE, _FUNCTIONS, _STREAMS, _STREAM_DRAWS, _NNX_TREES, _TRAINING)
+"""The functions and module methods of flax that call no function of the user."""

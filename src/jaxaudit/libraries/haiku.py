@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxaudit.libraries.table import merge, rows
+from jaxaudit.libraries.table import layers, merge, rows
 
 _NAME = "haiku"
 
@@ -91,33 +91,57 @@ _INITIALIZERS = rows(
     """,
 )
 
+_PLAIN = (
+    "name with_bias w_init b_init w_i_init w_h_init w_init_scale mask feature_group_count create_scale create_offset "
+    "decay_rate eps scale_init offset_init axis param_axis cross_replica_axis cross_replica_axis_index_groups "
+    "use_fast_variance precision double_bias activation activate_final lookup_style is_training test_local_stats "
+    "scale offset"
+)
+"""Options that change neither the shape nor the dtype of what a layer gives."""
+
 _LAYERS = merge(
-    # Layers that tell their sizes when they are made.
-    rows(
+    layers(
         _NAME,
-        "py.call_library",
         """
-        Linear: output_size with_bias
-        Embed: vocab_size embed_dim
-        Conv1D Conv2D Conv3D: output_channels kernel_shape stride rate padding
-        Conv1DTranspose Conv2DTranspose Conv3DTranspose: output_channels kernel_shape stride output_shape padding
-        GRU LSTM VanillaRNN: hidden_size
-        MultiHeadAttention: num_heads key_size w_init_scale
-        Flatten: preserve_dims
-        nets.MLP: output_sizes
-        LayerNorm: axis create_scale create_offset
-        RMSNorm: axis
-        GroupNorm: groups
-        InstanceNorm: create_scale create_offset
+        Linear: output_size with_bias w_init b_init | inputs -> last(output_size)
+        Embed: vocab_size embed_dim | ids lookup_style precision -> embedded(embed_dim)
+        Conv1D Conv2D Conv3D: output_channels kernel_shape stride rate padding | inputs -> convolved_by_pairs(output_channels, kernel_shape, stride, padding, rate)
+        Conv1DTranspose Conv2DTranspose Conv3DTranspose: output_channels kernel_shape stride | inputs -> transposed(output_channels, kernel_shape, stride, padding)
+        GRU: hidden_size | inputs state -> (cell(hidden_size), cell(hidden_size))
+        VanillaRNN: hidden_size | inputs prev_state -> (cell(hidden_size), cell(hidden_size))
+        LSTM: hidden_size | inputs prev_state -> (cell(hidden_size), (cell(hidden_size), cell(hidden_size)))
+        MultiHeadAttention: num_heads key_size w_init_scale | query key value mask -> heads(num_heads, key_size, value_size, model_size)
+        LayerNorm: axis create_scale create_offset eps scale_init offset_init | inputs scale offset -> like inputs
+        RMSNorm: axis eps scale_init | inputs -> like inputs
+        GroupNorm: groups | x scale offset -> like x
+        InstanceNorm: create_scale create_offset eps | inputs scale offset -> like inputs
         """,
-        result="itself",
+        plain=_PLAIN,
+        roles="module.reads",
     ),
+    layers(
+        _NAME,
+        """
+        BatchNorm: create_scale create_offset decay_rate eps | inputs is_training test_local_stats scale offset -> like inputs
+        ExponentialMovingAverage: decay zero_debias warmup_length | value update_stats
+        """,
+        plain=_PLAIN,
+        roles="module.reads",
+        class_roles="module.averages",
+    ),
+    # Without a dropout rate the key is left unread.
+    layers(
+        f"{_NAME}.nets",
+        "MLP: output_sizes w_init b_init with_bias activation activate_final | inputs dropout_rate rng -> last(output_sizes)",
+        call_key="rng",
+        plain=_PLAIN,
+        roles="module.reads",
+    ),
+    layers(_NAME, "Flatten: preserve_dims | inputs -> flattened(preserve_dims)", plain=_PLAIN),
     rows(
         _NAME,
         "py.call_library",
         """
-        BatchNorm: create_scale create_offset decay_rate
-        ExponentialMovingAverage: decay zero_debias warmup_length
         EMAParamsTree: decay zero_debias warmup_length ignore_regex
         SpectralNorm: eps n_steps
         """,
@@ -129,36 +153,23 @@ _LAYERS = merge(
         "py.call_library",
         """
         Bias.__call__: inputs multiplier
-        BatchNorm.__call__: inputs is_training test_local_stats scale offset
-        Conv1D.__call__ Conv2D.__call__ Conv3D.__call__ ConvND.__call__ Linear.__call__: inputs
-        Conv1DTranspose.__call__ Conv2DTranspose.__call__ Conv3DTranspose.__call__: inputs
+        ConvND.__call__: inputs
         DepthwiseConv1D.__call__ DepthwiseConv2D.__call__ SeparableDepthwiseConv2D.__call__: inputs
-        Embed.__call__: ids lookup_style precision
-        ExponentialMovingAverage.__call__: value update_stats
-        RMSNorm.__call__: inputs
-        GRU.__call__ ResetCore.__call__ DeepRNN.__call__ Conv2DLSTM.__call__: inputs state
-        GroupNorm.__call__: x scale offset
-        InstanceNorm.__call__ LayerNorm.__call__: inputs scale offset
-        LSTM.__call__ VanillaRNN.__call__: inputs prev_state
-        MultiHeadAttention.__call__: query key value mask
+        ResetCore.__call__ DeepRNN.__call__ Conv2DLSTM.__call__: inputs state
         """,
         roles="layer module.reads",
     ),
+    rows(_NAME, "py.call_library", "AvgPool.__call__ MaxPool.__call__: value\nReshape.__call__: inputs", roles="layer"),
     rows(
         _NAME,
         "py.call_library",
-        "AvgPool.__call__ MaxPool.__call__: value\nFlatten.__call__ Reshape.__call__: inputs",
-        roles="layer",
+        """
+        GRU.initial_state VanillaRNN.initial_state: batch_size -> started(batch_size, hidden_size)
+        LSTM.initial_state: batch_size -> (started(batch_size, hidden_size), started(batch_size, hidden_size))
+        DeepRNN.initial_state ResetCore.initial_state: batch_size
+        """,
     ),
-    rows(
-        _NAME,
-        "py.call_library",
-        "GRU.initial_state LSTM.initial_state VanillaRNN.initial_state DeepRNN.initial_state: batch_size\n"
-        "ResetCore.initial_state: batch_size",
-    ),
-    # Without a dropout rate the key is left unread.
-    rows(f"{_NAME}.nets", "key.draw", "MLP.__call__: inputs dropout_rate rng", key="rng", roles="layer module.reads"),
-    rows(_NAME, "array.convolve", "avg_pool max_pool: value window_shape strides padding channel_axis"),
+    rows(_NAME, "array.convolve", "avg_pool max_pool: value window_shape strides padding -> pooled_everywhere(value, window_shape, strides, padding)"),
     rows(
         f"{_NAME}.data_structures",
         "tree.other",

@@ -9,6 +9,7 @@ from jaxaudit.libraries import (
     envs,
     equinox,
     flax,
+    flax_layers,
     haiku,
     jax,
     lax,
@@ -30,7 +31,7 @@ from jaxaudit.libraries.unmodelled import UNMODELLED
 
 _TABLES = (
     random, numpy, numpy_more, lax, nn, scipy, methods, jax, python,
-    flax, equinox, haiku, distributions, envs, optax, others,
+    flax, flax_layers, equinox, haiku, distributions, envs, optax, others,
 )  # fmt: skip
 
 ROWS: Table = merge(*(table.ROWS for table in _TABLES))

@@ -122,14 +122,16 @@ _OPTIMIZERS = merge(
 _LOSSES = rows(
     _NAME,
     "py.call_library",
-    "huber_loss l2_loss log_cosh squared_error: predictions targets",
+    "huber_loss l2_loss log_cosh squared_error: predictions targets -> broadcast(predictions, targets)",
+    plain="delta",
     loss=True,
     roles="loss.regression",
 ) | rows(
     _NAME,
     "py.call_library",
     """
-    convex_kl_divergence kl_divergence: log_predictions targets axis where
+    convex_kl_divergence: log_predictions targets axis where
+    kl_divergence: log_predictions targets axis where -> without(log_predictions, axis)
     kl_divergence_with_log_targets: log_predictions log_targets axis where
     cosine_distance cosine_similarity: predictions targets
     ctc_loss ctc_loss_with_forward_probs: logits logit_paddings labels label_paddings
@@ -137,11 +139,11 @@ _LOSSES = rows(
     ntxent: embeddings labels temperature
     poly_loss_cross_entropy: logits labels epsilon axis where
     safe_softmax_cross_entropy: logits labels
-    sigmoid_binary_cross_entropy: logits labels
+    sigmoid_binary_cross_entropy: logits labels -> broadcast(logits, labels)
     sigmoid_focal_loss: logits labels
     smooth_labels: labels alpha
-    softmax_cross_entropy: logits labels axis where
-    softmax_cross_entropy_with_integer_labels: logits labels axis where
+    softmax_cross_entropy: logits labels axis where -> without(logits, axis)
+    softmax_cross_entropy_with_integer_labels: logits labels axis where -> per_label(logits, labels, axis)
     triplet_margin_loss: anchors positives negatives axis p margin eps
     global_norm: updates -> float32[]
     safe_norm: x min_norm ord axis keepdims

@@ -12,6 +12,13 @@ DIFFERENTIABLE = {"equinox": "equinox.is_inexact_array", "flax.nnx": "flax.nnx.P
 """What a library's own derivatives are taken of, where they leave parts of a tree out."""
 
 
+WEIGHTS = {"flax": "param_dtype", "equinox": "dtype", "haiku": None}
+"""The option of a library's layers that says the dtype of their weights; None where they follow the input."""
+
+FOR_ONE_EXAMPLE = frozenset(("equinox",))
+"""Libraries whose layers take one example without an axis for the batch."""
+
+
 def package(name: str) -> str:
     """Return the top-level package of a qualified name."""
     return name.partition(".")[0]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from jaxaudit.libraries.results import Like, Made, Parts, Result
+from jaxaudit.libraries.results import Like, Made, Parts, Result, Shaped
 
 ROLES = {
     "optimizer.init": "makes the state of an optimizer for a tree of parameters",
@@ -24,6 +24,9 @@ ROLES = {
     "module.reads": "reads parameters of the module it is called in, without being handed them",
     "module.averages": "keeps running averages in the state of the module it is called in",
     "layer": "is a call of a layer",
+    "variable": "makes an object around one array",
+    "loss.regression": "gives the error between predictions and targets",
+    "density.correction": "gives by how much a bijector changes volumes",
     "record.copy": "gives a changed copy of a record or tree",
 }
 
@@ -47,6 +50,8 @@ class Row:
     """What the parameters hold, of those for which the row says it: `tree`, `function`, ..."""
     roles: frozenset[str] = frozenset()
     """The parts that the function plays in protocols that several libraries share (`ROLES`)."""
+    plain: frozenset[str] = frozenset()
+    """Options that are no parameters above and leave the result as the row states it; any other makes it unknown."""
 
     @property
     def cls(self) -> str:
@@ -57,6 +62,11 @@ class Row:
     def trees(self) -> tuple[str, ...]:
         """The parameters that hold trees, in order."""
         return tuple(name for name, kind in self.kinds.items() if kind == "tree")
+
+    @property
+    def computed_from(self) -> frozenset[str]:
+        """The arguments that the shape of the result is computed from."""
+        return frozenset(_arguments(self.result))
 
     def position(self, param: str) -> int:
         """Return the place of a parameter among the positional ones, or -1."""
@@ -69,3 +79,11 @@ class Row:
             items = result.items if isinstance(result, Parts) else ()
             result = items[position] if 0 <= position < len(items) else None
         return result if isinstance(result, Like) else None
+
+
+def _arguments(result: Result) -> Iterator[str]:
+    if isinstance(result, Parts):
+        for item in result.items:
+            yield from _arguments(item)
+    elif isinstance(result, Shaped):
+        yield from result.arguments

@@ -2,10 +2,8 @@
 
 import pytest
 
-from jaxaudit.analyses.shapes.transfer.layers import CLASSES
 from jaxaudit.config import Config
 from jaxaudit.frontends.base import SourceFile
-from jaxaudit.libraries.lookup import lookup
 from jaxaudit.session import audit
 from tests.analyses.shapes.test_shapes import shape_of
 
@@ -21,11 +19,6 @@ x = jnp.ones((8, 16, 5))
 image = jnp.ones((8, 32, 32, 3))
 key = jax.random.key(0)
 """
-
-
-@pytest.mark.parametrize("layer", CLASSES)
-def test_every_layer_can_be_called(layer):
-    assert lookup(f"{layer}.__call__") is not None, f"{layer} has no row for its call"
 
 
 @pytest.mark.parametrize(

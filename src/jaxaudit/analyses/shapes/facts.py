@@ -71,6 +71,11 @@ class Layer:
     given: tuple[tuple[str, ShapeFact], ...] = ()
     texts: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the arguments."""
+        return frozenset(name for name, _ in (*self.given, *self.texts))
+
     def get(self, name: str) -> ShapeFact | None:
         """Return an argument; None where it was not given."""
         return next((fact for key, fact in self.given if key == name), None)

@@ -8,8 +8,8 @@ from jaxaudit.analyses.dims import UNKNOWN, Dim, constant
 from jaxaudit.analyses.shapes.dtypes import named_dtype, promote
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number
 from jaxaudit.analyses.shapes.literals import array_dims, leaves, shape_of
-from jaxaudit.analyses.shapes.transfer.layers import carry_of
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
+from jaxaudit.analyses.shapes.transfer.stated import stated
 
 
 def _filled(look: Look) -> ShapeFact:
@@ -105,8 +105,10 @@ _CREATE: Mapping[str, Single] = {
 
 
 def _create(look: Look) -> ShapeFact:
-    known = carry_of if look.function == "initialize_carry" else _CREATE.get(look.function)
-    return NOTHING if known is None or look.has("*", "**") else known(look)
+    known = _CREATE.get(look.function)
+    if known is None or look.has("*", "**"):
+        return stated(look, look.op.qualified) or NOTHING
+    return known(look)
 
 
 def _numpy(look: Look) -> ShapeFact:

@@ -1,0 +1,102 @@
+"""What the row of a library function states about its result, computed from the arguments of a call.
+
+A call with an option that its row does not model gives something unknown. Layers are made first and called later: what
+they were made with is in the fact of the layer, and counts among the options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from jaxaudit.analyses.shapes.broadcast import broadcast
+from jaxaudit.analyses.shapes.dtypes import promote
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, sequence
+from jaxaudit.analyses.shapes.literals import array_like
+from jaxaudit.analyses.shapes.mapped import without_axis
+from jaxaudit.analyses.shapes.transfer import layers, windows
+from jaxaudit.analyses.shapes.transfer.look import Look
+from jaxaudit.libraries.lookup import lookup
+from jaxaudit.libraries.results import Like, Number, Parts, Result, Shaped
+
+_ALWAYS = frozenset(("self", "key", "dtype", "param_dtype"))
+"""Arguments that every stated result takes into account."""
+
+
+def stated(look: Look, name: str) -> ShapeFact | None:
+    """Return what a call gives by the row of its function; None where the row says nothing of shapes."""
+    row = lookup(name)
+    if row is None or not _speaks(row.result):
+        return None
+    if not look.op.arguments.keys() <= _modelled(name):
+        return NOTHING
+    layer = look.fact("self").layer
+    if layer is not None and not layer.names <= _modelled(layer.name) | row.computed_from:
+        return NOTHING
+    return _computed(look, row.result)
+
+
+@cache
+def _modelled(name: str) -> frozenset[str]:
+    """Return the arguments of a function that its row takes into account."""
+    row = lookup(name)
+    if row is None:
+        return _ALWAYS
+    return _ALWAYS | row.plain | row.computed_from | {param.lstrip("*") for param in row.params}
+
+
+def _speaks(result: Result) -> bool:
+    """Whether a result says anything about shapes."""
+    if isinstance(result, Parts):
+        return any(map(_speaks, result.items))
+    return isinstance(result, Like | Number | Shaped)
+
+
+def _computed(look: Look, result: Result) -> ShapeFact:
+    match result:
+        case Like(param=param, dtypes=dtypes):
+            given = look.fact(param)
+            known = given if given.dims is not None or given.layer is not None else NOTHING
+            layer = look.fact("self").layer
+            told = look.has("dtype") or (layer is not None and "dtype" in layer.names)
+            return known if dtypes and not told else array(known.dims, None)
+        case Number(dtype=dtype):
+            return array((), dtype)
+        case Shaped(function=function, arguments=arguments):
+            return _FUNCTIONS[function](look, *arguments)
+        case Parts(items=items):
+            return sequence(tuple(_computed(look, item) for item in items))
+    return NOTHING
+
+
+def _pairwise(look: Look, *names: str) -> ShapeFact:
+    """What compares or joins elements."""
+    given = [array_like(look.fact(name)) for name in names if look.has(name)]
+    dims, _ = broadcast([fact.dims for fact in given])
+    return array(dims, promote(given)[0])
+
+
+def _without(look: Look, scores: str, axis: str) -> ShapeFact:
+    """What uses up the axis of classes."""
+    given = look.fact(scores)
+    if look.raw(axis) not in (None, -1):
+        return NOTHING
+    return array(without_axis(given, -1).dims, given.dtype)
+
+
+def _per_label(look: Look, scores: str, labels: str, axis: str) -> ShapeFact:
+    """The same where the labels have an index for each example."""
+    each = look.fact(labels).dims
+    if each is None or look.raw(axis) not in (None, -1):
+        return _without(look, scores, axis)
+    return array(each, look.fact(scores).dtype)
+
+
+_FUNCTIONS: Mapping[str, Callable[..., ShapeFact]] = {
+    "broadcast": _pairwise,
+    "without": _without,
+    "per_label": _per_label,
+    **layers.FUNCTIONS,
+    **windows.FUNCTIONS,
+}
+"""The functions that rows name, by their names there."""
