@@ -29,12 +29,12 @@ node is met once, however deep the program, so that a walk costs what it sees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Region, Value
-from jaxaudit.ir.interfaces import Loop, given_to, leaves_as, source_of
+from jaxaudit.ir.interfaces import Loop, given_to, leaves_as, made_inside, source_of
 
 Node = TypeVar("Node", bound=Hashable)
 Answer = TypeVar("Answer")
@@ -164,16 +164,24 @@ def ahead(flow: Flow, value: Value, through: Through = anything) -> Iterator[Val
         yield from left(flow, value)
 
 
-def behind(flow: Flow, value: Value, through: Through = anything) -> Iterator[Value]:
+def behind(flow: Flow, value: Value, through: Through = anything) -> Sequence[Value]:
     """Return what a value was called elsewhere, and what it was made of."""
     op = flow.maker(value)
+    if op is not None and not op.regions:
+        return op.operands if through(op) else ()
+    before = flow.before.get(value)
+    if before is None:
+        before = flow.before[value] = tuple(_before(flow, value, op))
+    return (*before, *op.operands) if op is not None and through(op) else before
+
+
+def _before(flow: Flow, value: Value, op: Op | None) -> Iterator[Value]:
+    """Return what a value was called on the other side of a border."""
     if op is None:
         yield from _outside(flow, value)
         return
     for region in op.regions:
-        yield from (one for one in region.results if any(made is value for made in _left(op, region, one)))
-    if through(op):
-        yield from op.operands
+        yield from made_inside(op, region, value)
 
 
 def holders(flow: Flow, region: Region) -> Collection[Op]:
@@ -259,7 +267,7 @@ def depends(flow: Flow, value: Value, on: Collection[Value], through: Through = 
     ways = [{id(region) for region, _ in flow.places.up(home)} for home in homes if home is not None]
     around = set[int]().union(*ways)
 
-    def step(one: Value) -> Iterator[Value]:
+    def step(one: Value) -> Iterable[Value]:
         region = flow.places.owner.get(one)
         # Whatever comes from outside of a region around all of them was not computed from one of them.
         return _turn_before(flow, one) if region is not None and id(region) in around else behind(flow, one, through)

@@ -263,5 +263,15 @@ def moved(op: Op | None, ops: frozenset[str] = MOVING) -> Value | None:
     return given if isinstance(given, Value) else None
 
 
+def made_inside(op: Op, region: Region, result: Value) -> Iterator[Value]:
+    """Return the results of a region that a result of its op is, or is made of: `leaves_as` the other way round."""
+    if (loop := Loop.of(op)) is not None and loop.is_condition(region):
+        return
+    if len(region.results) == len(op.results):
+        yield from _across(op.results, region.results, result)
+    else:
+        yield from region.results
+
+
 def _across(inner: tuple[Value, ...], outer: tuple[Value, ...], value: Value) -> Iterator[Value]:
     return (other for one, other in zip(inner, outer, strict=False) if one is value)

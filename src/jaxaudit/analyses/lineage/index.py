@@ -39,6 +39,8 @@ class Flow:
     """The regions that a value is a result of."""
     callers: dict[int, list[Op]]
     """The calls of each body that several share, by the body's identity."""
+    before: dict[Value, tuple[Value, ...]] = field(default_factory=dict)
+    """What each value was called on the other side of the border it crossed, as far as somebody asked."""
     _at: dict[tuple[int, Span], list[Op]] = field(default_factory=dict)
     """The ops of each region at each place; empty until somebody asks."""
     _positions: dict[int, dict[Value, int]] = field(default_factory=dict)
