@@ -133,6 +133,10 @@ _ROWS = (
 VOCABULARY: dict[str, OpSpec] = {row.name: row for row in _ROWS}
 
 LOOPS = frozenset(name for name, row in VOCABULARY.items() if row.regions == "loop")
+CARRYING = frozenset(("scan", "fori", "while"))
+"""JAX's loops with a carry, whose type must stay the same."""
+REPEATED = CARRYING | frozenset(("map", "associative_scan"))
+"""JAX's ops that trace a body once and run it again and again."""
 BRANCHES = frozenset(name for name, row in VOCABULARY.items() if row.regions == "branches")
 MAPPED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "mapped")
 BODIES = frozenset(name for name, row in VOCABULARY.items() if row.regions == "body")

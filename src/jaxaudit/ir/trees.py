@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jaxaudit.ir.record import record
 from jaxaudit.ir.values import Value
 from jaxaudit.spans import NOWHERE, Span
@@ -39,6 +41,14 @@ class Tree:
     def child(self, key: str) -> Tree | None:
         """Return the child of a name."""
         return self.children[self.keys.index(key)] if key in self.keys else None
+
+    def aligned(self, other: Tree) -> Iterator[tuple[str, Tree, Tree]]:
+        """Return what two trees of one kind hold at the same place, with its key or position."""
+        for at, child in enumerate(self.children):
+            key = self.keys[at] if at < len(self.keys) else str(at)
+            met = other.child(key) if self.kind in ("dict", "object") else other.children[at]
+            if met is not None:
+                yield key, child, met
 
 
 CONTAINERS = frozenset(("tuple", "list", "dict", "namedtuple"))

@@ -12,7 +12,7 @@ Values, ops and regions compare by identity. Only `ir.builder` makes them; nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import chain
@@ -102,11 +102,11 @@ class Region:
     shared: bool = False
     """True for the closed body of a function that several calls may use; else the region belongs to its op alone."""
 
-    def walk(self, seen: set[int] | None = None) -> Iterator[Op]:
+    def walk(self, seen: set[int] | None = None, enters: Callable[[Op], bool] | None = None) -> Iterator[Op]:
         """Return every op in this region and the regions inside it, in program order.
 
         A region that several ops share (a function called twice) is given at its first op only. Those whose identity is
-        in `seen` are left out, and all that are given are added to it.
+        in `seen` are left out, and all that are given are added to it. Ops that `enters` denies are not looked into.
         """
         seen = set() if seen is None else seen
         stack = [iter(self.ops)]
@@ -116,7 +116,7 @@ class Region:
                 stack.pop()
                 continue
             yield op
-            for region in reversed(op.regions):
+            for region in reversed(op.regions if enters is None or enters(op) else ()):
                 if id(region) not in seen:
                     seen.add(id(region))
                     stack.append(iter(region.ops))

@@ -11,7 +11,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, Verdict
 from jaxaudit.rules.flow._shared.phrases import proved
 from jaxaudit.rules.flow._shared.unused_results import Unread, Wasted, unread_by_scans, unread_variables
-from jaxaudit.rules.pytrees._shared.phrases import is_called
+from jaxaudit.rules.pytrees._shared.crossing import is_called
 
 _OURS = ("jit", "vmap", "pmap", "grad", "checkpoint")
 """Ops whose function may have any parameters: those of a scan's body, say, are prescribed."""

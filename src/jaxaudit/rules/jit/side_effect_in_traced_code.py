@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, TracingFacts
 from jaxaudit.ir import Program
+from jaxaudit.ir.ops import REPEATED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.jit._shared.stores import Store, outer_stores
 from jaxaudit.rules.phrases import proved, unknown
-
-LOOPS = frozenset("scan fori while map associative_scan".split())
-"""Transformations whose own rule is `impure-body`."""
 
 
 class SideEffectInTracedCode(Rule):
@@ -123,7 +121,9 @@ def main(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every change of outside state in traced code."""
-        yield from (_judge(store) for store in outer_stores(facts.get(TracingFacts)) if store.tracer.name not in LOOPS)
+        yield from (
+            _judge(store) for store in outer_stores(facts.get(TracingFacts)) if store.tracer.name not in REPEATED
+        )
 
 
 def _judge(store: Store) -> Obligation:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
-from jaxaudit.rules.pytrees._shared.phrases import nodes
+from jaxaudit.rules.trees import nodes
 
 
 class AttributeOnNamedtuple(Rule):

@@ -10,8 +10,9 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
 from jaxaudit.rules.phrases import proved
-from jaxaudit.rules.pytrees._shared.phrases import crossing, nodes
+from jaxaudit.rules.pytrees._shared.crossing import crossing
 from jaxaudit.rules.pytrees._shared.states import grave, handed_on, new_state, static_part, touches_leaves
+from jaxaudit.rules.trees import nodes
 
 _HOLDS_FUNCTION = frozenset(("equinox.nn.MLP", "equinox.nn.Lambda"))
 """Modules with a function among their leaves."""

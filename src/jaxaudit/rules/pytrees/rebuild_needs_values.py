@@ -8,7 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
 from jaxaudit.rules.phrases import proved
-from jaxaudit.rules.pytrees._shared.phrases import crossing, nodes
+from jaxaudit.rules.pytrees._shared.crossing import crossing
+from jaxaudit.rules.trees import nodes
 from jaxaudit.spans import Span
 
 _HEAD = "import jax\nimport jax.numpy as jnp\n\n@jax.tree_util.register_pytree_node_class\nclass Gauss:\n"

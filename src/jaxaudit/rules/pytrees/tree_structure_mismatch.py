@@ -19,7 +19,7 @@ from jaxaudit.rules.pytrees._shared.absent import absence
 from jaxaudit.rules.pytrees._shared.leaf_lists import joins_single, listed_from, mixed_leaves, reordered
 from jaxaudit.rules.pytrees._shared.meetings import alike, described, is_given, one_tree
 from jaxaudit.rules.pytrees._shared.optimized import APPLIES, BLENDS, optimised_trees, other_module, started_with
-from jaxaudit.rules.pytrees._shared.phrases import describe, difference
+from jaxaudit.rules.trees import describe, difference
 
 
 class TreeStructureMismatch(Rule):

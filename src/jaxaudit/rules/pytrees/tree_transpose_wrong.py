@@ -11,7 +11,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.phrases import proved, unknown
-from jaxaudit.rules.pytrees._shared.phrases import difference
+from jaxaudit.rules.trees import difference
 
 
 class TreeTransposeWrong(Rule):

@@ -9,7 +9,8 @@ from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved, unknown
-from jaxaudit.rules.pytrees._shared.phrases import crossing, nodes
+from jaxaudit.rules.pytrees._shared.crossing import crossing
+from jaxaudit.rules.trees import nodes
 
 
 class UnregisteredClass(Rule):

@@ -12,7 +12,7 @@ from jaxaudit.analyses.shapes.compare import Match, compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.phrases import named, proved, unknown
 from jaxaudit.rules.scan._shared.structures import other_branch
 
 
@@ -126,8 +126,7 @@ class BranchTypeMismatch(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every `cond` and `switch`."""
-        shapes = facts.get(Shapes)
-        flow = facts.flow
+        shapes, flow = facts.get(Shapes), facts.flow
         for op in program.named("cond"):
             other = other_branch(self.name, op, shapes)
             if other is not None:
@@ -145,21 +144,19 @@ def _judge(op: Op, context: Context, flow: Flow) -> Obligation:
             # A Python number does not yield here: JAX wants one dtype of all branches.
             if match.fit is Fit.CLASHES or match.first != match.second:
                 steps = (Step(column[0].span, "this is one branch's result"), Step(other.span, "and this the other's"))
-                return _mismatch(op, column[0].name or other.name, match, steps)
+                return _mismatch(op, named(column[0], named(other, "the result")), match, steps)
             open_leaf = open_leaf or (match.fit is Fit.OPEN and not one_type(flow, column[0], other))
     if open_leaf:
-        reason = "the types that the branches give are not all known"
-        return unknown(BranchTypeMismatch.name, op.span, reason)
+        return unknown(BranchTypeMismatch.name, op.span, "the types that the branches give are not all known")
     return proved(BranchTypeMismatch.name, op.span, "all branches give the same shapes and dtypes")
 
 
 def _mismatch(op: Op, name: str, match: Match, steps: tuple[Step, ...]) -> Obligation:
-    what = f"`{name}`" if name else "the result"
     return Obligation(
         BranchTypeMismatch.name,
         op.span,
         Verdict.VIOLATED,
-        message=f"{what} is {match.first} in one branch and {match.second} in another",
+        message=f"{name} is {match.first} in one branch and {match.second} in another",
         current="JAX refuses this: all branches must give the same types",
         raises=Raises.TRACING,
         expected=f"every branch gives {match.first}",

@@ -10,7 +10,7 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule
 from jaxaudit.rules.phrases import proved, unknown
-from jaxaudit.rules.scan._shared.carries import Carried, carried, finding
+from jaxaudit.rules.scan._shared.carries import CarriedLeaf, carried_leaves, type_change
 from jaxaudit.rules.scan._shared.structures import other_structure
 
 
@@ -119,34 +119,28 @@ class CarryTypeChanges(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every loop that carries something."""
-        shapes = facts.get(Shapes)
-        flow = facts.flow
-        for op, leaves in carried(facts.flow, shapes):
-            told = list(other_structure(self.name, op, flow))
-            yield from told or _judge(op, leaves)
+        for op, leaves in carried_leaves(facts):
+            other = other_structure(self.name, op, facts.flow)
+            yield from _judge(op, leaves) if other is None else (other,)
 
 
-def _judge(op: Op, leaves: Sequence[Carried]) -> Iterator[Obligation]:
-    changed = [leaf for leaf in leaves if leaf.match.fit is Fit.CLASHES and leaf.kept]
-    if changed:
-        yield _changed(changed[0])
-    elif any(leaf.match.fit is Fit.CLASHES for leaf in leaves):
+def _judge(op: Op, leaves: Sequence[CarriedLeaf]) -> Iterator[Obligation]:
+    rule, fits = CarryTypeChanges.name, [leaf.match.fit for leaf in leaves]
+    changed = next((leaf for leaf in leaves if leaf.match.fit is Fit.CLASHES and leaf.is_renewed), None)
+    if changed is not None:
+        before, after = changed.match.first, changed.match.second
+        yield type_change(
+            rule,
+            changed,
+            f"{changed.name} is carried in as {before} and out as {after}",
+            f"{changed.name} leaves the body as {before}",
+            f"make the body give {before} back, or start the loop with {after}",
+        )
+    elif Fit.CLASHES in fits:
+        # `initial-carry-mismatch` speaks of it.
         return
-    elif leaves and all(leaf.match.fit is Fit.FITS for leaf in leaves):
-        reason = f"every part of the carry of this `{op.name}` keeps its shape and dtype"
-        yield proved(CarryTypeChanges.name, op.span, reason)
+    elif leaves and Fit.OPEN not in fits:
+        yield proved(rule, op.span, f"every part of the carry of this `{op.name}` keeps its shape and dtype")
     else:
-        known = [leaf.name for leaf in leaves if leaf.match.fit is Fit.OPEN]
-        what = known[0] if known else "the carry"
-        yield unknown(CarryTypeChanges.name, op.span, f"the type of {what} is not fully known")
-
-
-def _changed(leaf: Carried) -> Obligation:
-    before, after = leaf.match.first, leaf.match.second
-    return finding(
-        CarryTypeChanges.name,
-        leaf,
-        f"{leaf.name} is carried in as {before} and out as {after}",
-        f"{leaf.name} leaves the body as {before}",
-        f"make the body give {before} back, or start the loop with {after}",
-    )
+        what = leaves[fits.index(Fit.OPEN)].name if leaves else "the carry"
+        yield unknown(rule, op.span, f"the type of {what} is not fully known")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, both, name_of, shape_of, violated
+from jaxaudit.rules.axes._shared.phrases import agreements, axis_of, both, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity
 
 _PROGRAM = """import jax
@@ -84,10 +84,9 @@ class CarryXsConfusion(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every `scan` over named axes."""
-        axes = axes_facts(facts)
-        scanned = [one for one in axes.conflicts if one.meeting.how == "scanned"]
-        found = [_finding(one) for one in scanned]
-        yield from [*agreements(self.name, axes, _agreed), *found]
+        axes = facts.get(Axes)
+        yield from agreements(self.name, axes, _agreed)
+        yield from (_finding(one) for one in axes.conflicts if one.meeting.how == "scanned")
 
 
 def _agreed(meeting: Meeting) -> str:
@@ -97,12 +96,11 @@ def _agreed(meeting: Meeting) -> str:
 def _finding(conflict: Conflict) -> Obligation:
     meeting, astray = conflict.meeting, conflict.astray
     odd = meeting.right if astray is meeting.left else meeting.left
-    sure = conflict.cause is Cause.MISPLACED
     return violated(
         CarryXsConfusion.name,
         conflict,
         f"{name_of(odd.value)} goes by `{axis_of(odd.dim)}`, but is scanned along `{axis_of(astray.dim)}`",
         f"every step sees all of {name_of(odd.value)} {shape_of(odd.dims)}",
         f"take {name_of(odd.value)} out of `xs`; the body can use it from outside",
-        Severity.ERROR if sure else Severity.WARNING,
+        Severity.ERROR if conflict.cause is Cause.MISPLACED else Severity.WARNING,
     )

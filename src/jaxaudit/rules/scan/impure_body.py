@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, TracingFacts
 from jaxaudit.ir import Program
+from jaxaudit.ir.ops import REPEATED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.jit._shared.stores import Store, outer_stores
-from jaxaudit.rules.jit.side_effect_in_traced_code import LOOPS
 from jaxaudit.rules.phrases import proved, unknown
 
 
@@ -126,7 +126,7 @@ def run(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every change of outside state in the body of a loop."""
-        yield from (_judge(store) for store in outer_stores(facts.get(TracingFacts)) if store.tracer.name in LOOPS)
+        yield from (_judge(store) for store in outer_stores(facts.get(TracingFacts)) if store.tracer.name in REPEATED)
 
 
 def _judge(store: Store) -> Obligation:

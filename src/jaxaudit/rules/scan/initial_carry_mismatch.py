@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import islice
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule
-from jaxaudit.rules.scan._shared.carries import Carried, carried, finding
+from jaxaudit.rules.scan._shared.carries import CarriedLeaf, carried_leaves, type_change
 
 
 class InitialCarryMismatch(Rule):
@@ -94,20 +95,14 @@ class InitialCarryMismatch(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every loop whose body makes part of its carry anew."""
-        shapes = facts.get(Shapes)
-        yield from (one for _, leaves in carried(facts.flow, shapes) for one in _judge(leaves))
+        for _, leaves in carried_leaves(facts):
+            clashing = (leaf for leaf in leaves if leaf.match.fit is Fit.CLASHES and not leaf.is_renewed)
+            yield from map(_mismatch, islice(clashing, 1))
 
 
-def _judge(leaves: Sequence[Carried]) -> Iterator[Obligation]:
-    for leaf in leaves:
-        if leaf.match.fit is Fit.CLASHES and not leaf.kept:
-            yield _mismatch(leaf)
-            return
-
-
-def _mismatch(leaf: Carried) -> Obligation:
+def _mismatch(leaf: CarriedLeaf) -> Obligation:
     before, after = leaf.match.first, leaf.match.second
-    return finding(
+    return type_change(
         InitialCarryMismatch.name,
         leaf,
         f"{leaf.name} starts as {before} but the body makes {after}",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.phrases import proved
 
@@ -61,26 +61,19 @@ class LoopNeverRuns(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every loop whose bounds are known."""
-        flow = facts.flow
         for op in program.named("fori"):
-            start, stop = _bounds(op, flow)
-            if start is not None and stop is not None:
-                yield _judged(op, start, stop)
+            bounds = [_number(value, facts.flow) for value in op.operands[:2]]
+            if len(bounds) == 2 and bounds[0] is not None and bounds[1] is not None:
+                yield _judge(op, bounds[0], bounds[1])
 
 
-def _bounds(op: Op, flow: Flow) -> tuple[int | None, int | None]:
-    first, last = (*op.operands, None, None)[:2]
-    return _number(first, flow), _number(last, flow)
+def _number(value: Value, flow: Flow) -> int | None:
+    made = flow.maker(value)
+    constant = made.constant if made is not None and made.name == "py.const" else None
+    return constant if isinstance(constant, int) and not isinstance(constant, bool) else None
 
 
-def _number(given: Argument, flow: Flow) -> int | None:
-    if isinstance(given, Value):
-        made = flow.maker(given)
-        given = made.constant if made is not None and made.name == "py.const" else None  # type: ignore[assignment]
-    return given if isinstance(given, int) and not isinstance(given, bool) else None
-
-
-def _judged(op: Op, start: int, stop: int) -> Obligation:
+def _judge(op: Op, start: int, stop: int) -> Obligation:
     if not (start > 1 and stop in (0, -1)):
         reason = f"the loop counts from {start} up to {stop}" if start <= stop else "it has nothing to go through here"
         return proved(LoopNeverRuns.name, op.span, reason)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.tangents import smooth_in
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved, unknown
 
@@ -34,8 +34,6 @@ def loss(w):
 
 jax.grad(loss)(0.5)
 """
-
-_REVERSE = frozenset("grad value_and_grad filter_grad filter_value_and_grad jacrev".split())
 
 
 class ReverseThroughWhileLoop(Rule):
@@ -96,23 +94,21 @@ class ReverseThroughWhileLoop(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every `while_loop` in a function that is differentiated backwards."""
-        shapes = facts.get(Shapes)
-        if not any(True for _ in program.named("while")):
-            return
-        flow = facts.flow
-        grads = [op for op in program.named("grad", "vjp") if _spelling(op) in _REVERSE]
-        yield from (one for op in grads for one in _judged(op, flow, shapes))
+        if any(program.named("while")):
+            shapes, flow = facts.get(Shapes), facts.flow
+            grads = [op for op in program.named("grad", "vjp") if op.name == "grad" or _spelling(op) == "jacrev"]
+            yield from (one for op in grads for one in _judge(op, flow, shapes))
 
 
 def _spelling(op: Op) -> str:
     return op.spelling.rpartition(".")[2]
 
 
-def _judged(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
-    loops = [op for region in grad.regions for op in _walk(region) if op.name == "while" and op.regions]
-    if not loops or not grad.regions[0].results:
+def _judge(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
+    body, start = grad.regions[0], _differentiated(grad)
+    loops = [op for op in body.walk(enters=_takes_derivative) if op.name == "while" and op.regions]
+    if not loops or not body.results:
         return
-    start = _differentiated(grad)
     smooth = smooth_in(flow, start)
     for loop in loops:
         through = _through(loop, smooth, shapes)
@@ -123,7 +119,7 @@ def _judged(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
             continue
         elif not through:
             reason = "what the loop computes does not depend on what is differentiated"
-        elif grad.regions[0].results[0] in smooth_in(flow, through):
+        elif body.results[0] in smooth_in(flow, through):
             yield _finding(loop, grad)
             continue
         else:
@@ -131,21 +127,15 @@ def _judged(grad: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
         yield proved(ReverseThroughWhileLoop.name, loop.span, reason)
 
 
-def _walk(region: Region) -> Iterator[Op]:
-    """Return the ops that are differentiated: functions with a rule of their own are not."""
-    for op in region.ops:
-        yield op
-        ruled = op.name in ("custom_vjp", "custom_jvp") or op.role == "derivative"
-        for inner in () if ruled else op.regions:
-            yield from _walk(inner)
+def _takes_derivative(op: Op) -> bool:
+    """Whether the inside of an op is differentiated: that of a function with a rule of its own is not."""
+    return op.name not in ("custom_vjp", "custom_jvp") and op.role != "derivative"
 
 
 def _differentiated(grad: Op) -> list[Value]:
     """Return the parameters of a function that stand for the arguments that are differentiated."""
-    options = grad.options
-    argnums = options.get("argnums", 0) if isinstance(options, Mapping) else 0
     region = grad.regions[0]
-    if argnums != 0:
+    if (grad.options or {}).get("argnums", 0) != 0:
         return []
     count = len(grad.results) - len(region.results) if grad.name == "grad" else 1
     return list(region.params[: max(count, 1)])

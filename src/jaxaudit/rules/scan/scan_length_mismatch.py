@@ -9,11 +9,12 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import equal
 from jaxaudit.analyses.shapes.facts import shown
-from jaxaudit.analyses.shapes.regions import carry_count, stated_length
+from jaxaudit.analyses.shapes.regions import stated_length
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.phrases import named, proved, unknown
 
 
 class ScanLengthMismatch(Rule):
@@ -103,27 +104,21 @@ class ScanLengthMismatch(Rule):
 
 
 def _sizes(op: Op, context: Context) -> list[tuple[str, Dim]]:
-    found = [
-        (f"`{value.name}`" if value.name else "an input", dims[0])
-        for value in op.operands[carry_count(op) :]
-        if (dims := context.of(value).dims)
-    ]
+    found = [(named(whole, "an input"), dims[0]) for _, whole in Loop(op).elements if (dims := context.of(whole).dims)]
     length = stated_length(op, context.of)
     return found if length is None else [*found, ("`length`", length)]
 
 
 def _judge(op: Op, context: Context) -> Obligation:
     sizes = _sizes(op, context)
-    inputs = len(op.operands) - carry_count(op)
-    worst = Fit.FITS if len(sizes) >= inputs else Fit.OPEN
+    worst = Fit.FITS if len(sizes) >= len(Loop(op).elements) else Fit.OPEN
     for name, size in sizes[1:]:
         fit = equal(sizes[0][1], size)
         if fit is Fit.CLASHES:
             return _mismatch(op, sizes[0], (name, size))
         worst = worst if fit is Fit.FITS else fit
     if worst is Fit.OPEN:
-        reason = "the leading sizes of what is scanned are not all known"
-        return unknown(ScanLengthMismatch.name, op.span, reason)
+        return unknown(ScanLengthMismatch.name, op.span, "the leading sizes of what is scanned are not all known")
     steps = shown(sizes[0][1]) if sizes else "no"
     return proved(ScanLengthMismatch.name, op.span, f"all inputs of this scan have {steps} steps")
 

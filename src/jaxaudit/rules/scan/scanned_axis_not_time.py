@@ -9,7 +9,7 @@ from jaxaudit.analyses.axes.budgets import RepeatedLength, repeated_lengths
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, name_of, violated
+from jaxaudit.rules.axes._shared.phrases import agreements, axis_of, name_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 
 _PROGRAM = """import jax
@@ -95,11 +95,10 @@ class ScannedAxisNotTime(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every `scan` over named axes."""
-        axes = axes_facts(facts)
-        shapes = facts.get(Shapes)
-        found = [_finding(one) for one in axes.caused(Cause.SCANNED)]
-        found.extend(map(_repeated, repeated_lengths(facts.flow, shapes)))
-        yield from [*agreements(self.name, axes, _agreed), *found]
+        axes = facts.get(Axes)
+        yield from agreements(self.name, axes, _agreed)
+        yield from map(_finding, axes.caused(Cause.SCANNED))
+        yield from map(_repeated, repeated_lengths(facts.flow, facts.get(Shapes)))
 
 
 def _agreed(meeting: Meeting) -> str:

@@ -163,11 +163,11 @@ def settle(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every Python loop in staged code that carries traced values."""
-        found = facts.get(TracingFacts)
+        found, shapes, flow = facts.get(TracingFacts), facts.get(Shapes), facts.flow
         carrying = {visit.op for visit in found.of("py.loop") if visit.stage is not None and _carries(visit)}
-        shapes = facts.get(Shapes)
-        yield from (one for elements in _loops(found) for one in _judge(elements, carrying, shapes))
-        flow = facts.flow
+        for stage, elements in _loops(found):
+            if elements[0].stack[-1] in carrying:
+                yield from _judge(elements, stage, shapes)
         yield from (one for visit in found.of("py.test") for one in _counting(visit, flow))
 
 
@@ -175,26 +175,24 @@ def _carries(visit: Visit) -> bool:
     return visit.op.kind == "for" and any(fact.kind is Kind.TRACED for fact in visit.facts.values())
 
 
-def _loops(found: TracingFacts) -> Iterable[list[Visit]]:
-    """Return what each loop in staged code goes over: several things under `zip`."""
-    loops: dict[tuple[Op, ...], list[Visit]] = {}
+def _loops(found: TracingFacts) -> Iterable[tuple[Op, list[Visit]]]:
+    """Return what each loop in staged code goes over, several things under `zip`, and what stages it."""
+    loops: dict[tuple[Op, ...], tuple[Op, list[Visit]]] = {}
     for visit in found.of("py.element"):
-        if visit.stage is not None and visit.stack and visit.stack[-1].name == "py.loop":
-            loops.setdefault(visit.stack, []).append(visit)
+        if visit.stage is not None and visit.stack:
+            loops.setdefault(visit.stack, (visit.stage, []))[1].append(visit)
     return loops.values()
 
 
-def _judge(elements: list[Visit], carrying: set[Op], shapes: Shapes) -> Iterator[Obligation]:
-    loop, stage, op = elements[0].stack[-1], elements[0].stage, elements[0].op
-    if loop not in carrying or stage is None:
-        return
+def _judge(elements: list[Visit], stage: Op, shapes: Shapes) -> Iterator[Obligation]:
+    loop, op = elements[0].stack[-1], elements[0].op
     trips = {one.op: loop.trips or _counted(one.op, shapes) for one in elements}
-    fewest = min((number for number in trips.values() if isinstance(number, int)), default=None)
+    fewest = min((number for number in trips.values() if number is not None), default=None)
     if fewest is not None and fewest < _MANY:
         reason = f"the loop runs {fewest} times, and its body is copied as often"
         yield proved(UnrolledLoop.name, op.span, reason)
     # `zip` ends with the shortest: beside a list of layers, the rows of an array are no reason to expect many turns.
-    elif all(isinstance(trips[one.op], int) or _over_leading_axis(one, loop) for one in elements):
+    elif all(trips[one.op] is not None or _over_leading_axis(one, loop) for one in elements):
         count = "one for each item of the leading axis" if fewest is None else f"{fewest} turns"
         yield _violation(op, stage, count)
 
@@ -216,7 +214,7 @@ def _turns(test: Op, loop: Op, flow: Flow) -> int | None:
     if compared is None or compared.function not in ("less", "less_equal"):
         return None
     counter, bound = compared.argument("x"), compared.argument("y")
-    for param, start, at in Loop(loop).carried_in(loop.regions[0]):
+    for param, start, at in Loop(loop).carried:
         first, later = flow.maker(start), flow.maker(loop.regions[0].results[at])
         if param is not counter or first is None or later is None or later.function != "add":
             continue
@@ -252,10 +250,8 @@ def _over_leading_axis(visit: Visit, loop: Op) -> bool:
 
 def _indexes(loop: Op, counter: Value) -> bool:
     """Whether the loop's body takes items by its counter."""
-    for op in loop.regions[0].walk():
-        if op.name == "py.item" and counter in set(values_in(op.arguments.get("index"))):
-            return True
-    return False
+    taken = (op.arguments.get("index") for op in loop.regions[0].walk() if op.name == "py.item")
+    return any(counter in values_in(index) for index in taken)
 
 
 def _violation(op: Op, stage: Op, count: str) -> Obligation:

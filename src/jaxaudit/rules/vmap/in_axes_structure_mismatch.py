@@ -9,7 +9,7 @@ from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Border, Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved, unknown
-from jaxaudit.rules.pytrees._shared.phrases import is_called
+from jaxaudit.rules.pytrees._shared.crossing import is_called
 from jaxaudit.spans import Span
 
 _SPELLINGS = frozenset(("jax.vmap", "jax.pmap", "haiku.vmap"))

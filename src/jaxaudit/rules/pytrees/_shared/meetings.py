@@ -8,7 +8,7 @@ from jaxaudit.analyses.lineage.origins import Context
 from jaxaudit.analyses.lineage.skeletons import one_structure, skeleton, structure_read
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
-from jaxaudit.rules.pytrees._shared.phrases import describe
+from jaxaudit.rules.trees import describe
 
 _OBJECTS = ("object", "outside")
 

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.trees import CONTAINERS, Border, Tree
+from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Obligation, Raises, Step, Verdict
-from jaxaudit.rules.pytrees._shared.phrases import describe, difference
+from jaxaudit.rules.trees import array_for_container, describe, difference
 
 
-def other_structure(rule: str, op: Op, flow: Flow) -> Iterator[Obligation]:
+def other_structure(rule: str, op: Op, flow: Flow) -> Obligation | None:
     """Return the difference between the tree that a loop starts with and the one that its body hands on."""
-    border, handed = op.border, op.handed
-    if not isinstance(border, Border) or not isinstance(handed, Border) or not border.trees:
-        return
-    start, end = border.trees[0], handed.trees[0]
-    leaves = {param for param, given, _ in Loop(op).carried_in(op.regions[-1]) if _is_number(given, flow)}
-    found = difference(start, end) or _leaf_for_tree(start, end, _Known(flow, leaves))
-    if found:
-        yield Obligation(
+    if op.border is None or op.handed is None or not op.border.trees:
+        return None
+    start, end = op.border.trees[0], op.handed.trees[0]
+    found = difference(start, end) or _array_in_or_out(op, start, end, flow)
+    return (
+        None
+        if not found
+        else Obligation(
             rule,
             op.span,
             Verdict.VIOLATED,
@@ -35,14 +32,41 @@ def other_structure(rule: str, op: Op, flow: Flow) -> Iterator[Obligation]:
             steps=(Step(op.regions[-1].span, "this body hands on another structure"),),
             suggestion="return the carry first, with all its parts in their order",
         )
+    )
+
+
+def _array_in_or_out(op: Op, start: Tree, end: Tree, flow: Flow) -> str:
+    """Say where the carry is a container on one side of the body and one array on the other."""
+    arrays = {param for param, given, _ in Loop(op).carried if _is_array(given, flow)}
+
+    def is_leaf(tree: Tree) -> bool:
+        if tree.kind == "number" or tree.value is None or tree.name:
+            return tree.kind == "number"
+        made = flow.maker(tree.value)
+        computed = made is not None and made.name == "array.map" and not arrays.isdisjoint(made.operands)
+        return computed or _is_array(tree.value, flow)
+
+    found = array_for_container(start, end, is_leaf)
+    if found is None:
+        return ""
+    path, first, second = found
+    return f"{f'`{path}`' if path else 'the carry'} is {_words(first)} in and {_words(second)} out"
+
+
+def _is_array(value: Value, flow: Flow) -> bool:
+    made = flow.maker(value)
+    return (made is not None and made.name == "py.const") or is_array(flow, value, {})
+
+
+def _words(tree: Tree) -> str:
+    return describe(tree) if tree.kind in (*CONTAINERS, "none") else "one array"
 
 
 def other_branch(rule: str, op: Op, shapes: Shapes) -> Obligation | None:
     """Return the difference between the trees that two branches give back."""
-    handed = op.handed
-    trees = handed.trees if isinstance(handed, Border) else ()
+    trees = op.handed.trees if op.handed is not None else ()
     for tree in trees[1:]:
-        found = difference(trees[0], tree) or difference(tree, trees[0]) or _apart(trees[0], tree, shapes)
+        found = difference(trees[0], tree) or difference(tree, trees[0]) or _array_in_a_branch(trees[0], tree, shapes)
         if found:
             return Obligation(
                 rule,
@@ -57,52 +81,14 @@ def other_branch(rule: str, op: Op, shapes: Shapes) -> Obligation | None:
     return None
 
 
-def _apart(first: Tree, other: Tree, shapes: Shapes) -> str:
+def _array_in_a_branch(first: Tree, second: Tree, shapes: Shapes) -> str:
     """Say that one branch gives a container, or None, where the other gives an array."""
-    for whole, leaf in ((first, other), (other, first)):
-        is_array = leaf.kind == "number" or (leaf.value is not None and shapes.of(leaf.value).dims is not None)
-        if whole.kind in (*CONTAINERS, "none") and is_array:
-            return f"{describe(whole)} in one and one array in another"
-    if first.kind not in CONTAINERS or first.kind != other.kind or len(first.children) != len(other.children):
+
+    def is_leaf(tree: Tree) -> bool:
+        return tree.kind == "number" or (tree.value is not None and shapes.of(tree.value).dims is not None)
+
+    found = array_for_container(first, second, is_leaf)
+    if found is None:
         return ""
-    aligned = [other.child(key) for key in first.keys] if first.kind == "dict" else other.children
-    pairs = zip(first.children, aligned, strict=True)
-    return next((found for one, two in pairs if two is not None and (found := _apart(one, two, shapes))), "")
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What says of a value that it is one array: where it comes from, or that the loop started with one."""
-
-    flow: Flow
-    leaves: set[Value]
-
-    def is_leaf(self, tree: Tree) -> bool:
-        if tree.kind == "number" or tree.value is None or tree.name:
-            return tree.kind == "number"
-        made = self.flow.maker(tree.value)
-        computed = made is not None and made.name == "array.map" and not self.leaves.isdisjoint(made.operands)
-        return computed or _is_number(tree.value, self.flow)
-
-
-def _is_number(value: Value, flow: Flow) -> bool:
-    made = flow.maker(value)
-    return (made is not None and made.name == "py.const") or is_array(flow, value, {})
-
-
-def _leaf_for_tree(start: Tree, end: Tree, known: _Known, path: str = "") -> str:
-    """Say where one of two trees has an array and the other a container."""
-    place = f"`{path}`" if path else "the carry"
-    if start.kind in CONTAINERS and known.is_leaf(end):
-        return f"{place} is {describe(start)} in and one array out"
-    if end.kind in CONTAINERS and known.is_leaf(start):
-        return f"{place} is one array in and {describe(end)} out"
-    if start.kind not in CONTAINERS or end.kind != start.kind or len(start.children) != len(end.children):
-        return ""
-    for at, child in enumerate(start.children):
-        key = start.keys[at] if at < len(start.keys) else str(at)
-        other = end.child(key) if start.kind == "dict" else end.children[at]
-        found = "" if other is None else _leaf_for_tree(child, other, known, f"{path}[{key}]")
-        if found:
-            return found
-    return ""
+    whole = found[2] if is_leaf(found[1]) else found[1]
+    return f"{describe(whole)} in one and one array in another"
