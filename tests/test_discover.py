@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxaudit.config import Config, UsageError
+from jaxaudit.config import Config, UsageError, find_config
 from jaxaudit.discover import common_directory, find_files, loader, read_file, show_path
 from jaxaudit.frontends.base import Problem, SourceFile
 
@@ -155,6 +155,44 @@ def test_what_cannot_be_decoded_is_a_problem(project, data, problem):
 def test_a_file_that_cannot_be_opened_is_a_problem(project):
     result = read_file(project / "a.py")
     assert result == Problem("a.py", 1, 1, "cannot read the file: No such file or directory")
+
+
+@pytest.fixture
+def locked(monkeypatch) -> str:
+    """A folder that nobody may look into, root included."""
+    write("locked/a.py", "locked/deep/b.py")
+    scandir, stat, run = os.scandir, os.stat, subprocess.run
+
+    def refuse(path: object) -> None:
+        if isinstance(path, str | os.PathLike) and "locked" in Path(path).parts[-3:]:
+            raise PermissionError(13, "Permission denied", str(path))
+
+    def look(path: object, **options: object) -> os.stat_result:
+        refuse(Path(path).parent if isinstance(path, str | os.PathLike) else path)
+        return stat(path, **options)
+
+    def list_(path: object) -> object:
+        refuse(path)
+        return scandir(path)
+
+    def without_git(command: list[str], **options: object) -> object:
+        if command[0] == "git":
+            raise FileNotFoundError
+        return run(command, **options)
+
+    monkeypatch.setattr(os, "scandir", list_)
+    monkeypatch.setattr(os, "stat", look)
+    monkeypatch.setattr(subprocess, "run", without_git)
+    return "locked"
+
+
+def test_a_folder_that_cannot_be_listed_is_told_and_the_rest_goes_on(project, locked):
+    write("a.py", "z/b.py")
+    assert found(".") == ["a.py", locked, "z/b.py"]
+    assert isinstance(read_file(project / locked), Problem)
+    assert found(locked) == [locked]
+    assert found("locked/a.py") == ["locked/a.py"]
+    assert find_config(project / "locked").root == project / "locked"
 
 
 def test_the_loader_reads_other_files_of_the_project(project):

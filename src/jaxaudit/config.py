@@ -7,6 +7,7 @@ place.
 from __future__ import annotations
 
 import difflib
+import os
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -66,10 +67,11 @@ def find_config(start: Path) -> Config:
     """Read the nearest pyproject.toml with a `[tool.jaxaudit]`, from a directory up to the top of its repository."""
     for directory in (start, *start.parents):
         file = directory / "pyproject.toml"
-        table = _table(file) if file.is_file() else None
+        # `os.path` does not raise below a folder that cannot be looked into.
+        table = _table(file) if os.path.isfile(file) else None  # noqa: PTH113
         if table is not None:
             return parse_config(table, file)
-        if (directory / ".git").exists():
+        if os.path.exists(directory / ".git"):  # noqa: PTH110
             break
     return Config(root=start)
 

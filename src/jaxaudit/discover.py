@@ -1,7 +1,8 @@
 """Which files are audited, and their text.
 
 Git is the authority on what is ignored; without it, .gitignore files are read the way git reads them. What the user
-names is always audited, even when git ignores it. A file that cannot be decoded is a `Problem`, never an exception.
+names is always audited, even when git ignores it. A file that cannot be decoded and a folder that cannot be listed are
+a `Problem` each, never an exception: `os.path` is asked what a path is, because `Path` raises below a locked folder.
 """
 
 from __future__ import annotations
@@ -26,22 +27,34 @@ def common_directory(paths: Sequence[str]) -> Path:
     """Return the directory that holds all the paths: where the search for a configuration starts."""
     places = [_absolute(path) for path in paths] or [Path.cwd()]
     common = Path(os.path.commonpath(places))
-    return common if common.is_dir() else common.parent
+    return common if os.path.isdir(common) else common.parent  # noqa: PTH112
 
 
 def find_files(paths: Sequence[str], config: Config, *, force_exclude: bool = False) -> tuple[Path, ...]:
-    """Return the Python files of the paths, once each, in order; `exclude` spares named files unless it is forced."""
+    """Return the Python files of the paths, once each, in order; `exclude` spares named files unless it is forced.
+
+    Folders that cannot be listed are among them: to read one tells why.
+    """
     excluded = exclusion(config)
     found: dict[Path, None] = {}
     for name in paths:
         path = _absolute(name)
-        if path.is_dir():
+        if os.path.isdir(path):  # noqa: PTH112
             found.update((file, None) for file in _in_directory(path) if not excluded(file))
-        elif not path.exists():
+        elif _is_missing(path):
             raise UsageError(f"no such file or directory: {name}")
         elif not (force_exclude and excluded(path)):
+            refuse_notebook(name)
             found[path] = None
     return tuple(found)
+
+
+def refuse_notebook(name: str) -> None:
+    """Refuse a notebook that the user names: its cells are no Python file."""
+    if name.endswith(".ipynb"):
+        raise UsageError(
+            f"{name} is a notebook, which cannot be read: `jupyter nbconvert --to script` makes a file of it"
+        )
 
 
 def exclusion(config: Config) -> Callable[[Path | str], bool]:
@@ -55,7 +68,8 @@ def read_file(path: Path, *, audited: bool = True) -> SourceFile | Problem:
     try:
         data = path.read_bytes()
     except OSError as error:
-        return Problem(show_path(path), 1, 1, f"cannot read the file: {error.strerror or error}")
+        kind = "folder" if os.path.isdir(path) else "file"  # noqa: PTH112
+        return Problem(show_path(path), 1, 1, f"cannot read the {kind}: {error.strerror or error}")
     return decode_file(show_path(path), data, audited=audited)
 
 
@@ -115,7 +129,7 @@ def shown_name(path: str) -> str:
 
 def _load(path: str) -> SourceFile | None:
     file = _absolute(path)
-    if not file.is_file():
+    if not os.path.isfile(file):  # noqa: PTH113
         return None
     result = read_file(file, audited=False)
     return result if isinstance(result, SourceFile) else None
@@ -126,6 +140,17 @@ def _absolute(path: str) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100
 
 
+def _is_missing(path: Path) -> bool:
+    """Whether there is surely nothing at a path; what cannot be looked at may be there."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def _in_directory(directory: Path) -> Iterator[Path]:
     listed = _git_files(directory)
     if listed is None or (not listed and _git_ignores(directory)):
@@ -134,34 +159,38 @@ def _in_directory(directory: Path) -> Iterator[Path]:
     for file in sorted(set(listed)):
         if NEVER_SOURCE.intersection(file.relative_to(directory).parts[:-1]):
             continue
-        if file.is_dir():  # a submodule, or another repository inside this one
-            yield from _in_directory(file)
-        elif file.suffix == ".py" and file.is_file():
+        if os.path.isdir(file):  # noqa: PTH112 # a submodule, another repository inside this one, or a locked folder
+            yield from _in_directory(file) if os.access(file, os.R_OK) else (file,)
+        elif file.suffix == ".py" and not _is_missing(file):
             yield file
 
 
 def _git_files(directory: Path) -> list[Path] | None:
-    output = _git(directory, "ls-files", "-co", "--exclude-standard", "-z")
-    if output is None:
+    done = _git(directory, "ls-files", "-co", "--exclude-standard", "-z")
+    if done is None:
         return None
-    return [directory / os.fsdecode(name) for name in output.split(b"\0") if name]
+    listed = [directory / os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
+    # Git warns of folders that it could not open, in the user's language, and goes on without them.
+    return listed + [path for path in _walk(directory) if os.path.isdir(path)] if done.stderr else listed  # noqa: PTH112
 
 
 def _git_ignores(directory: Path) -> bool:
     return _git(directory.parent, "check-ignore", "-q", "--", directory.name) is not None
 
 
-def _git(directory: Path, *arguments: str) -> bytes | None:
+def _git(directory: Path, *arguments: str) -> subprocess.CompletedProcess[bytes] | None:
     try:
         done = subprocess.run(["git", *arguments], cwd=directory, capture_output=True, check=False)
     except OSError:
         return None
-    return done.stdout if done.returncode == 0 else None
+    return done if done.returncode == 0 else None
 
 
 def _walk(top: Path) -> Iterator[Path]:
+    """Return the Python files below a directory, and the directories that cannot be listed."""
     specs: dict[Path, list[tuple[Path, GitIgnoreSpec]]] = {}
-    for name, directories, files in os.walk(top):
+    locked: list[OSError] = []
+    for name, directories, files in os.walk(top, onerror=locked.append):
         here = Path(name)
         rules = [*specs.get(here.parent, []), *_gitignore(here)]
         specs[here] = rules
@@ -171,11 +200,12 @@ def _walk(top: Path) -> Iterator[Path]:
             if _is_source(here / child) and not _ignored(here / child, rules, "/")
         ]
         yield from (here / file for file in files if file.endswith(".py") and not _ignored(here / file, rules))
+    yield from (Path(error.filename) for error in locked)
 
 
 def _is_source(directory: Path) -> bool:
     hidden = directory.name.startswith(".")
-    return not hidden and directory.name not in NEVER_SOURCE and not (directory / "pyvenv.cfg").exists()
+    return not hidden and directory.name not in NEVER_SOURCE and not os.path.exists(directory / "pyvenv.cfg")  # noqa: PTH110
 
 
 def _gitignore(directory: Path) -> list[tuple[Path, GitIgnoreSpec]]:

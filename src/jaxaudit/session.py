@@ -24,7 +24,16 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.solve import solve
 from jaxaudit.analyses.threads.places import with_constants
 from jaxaudit.config import Config, UsageError, nearest
-from jaxaudit.discover import decode_file, exclusion, find_files, loader, matches, read_file, shown_name
+from jaxaudit.discover import (
+    decode_file,
+    exclusion,
+    find_files,
+    loader,
+    matches,
+    read_file,
+    refuse_notebook,
+    shown_name,
+)
 from jaxaudit.frontends.base import Problem, Reach, Reading, SourceFile
 from jaxaudit.frontends.source.read import read_source
 from jaxaudit.ir import Program
@@ -63,6 +72,7 @@ def audit_text(
 ) -> Outcome:
     """Audit one file whose content is given, whatever the disk holds."""
     spared = force_exclude and exclusion(config)(name)
+    refuse_notebook("" if spared else name)
     return audit([] if spared else [decode_file(shown_name(name), data)], config, sections=sections)
 
 

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from jaxaudit import progress
 from jaxaudit.config import Config, UsageError, find_config
+from jaxaudit.discover import refuse_notebook
 from jaxaudit.frontends.jaxpr.protocol import Reply, Request
 from jaxaudit.frontends.jaxpr.worker import TracerError, ask
 
@@ -62,6 +63,7 @@ def audit_run(script: str, arguments: Sequence[str], config: Config, setting: Se
     """Run a script and audit what was seen together with its source."""
     if not Path(script).is_file():
         raise UsageError(f"no such file: {script}")
+    refuse_notebook(script)
     request = Request(
         "run", script, tuple(arguments), steps=setting.steps, timeout=setting.timeout, probe=setting.probe
     )

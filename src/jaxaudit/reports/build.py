@@ -170,7 +170,7 @@ def unreadable(problem: Problem, front_end: str) -> Finding:
         end_line=line,
         end_column=column,
         message=problem.message,
-        current="nothing in this file is audited",
+        current="nothing in it is audited",
         suggestion=Suggestion(problem.suggestion) if problem.suggestion else None,
         front_end=front_end,
     )
