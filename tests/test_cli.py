@@ -6,7 +6,7 @@ from click.testing import CliRunner, Result
 
 import fakes
 from jaxaudit import __version__
-from jaxaudit.surfaces.cli import cli
+from jaxaudit.surfaces.cli import cli, main
 
 
 @pytest.fixture
@@ -123,6 +123,39 @@ def test_force_exclude(folder):
 def test_strict_by_configuration(folder):
     Path("pyproject.toml").write_text("[tool.jaxaudit]\nstrict = true\n")
     assert run("check", "odd.py").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("odd.py", "is 1 warning"), ("open.py", "is 1 obligation that cannot be decided")]
+)
+def test_a_strict_audit_says_why_it_fails_without_issues(folder, name, reason):
+    assert run("check", name, "--strict").stderr == f"jaxaudit: the audit is strict, and there {reason}\n"
+    assert run("check", name, "--strict", "--exit-zero").stderr == ""
+    assert run("check", name, "bad.py", "--strict").stderr == ""
+
+
+def test_an_interrupt_ends_with_its_own_exit_code(folder, monkeypatch, capsys):
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("jaxaudit.session.audit", interrupted)
+    monkeypatch.setattr("sys.argv", ["jaxaudit", "check", "--no-cache", "bad.py"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err.strip() == "jaxaudit: interrupted"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["check", "n.ipynb"], ["check", "-", "--stdin-filename", "n.ipynb"], ["run", "n.ipynb"]]
+)
+def test_notebooks_are_refused(folder, arguments):
+    Path("n.ipynb").write_text('{"cells": []}')
+    result = run(*arguments, stdin='{"cells": []}')
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "jaxaudit: n.ipynb is a notebook, which cannot be read: `jupyter nbconvert --to script` makes a file of it\n"
+    )
 
 
 def test_no_files_is_said(folder):

@@ -1,7 +1,7 @@
 """The command line: `check`, `trace`, `run`, `explain`, `rules`.
 
-Exit codes: 0 clean, 1 issues found (with --strict also warnings and unknowns), 2 bad usage or an internal error. Only
-click is imported up front, so that `--version` and `--help` answer at once.
+Exit codes: 0 clean, 1 issues found (with --strict also warnings and unknowns), 2 bad usage or an internal error, 130
+interrupted. Only click is imported up front, so that `--version` and `--help` answer at once.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from jaxaudit.version import VERSION
 
 if TYPE_CHECKING:
     from jaxaudit.outcome import Outcome
+
+INTERRUPTED = 130
+"""What shells take for the end by Ctrl-C: 128 and the number of the signal."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -101,12 +104,19 @@ def main() -> None:
     """Run the command line; a fault of ours is told in one line, with its traceback when JAXAUDIT_DEBUG is set."""
     stop_collecting()
     try:
-        cli(prog_name="jaxaudit")
+        code = cli(prog_name="jaxaudit", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("jaxaudit: interrupted", err=True)
+        code = INTERRUPTED
     except Exception as error:
         if os.environ.get("JAXAUDIT_DEBUG"):
             raise
         click.echo(f"jaxaudit: internal error: {type(error).__name__}: {error} (JAXAUDIT_DEBUG=1 shows more)", err=True)
-        sys.exit(2)
+        code = 2
+    sys.exit(code)
 
 
 def _config(paths: tuple[str, ...], stdin_filename: str | None) -> Config:

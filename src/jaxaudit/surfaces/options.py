@@ -126,12 +126,27 @@ def finish(
         click.echo(f"jaxaudit: {fault}", err=True)
     if outcome.faults:
         context.exit(2)
-    context.exit(1 if not options.exit_zero and fails(outcome.report, strict=strict) else otherwise)
+    if options.exit_zero or not fails(outcome.report, strict=strict):
+        context.exit(otherwise)
+    if not outcome.report.issues:
+        click.echo(f"jaxaudit: {why_strict_fails(outcome.report)}", err=True)
+    context.exit(1)
 
 
 def fails(report: Report, *, strict: bool) -> bool:
     """Whether a report makes the audit fail."""
     return bool(report.issues or (strict and (report.warnings or report.unknown)))
+
+
+def why_strict_fails(report: Report) -> str:
+    """Say what makes a strict audit fail that found no issue."""
+    warnings, unknown = len(report.warnings), len(report.unknown)
+    told = (
+        f"{warnings:,} warning{'s' * (warnings > 1)}" if warnings else "",
+        f"{unknown:,} obligation{'s' * (unknown > 1)} that cannot be decided" if unknown else "",
+    )
+    verb = "is" if warnings + unknown == 1 else "are"
+    return f"the audit is strict, and there {verb} {' and '.join(filter(None, told))}"
 
 
 def answer(outcome: Outcome, options: ReportOptions) -> None:
