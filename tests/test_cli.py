@@ -6,7 +6,10 @@ from click.testing import CliRunner, Result
 
 import fakes
 from jaxaudit import __version__
+from jaxaudit.reports.registry import format_names
 from jaxaudit.surfaces.cli import cli, main
+
+FORMATS = format_names()
 
 
 @pytest.fixture
@@ -53,12 +56,8 @@ def test_exit_codes_of_check(folder, arguments, code):
     ("arguments", "sentence"),
     [
         (["nowhere.py"], "no such file or directory: nowhere.py"),
-        (
-            ["--format", "sarif"],
-            "the format `sarif` is not available in this version; use text, json, markdown or html",
-        ),
         (["--format", "jason"], "there is no format `jason`; did you mean `json`?"),
-        (["--format", "x"], "there is no format `x`; use text, json, markdown or html"),
+        (["--format", "x"], f"there is no format `x`; use {', '.join(FORMATS[:-1])} or {FORMATS[-1]}"),
         (["--select", "bad-lin"], "select: there is no rule or family `bad-lin`; did you mean `bad-line`?"),
         (["--ignore", "radnom"], "ignore: there is no rule or family `radnom`; did you mean `random`?"),
         (["-", "bad.py"], "standard input (`-`) cannot be audited together with other paths"),
@@ -156,6 +155,13 @@ def test_notebooks_are_refused(folder, arguments):
     assert result.stderr == (
         "jaxaudit: n.ipynb is a notebook, which cannot be read: `jupyter nbconvert --to script` makes a file of it\n"
     )
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_can_be_written(folder, name):
+    result = run("check", "bad.py", "odd.py", "--format", name, "--output", "report")
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", "")
+    assert "bad.py" in Path("report").read_text()
 
 
 def test_no_files_is_said(folder):

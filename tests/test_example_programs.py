@@ -18,8 +18,9 @@ from jaxaudit.config import Config
 from jaxaudit.frontends.jaxpr.protocol import Request
 from jaxaudit.frontends.jaxpr.targets import trace_target
 from jaxaudit.observation.conclude import conclude
+from jaxaudit.reports.formats.text import render_text
 from jaxaudit.reports.model import Axis, Report
-from jaxaudit.reports.text import render_text
+from jaxaudit.reports.registry import Detail
 from jaxaudit.session import Outcome
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -136,7 +137,7 @@ def test_value_auxiliary_results_and_gradients_are_told_apart():
 def test_the_text_of_the_equinox_example():
     found = outcome("equinox_mlp.py")
     out = io.StringIO()
-    render_text(found.report, found.sources, out, verbose=True, quiet=False)
+    render_text(found.report, found.sources, out, Detail(verbose=True))
     text = out.getvalue()
     assert "vmap  Classifier" in text
     assert "point            f32[batch=32,FEATURES=2] → f32[FEATURES=2]" in text.replace("->", "→")

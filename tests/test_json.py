@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from jaxaudit import __version__
-from jaxaudit.reports.json import make_schema, render_json, shipped_schema
+from jaxaudit.reports.formats.json import make_schema, render_json, shipped_schema
 from jaxaudit.reports.model import (
     Coverage,
     Finding,
@@ -60,7 +60,7 @@ def test_text_is_kept_as_it_is():
 
 def test_the_shipped_schema_is_up_to_date():
     assert shipped_schema() == make_schema(), (
-        "run: python -c 'from jaxaudit.reports.json import write_schema; write_schema()'"
+        "run: python -c 'from jaxaudit.reports.formats.json import write_schema; write_schema()'"
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 from page_sample import HOSTILE, PATH, SHOWN, SOURCE, sample
 
-from jaxaudit.reports.markdown import render_markdown
+from jaxaudit.reports.formats.markdown import render_markdown
 from jaxaudit.reports.markdown_text import bounded, code, escaped, fenced, label, prose, table
 from jaxaudit.reports.model import Boundary, Crossing, FlowStep, Report, Tool, Transformation, Verified
 from jaxaudit.spans import SourceText

@@ -8,8 +8,8 @@ from rich.cells import cell_len
 
 from jaxaudit.discover import decode_file
 from jaxaudit.frontends.base import Problem, SourceFile
+from jaxaudit.reports.formats.json import render_json
 from jaxaudit.reports.identity import outline
-from jaxaudit.reports.json import render_json
 from jaxaudit.reports.model import Finding, Report, Tool
 from jaxaudit.reports.snippet import Look, Marked, clean, snippet
 from jaxaudit.spans import SourceText

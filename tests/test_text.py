@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from jaxaudit.reports.formats.text import print_report, render_text
 from jaxaudit.reports.model import (
     Coverage,
     Finding,
@@ -17,7 +18,6 @@ from jaxaudit.reports.model import (
     WhyStep,
 )
 from jaxaudit.reports.snippet import Look, Marked, clean, snippet
-from jaxaudit.reports.text import print_report, render_text
 from jaxaudit.spans import SourceText
 
 CODE = """\

@@ -111,7 +111,7 @@ def trace(
 def _setting(given: dict[str, Any], options: ReportOptions, steps: int) -> Setting:
     from jaxaudit.observation.audit import Setting
 
-    machine = options.format != "text" and options.output is None
+    machine = not options.written.for_people and options.output is None
     stdout = sys.stderr if machine else None
     return Setting(
         given["python"],

@@ -13,13 +13,11 @@ from typing import IO, TYPE_CHECKING, Any, ParamSpec, TextIO
 import click
 
 from jaxaudit.config import Config, UsageError, nearest
+from jaxaudit.reports.registry import Detail, Format, format_names, load_format
 
 if TYPE_CHECKING:
     from jaxaudit.outcome import Outcome
     from jaxaudit.reports.model import Report
-
-FORMATS = ("text", "json", "markdown", "html")
-LATER_FORMATS = ("sarif", "github")
 
 Params = ParamSpec("Params")
 Command = Callable[..., Any]
@@ -48,10 +46,6 @@ def refusing(command: Callable[Params, None]) -> Callable[Params, None]:
     return wrapped
 
 
-_FINDINGS_ONLY = ("text", "sarif", "github")
-"""Formats that show no data flow, unless `-v` asks for it."""
-
-
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
     """How to report, and what makes the audit fail."""
@@ -69,7 +63,12 @@ class ReportOptions:
     @property
     def shows_sections(self) -> bool:
         """Whether the report shows how data flows, and not only what was found."""
-        return not self.show_ir and (self.verbose or self.format not in _FINDINGS_ONLY)
+        return not self.show_ir and (self.verbose or not self.written.findings_only)
+
+    @property
+    def written(self) -> Format:
+        """The format itself."""
+        return load_format(self.format)
 
     def config(self, found: Config) -> Config:
         """Add what the command line says to a configuration."""
@@ -88,8 +87,15 @@ def take_report_options(given: dict[str, Any]) -> ReportOptions:
     return ReportOptions(**{name: given.pop(name) for name in ReportOptions.__slots__})
 
 
+_DEFAULT, *_OTHERS = format_names()
+
 _REPORT_OPTIONS = (
-    click.option("--format", default="text", metavar="FORMAT", help="text (default), json, markdown or html."),
+    click.option(
+        "--format",
+        default=_DEFAULT,
+        metavar="FORMAT",
+        help=f"{_DEFAULT} (default), {', '.join(_OTHERS[:-1])} or {_OTHERS[-1]}.",
+    ),
     click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write the report to a file."),
     click.option(
         "--select", multiple=True, metavar="RULES", help="Run only these rules or families (by comma, or repeated)."
@@ -103,18 +109,14 @@ _REPORT_OPTIONS = (
 )
 
 
-_ONE_OF = "text, json, markdown or html"
-
-
 def check_format(options: ReportOptions) -> None:
     """Refuse a format that does not exist, and a page that would flood the terminal."""
-    name = options.format
-    if name in LATER_FORMATS:
-        raise UsageError(f"the format `{name}` is not available in this version; use {_ONE_OF}")
-    if name not in FORMATS:
-        raise UsageError(f"there is no format `{name}`{nearest(name, FORMATS) or f'; use {_ONE_OF}'}")
-    if name == "html" and options.output is None and sys.stdout.isatty():
-        raise UsageError("the page is one large file: give it a name with --output report.html")
+    name, names = options.format, format_names()
+    if name not in names:
+        use = f"; use {', '.join(names[:-1])} or {names[-1]}"
+        raise UsageError(f"there is no format `{name}`{nearest(name, names) or use}")
+    if options.written.needs_file and options.output is None and sys.stdout.isatty():
+        raise UsageError(f"the page is one large file: give it a name with --output report.{name}")
 
 
 def finish(
@@ -152,7 +154,7 @@ def why_strict_fails(report: Report) -> str:
 def answer(outcome: Outcome, options: ReportOptions) -> None:
     """Write what was asked for to the file that was asked for, else to standard output."""
     if options.output is None:
-        _render(outcome, options, _stdout(options.format))
+        _render(outcome, options, _stdout(options.written))
         return
     try:
         with options.output.open("w", encoding="utf-8") as stream:
@@ -161,10 +163,10 @@ def answer(outcome: Outcome, options: ReportOptions) -> None:
         raise UsageError(f"cannot write {options.output}: {error.strerror or error}") from error
 
 
-def _stdout(format_name: str) -> TextIO:
+def _stdout(written: Format) -> TextIO:
     """Return standard output: other formats than text are UTF-8, and text escapes what the terminal cannot show."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        encoding = "utf-8" if format_name != "text" else sys.stdout.encoding
+        encoding = sys.stdout.encoding if written.for_people else "utf-8"
         sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
     return sys.stdout
 
@@ -174,22 +176,8 @@ def _render(outcome: Outcome, options: ReportOptions, out: TextIO) -> None:
         from jaxaudit.ir.show import show_program
 
         out.write(show_program(outcome.program) + "\n")
-    elif options.format == "json":
-        from jaxaudit.reports.json import render_json
-
-        out.write(render_json(outcome.report))
-    elif options.format == "html":
-        from jaxaudit.reports.html.page import render_html
-
-        render_html(outcome.report, outcome.sources, out)
-    elif options.format == "markdown":
-        from jaxaudit.reports.markdown import render_markdown
-
-        out.write(render_markdown(outcome.report, outcome.sources))
     else:
-        from jaxaudit.reports.text import render_text
-
-        render_text(outcome.report, outcome.sources, out, verbose=options.verbose, quiet=options.quiet)
+        options.written.render(outcome.report, outcome.sources, out, Detail(options.verbose, options.quiet))
 
 
 def _split(values: tuple[str, ...]) -> tuple[str, ...]:

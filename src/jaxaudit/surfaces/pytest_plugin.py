@@ -61,7 +61,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         return
     import io
 
-    from jaxaudit.reports.text import render_text
+    from jaxaudit.reports.formats.text import render_text
 
     text = io.StringIO()
     render_text(outcome.report, outcome.sources, text)

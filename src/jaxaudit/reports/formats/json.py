@@ -8,11 +8,15 @@ from pathlib import Path
 import msgspec
 
 from jaxaudit.reports.model import Report
+from jaxaudit.reports.registry import Format
 
 
 def render_json(report: Report) -> str:
     """Write the report as indented JSON that ends in a newline."""
     return msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
+
+
+FORMAT = Format(lambda report, sources, out, detail: out.write(render_json(report)))
 
 
 def make_schema() -> str:
@@ -28,4 +32,4 @@ def shipped_schema() -> str:
 
 def write_schema() -> None:
     """Write the schema file anew, after a change of the model."""
-    Path(__file__).with_name("report.schema.json").write_text(make_schema(), encoding="utf-8")
+    Path(__file__).parent.with_name("report.schema.json").write_text(make_schema(), encoding="utf-8")

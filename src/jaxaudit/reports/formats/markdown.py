@@ -10,6 +10,7 @@ from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.markdown_flow import axis_lines, boundary_lines, flow_lines, stack_lines
 from jaxaudit.reports.markdown_text import bounded, code, counted, fenced, prose, table
 from jaxaudit.reports.model import Coverage, Finding, Report, Unknown, Verified
+from jaxaudit.reports.registry import Format
 from jaxaudit.reports.sections import coverage_line, summary_line
 from jaxaudit.reports.snippet import clean
 
@@ -36,6 +37,9 @@ def render_markdown(report: Report, sources: Sources) -> str:
         lines += ["", "## Could Not Be Decided", "", *_unknown(report.unknown)]
     lines += ["", "## Coverage", "", *_coverage(report.coverage)]
     return "\n".join(lines) + "\n"
+
+
+FORMAT = Format(lambda report, sources, out, detail: out.write(render_markdown(report, sources)))
 
 
 _DATA: tuple[tuple[str, str, Lines], ...] = (

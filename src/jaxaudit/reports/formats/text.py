@@ -12,19 +12,24 @@ from rich.text import Text
 
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.model import Finding, Report, WhyStep
+from jaxaudit.reports.registry import Detail, Format
 from jaxaudit.reports.sections import all_sections, coverage_line, heading, summary_line
 from jaxaudit.reports.snippet import Look, Marked, clean, code_line, snippet, under_line
 
 _STYLES = {"error": "bold red", "performance": "bold magenta", "warning": "bold yellow"}
 _UNLIMITED = 10_000
+_PLAIN = Detail()
 _LABEL = 9
 """Where the text after `now:`, `meant:`, `why:` and `fix:` starts."""
 
 
-def render_text(report: Report, sources: Sources, out: TextIO, *, verbose: bool = False, quiet: bool = False) -> None:
+def render_text(report: Report, sources: Sources, out: TextIO, detail: Detail = _PLAIN) -> None:
     """Write the report to a terminal, a pipe or a file."""
     console = Console(file=out, highlight=False, soft_wrap=True)
-    print_report(report, sources, console, verbose=verbose, quiet=quiet)
+    print_report(report, sources, console, verbose=detail.verbose, quiet=detail.quiet)
+
+
+FORMAT = Format(render_text, for_people=True, findings_only=True)
 
 
 def print_report(
