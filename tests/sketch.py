@@ -10,7 +10,7 @@ from jaxaudit.ir import Exit, Op, Program, Region, Root, Value
 from jaxaudit.ir.builder import Builder
 from jaxaudit.ir.check import check_program
 from jaxaudit.rules.base import Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.intent import lowered
+from jaxaudit.rules.intent import judged
 from jaxaudit.rules.merge import merge
 from jaxaudit.spans import Span
 
@@ -91,7 +91,7 @@ class Sketch:
     def judge(self, rule: type[Rule]) -> list[Obligation]:
         program = self.program()
         facts = solve(program, {KeyFacts, *rule.needs})
-        return merge(lowered(rule().check(program, facts), facts))
+        return merge(judged(rule, facts))
 
     def verdicts(self, rule: type[Rule]) -> dict[int, str]:
         """Return the verdict on each line: `proved`, `unknown`, `error` or `warning`."""

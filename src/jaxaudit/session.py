@@ -44,7 +44,7 @@ from jaxaudit.reports.build import build_report
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.notes import Notes
 from jaxaudit.rules.base import Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.intent import lowered
+from jaxaudit.rules.intent import judged
 from jaxaudit.rules.registry import all_rules
 from jaxaudit.suppress import apply_suppressions
 
@@ -176,15 +176,10 @@ def _obligations(
     if facts is not None:
         for number, rule in enumerate(rules):
             progress.tell("checking rules", number, len(rules))
-            found = _guard(partial(_judged, rule, program, facts), [], f"rule {rule.name}", faults)
+            found = _guard(lambda rule=rule: list(judged(rule, facts)), [], f"rule {rule.name}", faults)
             for one in found:
                 one.front_end = program.front_end
             yield from found
-
-
-def _judged(rule: type[Rule], program: Program, facts: Facts) -> list[Obligation]:
-    """Let a rule judge, and lower what may be meant."""
-    return list(lowered(rule().check(program, facts), facts))
 
 
 def _accepted(one: Obligation) -> Obligation:

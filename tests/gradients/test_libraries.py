@@ -17,7 +17,7 @@ import optax
 from jaxaudit.analyses.solve import solve
 from jaxaudit.frontends.jaxpr import lower
 from jaxaudit.rules.base import Verdict
-from jaxaudit.rules.intent import lowered
+from jaxaudit.rules.intent import judged
 from jaxaudit.rules.registry import all_rules
 
 RULES = [rule for rule in all_rules() if rule.family in ("gradients", "numerics", "flow")]
@@ -39,7 +39,7 @@ def found(function: Callable, *args) -> list[str] | None:
     except (TypeError, ValueError, AssertionError, DeprecationWarning):
         return None
     facts = solve(program, {need for rule in RULES for need in rule.needs})
-    told = (one for rule in RULES for one in lowered(rule().check(program, facts), facts))
+    told = (one for rule in RULES for one in judged(rule, facts))
     return [f"{one.rule}: {one.message}" for one in told if one.verdict is Verdict.VIOLATED]
 
 

@@ -16,7 +16,7 @@ from jaxaudit.discover import decode_file, loader
 from jaxaudit.frontends.source.read import read_source
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Obligation, Severity, Verdict
-from jaxaudit.rules.intent import lowered
+from jaxaudit.rules.intent import judged
 from jaxaudit.rules.registry import all_rules
 
 RULES = [rule for rule in all_rules() if rule.family == "gradients"]
@@ -27,7 +27,7 @@ ON_PURPOSE = {"residual_gradient": ["missing-stop-gradient"], "meant_so": ["dead
 
 def judge(program: Program) -> list[Obligation]:
     facts = solve(program, {need for rule in RULES for need in rule.needs})
-    return [one for rule in RULES for one in lowered(rule().check(program, facts), facts)]
+    return [one for rule in RULES for one in judged(rule, facts)]
 
 
 def violated(program: Program) -> list[Obligation]:

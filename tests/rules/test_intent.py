@@ -152,3 +152,25 @@ def test_the_same_policy_for_every_rule(tmp_path, monkeypatch):
     report = jaxaudit.check("code.py")
     assert not report.issues
     assert [one.severity for one in report.warnings] == ["warning"]
+
+
+ANNOTATED = """
+from beartype import beartype
+from jaxtyping import Array, Float, jaxtyped
+{0}
+def f(x: Float[Array, "batch time"], y: Float[Array, "time batch"]):
+    return x * y
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "expected"),
+    [("", ["warning"]), ("@jaxtyped(typechecker=beartype)", ["error"]), ("@beartype", ["error"])],
+)
+def test_an_annotation_that_nobody_checks_yields_no_error(decorator, expected):
+    assert severities(ANNOTATED.format(decorator), rule="unrelated-axes-joined") == expected
+
+
+def test_what_is_computed_stays_an_error_beside_what_is_said():
+    code = ANNOTATED.format("") + "\nSTEPS, ENVS = 8, 8\ny = jnp.zeros((STEPS, ENVS)) * jnp.zeros((ENVS, STEPS))\n"
+    assert severities(code, rule="unrelated-axes-joined") == ["error", "warning"]

@@ -89,7 +89,8 @@ PROGRAMS = {
             return x / jnp.where(mask, x.sum(), 0.0)  #!
         """,
     "functions of numbers and of arrays": """
-        from jaxtyping import Array, Float
+        from beartype import beartype
+        from jaxtyping import Array, Float, jaxtyped
 
         def amplitude(f: Float[Array, " n"], theta: Float[Array, "4"]) -> Float[Array, " n"]:
             return f**2 * theta[0]
@@ -98,6 +99,7 @@ PROGRAMS = {
             value, slope = jax.value_and_grad(amplitude)(f * 2.0, theta)
             return value + slope
 
+        @jaxtyped(typechecker=beartype)
         def loss(w: Float[Array, "d"], x: Float[Array, "n d"]):
             return (x @ w) ** 2
 

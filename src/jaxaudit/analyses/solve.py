@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from jaxaudit.analyses.axes import Axes, axes_of
@@ -17,6 +17,7 @@ from jaxaudit.analyses.shapes import Shapes, ShapesDomain
 from jaxaudit.analyses.tracing import TracingDomain, TracingFacts
 from jaxaudit.analyses.uses import Uses, UsesDomain
 from jaxaudit.ir import Program, Value
+from jaxaudit.ir.basis import Basis
 
 Fact = TypeVar("Fact")
 
@@ -66,6 +67,22 @@ def _provide(facts: Facts, kind: type) -> None:
         for base in source.after:
             _provide(facts, base)
         facts.solved[kind] = source.make(facts)
+
+
+def rests_on_shapes(kind: type) -> bool:
+    """Whether facts are those of shapes, or derived from them."""
+    return Shapes in (kind, *SOURCES[kind].after)
+
+
+def solve_checked(facts: Facts) -> Facts:
+    """Return the facts of the same program with nothing that is only said: what stands in unchecked annotations."""
+    declared = facts.program.declared
+    checked = {value: one for value, one in declared.items() if one.basis is not Basis.SAID}
+    kept = {kind: found for kind, found in facts.solved.items() if not rests_on_shapes(kind)}
+    again = facts if len(checked) == len(declared) else Facts(replace(facts.program, declared=checked), kept)
+    for kind in facts.solved:
+        _provide(again, kind)
+    return again
 
 
 def solve_domain(program: Program, domain: Domain[Fact]) -> Solution[Fact]:

@@ -19,6 +19,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from jaxaudit.ir.attributes import Attribute, Attributes
+from jaxaudit.ir.basis import Basis
 from jaxaudit.ir.functions import canonical
 from jaxaudit.ir.values import Argument, Value
 from jaxaudit.spans import Span
@@ -141,6 +142,8 @@ class Declared:
     said so; `constant`: the sizes are constants of these names."""
     span: Span | None = None
     """The line they were written on."""
+    basis: Basis = Basis.SAID
+    """Whether the program checks them; a hint is written for the audit, which holds the code to it."""
 
     @property
     def is_certain(self) -> bool:

@@ -17,7 +17,7 @@ from frontends.jaxpr.tracing import trace
 from jaxaudit.analyses.solve import solve
 from jaxaudit.ir import Declared
 from jaxaudit.rules.base import Verdict
-from jaxaudit.rules.intent import lowered
+from jaxaudit.rules.intent import judged
 from jaxaudit.rules.registry import all_rules
 
 RULES = [rule for rule in all_rules() if rule.family in ("axes", "vmap", "scan", "flow")]
@@ -32,12 +32,7 @@ def found(function: Callable[..., Any]) -> set[str]:
     declared = {param: Declared(tuple(names), "main") for param, names in zip(params, axes, strict=True)}
     named = replace(program, declared=declared)
     facts = solve(named, {need for rule in RULES for need in rule.needs})
-    return {
-        one.rule
-        for rule in RULES
-        for one in lowered(rule().check(named, facts), facts)
-        if one.verdict is Verdict.VIOLATED
-    }
+    return {one.rule for rule in RULES for one in judged(rule, facts) if one.verdict is Verdict.VIOLATED}
 
 
 def sum_of_different_things(x="batch time", y="time batch"):

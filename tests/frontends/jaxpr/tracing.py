@@ -18,7 +18,7 @@ from jaxaudit.frontends.jaxpr import lower
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.check import check_program
 from jaxaudit.rules.base import Obligation, Severity, Verdict
-from jaxaudit.rules.intent import lowered
+from jaxaudit.rules.intent import judged
 from jaxaudit.rules.registry import all_rules
 
 RULES = [rule for rule in all_rules() if rule.family == "random"]
@@ -53,7 +53,7 @@ def ops(program: Program, name: str) -> list[Op]:
 def judge(program: Program) -> list[Obligation]:
     """Return what the rules about keys say."""
     facts = solve(program, {need for rule in RULES for need in rule.needs})
-    return [one for rule in RULES for one in lowered(rule().check(program, facts), facts)]
+    return [one for rule in RULES for one in judged(rule, facts)]
 
 
 def errors(program: Program) -> set[tuple[int, str]]:

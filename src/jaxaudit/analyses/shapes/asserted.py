@@ -7,6 +7,7 @@ from itertools import repeat
 
 from jaxaudit.analyses.shapes.ranks import always
 from jaxaudit.ir import REST, Argument, Declared, Op, Program, Size, Value
+from jaxaudit.ir.basis import Basis
 
 Names = tuple[str, ...]
 _ALIKE = ("chex.assert_equal_shape", "chex.assert_equal_rank")
@@ -133,7 +134,7 @@ def _both(before: Declared | None, names: Names) -> Names:
 
 
 def _declared(op: Op, names: Names) -> Declared:
-    return Declared(names, f"{op.span.path}:asserts", "assertion", op.span)
+    return Declared(names, f"{op.span.path}:asserts", "assertion", op.span, Basis.DECLARED)
 
 
 def _spread(op: Op, values: Sequence[Value], found: dict[Value, Declared]) -> None:

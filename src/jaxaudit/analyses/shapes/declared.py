@@ -14,6 +14,7 @@ from jaxaudit.analyses.labels import Label, Labels
 from jaxaudit.analyses.shapes.asserted import asserted_axes
 from jaxaudit.analyses.shapes.facts import Dims, ShapeFact
 from jaxaudit.ir import Declared, Program, Value
+from jaxaudit.ir.basis import Basis
 from jaxaudit.spans import Span
 
 _HINT = re.compile(r"jaxaudit:\s*axes\s+(?P<name>\w+)\s*=\s*(?P<axes>[\w\s]+)")
@@ -35,7 +36,7 @@ def _hints(program: Program) -> Hints:
             if match is not None:
                 names = tuple(match["axes"].split())
                 found[path, line, match["name"]] = Declared(
-                    names, f"{path}:hints", "hint", Span(path, line, 0, line, 0)
+                    names, f"{path}:hints", "hint", Span(path, line, 0, line, 0), Basis.DECLARED
                 )
     return found
 

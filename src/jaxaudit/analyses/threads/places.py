@@ -12,6 +12,7 @@ from typing import NamedTuple
 from jaxaudit.analyses.labels import Label, Labels, named
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Declared, Program, Value
+from jaxaudit.ir.basis import Basis
 from jaxaudit.spans import Span
 
 
@@ -127,7 +128,7 @@ def _declared(known: Known, twins: set[Label]) -> Declared | None:
         return None
     scope = scopes.most_common(1)[0][0]
     names = [[label.name for label in labels if label.scope == scope] for labels in own]
-    return Declared(tuple(some[0] if len(some) == 1 else "" for some in names), scope, "constant")
+    return Declared(tuple(some[0] if len(some) == 1 else "" for some in names), scope, "constant", basis=Basis.COMPUTED)
 
 
 def label_of(labels: Labels) -> str:

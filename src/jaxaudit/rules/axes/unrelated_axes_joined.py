@@ -63,9 +63,15 @@ class UnrelatedAxesJoined(Rule):
     )
     invalid = (
         Example(
-            "from jaxtyping import Array, Float\n\n"
+            "from beartype import beartype\nfrom jaxtyping import Array, Float, jaxtyped\n\n"
+            "@jaxtyped(typechecker=beartype)\n"
             'def f(x: Float[Array, "batch time"], y: Float[Array, "time batch"]):\n    return x * y  #!\n',
             "declared as different",
+        ),
+        Example(
+            "from jaxtyping import Array, Float\n\n"
+            'def f(x: Float[Array, "batch time"], y: Float[Array, "time batch"]):\n    return x * y  #?\n',
+            "said to be different, in annotations that nobody checks: a warning",
         ),
         Example(
             "def f(x, w):  # jaxaudit: axes x = batch obs\n    # jaxaudit: axes y = hidden out\n    y = w * 2\n"

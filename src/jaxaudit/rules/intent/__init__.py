@@ -5,7 +5,16 @@ what the code does; they attach what a sign is looked for in (`Obligation.subjec
 (`Obligation.basis`), and read neither names, nor comments, nor paths.
 """
 
-from jaxaudit.rules.intent.names import is_unwanted
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.rules.base import Obligation, Rule
+from jaxaudit.rules.intent.basis import based
 from jaxaudit.rules.intent.policy import lowered
 
-__all__ = ["is_unwanted", "lowered"]
+
+def judged(rule: type[Rule], facts: Facts) -> Iterator[Obligation]:
+    """Let a rule judge a program, note what its findings rest on, and lower what may be meant."""
+    return lowered(based(rule, rule().check(facts.program, facts), facts), facts)

@@ -21,6 +21,7 @@ from jaxaudit.frontends.source.values.model import (
     TupleValue,
 )
 from jaxaudit.ir import REST, Declared, Value
+from jaxaudit.ir.basis import Basis
 from jaxaudit.spans import span_of
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ _DTYPES = frozenset(
     Int32 Int64 UInt8 UInt16 UInt32 UInt64 Complex64 Complex128""".split()
 )
 """The classes of jaxtyping that take a shape."""
+_CHECKERS = frozenset(("jaxtyped", "beartype", "typechecked"))
+"""Decorators that compare arguments with their annotations when a function is called."""
 
 
 def declare_axes(it: Interpreter, function: FunctionValue, bound: Mapping[str, Abstract]) -> None:
@@ -49,7 +52,8 @@ def _told(it: Interpreter, function: FunctionValue, param: ast.arg) -> Declared 
     if names is None and _is_number(function, param):
         names = ()
     if names is not None:
-        return Declared(names, f"{path}:{function.name}:axes", "annotation", span_of(param, path))
+        scope = f"{path}:{function.name}:axes"
+        return Declared(names, scope, "annotation", span_of(param, path), _basis(function.node))
     comment = it.project.comments_in(function.module).get(param.end_lineno or param.lineno)
     told = None if comment is None or not _stands_alone(function.node, param) else in_comment(comment)
     if told is not None and told[0] in ("", param.arg):
@@ -84,15 +88,18 @@ def declare_result(it: Interpreter, function: FunctionValue, result: Abstract) -
         if names is not None and isinstance(value, Leaf):
             where = span_of(node.returns, function.module.path)
             # Whatever a result is said to be, subclasses give others; only a checked annotation can be relied on.
-            source = "annotation" if _is_checked(node) else "return annotation"
-            told = Declared(names, f"{function.module.path}:{function.name}:axes", source, where)
+            basis = _basis(node)
+            source = "annotation" if basis is Basis.DECLARED else "return annotation"
+            told = Declared(names, f"{function.module.path}:{function.name}:axes", source, where, basis)
             it.declared.setdefault(value.value, told)
 
 
-def _is_checked(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a function is decorated with `jaxtyped`, which compares results with their annotations."""
-    named = (one.func if isinstance(one, ast.Call) else one for one in node.decorator_list)
-    return any(isinstance(one, ast.Name | ast.Attribute) and ast.unparse(one).endswith("jaxtyped") for one in named)
+def _basis(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef | None) -> Basis:
+    """Say what annotations rest on: a decorator that compares them with the arguments each time, or nothing."""
+    decorators = () if node is None or isinstance(node, ast.Lambda) else node.decorator_list
+    named = (one.func if isinstance(one, ast.Call) else one for one in decorators)
+    names = [ast.unparse(one).rpartition(".")[2] for one in named if isinstance(one, ast.Name | ast.Attribute)]
+    return Basis.SAID if _CHECKERS.isdisjoint(names) else Basis.DECLARED
 
 
 def declare_field(it: Interpreter, cls: ClassValue, annotation: ast.expr, value: Value, module: Module) -> None:
@@ -100,7 +107,7 @@ def declare_field(it: Interpreter, cls: ClassValue, annotation: ast.expr, value:
     names = names_in(annotation, module)
     if names is not None:
         scope = f"{module.path}:{cls.name}:axes"
-        it.declared[value] = Declared(names, scope, "annotation", span_of(annotation, module.path))
+        it.declared[value] = Declared(names, scope, "annotation", span_of(annotation, module.path), _basis(cls.node))
 
 
 def _in_tuple(annotation: ast.expr) -> tuple[ast.expr, ...]:
