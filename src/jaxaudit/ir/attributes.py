@@ -120,8 +120,8 @@ class Attributes:
     folds = _flag("folds")
     """Whether a draw folds the path of the module into its key."""
     module = _text("module")
-    mode = _text("mode")
-    """What a gather or scatter does with indices that are out of range."""
+    says_mode = _flag("mode")
+    """Whether a gather or scatter says what it does with indices that are out of range."""
     is_operator = _flag("operator")
     """Whether an elementwise op is written as an operator."""
     operator = _text("operator")
@@ -244,6 +244,9 @@ class Attributes:
     reverse = Attribute[bool | None]("reverse", bool, default=False, otherwise=None)
     """Whether a scan runs from the last step to the first; None where that is computed."""
     items = _anything("items")
+    unroll = _anything("unroll")
+    policy = _anything("policy")
+    to = _text("to")
     xs = _text("xs")
     in_axes = _items("in_axes")
     """For each operand the axis that is mapped, None where it is shared, `?` where that is not known."""
@@ -290,3 +293,16 @@ class Attributes:
     def attribute(self, name: str) -> object:
         """Return what is noted under the name that reports show it by."""
         return self.attrs.get(name)
+
+
+def kinds_of(key: str) -> tuple[Any, ...]:
+    """Return the types that the attributes of a key may have."""
+    return _KINDS.get(key, ())
+
+
+_KINDS: dict[str, tuple[Any, ...]] = {}
+for _one in vars(Attributes).values():
+    if isinstance(_one, Attribute):
+        # What is computed is not known, where an attribute has a word for that.
+        _allowed = _one.kinds if _one.otherwise is _one.default else object
+        _KINDS[_one.key] = (*_KINDS.get(_one.key, ()), _allowed)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from jaxaudit.ir.attributes import kinds_of
 from jaxaudit.ir.ops import BODIES, BRANCHES, MAPPED, VOCABULARY
 from jaxaudit.ir.types import Exit, Op, Program, Region
 from jaxaudit.ir.values import Value
@@ -70,6 +71,9 @@ def _op_problems(op: Op) -> Iterator[str]:
         yield f"{op.name} holds regions but may not"
     if op.span.line <= 0:
         yield f"{op.name} has no place in a file"
+    for key, value in op.attrs.items():
+        if value is not None and not isinstance(value, kinds_of(key)):
+            yield f"{op.name} has an attribute {key} of type {type(value).__name__}, which nobody reads"
     for region in op.regions:
         if op.name in BRANCHES and region.exit is Exit.FALL and len(region.results) != len(op.results):
             yield f"{op.name} has {len(op.results)} results but its branch leaves {len(region.results)}"

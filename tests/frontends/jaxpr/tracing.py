@@ -41,7 +41,8 @@ def trace(function: Any, *args: Any, **kwargs: Any) -> Program:
     lower.install_markers()
     with contextlib.redirect_stdout(io.StringIO()):
         program = lower.trace_and_lower(function, args, kwargs, name="main", path=function.__code__.co_filename)
-    assert check_program(program) == []
+    problems = check_program(program)
+    assert problems == [], problems
     return program
 
 

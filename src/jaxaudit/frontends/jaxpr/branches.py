@@ -108,6 +108,6 @@ def _choose(
         regions.append(region)
     outs = [one.outvars[0] for one in selections]
     made: list[Value] = [writer.value(record.span, compat.type_of(out)) for out in outs]
-    attrs: dict[str, object] = {"function": ", ".join(names), "batched": True}
+    attrs: dict[str, object] = {"function": ", ".join(names)}
     writer.hold("cond", site, [predicate], attrs, made, regions)
     body.bind(outs, made)

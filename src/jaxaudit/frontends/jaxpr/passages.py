@@ -42,7 +42,7 @@ def lower_segment(body: Body, segment: Segment) -> None:
         body.lower(segment.items)
     elif segment.record.kind in _UNMARKED:
         record = segment.record
-        attrs = {"function": record.function, "spelling": f"jax.{record.kind}", "call": record.uid}
+        attrs = {"function": record.function, "spelling": f"jax.{record.kind}"}
         lower_reading(body, segment, record, SEGMENTS[record.kind], attrs)
     else:
         _lower_passage(body, segment, segment.record)
@@ -152,7 +152,6 @@ def _attributes(record: Record, entries: list[Any], left: list[Any], posts: Mapp
         "function": record.function,
         "spelling": f"jax.{record.kind}",
         "options": {name: plain(value) for name, value in record.options.items()},
-        "call": record.uid,
     }
     attrs["given"] = tuple(out in posts for out in left)
     if record.kind == "vmap":

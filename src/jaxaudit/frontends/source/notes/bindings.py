@@ -171,7 +171,6 @@ def note_parameters(it: Interpreter, function: FunctionValue, bound: Mapping[str
             "position": params.index(param),
             "read": len(params) - len(unread),
             "method": function.owner is not None,
-            "nested": function.frame.kind == "function",
             "stub": _is_stub(node),
             "optional": param.arg in function.defaults,
             "chosen": not isinstance(node, ast.Lambda) and chooses_parameters(function.module.tree, node),
@@ -198,7 +197,7 @@ def note_replaced(it: Interpreter, old: Abstract, cls: ClassValue, method: str, 
     whole = {name: one.value for name, one in given.keywords.items() if isinstance(one, Leaf)}
     before = {name: held for name in given.keywords if (held := _field(it, old, name)) is not None}
     again = {name: had for name, held in before.items() if (had := _put_back(it, held, given.keywords[name]))}
-    attrs: dict[str, object] = {"class": cls.name, "method": method, "fields": tuple(given.keywords), "given": whole}
+    attrs: dict[str, object] = {"class": cls.name, "method": method, "given": whole}
     attrs["values"] = _leaves(it, old)
     it.emit("py.replace", span, attrs={**attrs, "again": again} if again else attrs, results=0)
 

@@ -83,7 +83,7 @@ def _indices(op: Op, ranges: Ranges) -> Iterator[Indexed]:
 def _is_meant(op: Op, ranges: Ranges) -> bool:
     """Whether the code itself says what shall happen beyond the end."""
     if ranges.known.types and op.name in ("array.gather", "array.scatter"):
-        return bool(op.mode or op.library or op.api not in _INDEXES)
+        return bool(op.says_mode or op.library or op.api not in _INDEXES)
     return op.arguments.get("mode") is not None or op.api not in ("", "getitem")
 
 
