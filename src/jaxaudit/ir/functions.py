@@ -115,6 +115,15 @@ ROUNDINGS = _ids("round floor ceil trunc fix sign heaviside")
 """Flat almost everywhere: their derivative is zero."""
 SAME_UNIT = SUMS_OF_TWO | BOUNDS | _ids("abs negative remainder fmod")
 """Elementwise functions whose result is measured in the unit of their operands."""
+BITWISE = _ids("bitwise_and bitwise_or bitwise_xor invert left_shift right_shift")
+REMAINDERS = _ids("remainder fmod")
+MODULAR = SUMS_OF_TWO | BITWISE | _ids("multiply negative square")
+"""Give the same bits whether or not the integers they are given have wrapped around."""
+NEEDS_SIGN = _ids("abs square less less_equal negative sign maximum relu power")
+"""Pointless, or wrong, unless numbers may be negative."""
+FINITE_AT_INFINITY = _ids("exp expm1 sigmoid tanh arctan softmax log_softmax logsumexp logaddexp erf")
+"""Take minus infinity for nothing at all, so that it spoils no result."""
+NAN_TESTS = _ids("isfinite isnan isinf nan_to_num")
 PERIODIC = _ids("sin cos tan")
 INVERSE_ANGLES = _ids("arctan2 arctan arcsin arccos angle")
 
@@ -124,6 +133,9 @@ AVERAGES = _ids("mean nanmean average pmean")
 SPREADS = _ids("std var nanstd nanvar")
 EXTREMES = _ids("max min nanmax nanmin ptp pmax pmin")
 QUANTIFIERS = _ids("all any")
+NAN_SKIPPING = _ids("nansum nanmean nanmax nanmin nanprod nanstd nanvar nanmedian")
+COUNTING = _ids("arange iota broadcasted_iota")
+"""Make arrays of consecutive numbers."""
 PICKED_POSITIONS = _ids("argmax argmin nanargmax nanargmin")
 POSITIONS = PICKED_POSITIONS | _ids("argsort argpartition searchsorted digitize lexsort nonzero argwhere flatnonzero")
 """Give indices and no elements."""
@@ -161,3 +173,32 @@ DENSITIES = _ids("log_prob logpdf logp")
 LOG_SPACE = _ids("log log2 log10 log1p log_softmax log_sigmoid logsumexp logaddexp softplus") | DENSITIES
 """Give logarithms of what they are given, or of probabilities."""
 NORMALISED_EXPONENTIALS = _ids("softmax log_softmax")
+
+# Python's operators
+QUESTIONS = frozenset(("not", "is", "is not", "in", "not in", "isinstance"))
+"""Operators on Python values whose answer is one of Python's own truth values."""
+SIGNS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "floor_divide": "//",
+    "remainder": "%",
+    "power": "**",
+    "matmul": "@",
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "bitwise_xor": "^",
+    "left_shift": "<<",
+    "right_shift": ">>",
+    "positive": "+",
+    "negative": "-",
+    "invert": "~",
+    "equal": "==",
+    "not_equal": "!=",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+}
+"""How users write the functions that operators stand for."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxaudit.ir import Op
+from jaxaudit.ir.functions import SIGNS
 
 _WORDS: Mapping[str, str] = {
     "py.loop": "for loop",
@@ -32,7 +33,7 @@ def called(op: Op) -> str:
     if op.name in ("py.item", "py.unpack"):
         return "[...]"
     if op.is_operator:
-        return _FUNCTIONS.get(op.qualified, op.qualified)
+        return SIGNS.get(op.qualified, op.qualified)
     name = op.within or op.api or op.qualified
     name = op.qualified if name.startswith("<") or name in _INTERNAL else name
     return _OPERATORS.get(name) or _last(name).removeprefix("operator_")
@@ -81,32 +82,6 @@ _OPERATORS = {
     "prop": "T",
 }
 """How users write what JAX's arrays call `_operator_add`; its mirror image is written the same."""
-
-_FUNCTIONS = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "floor_divide": "//",
-    "remainder": "%",
-    "power": "**",
-    "matmul": "@",
-    "bitwise_and": "&",
-    "bitwise_or": "|",
-    "bitwise_xor": "^",
-    "left_shift": "<<",
-    "right_shift": ">>",
-    "positive": "+",
-    "negative": "-",
-    "invert": "~",
-    "equal": "==",
-    "not_equal": "!=",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-}
-"""How users write what the source front end knows by the function of the same effect."""
 
 
 def _last(name: str) -> str:

@@ -9,11 +9,11 @@ from jaxaudit.analyses.gradients.through import taken_through
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.ranges import Ranges, range_text
+from jaxaudit.analyses.ranges.validity import Use, slopes_wanted
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import ROOTS
 from jaxaudit.ir.ops import PASSED_ON
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.numerics._shared.domains import Use, slopes_wanted
 
 Through = Mapping[Value, Op]
 """The values that gradients flow through, each with the op that takes one."""

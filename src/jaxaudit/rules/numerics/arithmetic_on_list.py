@@ -5,23 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.ir import Argument, Op, Program
+from jaxaudit.ir.functions import ARITHMETIC, SIGNS
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
-from jaxaudit.rules.numerics._shared.makers import Makers
 from jaxaudit.rules.phrases import proved
-
-_NEVER = frozenset("subtract divide power floor_divide remainder matmul".split())
-"""Operators that no list or tuple has."""
-_SHOWN = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "power": "**",
-    "floor_divide": "//",
-    "remainder": "%",
-    "matmul": "@",
-}
 
 
 class ArithmeticOnList(Rule):
@@ -110,60 +98,46 @@ class ArithmeticOnList(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every operator with a list or tuple on one side."""
-        noted = [*program.named("py.repeat"), *filter(_has_sequence, program.having(Op.operator))]
-        if noted:
-            makers = Makers(program)
-            yield from (one for op in noted for one in _judge(op, makers))
+        values = python_values(facts)
+        yield from map(_repeated, program.named("py.repeat"))
+        operators = (op for op in program.named("array.map", "array.dot") if op.is_operator)
+        yield from (one for op in operators for one in _judge(op, values))
 
 
-def _has_sequence(op: Op) -> bool:
-    is_operator = op.name in ("array.map", "array.dot") and op.is_operator
-    return is_operator and any(isinstance(one, tuple) for one in op.arguments.values())
-
-
-def _judge(op: Op, makers: Makers) -> Iterator[Obligation]:
-    rule = ArithmeticOnList.name
-    if op.name == "py.repeat":
-        yield _repeated(op)
-        return
+def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
     x, y = op.arguments.get("x"), op.arguments.get("y")
     other = y if isinstance(x, tuple) else x
-    function = op.qualified
-    if isinstance(other, tuple) or function not in _SHOWN:
+    if isinstance(x, tuple) == isinstance(y, tuple) or op.function not in ARITHMETIC:
         return
-    if makers.is_jax_array(other):
-        yield _raises(op, "an array of JAX", "make an array of the list: `jnp.array(values)`")
-    elif op.own and _never(function, other, makers):
-        yield _raises(op, "a number", "make an array of the list: `jnp.array(values)`")
+    if values.is_jax_array(other):
+        yield _raises(op, "an array of JAX")
+    elif op.own and _refuses(op.function, other, values):
+        yield _raises(op, "a number")
     else:
-        yield proved(rule, op.span, "lists are joined or repeated here")
+        yield proved(ArithmeticOnList.name, op.span, "lists are joined or repeated here")
 
 
-def _never(function: str, other: Argument, makers: Makers) -> bool:
-    if function == "multiply":
-        return isinstance(other, float)
-    number = isinstance(other, int | float) or makers.is_python_number(other)
-    return number and (function in _NEVER or function == "add")
+def _refuses(function: str, other: Argument, values: PythonValues) -> bool:
+    """Whether no list or tuple does this with a number: it can only be repeated a whole number of times."""
+    return isinstance(other, float) if function == "multiply" else values.is_number(other)
 
 
-def _raises(op: Op, other: str, suggestion: str) -> Obligation:
-    sign = _SHOWN[op.qualified]
+def _raises(op: Op, other: str) -> Obligation:
     return Obligation(
         ArithmeticOnList.name,
         op.span,
         Verdict.VIOLATED,
-        message=f"`{sign}` between a Python list or tuple and {other} raises `TypeError`",
+        message=f"`{SIGNS[op.function]}` between a Python list or tuple and {other} raises `TypeError`",
         current="Python's lists and tuples have no arithmetic, and JAX does not take them for arrays",
         raises=Raises.TRACING,
         expected="the arithmetic of arrays",
-        suggestion=suggestion,
+        suggestion="make an array of the list: `jnp.array(values)`",
     )
 
 
 def _repeated(op: Op) -> Obligation:
-    values = op.values
-    several = isinstance(values, tuple) and len(set(values)) > 1 and any(isinstance(one, float) for one in values)
-    if not several:
+    values = op.values or ()
+    if len(set(values)) < 2 or not any(isinstance(one, float) for one in values):
         return proved(ArithmeticOnList.name, op.span, "what is repeated is one value, or no numbers")
     return Obligation(
         ArithmeticOnList.name,

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.functions import LOGIC, NEGATIONS, ORDERINGS, SIGNS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.numerics._shared.makers import Makers
 from jaxaudit.rules.phrases import proved
-
-_SIGNS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
-_ORDER = frozenset("less less_equal greater greater_equal".split())
 
 
 class BitwiseBeforeComparison(Rule):
@@ -96,42 +94,35 @@ class BitwiseBeforeComparison(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every comparison with an operand that is put together bit by bit."""
-        shapes = facts.get(Shapes)
-        noted = [op for op in program.having(Op.tighter) if op.tighter]
-        if noted:
-            makers = Makers(program)
-            yield from (_judge(op, makers, shapes) for op in noted)
+        shapes, values = facts.get(Shapes), python_values(facts)
+        yield from (_judge(op, values, shapes) for op in program.having(Op.tighter) if op.tighter)
 
 
-def _judge(op: Op, makers: Makers, shapes: Shapes) -> Obligation:
+def _judge(op: Op, values: PythonValues, shapes: Shapes) -> Obligation:
     rule, kind = BitwiseBeforeComparison.name, op.tighter
     if kind == "brackets":
         return proved(rule, op.span, "brackets say what is computed first")
-    inner = next((made for one in op.arguments.values() if (made := _bitwise(makers.of(one))) is not None), None)
-    sign = "&" if inner is None else _SIGNS[inner.qualified]
+    made = [maker for one in op.arguments.values() if (maker := values.maker(one)) is not None]
+    inner = next((one for one in made if one.is_operator and one.function in LOGIC - NEGATIONS), None)
+    sign = "&" if inner is None else SIGNS[inner.function]
     if kind == "chain":
         return _finding(op, sign, Severity.ERROR)
     if inner is None:
         return proved(rule, op.span, "what is compared is a constant")
-    sides = [_kind(one, makers, shapes) for one in inner.arguments.values()]
+    given = list(inner.arguments.values())
+    sides = [_kind(one, values, shapes) for one in given]
     # Nobody asks which of two masks is the larger one.
-    if sorted(sides) == ["mask", "number"] or ("mask" in sides and op.qualified in _ORDER):
+    if sorted(sides) == ["mask", "number"] or ("mask" in sides and op.function in ORDERINGS):
         return _finding(op, sign, Severity.ERROR)
-    if "" in sides and any(isinstance(one, int | float) for one in inner.arguments.values()):
-        zero = any(one == 0 for one in inner.arguments.values() if not isinstance(one, Value))
-        first = inner.arguments.get("x")
-        return _finding(op, sign, Severity.ERROR if zero and not isinstance(first, Value) else Severity.WARNING)
+    if "" in sides and any(isinstance(one, int | float) for one in given):
+        return _finding(op, sign, Severity.ERROR if given[0] == 0 else Severity.WARNING)
     return proved(rule, op.span, f"`{sign}` joins two operands of one kind")
 
 
-def _bitwise(op: Op | None) -> Op | None:
-    return op if op is not None and op.is_operator and op.qualified in _SIGNS else None
-
-
-def _kind(argument: Argument, makers: Makers, shapes: Shapes) -> str:
-    if makers.is_mask(argument):
+def _kind(argument: Argument, values: PythonValues, shapes: Shapes) -> str:
+    if values.is_truth(argument):
         return "mask"
-    if isinstance(argument, int | float) or makers.is_python_number(argument):
+    if values.is_number(argument):
         return "number"
     dtype = shapes.of(argument).dtype if isinstance(argument, Value) else None
     return "" if dtype is None else "mask" if dtype == "bool" else "number"

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.python_values import PythonValues, python_values
+from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.numerics._shared.makers import Makers
 from jaxaudit.rules.numerics.float64_without_x64 import has_x64
 
-_DOUBLE = frozenset(
-    "builtins.float float float64 double numpy.float64 numpy.double jax.numpy.float64 jax.numpy.double".split()
-)
 _SINGLE = frozenset(("float32", "float16", "bfloat16"))
 _BECOMES = {
     "min": "-inf",
@@ -102,38 +100,42 @@ class DoublePrecisionLimits(Rule):
         shapes = facts.get(Shapes)
         if not any(map(_asks_double, program.called(".finfo"))) or has_x64(facts):
             return
-        makers = Makers(program)
+        values = python_values(facts)
         users = program.named("array.map", "array.select", "array.create")
-        yield from (one for op in users for one in _judge(op, makers, shapes))
+        yield from (one for op in users for one in _judge(op, values, shapes))
 
 
 def _asks_double(op: Op) -> bool:
-    return str(op.arguments.get("dtype", "")) in _DOUBLE
+    return str(op.arguments.get("dtype", "")).rpartition(".")[2] in ("float", "float64", "double")
 
 
-def _judge(op: Op, makers: Makers, shapes: Shapes) -> Iterator[Obligation]:
+def _judge(op: Op, values: PythonValues, shapes: Shapes) -> Iterator[Obligation]:
     for argument in op.arguments.values():
-        limit = _limit(argument, makers)
+        limit = _limit(argument, values)
         if limit is None:
             continue
         others = [one for one in op.arguments.values() if isinstance(one, Value) and one is not argument]
         dtypes = {shapes.of(one).dtype for one in others} - {"bool", None}
         if dtypes & _SINGLE:
             yield _finding(op, limit, certain=limit.label in _BECOMES)
-        elif any(makers.is_jax_array(one) for one in others):
+        elif any(values.is_jax_array(one) for one in others):
             yield _finding(op, limit, certain=False)
 
 
-def _limit(argument: Argument, makers: Makers) -> Op | None:
-    """Find the attribute of `finfo(float)` behind an argument, through a sign or a factor."""
-    op = makers.of(argument)
-    while op is not None and op.is_operator:
-        inner = [made for one in op.arguments.values() if (made := makers.of(one)) is not None]
-        op = inner[0] if len(inner) == 1 else None
+def _limit(argument: Argument, values: PythonValues) -> Op | None:
+    """Return the attribute of `finfo(float)` behind an argument, through a sign or a factor."""
+    op = last(values.maker(argument), lambda one: _scaled(one, values))
     if op is None or op.name != "py.attr" or not op.operands:
         return None
-    asked = makers.of(op.operands[0])
+    asked = values.maker(op.operands[0])
     return op if asked is not None and _asks_double(asked) else None
+
+
+def _scaled(op: Op | None, values: PythonValues) -> Op | None:
+    """Return the op whose result an operator changes by a sign or a factor."""
+    given = op.arguments.values() if op is not None and op.is_operator else ()
+    inner = [made for one in given if (made := values.maker(one)) is not None]
+    return inner[0] if len(inner) == 1 else None
 
 
 def _finding(op: Op, limit: Op, *, certain: bool) -> Obligation:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Root
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.phrases import unknown
+from jaxaudit.rules.phrases import named, unknown
 
 _SWITCH = "jax_enable_x64"
 _NAMES = ("float64", "int64", "uint64", "complex128", "double")
 _WIDE = frozenset(f"jax.numpy.{name}" for name in _NAMES)
 _SPELLED = _WIDE | {f"{package}{name}" for package in ("", "numpy.") for name in _NAMES}
 """How functions of JAX may be asked for 64 bits; the method of an array may be one of NumPy's."""
-_WHOLE_NUMBERS = frozenset("arange indices tri eye identity diag_indices tril_indices triu_indices ix_".split())
 
 
 class Float64WithoutX64(Rule):
@@ -56,6 +56,7 @@ class Float64WithoutX64(Rule):
     name = "float64-without-x64"
     family = "numerics"
     summary = "Arrays are made in single precision where double precision is meant."
+    needs = (Shapes,)
 
     valid = (
         Example(
@@ -118,7 +119,8 @@ print(weights(3))
             # JAX told every dtype, so nothing is cut that a trace could still show.
             return
         if has_x64(facts):
-            yield from (one for root in program.roots for one in _early(root))
+            shapes = facts.get(Shapes)
+            yield from (one for root in program.roots for one in _early(root, shapes))
         elif any(map(_asks_wide, program.having(Op.qualified))):
             yield from _wide(program)
 
@@ -146,7 +148,7 @@ def _switches(op: Op) -> bool:
     return op.qualified.endswith("enable_x64") or _SWITCH in op.arguments.values()
 
 
-def _early(root: Root) -> Iterator[Obligation]:
+def _early(root: Root, shapes: Shapes) -> Iterator[Obligation]:
     """Judge the floating-point arrays a module makes at its top level, if it switches later."""
     made: list[Op] = []
     top = set(root.region.ops)
@@ -154,29 +156,18 @@ def _early(root: Root) -> Iterator[Obligation]:
         if _switches(op) and op.arguments.get("val", True) is True and not op.qualified.endswith(".read"):
             yield from (_late(one, op) for one in made)
             return
-        if op.name == "array.create" and op in top and _floating(op):
+        if op.name == "array.create" and op in top and _is_single(op, shapes):
             made.append(op)
 
 
-def _floating(op: Op) -> bool:
-    """Whether an array is made of Python floats, or of the default floating type."""
-    function = op.qualified
-    if not function.startswith("jax.numpy.") or "dtype" in op.arguments:
-        return False
-    if function.rpartition(".")[2] in ("array", "asarray"):
-        return any(_has_float(argument) for argument in op.arguments.values())
-    last = function.rpartition(".")[2]
-    return last not in _WHOLE_NUMBERS or any(isinstance(one, float) for one in op.arguments.values())
-
-
-def _has_float(argument: object) -> bool:
-    if isinstance(argument, tuple):
-        return any(_has_float(item) for item in argument)
-    return isinstance(argument, float)
+def _is_single(op: Op, shapes: Shapes) -> bool:
+    """Whether JAX makes an array of its default floating type."""
+    asked = "dtype" in op.arguments or not op.qualified.startswith("jax.numpy.")
+    return not asked and shapes.of(op.result).dtype == "float32"
 
 
 def _late(made: Op, switch: Op) -> Obligation:
-    name = f"`{made.result.name}`" if made.result.name else "this array"
+    name = named(made.result, "this array")
     # A context manager speaks for its own block alone.
     passing = switch.qualified.endswith("enable_x64")
     return Obligation(

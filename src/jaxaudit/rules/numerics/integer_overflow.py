@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.ranges.dtypes import SMALL, ends, wraps
 from jaxaudit.analyses.ranges.transfer.maps import map_range, result_dtype
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import BITWISE, MODULAR, REMAINDERS
+from jaxaudit.ir.ops import MOVING
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.numerics._shared.domains import short
 from jaxaudit.rules.numerics.float64_without_x64 import has_x64
 from jaxaudit.rules.phrases import proved
 
@@ -23,8 +25,7 @@ _ARITHMETIC = {
     "square": "square",
     "negative": "negative",
 }
-_PASSES = frozenset({"array.map", "array.convert", "py.call", "array.select"})
-_MODULAR = frozenset("bitwise_and bitwise_or bitwise_xor remainder fmod left_shift right_shift equal not_equal".split())
+_MEANT_TO_WRAP = BITWISE | REMAINDERS | {"equal", "not_equal"}
 """Readers that show that wrapping around is meant, as in hashes and checksums."""
 
 
@@ -137,8 +138,7 @@ class IntegerOverflow(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every arithmetic op on integers of a known dtype."""
-        ranges = facts.get(Ranges)
-        flow = facts.flow
+        ranges, flow = facts.get(Ranges), facts.flow
         wide = not program.types and has_x64(facts)
         found = filter(_is_written, program.mapping(*_ARITHMETIC))
         numpy = _made_by_numpy(program, flow)
@@ -146,21 +146,22 @@ class IntegerOverflow(Rule):
 
 
 def _is_written(op: Op) -> bool:
-    """Tell what the user wrote from what a power, an index or a library's call is made of in a trace."""
-    api, name = op.api, short(op)
+    """Whether the user wrote the op: a power, an index or a library's call is made of others in a trace."""
+    api, name = op.api, op.function
     if op.is_derived or op.library:
         return False
     return api in ("", name) or (api.startswith("operator") and api.rpartition("_")[2].lstrip("r")[:3] in name[:3])
 
 
-def _is_modular(value: Value, flow: Flow, depth: int = 3) -> bool:
+def _is_modular(value: Value, flow: Flow) -> bool:
     """Whether something reads a result that makes sense of wrapping around."""
-    readers = flow.readers.get(value, ())
-    if any(short(one) in _MODULAR for one in readers):
-        return True
-    return depth > 0 and any(
-        _is_modular(made, flow, depth - 1) for one in readers if one.name in _PASSES for made in one.results
-    )
+    reached = walk((value,), lambda one: ahead(flow, one, _keeps_bits))
+    return any(reader.function in _MEANT_TO_WRAP for one in reached for reader in flow.readers.get(one, ()))
+
+
+def _keeps_bits(op: Op) -> bool:
+    computes = op.name == "array.map" and op.function in MODULAR
+    return computes or op.name in MOVING or op.name == "array.select"
 
 
 def _judge(op: Op, ranges: Ranges, flow: Flow, *, wide: bool) -> Iterator[Obligation]:
@@ -171,12 +172,12 @@ def _judge(op: Op, ranges: Ranges, flow: Flow, *, wide: bool) -> Iterator[Obliga
     # Source does not tell 64-bit integers from 32-bit ones where both exist.
     if dtype not in SMALL and not ranges.known.types and wide:
         return
-    exact = map_range(look, short(op))
+    exact = map_range(look, op.function)
     if exact is None or _is_python(op, ranges) or _is_modular(op.results[0], flow):
         return
     if not wraps(exact, dtype):
         if dtype in SMALL and exact.is_bounded:
-            reason = f"the {_ARITHMETIC[short(op)]} is {range_text(exact)}, which `{dtype}` holds"
+            reason = f"the {_ARITHMETIC[op.function]} is {range_text(exact)}, which `{dtype}` holds"
             yield proved(IntegerOverflow.name, op.span, reason)
         return
     yield _finding(op, dtype, exact, _severity(op, dtype, exact, ranges))
@@ -184,19 +185,12 @@ def _judge(op: Op, ranges: Ranges, flow: Flow, *, wide: bool) -> Iterator[Obliga
 
 def _made_by_numpy(program: Program, flow: Flow) -> set[Value]:
     """Return the values that NumPy made, which counts in 64 bits, and those that are computed or moved of them."""
-    pending = [value for op in program.named("array.numpy") for value in op.results]
-    found = set(pending)
-    for value in pending:
-        for op in flow.readers.get(value, ()):
-            if op.name in ("array.map", "py.item", "array.reshape", "array.permute"):
-                fresh = [one for one in op.results if one not in found]
-                found.update(fresh)
-                pending.extend(fresh)
-    return found
+    made = [value for op in program.named("array.numpy") for value in op.results]
+    return set(walk(made, lambda one: ahead(flow, one, through_ops("array.map", *MOVING))))
 
 
 def _is_python(op: Op, ranges: Ranges) -> bool:
-    """Tell Python's own integers, which never wrap around, from arrays."""
+    """Whether an op computes with Python's own integers, which never wrap around."""
     known = ranges.known
     if known.types:
         return False
@@ -205,7 +199,7 @@ def _is_python(op: Op, ranges: Ranges) -> bool:
 
 
 def _severity(op: Op, dtype: str, exact: Range, ranges: Ranges) -> Severity:
-    """Call it an error where ordinary operands surely leave the dtype."""
+    """Return how bad it is: an error where ordinary operands surely leave the dtype."""
     if dtype not in SMALL:
         return Severity.ERROR
     low, high = SMALL[dtype]
@@ -213,27 +207,27 @@ def _severity(op: Op, dtype: str, exact: Range, ranges: Ranges) -> Severity:
         return Severity.ERROR
     given = list(op.arguments.values()) or list(op.operands)
     varying = [one for one in given if isinstance(one, Value) and ranges.of(one).constant is None]
-    unsigned_difference = dtype.startswith("u") and short(op) == "subtract" and len(varying) == 2
+    unsigned_difference = dtype.startswith("u") and op.function == "subtract" and len(varying) == 2
     inside = all(_is_inside(ranges.of(one), *SMALL[dtype]) for one in varying)
     return Severity.ERROR if unsigned_difference or (inside and len(varying) == 2) else Severity.WARNING
 
 
 def _is_inside(one: Range, low: float, high: float) -> bool:
-    """Tell bounds that the code gives from those that any number of the dtype has."""
+    """Whether the code itself gives bounds, narrower than those that any number of the dtype has."""
     return one.high < high and (one.low > low or low == 0)
 
 
 def _is_square(op: Op) -> bool:
     """Whether a number is raised to a power, or multiplied by itself: of bytes, few stay within their dtype."""
-    if short(op) == "multiply":
+    if op.function == "multiply":
         given = list(op.arguments.values()) or list(op.operands)
         return len(given) == 2 and given[0] is given[1]
-    return short(op) in ("power", "square")
+    return op.function in ("power", "square")
 
 
 def _finding(op: Op, dtype: str, exact: Range, severity: Severity) -> Obligation:
     low, high = ends(dtype) or (0.0, 0.0)
-    word = _ARITHMETIC[short(op)]
+    word = _ARITHMETIC[op.function]
     verb = "wraps" if severity is Severity.ERROR else "may wrap"
     return Obligation(
         IntegerOverflow.name,

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.numerics._shared.makers import Makers
 from jaxaudit.rules.phrases import proved
 
 
@@ -84,22 +84,21 @@ class InvertedPythonBool(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every inversion of something that is known to be true or false."""
-        noted = [op for op in program.calling("invert") if op.is_operator]
-        if noted:
-            makers, flow = Makers(program), facts.flow
-            yield from (one for op in noted if not _only_masks(op, flow) for one in _judge(op, makers))
+        values, flow = python_values(facts), facts.flow
+        inversions = [op for op in program.mapping("invert") if op.is_operator and not _only_masks(op, flow)]
+        yield from (one for op in inversions for one in _judge(op, values))
 
 
 def _only_masks(op: Op, flow: Flow) -> bool:
     """Whether the result only goes into `&` with truth values: -1 keeps all bits, and -2 clears the last one."""
     readers = flow.readers.get(op.result, ())
-    return bool(readers) and all(one.qualified == "bitwise_and" for one in readers)
+    return bool(readers) and all(one.function == "bitwise_and" for one in readers)
 
 
-def _judge(op: Op, makers: Makers) -> Iterator[Obligation]:
+def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
     operand = op.arguments.get("x")
     name = InvertedPythonBool.name
-    if makers.is_python_bool(operand):
+    if values.is_bool(operand):
         yield Obligation(
             name,
             op.span,
@@ -109,5 +108,5 @@ def _judge(op: Op, makers: Makers) -> Iterator[Obligation]:
             expected="the opposite truth value",
             suggestion="use `not`",
         )
-    elif makers.is_mask(operand):
+    elif values.is_truth(operand):
         yield proved(name, op.span, "what is inverted is an array of truth values")

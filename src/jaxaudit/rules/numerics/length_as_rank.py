@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.python_values import PythonValues, python_values
+from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.numerics._shared.makers import Makers
 
 _AXES = ("axis", "axes", "dim", "dims", "dimension", "dimensions", "axis1", "axis2", "source", "destination")
 _TAKES_AXES = ("array.reduce", "array.permute", "array.expand", "array.squeeze", "array.normalise", "array.join")
-_DEPTH = 6
 
 
 class LengthAsRank(Rule):
@@ -90,16 +90,14 @@ class LengthAsRank(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every op whose axes come from the length of an array."""
         shapes = facts.get(Shapes)
-        lengths = [op for op in program.named("array.shape") if op.qualified == "len"]
-        if lengths:
-            makers = Makers(program)
-            yield from (one for op in program.named(*_TAKES_AXES) for one in _judge(op, makers, shapes))
+        values = python_values(facts)
+        yield from (one for op in program.named(*_TAKES_AXES) for one in _judge(op, values, shapes))
 
 
-def _judge(op: Op, makers: Makers, shapes: Shapes) -> Iterator[Obligation]:
+def _judge(op: Op, values: PythonValues, shapes: Shapes) -> Iterator[Obligation]:
     for name in _AXES:
-        found = _length(op.arguments.get(name), makers)
-        if found is not None and _is_array(found.operands[0], makers, shapes):
+        found = _length(op.arguments.get(name), values)
+        if found is not None and _is_array(found.operands[0], values, shapes):
             yield Obligation(
                 LengthAsRank.name,
                 op.span,
@@ -112,24 +110,22 @@ def _judge(op: Op, makers: Makers, shapes: Shapes) -> Iterator[Obligation]:
             )
 
 
-def _length(argument: Argument, makers: Makers, depth: int = 0) -> Op | None:
-    """Find `len(...)` behind an argument, through arithmetic, ranges and tuples."""
-    for value in values_in(argument):
-        op = makers.of(value)
-        if op is None or depth > _DEPTH:
-            continue
-        if op.name == "array.shape":
-            return op if op.qualified == "len" else None
-        if op.is_operator or op.name in ("py.container", "py.call_library", "py.join"):
-            for operand in op.operands:
-                if (found := _length(operand, makers, depth + 1)) is not None:
-                    return found
-    return None
+def _length(argument: Argument, values: PythonValues) -> Op | None:
+    """Return the `len(...)` behind an argument, through arithmetic, ranges and tuples."""
+    reached = walk(values_in(argument), lambda one: _behind(values.maker(one)))
+    made = (values.maker(one) for one in reached)
+    return next((op for op in made if op is not None and op.name == "array.shape" and op.qualified == "len"), None)
 
 
-def _is_array(value: Value, makers: Makers, shapes: Shapes) -> bool:
+def _behind(op: Op | None) -> tuple[Value, ...]:
+    if op is None or not (op.is_operator or op.name in ("py.container", "py.call_library", "py.join")):
+        return ()
+    return op.operands
+
+
+def _is_array(value: Value, values: PythonValues, shapes: Shapes) -> bool:
     fact = shapes.of(value)
     if fact.dims is not None:
         # What has one axis may be a list of axes, whose length is how many there are.
         return len(fact.dims) > 1
-    return makers.is_jax_array(value)
+    return values.is_jax_array(value)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.ranges.dtypes import PRECISE_UP_TO
-from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.functions import COUNTING
+from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import MOVING
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.numerics._shared.domains import short
 from jaxaudit.rules.phrases import proved
 
 _LOW = frozenset({"bfloat16", "float16"})
-_COUNTING = frozenset({"arange", "iota", "broadcasted_iota"})
-_COUNTS = ("array.create", "array.convert", "array.scan", "scan", "fori")
-_BY_HAND = frozenset({"", "arange", "iota", "astype", "broadcasted_iota"})
-_PASSES = frozenset({"array.reshape", "array.expand", "array.squeeze", "array.permute", "py.item"})
 
 
 class LowPrecisionAccumulation(Rule):
@@ -124,40 +123,32 @@ class LowPrecisionAccumulation(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every count and every running sum in a type that may be too coarse."""
-        ranges = facts.get(Ranges)
-        flow = facts.flow
-        yield from (one for op in program.named(*_COUNTS) for one in _judge(op, ranges, flow))
+        ranges, flow = facts.get(Ranges), facts.flow
+        for op in program.named("array.create", "array.convert"):
+            counting = _elements_from(op.results[0], flow)
+            if counting is not None and counting.name == "array.create" and counting.function in COUNTING:
+                yield from _positions(op, counting, ranges)
+        for op in program.named("array.scan"):
+            if op.function == "cumsum":
+                yield from _running(op, ranges)
+        yield from (one for op in program.named("scan", "fori") for one in _carries(Loop(op), ranges, flow))
 
 
-def _judge(op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
-    if op.name == "array.create" and short(op) in _COUNTING:
-        yield from _positions(op, op, ranges)
-    elif op.name == "array.convert":
-        maker = _behind(op, flow)
-        if maker is not None and maker.name == "array.create" and short(maker) in _COUNTING:
-            yield from _positions(op, maker, ranges)
-    elif op.name == "array.scan" and short(op) == "cumsum":
-        yield from _running(op, ranges)
-    elif op.name in ("scan", "fori"):
-        yield from _carries(op, ranges, flow)
+def _elements_from(value: Value, flow: Flow) -> Op | None:
+    """Return the op that computed the elements of a value, before others moved or converted them."""
 
+    def moved(one: Value) -> Value | None:
+        maker = flow.maker(one)
+        return next(iter(maker.operands), None) if maker is not None and maker.name in MOVING else None
 
-def _behind(op: Op, flow: Flow) -> Op | None:
-    """Look through changes of layout for what is converted."""
-    value = next(iter(op.operands), None)
-    for _ in range(6):
-        maker = flow.maker(value) if value is not None else None
-        if maker is None or maker.name not in _PASSES:
-            return maker
-        value = next(iter(maker.operands), None)
-    return None
+    return flow.maker(last(value, moved))
 
 
 def _positions(op: Op, counting: Op, ranges: Ranges) -> Iterator[Obligation]:
     dtype = ranges.known.dtype(op.results[0]) or ranges.look(op).asked_dtype()
-    limit = PRECISE_UP_TO.get(dtype or "") if op.api in _BY_HAND else None
+    limit = PRECISE_UP_TO.get(dtype or "") if op.api in ("", "astype", *COUNTING) else None
     known = ranges.of(counting.results[0])
-    if limit is None or dtype is None or not known.integer or known.high == float("inf"):
+    if limit is None or dtype is None or not known.integer or known.high == inf:
         return
     if known.high <= limit:
         if dtype in _LOW:
@@ -179,7 +170,7 @@ def _running(op: Op, ranges: Ranges) -> Iterator[Obligation]:
     dtype = ranges.known.dtype(op.results[0])
     sizes = ranges.known.sizes(op.results[0]) or ()
     length = max((size for size in sizes if size is not None), default=0)
-    if dtype not in _LOW or dtype is None or length <= PRECISE_UP_TO[dtype]:
+    if dtype is None or dtype not in _LOW or length <= PRECISE_UP_TO[dtype]:
         return
     values = ranges.of(op.operands[0]) if op.operands else None
     counts = values is not None and values.is_mask
@@ -195,41 +186,33 @@ def _running(op: Op, ranges: Ranges) -> Iterator[Obligation]:
     )
 
 
-def _carries(op: Op, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
-    region = op.regions[-1]
-    first = len(region.params) - len(region.results) if op.name == "fori" else 0
-    count = len(region.results) if op.name == "fori" else carry_count(op)
-    turns = _turns(op, ranges)
-    for param, result in zip(region.params[first : first + count], region.results[:count], strict=False):
-        dtype = ranges.known.dtype(param)
-        limit = PRECISE_UP_TO.get(dtype or "")
-        step = _added(param, result, flow)
-        if limit is None or dtype is None or step is None or turns is None:
+def _carries(loop: Loop, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
+    turns, results = _turns(loop, ranges), loop.body.results
+    for param, _, position in loop.carried:
+        dtype = ranges.known.dtype(param) or ""
+        limit = PRECISE_UP_TO.get(dtype)
+        step = _added(param, results[position], flow) if position < len(results) else None
+        if limit is None or step is None or turns is None or turns <= limit:
             continue
-        size = ranges.look(op).of(step).constant
+        size = ranges.look(loop.op).of(step).constant
         if size is not None and size != 0 and size == int(size):
-            if turns > limit:
-                yield _stops(op, dtype, limit)
-        elif dtype in _LOW and turns > limit:
-            yield _coarse(op, dtype, turns)
+            yield _stops(loop.op, dtype, limit)
+        elif dtype in _LOW:
+            yield _coarse(loop.op, dtype, turns)
 
 
-def _turns(op: Op, ranges: Ranges) -> int | None:
-    given = op.trips if op.name == "fori" else op.length
+def _turns(loop: Loop, ranges: Ranges) -> int | None:
+    given = loop.op.trips if loop.op.name == "fori" else loop.op.length
     if isinstance(given, int):
         return given
-    sizes = [ranges.known.sizes(value) for value in op.operands[carry_count(op) :]] if op.name == "scan" else []
+    sizes = [ranges.known.sizes(whole) for _, whole in loop.elements]
     return next((size[0] for size in sizes if size), None)
 
 
 def _added(param: Value, result: Value, flow: Flow) -> Argument:
     """Return what each turn adds to a carry; None where it does something else."""
-    maker = flow.maker(result)
-    for _ in range(3):
-        if maker is None or maker.name != "array.convert":
-            break
-        maker = flow.maker(maker.operands[0]) if maker.operands else None
-    if maker is None or maker.name != "array.map" or short(maker) != "add":
+    maker = _elements_from(result, flow)
+    if maker is None or maker.name != "array.map" or maker.function != "add":
         return None
     x, y, *_ = (*maker.arguments.values(), None, None)
     return y if x is param else x if y is param else None

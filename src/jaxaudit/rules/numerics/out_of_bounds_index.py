@@ -12,7 +12,7 @@ from jaxaudit.analyses.shapes.facts import ShapeFact, shown
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
-from jaxaudit.rules.numerics._shared.index_ranges import judged
+from jaxaudit.rules.numerics._shared.index_ranges import judge_ranges
 from jaxaudit.rules.numerics._shared.padding import padded_reads
 from jaxaudit.rules.phrases import proved
 
@@ -148,25 +148,20 @@ class OutOfBoundsIndex(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every index that is a number."""
         shapes = facts.get(Shapes)
-        ranges = facts.get(Ranges)
-        flow = facts.flow
         # A list that grows or shrinks somewhere has not always the length that was asked for.
         lists = {value for op in program.named("py.append") for value in op.operands[:1]}
         for op in program.named(*_READS):
-            if op.arguments.get("base") in lists:
-                continue
-            told = [one for context in shapes.contexts(op) for one in _judge(op, context)]
-            yield from [*told, *judged(self.name, op, ranges, flow)]
-        yield from padded_reads(self.name, program, flow)
+            if op.arguments.get("base") not in lists:
+                yield from (one for context in shapes.contexts(op) for one in _judge(op, context))
+                yield from judge_ranges(self.name, op, facts)
+        yield from padded_reads(self.name, program, facts.flow)
 
 
 def _judge(op: Op, context: Context) -> Iterator[Obligation]:
     base, index = context.of(op.arguments.get("base")), op.arguments.get("index")
     for size, number in _pairs(base, index, context):
-        fit = _within(number, size)
-        if size.constant == 0:
-            # An empty array stands in until there is data: code that indexes it asks first, or meets a larger one.
-            continue
+        # An empty array stands in until there is data: code that indexes it asks first, or meets a larger one.
+        fit = Fit.OPEN if size.constant == 0 else _within(number, size)
         if fit is Fit.CLASHES:
             yield _beyond(op, number, size)
         elif fit is Fit.FITS:

@@ -10,15 +10,14 @@ from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.ranges.dtypes import EXP_LIMIT
 from jaxaudit.analyses.ranges.facts import EMPTY_BIN
+from jaxaudit.analyses.ranges.validity import GROWTH, LOG, UNIT, Use, values_wanted
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.numerics._shared.consumers import Fate, fate_of
-from jaxaudit.rules.numerics._shared.domains import GROWTH, LOG, UNIT, Use, short, values_wanted
-from jaxaudit.rules.numerics._shared.infinite_factors import infinite_factors
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.numerics._shared.infinities import Fate, fate_of, masks_times_infinity
+from jaxaudit.rules.phrases import named, proved
 
-_SATURATES = frozenset({"softmax", "sigmoid"})
-_BY_HAND = frozenset({"", "log", "sqrt", "rsqrt", "power", "divide", "reciprocal", "arccos", "arcsin"})
+_STABLE = {"softmax": "`jax.nn.log_softmax`", "sigmoid": "`jax.nn.log_sigmoid`"}
+"""Functions that underflow to 0, with those that give their logarithm."""
 
 
 class UnsafeDomain(Rule):
@@ -152,24 +151,17 @@ class UnsafeDomain(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every function with a domain whose argument something is known of."""
-        ranges = facts.get(Ranges)
-        flow = facts.flow
-        yield from (
-            one
-            for op in program.named("array.map")
-            for use in values_wanted(op)
-            if _is_by_hand(op)
-            for one in _judge(use, ranges, flow)
-        )
-        yield from infinite_factors(self.name, program, ranges, flow)
+        ranges, flow = facts.get(Ranges), facts.flow
+        uses = (use for op in program.named("array.map") if _is_by_hand(op) for use in values_wanted(op))
+        yield from (one for use in uses for one in _judge(use, ranges, flow))
+        yield from masks_times_infinity(self.name, program, ranges, flow)
 
 
 def _is_by_hand(op: Op) -> bool:
-    """Tell what the user wrote from what differentiation and library functions are made of."""
-    api = op.api
-    divides = op.function == "divide" and not op.api and not op.is_operator
-    traced_division = divides and not op.qualified.startswith("jax.")
-    return not op.is_derived and not traced_division and (api in _BY_HAND or api.startswith("operator"))
+    """Whether the user wrote this very function or an operator, and no library or derivative is made of it."""
+    traced_division = op.function == "divide" and not (op.api or op.is_operator or op.qualified.startswith("jax."))
+    written = op.api in ("", op.function) or op.api.startswith("operator")
+    return written and not op.is_derived and not traced_division
 
 
 def _judge(use: Use, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
@@ -188,12 +180,8 @@ def _judge(use: Use, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
         yield warning
 
 
-def _name(value: Value, otherwise: str = "the argument") -> str:
-    return f"`{value.name}`" if value.name else otherwise
-
-
 def _reason(use: Use, known: Range) -> str:
-    return f"{_name(use.argument)} is {range_text(known)}, and {use.function} wants {use.domain.wants}"
+    return f"{named(use.argument, 'the argument')} is {range_text(known)}, and {use.function} wants {use.domain.wants}"
 
 
 def _always(use: Use, known: Range) -> Obligation:
@@ -201,7 +189,7 @@ def _always(use: Use, known: Range) -> Obligation:
         UnsafeDomain.name,
         use.op.span,
         Verdict.VIOLATED,
-        message=f"{use.function} of {_name(use.argument, 'a value')}, which is {range_text(known)}, is NaN",
+        message=f"{use.function} of {named(use.argument, 'a value')}, which is {range_text(known)}, is NaN",
         current=f"the argument is never {use.domain.wants}",
         expected=f"an argument that is {use.domain.wants}",
     )
@@ -220,7 +208,7 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
     fate, mixer = fate_of(use.op.results[0], flow, fixed=zero.fixed)
     if fate is Fate.CURED or (fate is Fate.OPEN and use.domain is LOG):
         return
-    name = _name(use.argument, "its argument")
+    name = named(use.argument, "its argument")
     doing = "division by" if use.function == "division" else f"{use.function} of"
     yield Obligation(
         UnsafeDomain.name,
@@ -285,11 +273,11 @@ def _by_rounding(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Obligati
     if use.domain is GROWTH and _limit(use, ranges) < known.high < inf:
         return _overflows(use, known, ranges)
     maker = flow.maker(use.argument)
-    if use.domain is LOG and maker is not None and short(maker) in _SATURATES and known.low == 0:
+    if use.domain is LOG and maker is not None and maker.function in _STABLE and known.low == 0:
         fate, _ = fate_of(use.op.results[0], flow)
-        better = "`jax.nn.log_softmax`" if short(maker) == "softmax" else "`jax.nn.log_sigmoid`"
         if fate is not Fate.CURED:
-            return _warning(use, f"comes from `{short(maker)}` and underflows to 0", f"{better} of the logits")
+            better = f"{_STABLE[maker.function]} of the logits"
+            return _warning(use, f"comes from `{maker.function}` and underflows to 0", better)
     return None
 
 
@@ -308,7 +296,7 @@ def _warning(use: Use, what: str, suggestion: str) -> Obligation:
         use.op.span,
         Verdict.VIOLATED,
         severity=Severity.WARNING,
-        message=f"{use.function} of {_name(use.argument, 'a value')}, which {what}",
+        message=f"{use.function} of {named(use.argument, 'a value')}, which {what}",
         current=use.domain.bad_at_zero or "the result is not a finite number",
         expected=f"an argument that is {use.domain.wants}",
         suggestion=suggestion,

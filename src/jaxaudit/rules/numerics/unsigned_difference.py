@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import NEEDS_SIGN
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.phrases import proved
 
-_SUBTRACTS = ("subtract", "negative")
 _UNSIGNED = frozenset(("uint8", "uint16", "uint32"))
-_SIGN_MATTERS = frozenset("abs square less less_equal negative sign maximum relu power".split())
-"""Functions that are pointless, or wrong, unless numbers may be negative."""
 
 
 class UnsignedDifference(Rule):
@@ -90,10 +88,9 @@ class UnsignedDifference(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every difference of unsigned integers."""
         shapes = facts.get(Shapes)
-        found = {op: dtype for op in program.mapping(*_SUBTRACTS) if (dtype := _unsigned(op, shapes))}
-        if found:
-            users = facts.flow.readers
-            yield from (_judge(op, dtype, users) for op, dtype in found.items())
+        for op in program.mapping("subtract", "negative"):
+            if dtype := _unsigned(op, shapes):
+                yield _judge(op, dtype, facts.flow.readers.get(op.results[0], ()))
 
 
 def _unsigned(op: Op, shapes: Shapes) -> str:
@@ -103,15 +100,15 @@ def _unsigned(op: Op, shapes: Shapes) -> str:
     return dtypes.pop() if len(dtypes) == 1 and dtypes <= _UNSIGNED else ""
 
 
-def _judge(op: Op, dtype: str, users: dict[Value, list[Op]]) -> Obligation:
-    user = next((one for one in users.get(op.results[0], ()) if _needs_sign(one)), None)
+def _judge(op: Op, dtype: str, readers: Iterable[Op]) -> Obligation:
+    user = next(filter(_needs_sign, readers), None)
     if user is None and dtype == "uint32":
         reason = "what is made of this difference does not depend on its sign"
         return proved(UnsignedDifference.name, op.span, reason)
-    certain = user is not None
+    certain, span = user is not None, (user or op).span
     return Obligation(
         UnsignedDifference.name,
-        (user or op).span if certain else op.span,
+        span,
         Verdict.VIOLATED if certain else Verdict.UNKNOWN,
         "" if certain else "whether the difference can be negative is not known",
         severity=Severity.ERROR if certain else Severity.WARNING,
@@ -124,9 +121,7 @@ def _judge(op: Op, dtype: str, users: dict[Value, list[Op]]) -> Obligation:
 
 
 def _needs_sign(op: Op) -> bool:
-    function = op.function
-    if function in ("less", "less_equal", "maximum"):
-        return op.arguments.get("y") == 0 or op.arguments.get("x") == 0
-    if function == "power":
-        return op.arguments.get("y") == 2
-    return function in _SIGN_MATTERS
+    """Whether a function is pointless, or wrong, unless the numbers it is given may be negative."""
+    if op.function in ("less", "less_equal", "maximum"):
+        return 0 in (op.arguments.get("x"), op.arguments.get("y"))
+    return op.arguments.get("y") == 2 if op.function == "power" else op.function in NEEDS_SIGN

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.base import Obligation, Step, Verdict
-from jaxaudit.rules.numerics._shared.index_ranges import plain_index
+from jaxaudit.rules.numerics._shared.counters import plain_index
+from jaxaudit.rules.phrases import named
 
 _TESTS = {
     ("greater_equal", 0),
@@ -18,10 +20,8 @@ _TESTS = {
     ("not_equal", -1),
 }
 """Questions that only make sense where -1 stands for nothing."""
+_EACH_ELEMENT = ("array.map", "array.convert", "array.normalise")
 _ASKS = tuple(sorted({function for function, _ in _TESTS}))
-_MIXES = frozenset("sum mean max min prod logsumexp".split())
-_KEEPS = ("array.map", "array.convert", "array.normalise")
-_MASKS = frozenset({"multiply", "where"})
 
 
 def padded_reads(rule: str, program: Program, flow: Flow) -> Iterator[Obligation]:
@@ -35,10 +35,10 @@ def padded_reads(rule: str, program: Program, flow: Flow) -> Iterator[Obligation
 def _in_region(rule: str, region: Region, flow: Flow) -> Iterator[Obligation]:
     tested = {index: op for op in region.ops if op.name == "array.map" and (index := _tested(op)) is not None}
     for op in region.ops if tested else ():
-        index = op.arguments.get("index", op.arguments.get("indices"))
+        index = op.argument("index", "indices")
         index = plain_index(index, flow) if isinstance(index, Value) else index
         if op.name in ("py.item", "array.gather") and isinstance(index, Value) and index in tested and op.results:
-            mixer = _mixed(region, op.results[0])
+            mixer = _mixed(op.results[0], flow)
             if mixer is not None:
                 yield _finding(rule, op, index, tested[index], mixer)
 
@@ -52,25 +52,22 @@ def _tested(op: Op) -> Value | None:
     return x if asks and isinstance(x, Value) else None
 
 
-def _mixed(region: Region, value: Value) -> Op | None:
-    """Return the op that mixes what was read with the rest; None where a mask comes first, or nobody mixes it here."""
-    reached = {value}
-    mixer: Op | None = None
-    for op in region.ops:
-        if reached.isdisjoint(op.operands):
-            continue
-        function = op.function
-        if op.name == "array.reduce" and function in _MIXES and "where" not in op.arguments:
-            mixer = mixer or op
-        elif op.name in _KEEPS and function not in _MASKS:
-            reached.update(op.results)
-        else:
-            return None
-    return mixer
+def _mixed(read: Value, flow: Flow) -> Op | None:
+    """Return the op that mixes what was read with the rest; None where a mask comes first, or nobody mixes it."""
+    reached = walk((read,), lambda one: (made for op in _computing(one, flow) for made in op.results))
+    ends = [op for one in reached for op in flow.readers.get(one, ()) if op not in _computing(one, flow)]
+    mixes = all(op.name == "array.reduce" and "where" not in op.arguments for op in ends)
+    return ends[0] if ends and mixes else None
+
+
+def _computing(value: Value, flow: Flow) -> list[Op]:
+    """Return the ops that compute something else of each element."""
+    readers = flow.readers.get(value, ())
+    return [op for op in readers if op.name in _EACH_ELEMENT and op.function != "multiply"]
 
 
 def _finding(rule: str, op: Op, index: Value, test: Op, mixer: Op) -> Obligation:
-    name = f"`{index.name}`" if index.name else "the index"
+    name = named(index, "the index")
     return Obligation(
         rule,
         op.span,

@@ -1,4 +1,4 @@
-"""Where functions are not defined, or have no finite derivative: the tables that rules on numbers read.
+"""Where functions have a finite value, and where a finite derivative.
 
 Each row names the argument that matters, and says of a range whether all of it is safe.
 """
@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 
-from jaxaudit.analyses.ranges import Range
-from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.analyses.ranges.facts import Range
+from jaxaudit.ir import Op, Value
 
 Test = Callable[[Range], bool]
 
@@ -74,7 +74,7 @@ def _outside(low: float, high: float) -> Test:
 
 
 def _just_above(x: Range) -> bool:
-    """Tell a condition that keeps zero out from one that asks for something else."""
+    """Whether a condition with this bound keeps zero out, rather than asking for something else."""
     return _positive(x) and x.low <= (1.0 if x.integer else 1e-2)
 
 
@@ -125,44 +125,36 @@ _SLOPES: Mapping[str, Domain] = {
     "exp": _GROWTH,
 }
 
-_DIVISIONS = frozenset({"divide"})
-_POWERS = frozenset({"power"})
-
-
-def short(op: Op) -> str:
-    """Return the last part of the name of an op's function."""
-    return op.function
-
 
 def values_wanted(op: Op) -> Iterator[Use]:
     """Return the arguments of an op that must lie in some domain for its value to be a number."""
-    yield from _wanted(op, _VALUES, LOG, ROOT)
+    yield from _wanted(op, _VALUES, ROOT)
 
 
 def slopes_wanted(op: Op) -> Iterator[Use]:
     """Return the arguments of an op that must lie in some domain for its derivative to be a number."""
-    if op.name == "array.linalg" and short(op) in ("norm", "vector_norm") and op.results:
-        yield Use(op, short(op), op.results[0], _LENGTH_SLOPE)
-    yield from _wanted(op, _SLOPES, _ROOT_SLOPE, _ROOT_SLOPE)
+    if op.name == "array.linalg" and op.function in ("norm", "vector_norm") and op.results:
+        yield Use(op, op.function, op.results[0], _LENGTH_SLOPE)
+    yield from _wanted(op, _SLOPES, _ROOT_SLOPE)
 
 
-def _wanted(op: Op, table: Mapping[str, Domain], low: Domain, root: Domain) -> Iterator[Use]:
-    name = short(op)
-    given: list[Argument] = list(op.arguments.values()) or list(op.operands)
+def _wanted(op: Op, table: Mapping[str, Domain], root: Domain) -> Iterator[Use]:
+    name, given = op.function, list(op.arguments.values()) or list(op.operands)
     if op.name != "array.map" or not given:
         return
-    if name in table and isinstance(given[0], Value):
-        yield Use(op, name, given[0], table[name])
-    elif name in _DIVISIONS and len(given) > 1 and isinstance(given[1], Value):
-        yield Use(op, "division", given[1], DIVISOR)
-    elif name in _POWERS and len(given) > 1 and isinstance(given[0], Value) and isinstance(given[1], int | float):
-        yield from _power(op, given[0], float(given[1]), root)
+    first, second, *_ = (*given, None)
+    if name in table and isinstance(first, Value):
+        yield Use(op, name, first, table[name])
+    elif name == "divide" and isinstance(second, Value):
+        yield Use(op, "division", second, DIVISOR)
+    elif name == "power" and isinstance(first, Value) and isinstance(second, int | float):
+        domain = _of_power(float(second), root)
+        if domain is not None:
+            yield Use(op, f"power {second:g}", first, domain)
 
 
-def _power(op: Op, base: Value, exponent: float, root: Domain) -> Iterator[Use]:
+def _of_power(exponent: float, root: Domain) -> Domain | None:
     whole = exponent == int(exponent)
     if exponent < 0:
-        domain = DIVISOR if whole else INVERSE_ROOT
-        yield Use(op, f"power {exponent:g}", base, domain)
-    elif not whole and (exponent < 1 or root is ROOT):
-        yield Use(op, f"power {exponent:g}", base, root)
+        return DIVISOR if whole else INVERSE_ROOT
+    return root if not whole and (exponent < 1 or root is ROOT) else None

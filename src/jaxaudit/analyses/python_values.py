@@ -1,0 +1,115 @@
+"""Which values are numbers or truth values of Python, and which are arrays of JAX: read off the ops that made them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Flag, auto
+
+from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.queries import Answers
+from jaxaudit.analyses.tracing.names import gives_several
+from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.functions import COMPARISONS, LOGIC, NEGATIONS, QUESTIONS, TRUTHS
+
+
+class Kind(Flag):
+    """What a value surely is; nothing at all where that is not known."""
+
+    UNKNOWN = 0
+    JAX_ARRAY = auto()
+    """An array that JAX made."""
+    NUMBER = auto()
+    """One of Python's own numbers, truth values among them."""
+    TRUTH = auto()
+    """True or false, alone or in an array."""
+    BOOL = NUMBER | TRUTH
+    """One of Python's own truth values."""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonValues:
+    """The kinds of the values of a program."""
+
+    makers: Mapping[Value, Op]
+    _kinds: Answers[Value, Kind]
+
+    def maker(self, argument: Argument) -> Op | None:
+        """Return the op that made a value; None for constants and parameters."""
+        return self.makers.get(argument) if isinstance(argument, Value) else None
+
+    def is_jax_array(self, argument: Argument) -> bool:
+        """Whether a value is surely an array that JAX made."""
+        return Kind.JAX_ARRAY in _kind(argument, self._kinds)
+
+    def is_number(self, argument: Argument) -> bool:
+        """Whether a value is surely one of Python's own numbers."""
+        return Kind.NUMBER in _kind(argument, self._kinds)
+
+    def is_bool(self, argument: Argument) -> bool:
+        """Whether a value is surely one of Python's own truth values."""
+        return Kind.BOOL in _kind(argument, self._kinds)
+
+    def is_truth(self, argument: Argument) -> bool:
+        """Whether a value is surely true or false, alone or in an array."""
+        return Kind.TRUTH in _kind(argument, self._kinds)
+
+
+@remembered
+def python_values(facts: Facts) -> PythonValues:
+    """Return the kinds of the values of a program; each is found out when it is asked for."""
+    makers = facts.program.makers
+
+    def answer(value: Value, ask: Callable[[Value], Kind]) -> Kind:
+        op = makers.get(value)
+        return Kind.UNKNOWN if op is None else _made(op, ask, makers)
+
+    return PythonValues(makers, Answers(answer, Kind.UNKNOWN))
+
+
+def _kind(argument: Argument, ask: Callable[[Value], Kind]) -> Kind:
+    if isinstance(argument, Value):
+        return ask(argument)
+    if isinstance(argument, bool):
+        return Kind.BOOL
+    return Kind.NUMBER if isinstance(argument, int | float) else Kind.UNKNOWN
+
+
+def _made(op: Op, ask: Callable[[Value], Kind], makers: Mapping[Value, Op]) -> Kind:
+    if op.name == "py.operator":
+        return Kind.BOOL if op.operator in QUESTIONS else Kind.UNKNOWN
+    if op.name == "py.to_python":
+        return {"bool": Kind.BOOL, "int": Kind.NUMBER, "float": Kind.NUMBER}.get(op.qualified, Kind.UNKNOWN)
+    if op.name == "py.const":
+        return Kind.BOOL if isinstance(op.constant, bool) else Kind.UNKNOWN
+    if op.name == "array.shape":
+        # Whatever has a length has a number for it; a `size` may be a field of the user's own.
+        sized = op.qualified == "size" and Kind.JAX_ARRAY in _kind(op.arguments.get("a"), ask)
+        return Kind.NUMBER if sized or op.qualified in ("len", "ndim") else Kind.UNKNOWN
+    if op.name == "py.item":
+        base, index = op.arguments.get("base"), op.arguments.get("index")
+        shape = makers.get(base) if isinstance(base, Value) and not isinstance(index, Mapping) else None
+        asks_shape = shape is not None and shape.name == "array.shape" and shape.qualified == "shape"
+        return Kind.NUMBER if asks_shape else Kind.UNKNOWN
+    return _computed(op, ask)
+
+
+def _computed(op: Op, ask: Callable[[Value], Kind]) -> Kind:
+    given = [_kind(one, ask) for one in op.arguments.values()]
+    found = Kind.UNKNOWN
+    if op.is_operator:
+        if any(Kind.JAX_ARRAY in one for one in given):
+            found |= Kind.JAX_ARRAY
+        elif all(Kind.NUMBER in one for one in given):
+            found |= Kind.BOOL if op.function in COMPARISONS else Kind.NUMBER
+    elif _is_jax_array(op):
+        found |= Kind.JAX_ARRAY
+    if op.name == "array.map":
+        joined = op.function in LOGIC - NEGATIONS and all(Kind.TRUTH in one for one in given)
+        found |= Kind.TRUTH if joined or op.function in TRUTHS else Kind.UNKNOWN
+    return found
+
+
+def _is_jax_array(op: Op) -> bool:
+    makes_array = op.name.startswith(("array.", "key.draw")) and op.name not in ("array.numpy", "array.order")
+    return makes_array and op.qualified.startswith("jax") and not gives_several(op.name, op.qualified)
