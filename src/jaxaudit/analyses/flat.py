@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from jaxaudit.analyses.gradients.edges import to_integers
 from jaxaudit.analyses.queries import Answers
 from jaxaudit.ir import Program, Value
-from jaxaudit.ir.functions import DISCRETE_DRAWS, FLAT
+from jaxaudit.ir.functions import DISCRETE_DRAWS, FLAT, is_discrete
 from jaxaudit.ir.ops import PASSED_ON, REARRANGED
 
 _SAME_ELEMENTS = (REARRANGED | PASSED_ON).union(
@@ -36,7 +35,7 @@ class FlatValues:
             return op.function in DISCRETE_DRAWS
         if op.name.startswith("array.") and op.function in FLAT:
             return True
-        if op.name == "array.convert" and to_integers(op.arguments.get("dtype")):
+        if op.name == "array.convert" and is_discrete(op.arguments.get("dtype")):
             return True
         if op.name in _SAME_ELEMENTS:
             return all(map(is_flat, op.operands))

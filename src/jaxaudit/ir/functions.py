@@ -81,6 +81,11 @@ def canonical(op: str, qualified: str) -> str:
     return _ELEMENTWISE.get(found, found) if op == "array.map" else found
 
 
+def is_discrete(dtype: object) -> bool:
+    """Whether a dtype, as it is written, is one of integers or truth values, which have no derivative."""
+    return isinstance(dtype, str) and any(word in dtype.rpartition(".")[2] for word in ("int", "bool"))
+
+
 def _ids(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
@@ -141,6 +146,12 @@ POSITIONS = PICKED_POSITIONS | _ids("argsort argpartition searchsorted digitize 
 """Give indices and no elements."""
 ELEMENTS_IN_ORDER = _ids("sort top_k unique approx_max_k partition median")
 """Give the elements themselves, by their order."""
+REORDERED = _ids("roll flip fliplr flipud sort permutation")
+"""Give all elements of one array in another order."""
+OVER_DEVICES = _ids("psum pmean pmax pmin")
+"""Reduce over devices, element by element; gathering makes arrays of more axes."""
+CUMULATIVE = _ids("cumsum cumprod cummax cummin cumlogsumexp")
+"""Give for every position the sum, product or extreme of all elements up to it."""
 FLAT = (TRUTHS | LOGIC | ROUNDINGS | QUANTIFIERS | POSITIONS) | _ids(
     """floor_divide isposinf isneginf count_nonzero nextafter clz histogram histogram2d histogramdd population_count
     left_shift right_shift shift_right_logical array_equal allclose"""

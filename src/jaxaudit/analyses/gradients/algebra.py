@@ -118,7 +118,7 @@ def addends(graph: Graph, node: Node, *, reduced: bool = False, sign: int = 1) -
     seen: set[object] = set()
     while stack:
         part = stack.pop()
-        key = (part.node, part.sign, frozenset(Counter(part.factors).items()), part.stop)
+        key = (part.node, part.sign, frozenset(Counter(part.factors).items()), part.stop is None)
         if key in seen:
             continue
         seen.add(key)

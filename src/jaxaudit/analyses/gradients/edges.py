@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 
-from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.functions import DISCRETE_DRAWS, ELEMENTS_IN_ORDER, FIXED, FLAT
+from jaxaudit.ir.functions import DISCRETE_DRAWS, ELEMENTS_IN_ORDER, FIXED, FLAT, is_discrete
 from jaxaudit.ir.ops import NOTES, UNFOLLOWED
 
 
@@ -49,11 +49,6 @@ def is_opaque(op: Op) -> bool:
     return op.name in UNFOLLOWED or op.name == "callback"
 
 
-def to_integers(dtype: Argument) -> bool:
-    """Whether a dtype, as it is written, has no derivative."""
-    return isinstance(dtype, str) and any(word in dtype.rpartition(".")[2] for word in ("int", "bool"))
-
-
 def _all(kind: Edge) -> Callable[[Op], Edges]:
     return lambda op: ((value, kind) for value in op.operands)
 
@@ -88,14 +83,14 @@ def _select(op: Op) -> Edges:
 
 def _convert(op: Op) -> Edges:
     function = op.function
-    stepped = to_integers(op.arguments.get("dtype")) or (function != "astype" and to_integers(function))
+    stepped = is_discrete(op.arguments.get("dtype")) or (function != "astype" and is_discrete(function))
     return _zero(op) if stepped else _live(op)
 
 
 def _create(op: Op) -> Edges:
     if op.function in FIXED:
         return iter(())
-    return _zero(op) if to_integers(op.arguments.get("dtype")) else _live(op)
+    return _zero(op) if is_discrete(op.arguments.get("dtype")) else _live(op)
 
 
 def _expand(op: Op) -> Edges:

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Exit, Op, Value
-
-_MOST = 24
-"""How many ops behind a condition are looked at."""
 
 
 def asks_about(flow: Flow, op: Op) -> bool:
@@ -45,14 +43,10 @@ def _may_leave(branch: Op) -> bool:
 
 
 def _meets(flow: Flow, branch: Op, read: set[Value]) -> bool:
-    """Walk from a condition back to what it is made of."""
-    pending = list(branch.operands[:1])
-    seen = set(pending)
-    for value in pending:
-        if value in read:
-            return True
+    """Whether a condition is made of one of some values."""
+
+    def made_of(value: Value) -> tuple[Value, ...]:
         maker = flow.maker(value)
-        fresh = [one for one in maker.operands if one not in seen] if maker is not None and len(seen) < _MOST else []
-        seen.update(fresh)
-        pending.extend(fresh)
-    return False
+        return () if maker is None else maker.operands
+
+    return any(value in read for value in walk(branch.operands[:1], made_of))

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context, origin
-from jaxaudit.ir import Value
+from jaxaudit.analyses.queries import walk
+from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.ops import COMPUTED, REARRANGED, SELECTED
 
-_MAKES = ("jax.numpy.", "jax.nn.", "jax.random.", "jax.lax.", "jax.scipy.", "jax.image.")
-_KEEPS = frozenset(
-    "array.map array.reduce array.scan array.normalise array.select array.reshape array.permute array.expand "
-    "array.squeeze array.join array.move array.gather array.order array.dot array.linalg array.scatter "
-    "array.convert py.item py.unpack".split()
+_OF_JAX = ("jax.numpy.", "jax.nn.", "jax.random.", "jax.lax.", "jax.scipy.", "jax.image.")
+_NO_ARRAYS = ("array.shape", "array.at", "array.numpy", "key.seed")
+_ARRAYS_OF_ARRAYS = (
+    COMPUTED
+    | REARRANGED
+    | SELECTED.union(("array.select", "array.join", "array.order", "array.scatter", "array.convert"))
 )
-_DEPTH = 8
 
 
-def is_array(flow: Flow, value: Value, context: Context, depth: int = _DEPTH) -> bool:
+def is_array(flow: Flow, value: Value, context: Context) -> bool:
     """Whether a value is surely an array: made by a function of JAX, or computed from one."""
-    op = origin(flow, value, context).op
-    if op is None or depth == 0:
-        return False
-    function = op.qualified
-    if op.name in ("array.shape", "array.at", "array.numpy", "key.seed"):
-        return False
-    if function.startswith(_MAKES) and (op.name.startswith("array.") or op.name == "key.draw"):
-        return True
-    if op.name == "array.reduce" and op.arguments.get("axis") is not None:
-        return True
-    found = op.operands if op.name == "py.unpack" else _operands(op.arguments)
-    return op.name in _KEEPS and any(is_array(flow, one, context, depth - 1) for one in found)
+
+    def computed_from(one: Value) -> Iterable[Value]:
+        op = origin(flow, one, context).op
+        if op is None or op.name not in _ARRAYS_OF_ARRAYS:
+            return ()
+        # An index may be an array though what it is taken from is none.
+        given = {name: argument for name, argument in op.arguments.items() if name != "index"}
+        return op.operands if op.name == "py.unpack" else values_in(given)
+
+    ops = (origin(flow, one, context).op for one in walk((value,), computed_from))
+    return any(op is not None and _makes_array(op) for op in ops)
 
 
-def _operands(arguments: object) -> list[Value]:
-    # An index may be an array though what it is taken from is none.
-    wanted = {name: one for name, one in dict(arguments).items() if name != "index"}  # type: ignore[call-overload]
-    return list(values_in(wanted))
+def _makes_array(op: Op) -> bool:
+    if op.name in _NO_ARRAYS:
+        return False
+    if op.qualified.startswith(_OF_JAX) and (op.name.startswith("array.") or op.name == "key.draw"):
+        return True
+    return op.name == "array.reduce" and op.arguments.get("axis") is not None

@@ -10,7 +10,7 @@ from dataclasses import field
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Region, Value
-from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.interfaces import Loop, inside_of
 from jaxaudit.ir.ops import BODIES, LOOPS
 from jaxaudit.ir.record import record
 
@@ -46,69 +46,67 @@ def origin(flow: Flow, value: Value, context: Context, *, in_turn: bool = False)
     """
     calls = dict(context)
     first_turn, stacked, name = False, list[Op](), value.name
-    for _ in range(_STEPS):
+    crossed: set[tuple[Value, Op]] = set()
+    while True:
         name = value.name or name
-        op = flow.maker(value)
-        if op is None:
-            before = _before(flow, value, calls)
-            if before is None or (in_turn and before[1]):
+        maker = flow.maker(value)
+        op, following = _outside(flow, value, calls) if maker is None else (maker, _inside(flow, maker, value))
+        # A function that calls itself hands the same value on for ever.
+        if op is None or following is None or (following, op) in crossed:
+            break
+        if maker is not None:
+            calls.update((id(region), op) for region in op.regions)
+            stacked += [op] if op.name == "scan" else []
+        elif op.name in LOOPS:
+            if in_turn:
                 break
-            value, looped = before
-            first_turn |= looped
-        else:
-            inside = _inside(flow, op, value)
-            if inside is None:
-                break
-            if op.name == "scan":
-                stacked.append(op)
-            for region in op.regions:
-                calls[id(region)] = op
-            value = inside
+            first_turn = True
+        crossed.add((following, op))
+        value = following
     return Origin(value, flow.maker(value), first_turn, tuple(stacked), calls, value.name or name)
 
 
-def is_differentiated(flow: Flow, value: Value) -> bool:
-    """Whether a value is, inside of calls, an argument that a derivative around it is taken with respect to."""
-    for _ in range(_STEPS):
-        region = flow.places.owner.get(value)
-        op = None if region is None else flow.places.holder.get(id(region))
-        if region is None or op is None:
-            return False
-        at = flow.position(region.params, value)
-        chosen = op.differentiated
-        if op.name == "grad" and chosen is not None and at in chosen:
-            return True
-        if op.name not in BODIES or len(region.params) != len(op.operands):
-            return False
-        value = op.operands[at]
-    return False
+def outside_of_call(flow: Flow, param: Value, calls: Context) -> Value | None:
+    """Return what a parameter of a function stands for in the call that is meant."""
+    op, given = _outside(flow, param, calls)
+    return given if op is not None and op.name in BODIES else None
 
 
-def _before(flow: Flow, value: Value, calls: dict[int, Op]) -> tuple[Value, bool] | None:
-    """Return what a parameter stands for outside, and whether that holds in the first turn only."""
-    region = flow.places.owner.get(value)
-    if region is None:
-        return None
-    op = flow.places.holder.get(id(region)) or calls.get(id(region))
-    if op is None:
-        return None
-    if op.name in BODIES and len(region.params) == len(op.operands):
-        return op.operands[flow.position(region.params, value)], False
+def _outside(flow: Flow, param: Value, calls: Context) -> tuple[Op | None, Value | None]:
+    """Return the op around a parameter's region, and what the parameter stands for: in a loop, in the first turn."""
+    region = flow.places.owner.get(param)
+    op = None if region is None else flow.places.holder.get(id(region)) or calls.get(id(region))
+    if region is None or op is None:
+        return None, None
     if op.name in LOOPS:
-        return next(((start, True) for param, start, _ in Loop(op).carried_in(region) if param is value), None)
-    return None
+        return op, next((one.start for one in Loop(op).carried_in(region) if one.param is param), None)
+    if op.name not in BODIES or len(region.params) != len(op.operands):
+        return op, None
+    return op, op.operands[flow.position(region.params, param)]
 
 
 def _inside(flow: Flow, op: Op, value: Value) -> Value | None:
     """Return the value inside a call or a scan that a result of it is, or is made of step by step."""
-    position = flow.position(op.results, value)
-    region = op.regions[0] if op.regions else None
-    if region is None or position >= len(region.results):
+    if op.name not in BODIES and op.name != "scan":
         return None
-    if op.name in BODIES:
-        return region.results[position]
-    count = op.carry
-    return region.results[position] if op.name == "scan" and count is not None and position >= count else None
+    position = flow.position(op.results, value)
+    if op.name == "scan" and position < (op.carry or 0):
+        return None
+    return next((one for _, one in inside_of(op, position)), None)
+
+
+def is_differentiated(flow: Flow, value: Value) -> bool:
+    """Whether a value is, inside of calls, an argument that a derivative around it is taken with respect to."""
+    param: Value | None = value
+    while param is not None:
+        region = flow.places.owner.get(param)
+        op = None if region is None else flow.places.holder.get(id(region))
+        if region is None or op is None:
+            return False
+        if op.name == "grad" and op.differentiated and flow.position(region.params, param) in op.differentiated:
+            return True
+        param = outside_of_call(flow, param, {})
+    return False
 
 
 def contexts(flow: Flow, op: Op) -> Iterator[Context]:

@@ -6,19 +6,20 @@ people write masks that way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.lineage.origins import Context
+from jaxaudit.analyses.lineage.origins import Context, outside_of_call
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.ops import BODIES
+from jaxaudit.ir.interfaces import Call
+from jaxaudit.ir.ops import BODIES, PASSED_ON, REARRANGED
 from jaxaudit.ir.record import record
 
-_LAYOUT = frozenset("array.convert array.reshape array.squeeze array.expand device.place grad.stop".split())
-_STEPS = 64
-_DEEPEST = 16
-_MOST = 12
+_CARRIED = PASSED_ON | REARRANGED - {"array.permute"}
+_MOST = 16
+"""How many parts a sum may have, so how deep sums may stand in each other; a longer one is a single factor."""
 
 
 @record
@@ -36,45 +37,37 @@ class Product:
         return Product(self.coefficient * other.coefficient, factors, masks)
 
 
+Products = tuple[Product, ...]
+
+
 @dataclass(slots=True)
 class Sums:
     """Takes values of one program apart, in one context."""
 
     flow: Flow
     context: Context
-    _known: dict[tuple[Value, int], tuple[Product, ...]] = field(default_factory=dict)
+    _known: dict[tuple[Value, int], Products] = field(default_factory=dict)
     """The parts of a value at some depth: two operands often lead to the same one."""
 
     def source(self, value: Value) -> Value:
         """Return the value that another one is, or is the elements of, outside of calls and before conversions."""
-        calls = self.context
-        makers = self.flow.places.maker
-        for _ in range(_STEPS):
+        calls, makers = self.context, self.flow.places.maker
+        crossed: set[tuple[Value, Op | None]] = set()
+        while True:
             op = makers.get(value)
             if op is None:
-                below = self._outside(value, calls)
-            elif op.name in _LAYOUT:
+                below = outside_of_call(self.flow, value, calls)
+            elif op.name in _CARRIED:
                 below = op.operands[0] if op.operands else None
             elif op.name in BODIES and op.regions:
                 calls = {**calls, id(op.regions[0]): op}
-                below = self._inside(op, value)
+                below = Call(op).inside(self.flow.position(op.results, value))
             else:
-                break
-            if below is None:
-                break
+                return value
+            if below is None or (below, op) in crossed:
+                return value
+            crossed.add((below, op))
             value = below
-        return value
-
-    def _outside(self, value: Value, calls: Context) -> Value | None:
-        region = self.flow.places.owner.get(value)
-        op = None if region is None else self.flow.places.holder.get(id(region)) or calls.get(id(region))
-        if region is None or op is None or op.name not in BODIES or len(region.params) != len(op.operands):
-            return None
-        return op.operands[self.flow.position(region.params, value)]
-
-    def _inside(self, op: Op, value: Value) -> Value | None:
-        position, results = self.flow.position(op.results, value), op.regions[0].results
-        return results[position] if position < len(results) else None
 
     def maker(self, value: Value) -> Op | None:
         """Return the op that really made a value."""
@@ -84,7 +77,7 @@ class Sums:
         """Return the number that an argument is."""
         return _written(self.maker(given)) if isinstance(given, Value) else _as_float(given)
 
-    def products(self, given: Argument, depth: int = 0) -> tuple[Product, ...]:
+    def products(self, given: Argument, depth: int = 0) -> Products:
         """Return the parts of a sum; something that is none has one part."""
         value = self.source(given) if isinstance(given, Value) else None
         op = None if value is None else self.flow.maker(value)
@@ -94,41 +87,38 @@ class Sums:
         if value is None:
             return (Product(float("nan"), ()),)
         if (value, depth) not in self._known:
-            parts = None if op is None or depth > _DEEPEST else self._parts(op, depth + 1)
-            if parts is None or len(parts) > _MOST:
-                parts = (Product(1.0, (value,)),)
-            self._known[value, depth] = parts
+            parts = None if op is None or depth > _MOST else self._parts(op, partial(self.products, depth=depth + 1))
+            self._known[value, depth] = (Product(1.0, (value,)),) if parts is None or len(parts) > _MOST else parts
         return self._known[value, depth]
 
-    def _parts(self, op: Op, depth: int) -> tuple[Product, ...] | None:
-        function = op.function
+    def _parts(self, op: Op, products: Callable[[Argument], Products]) -> Products | None:
         if op.name == "array.select" and op.has("condition", "pred"):
-            return self._chosen(op, depth)
+            return self._chosen(op, products)
         if op.name != "array.map":
             return None
         x, y = op.arguments.get("x"), op.arguments.get("y")
-        match function:
+        match op.function:
             case "add":
-                return (*self.products(x, depth), *self.products(y, depth))
+                return (*products(x), *products(y))
             case "subtract" if self.number(x) is None:
-                return (*self.products(x, depth), *_scaled(self.products(y, depth), -1.0))
+                return (*products(x), *_scaled(products(y), -1.0))
             case "negative":
-                return _scaled(self.products(x, depth), -1.0)
+                return _scaled(products(x), -1.0)
             case "multiply":
-                return tuple(one.times(two) for one in self.products(x, depth) for two in self.products(y, depth))
-            case "divide" | "true_divide" if divisor := self.number(y):
-                return _scaled(self.products(x, depth), 1.0 / divisor)
+                return tuple(one.times(two) for one in products(x) for two in products(y))
+            case "divide" if divisor := self.number(y):
+                return _scaled(products(x), 1.0 / divisor)
             case _:
                 return None
 
-    def _chosen(self, op: Op, depth: int) -> tuple[Product, ...] | None:
+    def _chosen(self, op: Op, products: Callable[[Argument], Products]) -> Products | None:
         """A choice between two sums: each part counts where the condition says so."""
         condition = op.argument("condition", "pred")
         if not isinstance(condition, Value):
             return None
         mask = Product(1.0, (), (self.source(condition),))
         arms = (op.argument("x", "on_true"), op.argument("y", "on_false"))
-        return tuple(part.times(mask) for arm in arms for part in self.products(arm, depth))
+        return tuple(part.times(mask) for arm in arms for part in products(arm))
 
 
 def _written(op: Op | None) -> float | None:
@@ -140,5 +130,5 @@ def _as_float(given: object) -> float | None:
     return float(given) if isinstance(given, int | float) else None
 
 
-def _scaled(parts: Iterable[Product], factor: float) -> tuple[Product, ...]:
+def _scaled(parts: Products, factor: float) -> Products:
     return tuple(replace(part, coefficient=part.coefficient * factor) for part in parts)

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, origin, same
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.ops import UNFOLLOWED
 
-_DEEPEST = 40
-_MOST = 400
-_DRAWS = ("key.draw", "key.split", "key.seed", "key.fold_in", "py.unknown", "py.call_unknown")
+_DRAWS = UNFOLLOWED | {"key.draw", "key.split", "key.seed", "key.fold_in"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,6 @@ class Comparison:
     shared: list[Value] = field(default_factory=list)
     """Stored values that both use."""
     partings: list[Parting] = field(default_factory=list)
-    steps: int = 0
 
 
 def compare(flow: Flow, stored: Value, again: Value, context: Context) -> Comparison | None:
@@ -41,23 +39,21 @@ def compare(flow: Flow, stored: Value, again: Value, context: Context) -> Compar
     if not then.stacked or then.op is None:
         return None
     found = Comparison()
-    _walk(flow, then, origin(flow, again, context), found, 0)
+    compared: set[tuple[Value, Value]] = set()
+    pending = [(then, origin(flow, again, context))]
+    while pending:
+        before, now = pending.pop()
+        if (before.value, now.value) in compared:
+            continue
+        compared.add((before.value, now.value))
+        if same(flow, before, now):
+            found.shared += [now.value] if now.stacked else []
+        elif now.stacked:
+            found.partings.append(Parting(before, now))
+        elif before.op is not None and now.op is not None and _alike(before.op, now.op):
+            pairs = [*zip(before.op.operands, now.op.operands, strict=True)]
+            pending += [(origin(flow, x, before.context), origin(flow, y, now.context)) for x, y in reversed(pairs)]
     return found
-
-
-def _walk(flow: Flow, then: Origin, now: Origin, found: Comparison, depth: int) -> None:
-    found.steps += 1
-    if same(flow, then, now):
-        if now.stacked:
-            found.shared.append(now.value)
-        return
-    if then.op is not None and now.op is not None and _alike(then.op, now.op) and not now.stacked:
-        if depth < _DEEPEST and found.steps < _MOST:
-            for before, after in zip(then.op.operands, now.op.operands, strict=True):
-                _walk(flow, origin(flow, before, then.context), origin(flow, after, now.context), found, depth + 1)
-        return
-    if now.stacked:
-        found.partings.append(Parting(then, now))
 
 
 def _alike(first: Op, second: Op) -> bool:

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Product, Sums
+from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Argument, Op, Program, Region, Value
 from jaxaudit.ir.interfaces import Loop
-
-_FAR = 60
-"""How many values a walk back along the data takes before it is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +40,15 @@ class Recursion:
     @property
     def hands_on(self) -> bool:
         """Whether the carry holds the next value for one turn."""
-        region = self.scan.regions[0]
-        return any(param in self.successor.factors for param, _, _ in Loop(self.scan).carried_in(region))
+        return any(one.param in self.successor.factors for one in Loop(self.scan).carried)
 
     def differs(self, value: Value) -> bool:
         """Whether a value of the body depends on the step."""
-        value = self.sums.source(value)
-        seen, pending = {value}, [value]
-        while pending and len(seen) < _FAR:
-            current = pending.pop()
-            if current in self.turn:
-                return True
-            op = self.sums.flow.maker(current)
-            below = {self.sums.source(one) for one in (op.operands if op is not None else ())} - seen
-            seen |= below
-            pending += below
-        return False
+        return any(one in self.turn for one in walk((self.sums.source(value),), self._made_of))
+
+    def _made_of(self, value: Value) -> Iterator[Value]:
+        op = self.sums.flow.maker(value)
+        return (self.sums.source(one) for one in (() if op is None else op.operands))
 
 
 def recursions(program: Program, flow: Flow) -> Iterator[Recursion]:
@@ -68,9 +59,7 @@ def recursions(program: Program, flow: Flow) -> Iterator[Recursion]:
 
 
 def _in_scan(op: Op, sums: Sums) -> Iterator[Recursion]:
-    region = op.regions[0]
-    slots = Loop(op).carried_in(region)
-    elements = dict(zip(region.params[len(slots) :], op.operands[len(slots) :], strict=False))
+    region, slots, elements = op.regions[0], Loop(op).carried, dict(Loop(op).elements)
     successors = {param: sums.source(region.results[at]) for param, _, at in slots if at < len(region.results)}
     turn = frozenset(region.params) - {param for param, _, at in slots if _unchanged(sums, region.results, param, at)}
     for param, _, at in slots:
@@ -116,8 +105,7 @@ def standing(program: Program, flow: Flow) -> Iterator[Standing]:
 
 
 def _stands(op: Op, sums: Sums) -> Standing | None:
-    region = op.regions[0]
-    slots = Loop(op).carried_in(region)
+    region, slots = op.regions[0], Loop(op).carried
     fixed = {param for param, _, at in slots if _unchanged(sums, region.results, param, at)}
     end = next((one for one in reversed(region.ops) if one.name == "py.return"), None)
     for param, _, at in slots:
@@ -136,7 +124,7 @@ def _stands(op: Op, sums: Sums) -> Standing | None:
 
 
 def _is_mask(value: Value, region: Region, sums: Sums) -> bool:
-    """Tell `1 - done`, and what comes from outside of the scan."""
+    """Whether a value is `1 - done`, or comes from outside of the scan."""
     op = sums.flow.maker(value)
     if op is None:
         return value not in region.params

@@ -12,19 +12,16 @@ from dataclasses import dataclass
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.lineage.origins import Context, Origin, origin, same
 from jaxaudit.ir import Op, Symbol, Value
-from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.interfaces import Loop, given_to
 from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.lookup import like, playing
 from jaxaudit.libraries.packages import DIFFERENTIABLE
 
-_STEPS = 24
 _BRANCHES = 3
 """How many branches inside one another are followed."""
 
 Way = tuple[str, ...]
 
-_FIRST = frozenset(("grad.stop", "collective", "device.place"))
-"""Ops that give the tree that they are given."""
 _ONE = {"tree.leaf": "like", "key.within": "value"}
 """Ops that give something like one of their arguments."""
 _FILTERS = ("equinox.filter", "equinox.partition")
@@ -50,8 +47,10 @@ def skeleton(flow: Flow, value: Value, context: Context, *, loose: bool = False,
     With `loose` a tree that has further trees in the place of leaves counts as the one without them.
     """
     found, way = origin(flow, value, context), Way()
-    for _ in range(_STEPS):
-        before = None if found.op is None else _before(flow, found, way, loose=loose, depth=depth)
+    seen: set[Value] = set()
+    while found.op is not None and found.value not in seen:
+        seen.add(found.value)
+        before = _before(flow, found, way, loose=loose, depth=depth)
         if before is None:
             break
         if isinstance(before, Skeleton):
@@ -120,7 +119,7 @@ def _before(flow: Flow, found: Origin, way: Way, *, loose: bool, depth: int) -> 
         return taken[0], (*taken[1], *way)
     if op.name == "grad":
         return _gradient(op, value, way)
-    kept = _kept(flow, found, loose=loose)
+    kept = _like_operand(flow, found, loose=loose)
     return None if kept is None else (kept, way)
 
 
@@ -133,13 +132,7 @@ def _joined(flow: Flow, found: Origin, *, loose: bool, depth: int) -> Skeleton |
     ends = [region.results[at] for region in op.regions if at < len(region.results)]
     if not ends or len(ends) < len(op.regions):
         return None
-    operands = (
-        {}
-        if op.name != "cond"
-        else {
-            param: given for region in op.regions for param, given in zip(region.params, op.operands[1:], strict=False)
-        }
-    )
+    operands = {param: given for region in op.regions for param, given in given_to(op, region)}
     ways = [skeleton(flow, operands.get(end, end), found.context, loose=loose, depth=depth - 1) for end in ends]
     return ways[0] if all(one_structure(flow, ways[0], one) for one in ways[1:]) else None
 
@@ -194,11 +187,8 @@ def _state(op: Op) -> tuple[Value, Way] | None:
 def _of_state(op: Op, way: Way) -> tuple[Value, Way] | None:
     """Return what a field of a flax `TrainState` was set to; the others are those of the state before."""
     if not way:
-        return (
-            (one, ())
-            if (one := _argument(op, "self")) is not None and op.arguments.keys() <= {"self", "grads"}
-            else None
-        )
+        state = _argument(op, "self")
+        return (state, ()) if state is not None and op.arguments.keys() <= {"self", "grads"} else None
     given = _argument(op, way[0].removeprefix("."))
     if given is not None:
         return given, way[1:]
@@ -206,7 +196,7 @@ def _of_state(op: Op, way: Way) -> tuple[Value, Way] | None:
     return None if before is None or way[0].removeprefix(".") in op.arguments else (before, way)
 
 
-def _kept(flow: Flow, found: Origin, *, loose: bool) -> Value | None:
+def _like_operand(flow: Flow, found: Origin, *, loose: bool) -> Value | None:
     """Return the operand whose structure a result has."""
     op, value = found.op, found.value
     assert op is not None
@@ -214,9 +204,8 @@ def _kept(flow: Flow, found: Origin, *, loose: bool) -> Value | None:
         return _mapped(op, value, loose=loose)
     if op.name in ("scan", "fori", "while"):
         at = op.results.index(value)
-        starts = [start for _, start, _ in Loop(op).carried_in(op.regions[-1])]
-        return starts[at] if at < len(starts) else None
-    if op.name in _FIRST and len(op.operands) == 1:
+        return next((one.start for one in Loop(op).carried if one.position == at), None)
+    if op.name in ("grad.stop", "collective", "device.place") and len(op.operands) == 1:
         return op.operands[0]
     if op.name == "tree.other" and (built := _put_together(flow, op)) is not None:
         return built
@@ -277,8 +266,7 @@ def _mapped(op: Op, value: Value, *, loose: bool) -> Value | None:
     made = len(op.results) - len(region.results)
     if made == 1 and _is_whole(op):
         return op.operands[0]
-    border = op.border
-    parts = _values(border.trees[0]) if border is not None and border.trees else []
+    parts = _values(op.border.trees[0]) if op.border is not None and op.border.trees else []
     return parts[at] if len(parts) == made else None
 
 

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.ir import Argument, Exit, Op, Region, Symbol, Value
-from jaxaudit.ir.interfaces import Loop
+from jaxaudit.analyses.queries import walk
+from jaxaudit.ir import Argument, Op, Symbol, Value
+from jaxaudit.ir.functions import CUMULATIVE, OVER_DEVICES, REORDERED
+from jaxaudit.ir.interfaces import Branch, Loop, given_as
 from jaxaudit.libraries.lookup import like, playing
 
-_MOST = 240
-"""How many values are looked at before an answer is given up."""
 _BRANCHES = 4
-_FIRST = frozenset("roll flip fliplr flipud sort stop_gradient cumsum cumprod cummax cummin permutation".split())
-"""Functions whose result is like their first argument."""
+_LIKE_FIRST = ("grad.stop", "key.fold_in", "key.clone", "device.place")
 _PLAIN = frozenset(("py.call", "jit", "checkpoint"))
 """Calls that give a function its arguments and hand out its results as they are."""
 _COPIES = (*playing("train_state.step", "train_state.replace"), ".replace", "._replace", ".apply_gradients")
@@ -42,20 +41,9 @@ def _kin(flow: Flow, node: Node, depth: int) -> frozenset[Node]:
     """Return everything that a value has the type of, itself included."""
     known: dict[tuple[Node, int], frozenset[Node]] = flow.table(_kin)
     if (node, depth) not in known:
-        known[node, depth] = frozenset(_followed(flow, node, depth))
+        calls: dict[int, Op] = {}
+        known[node, depth] = frozenset(walk((node,), lambda one: _alike(flow, one, calls, depth)))
     return known[node, depth]
-
-
-def _followed(flow: Flow, node: Node, depth: int) -> set[Node]:
-    seen = {node}
-    pending = [node]
-    calls: dict[int, Op] = {}
-    while pending and len(seen) < _MOST:
-        for one in _alike(flow, pending.pop(), calls, depth):
-            if one not in seen:
-                seen.add(one)
-                pending.append(one)
-    return seen
 
 
 def _alike(flow: Flow, node: Node, calls: dict[int, Op], depth: int) -> Iterator[Node]:
@@ -86,23 +74,20 @@ def _alike(flow: Flow, node: Node, calls: dict[int, Op], depth: int) -> Iterator
 def _operands(op: Op, value: Value) -> list[Value]:
     """Return the operands that a result has the type of."""
     function = op.qualified
-    last = function.rpartition(".")[2]
     found: Sequence[Argument] = ()
     if op.name == "array.scatter":
         found = [op.arguments.get("base", op.arguments.get("operand"))]
     elif op.name == "array.select" and function in ("jax.lax.select", "jax.lax.select_n"):
         found = [one for name, one in op.arguments.items() if name not in ("pred", "which", "condition")]
-    elif op.name in ("grad.stop", "key.fold_in", "key.clone", "collective", "device.place") or last in _FIRST:
-        # Gathering makes arrays of more axes, unlike sums and means over devices.
-        found = [] if op.name == "collective" and last not in ("psum", "pmean", "pmax", "pmin") else op.operands[:1]
+    elif op.name in _LIKE_FIRST or op.function in REORDERED | CUMULATIVE | OVER_DEVICES:
+        found = op.operands[:1]
     elif op.name in ("tree.leaf", "key.within"):
         found = [op.arguments.get("like", op.arguments.get("value"))]
     elif (made := like(function)) is not None and made.dtypes and not op.has("dtype", "shape"):
         found = [op.arguments.get(made.param)]
     elif op.name in ("scan", "fori", "while"):
         at = op.results.index(value)
-        starts = [start for _, start, _ in Loop(op).carried_in(op.regions[-1])]
-        found = starts[at : at + 1]
+        found = [one.start for one in Loop(op).carried if one.position == at]
     return [one for one in found if isinstance(one, Value)]
 
 
@@ -123,8 +108,7 @@ def _part(flow: Flow, op: Op, value: Value, way: Way) -> Iterator[Node]:
 
 def _copied(flow: Flow, op: Op, way: Way, depth: int) -> Iterator[Node]:
     """Follow a copy of a record: a field that it replaces is the new one, all others are those of the record."""
-    named = op.named
-    given: Mapping[str, object] = named if named is not None else op.arguments
+    given: Mapping[str, object] = op.arguments if op.named is None else op.named
     changed = {name: one for name, one in given.items() if name not in ("self", "grads")}
     before = _values(op.arguments.get("self")) or list(op.operands[:1])
     field = way[0].removeprefix(".") if way else ""
@@ -144,7 +128,7 @@ def _fits(flow: Flow, new: object, record: Value, name: str, depth: int) -> bool
 def _chosen(flow: Flow, op: Op, value: Value, way: Way, depth: int) -> Iterator[Node]:
     """Return what the results of all branches are like."""
     at = op.results.index(value)
-    ways = [region for region in op.regions if region.exit is Exit.FALL]
+    ways = Branch(op).arms
     if not ways or depth == 0 or any(at >= len(region.results) for region in ways):
         return
     found = [_kin(flow, (region.results[at], way), depth - 1) for region in ways]
@@ -162,7 +146,7 @@ def _inside(flow: Flow, op: Op, value: Value, calls: dict[int, Op]) -> Iterator[
 def _mapped(flow: Flow, op: Op, value: Value, way: Way, depth: int) -> Iterator[Node]:
     """Follow a result of a mapped function to what is mapped along the same axis: then both have the axis more."""
     region, at, axes = op.regions[0], flow.position(op.results, value), op.in_axes
-    if depth == 0 or at >= len(region.results) or axes is None or "out_axes" in _options(op):
+    if depth == 0 or at >= len(region.results) or axes is None or op.option("out_axes") is not None:
         return
     inside = _kin(flow, (region.results[at], way), depth - 1)
     for param, given, axis in zip(region.params, op.operands, axes, strict=False):
@@ -170,21 +154,13 @@ def _mapped(flow: Flow, op: Op, value: Value, way: Way, depth: int) -> Iterator[
             yield from ((given, inner) for one, inner in inside if one is param)
 
 
-def _options(op: Op) -> Mapping[str, object]:
-    options = op.options
-    return options if options is not None else {}
-
-
 def _outside(flow: Flow, value: Value, calls: dict[int, Op]) -> Value | None:
     """Return what a parameter stands for outside of the function."""
-    region: Region | None = flow.places.owner.get(value)
+    region = flow.places.owner.get(value)
     op = None if region is None else calls.get(id(region)) or flow.places.holder.get(id(region))
-    if region is None or op is None:
+    if region is None or op is None or (op.name != "cond" and op.name not in _PLAIN):
         return None
-    operands = op.operands[1:] if op.name == "cond" else op.operands
-    if op.name != "cond" and op.name not in _PLAIN:
-        return None
-    return operands[flow.position(region.params, value)] if len(region.params) == len(operands) else None
+    return next(given_as(op, region, value), None)
 
 
 def _values(argument: object) -> list[Value]:
