@@ -67,6 +67,12 @@ class Loop:
         return self.carried_in(self.body)
 
     @property
+    def successors(self) -> list[tuple[Value, Value]]:
+        """Each parameter of the body that is carried, with what the body gives for the next turn."""
+        results = self.body.results
+        return [(one.param, results[one.position]) for one in self.carried if one.position < len(results)]
+
+    @property
     def counter(self) -> Value | None:
         """The number of the turn, where the body gets it."""
         return self.body.params[0] if self.op.name in _COUNTED and self.body.params else None

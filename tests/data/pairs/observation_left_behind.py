@@ -1,4 +1,4 @@
-# stale-value: The rollout acts on the first observation for ever.
+# unchanged-carry: The rollout acts on the first observation for ever.
 from typing import NamedTuple
 
 import jax

@@ -1,4 +1,4 @@
-# stale-value: An environment observes the state that the step began with.
+# carry-out-of-step: An environment observes the state that the step began with.
 import dataclasses
 
 import chex

@@ -1,4 +1,4 @@
-# stale-value: An optimizer gives its second moment back as it was.
+# average-not-returned: An optimizer gives its second moment back as it was.
 from typing import NamedTuple
 
 import jax

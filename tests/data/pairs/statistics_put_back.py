@@ -1,4 +1,4 @@
-# stale-value: the running statistics are updated but the old ones are kept in the agent state
+# field-put-back: the running statistics are updated but the old ones are kept in the agent state
 import jax
 import jax.numpy as jnp
 from flax import struct

@@ -15,7 +15,7 @@ from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.flow._shared.phrases import proved
+from jaxaudit.rules.phrases import proved
 
 _LITTLE = 0.05
 """At most so much of itself keeps an average that is as good as a copy."""

@@ -9,8 +9,8 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, Verdict
-from jaxaudit.rules.flow._shared.phrases import proved
 from jaxaudit.rules.flow._shared.unused_results import Unread, Wasted, unread_by_scans, unread_variables
+from jaxaudit.rules.phrases import proved
 from jaxaudit.rules.pytrees._shared.crossing import is_called
 
 _OURS = ("jit", "vmap", "pmap", "grad", "checkpoint")

@@ -12,7 +12,8 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import MAPPED
 from jaxaudit.libraries.lookup import playing
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
-from jaxaudit.rules.flow._shared.phrases import called, proved, unknown
+from jaxaudit.rules.flow._shared.phrases import called
+from jaxaudit.rules.phrases import proved, unknown
 
 _PURE = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.scipy.", "jax.random.", "jax.image.", "jax.tree.")
 # Functions of other libraries that give a changed copy, and methods that do so whatever array they belong to.

@@ -11,8 +11,8 @@ from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS
 from jaxaudit.ir import Op, Program, Region
 from jaxaudit.ir.names import is_stem
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.flow._shared.phrases import proved
 from jaxaudit.rules.flow._shared.swaps import derivative, exchanged
+from jaxaudit.rules.phrases import proved
 
 _INLINE = frozenset(("py.branch", "py.loop", "py.while"))
 _SIDES = frozenset(

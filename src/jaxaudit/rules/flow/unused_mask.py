@@ -12,8 +12,8 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import BODIES
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow._shared.masks import half_applied, is_mask, reduced_without
-from jaxaudit.rules.flow._shared.phrases import proved
 from jaxaudit.rules.intent.names import is_unwanted
+from jaxaudit.rules.phrases import proved
 
 _MAKES = ("array.map", "key.draw", "array.create", "array.convert", "py.unpack")
 _COMBINES = frozenset("and or bitwise_and bitwise_or logical_and logical_or".split())

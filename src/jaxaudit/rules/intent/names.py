@@ -6,6 +6,7 @@ Words are looked up, not parsed: a comment that has a word of purpose and none o
 from __future__ import annotations
 
 _UNWANTED = ("unused", "ignore", "dummy", "donate", "placeholder")
+_NEWER = ("new", "next", "updated", "upd", "nxt")
 _SHARED = frozenset("share shared common same fixed const constant crn static frozen dummy placeholder example".split())
 _EVALUATION = ("eval", "score", "bench", "compar", "validat", "measure", "test", "plot", "report", "timeit")
 _INVERSE = ("inverse", "invert", "inv", "undo", "reverse")
@@ -29,6 +30,13 @@ _DOUBTS = (
 def is_unwanted(name: str) -> bool:
     """Whether a name says that nobody is to read what it is bound to: `_rng`, `unused_key`."""
     return name.startswith("_") or any(word in name.lower() for word in _UNWANTED)
+
+
+def is_newer(name: str, old: str) -> bool:
+    """Whether a name says that something is the newer version of a variable: `new_h` or `h_next` of `h`."""
+    before = (f"{word}{gap}{old}" for word in _NEWER for gap in ("_", ""))
+    behind = (f"{old}{gap}{word}" for word in (*_NEWER, "tp1", "2") for gap in ("_", ""))
+    return name in (*before, *behind)
 
 
 def says_shared(name: str) -> bool:

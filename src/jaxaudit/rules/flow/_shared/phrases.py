@@ -1,11 +1,9 @@
-"""What the rules about data flow share: names of callees, and verdicts without a finding."""
+"""What the rules about data flow share: names of callees, and what notes are about."""
 
 from __future__ import annotations
 
 from jaxaudit.analyses.explain import callee_of
-from jaxaudit.ir import Op
-from jaxaudit.rules.base import Obligation, Verdict
-from jaxaudit.spans import Span
+from jaxaudit.ir import Op, Value
 
 
 def called(op: Op) -> str:
@@ -14,16 +12,9 @@ def called(op: Op) -> str:
         return f".at[...].{callee_of(op)}"
     if op.name == "py.replace":
         return f".{op.method}" if op.method.startswith("_") else "replace"
-    if op.name == "tree.map":
-        return "tree.map"
-    return callee_of(op)
+    return "tree.map" if op.name == "tree.map" else callee_of(op)
 
 
-def proved(rule: str, span: Span, reason: str) -> Obligation:
-    """Make an obligation that holds."""
-    return Obligation(rule, span, Verdict.PROVED, reason)
-
-
-def unknown(rule: str, span: Span, reason: str) -> Obligation:
-    """Make an obligation that is left open."""
-    return Obligation(rule, span, Verdict.UNKNOWN, reason)
+def noted(note: Op) -> Value | None:
+    """Return the value that a note is about, where it is one."""
+    return note.values[0] if note.values is not None and len(note.values) == 1 else None

@@ -1,0 +1,103 @@
+"""The rule `average-not-returned`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.versions import averaged
+from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.phrases import proved
+
+_MOMENTS = """def moments(mean, square, g):
+    mean = 0.9 * mean + 0.1 * g
+    newer = 0.99 * square + 0.01 * g**2
+    return mean / newer, mean, {given}{mark}
+
+def step(mean, square, g):
+    return moments(mean, square, g)
+"""
+
+
+class AverageNotReturned(Rule):
+    """A function moves two running averages on and gives one of them back as it was.
+
+    ## What it does
+
+    Finds functions that compute the next value of a running average, `decay * mean + (1 - decay) * x`, use it, and give
+    the old one back, while another average of theirs goes back moved.
+
+    ## Why is this bad?
+
+    The average stays at its start for ever. In an optimizer the second moment never grows, and steps are far too long.
+
+    ## Example
+
+    ```python
+    m = b1 * m + (1 - b1) * g
+    new_v = b2 * v + (1 - b2) * g**2
+    return m / jnp.sqrt(new_v), (m, v)
+    ```
+
+    ## Use instead
+
+    ```python
+    m = b1 * m + (1 - b1) * g
+    v = b2 * v + (1 - b2) * g**2
+    return m / jnp.sqrt(v), (m, v)
+    ```
+
+    ## When it cannot tell
+
+    Where no other average is given back moved, the caller may keep it by other means.
+    """
+
+    name = "average-not-returned"
+    family = "flow"
+    summary = "A function moves a running average on and gives the old one back."
+
+    valid = (Example(_MOMENTS.format(given="newer", mark=""), "both are given back"),)
+    invalid = (Example(_MOMENTS.format(given="square", mark="  #!"), "one of two stays"),)
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every function that gives running averages back."""
+        flow = facts.flow
+        for op in program.named("py.return"):
+            region = flow.places.region_of[op]
+            moved = [value for value in region.results if value not in region.params and _averages(value, region, flow)]
+            stays = [value for value in dict.fromkeys(region.results) if value in region.params]
+            for old in stays if len(region.results) > 1 else ():
+                newer = _next_average(old, region, flow)
+                if newer is not None and any(_averages(one, region, flow) - {old} for one in moved):
+                    yield _finding(op, old, newer)
+            if moved and not stays:
+                yield proved(self.name, op.span, "the running averages are given back as they were moved")
+
+
+def _averages(value: Value, region: Region, flow: Flow) -> set[Value]:
+    """Return the parameters that a value is a running average of."""
+    return {param for param in region.params if averaged(flow, value, (param,)) is param}
+
+
+def _next_average(old: Value, region: Region, flow: Flow) -> Op | None:
+    """Return what makes the next value of a running average, where something reads that and nothing gives it back."""
+    scaled = [value for op in flow.readers.get(old, ()) if op.name == "array.map" for value in op.results]
+    for op in (one for value in scaled for one in flow.readers.get(value, ()) if one.name == "array.map"):
+        if averaged(flow, op.result, (old,)) is old and op.result not in region.results:
+            return op if flow.readers.get(op.result) else None
+    return None
+
+
+def _finding(op: Op, old: Value, newer: Op) -> Obligation:
+    return Obligation(
+        AverageNotReturned.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"`{old.name}` is given back as it was, though its next value was computed",
+        current=f"the old `{old.name}` is returned, so the running average never moves",
+        expected=f"the function gives the next `{old.name}` back",
+        steps=(Step(newer.span, "the next value is computed here"),),
+        suggestion=f"return the next value of `{old.name}`",
+    )

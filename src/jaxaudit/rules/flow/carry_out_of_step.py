@@ -1,0 +1,153 @@
+"""The rule `carry-out-of-step`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.origins import Origin, origin, same
+from jaxaudit.analyses.lineage.side_by_side import side_by_side
+from jaxaudit.analyses.queries import depends
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import LOOPS
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.phrases import named, proved
+
+_RUN = """import jax
+import jax.numpy as jnp
+
+def look(s):
+    return jnp.tanh(s)
+
+def step(s, action):
+    new = 0.9 * s + action
+    return new, look({seen}){mark}
+
+def run(s, w):
+    def body(carry, _):
+        s, seen = carry
+        s, seen = step(s, w @ seen)
+        return (s, seen), seen
+    return jax.lax.scan(body, (s, look(s)), None, length=9)
+"""
+
+
+class CarryOutOfStep(Rule):
+    """A part of a loop's state is computed from another part, and is one turn behind it after the first.
+
+    ## What it does
+
+    Finds loops that start with a state and what is computed from it, such as an observation, and go on with the new
+    state and what the same line computes from the old one, where the new state depends on it.
+
+    ## Why is this bad?
+
+    Whoever acts on the observation acts on the past. The first turn is right, so a test of one step passes, and a
+    policy merely learns worse than it could.
+
+    ## Example
+
+    ```python
+    def step(state, action):
+        new = dynamics(state, action)
+        return new, observe(state)
+    ```
+
+    ## Use instead
+
+    ```python
+    def step(state, action):
+        new = dynamics(state, action)
+        return new, observe(new)
+    ```
+
+    ## When it cannot tell
+
+    Where the two computations differ in anything else, there is nothing to judge.
+    """
+
+    name = "carry-out-of-step"
+    family = "flow"
+    summary = "A loop goes on with the new state and with what was computed from the old one."
+
+    valid = (Example(_RUN.format(seen="new", mark=""), "of the new state"),)
+    invalid = (Example(_RUN.format(seen="s", mark="  #!"), "seen one step late"),)
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every part of a loop's state that a turn computes as the start was computed."""
+        for op in program.named(*sorted(LOOPS)):
+            loop = Loop.of(op)
+            parts = list(_moving(loop, facts.flow)) if loop is not None else []
+            if len(parts) > 1:
+                judged = (_judge(one, [other for other in parts if other is not one], facts.flow) for one in parts)
+                yield from (one for one in judged if one is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a loop's state: inside a turn, where it comes from at the start, and where the next one comes from."""
+
+    param: Value
+    start: Origin
+    end: Origin
+
+
+def _moving(loop: Loop, flow: Flow) -> Iterator[_Part]:
+    """Return the parts of a loop's state that a turn does not hand on as they are."""
+    for param, start, at in loop.carried:
+        for following in loop.body.results[at : at + 1]:
+            if following is not param:
+                yield _Part(param, origin(flow, start, {}), origin(flow, following, {}, in_turn=True))
+
+
+def _judge(part: _Part, others: list[_Part], flow: Flow) -> Obligation | None:
+    """Compare how one part is computed at the start and in a turn: from the other parts, as they were or are now."""
+    states = {one.start.value: one for one in others}
+
+    def goes_on(then: Origin, now: Origin) -> bool:
+        return then.value not in states and not same(flow, then, now) and _is_same_line(then, now)
+
+    if not _is_same_line(part.start, part.end):
+        return None
+    given = side_by_side(flow, part.start, part.end, goes_on, in_turn=True)
+    met = [
+        (states.get(then.value), now.value) for then, now in given if then.value in states or not same(flow, then, now)
+    ]
+    if not met or None in [state for state, _ in met]:
+        return None
+    behind = [one for one, now in met if one is not None and now is one.param and one.end.value is not now]
+    if len(behind) == len(met) and any(depends(flow, one.end.value, (part.param,)) for one in behind):
+        return _finding(part, behind[0], flow)
+    if all(one is not None and now is one.end.value for one, now in met) and part.end.op is not None:
+        name = named(part.param, "a part of the state")
+        return proved(CarryOutOfStep.name, part.end.op.span, f"{name} is computed from the new state, as at the start")
+    return None
+
+
+def _is_same_line(first: Origin, second: Origin) -> bool:
+    """Whether one line computes both, at the start and in a turn."""
+    one, other = first.op, second.op
+    if one is None or other is None or not one.operands or not one.name.startswith(("array.", "py.item")):
+        return False
+    alike = one.span == other.span and one.name == other.name and one.qualified == other.qualified
+    return alike and len(one.operands) == len(other.operands)
+
+
+def _finding(part: _Part, state: _Part, flow: Flow) -> Obligation:
+    later, newer = part.end.op, state.end.op
+    assert later is not None
+    op: Op = later if newer is None else flow.through(later, newer, calls=part.end.context)
+    name, old = named(part.param, "it"), named(state.param, "the state")
+    return Obligation(
+        CarryOutOfStep.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"{name} goes into the next turn as computed from {old} of the turn before, not from the newer one",
+        current=f"the loop starts with {name} of its own {old}; from the first turn on it is one step behind",
+        expected=f"{name} is computed from the newer {old}, as at the start",
+        steps=() if newer is None else (Step(newer.span, f"the newer {old} is made here"),),
+        suggestion="compute it from the new state",
+    )

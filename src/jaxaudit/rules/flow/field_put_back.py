@@ -1,0 +1,106 @@
+"""The rule `field-put-back`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow, versions
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.flow._shared.phrases import called
+from jaxaudit.rules.phrases import proved
+
+
+class FieldPutBack(Rule):
+    """A copy of a record is given a field as it was, though a newer version of it has been made.
+
+    ## What it does
+
+    Looks at copies of records, `_replace` and `replace`, that are given a field of the old record again. Where a newer
+    version of that field was made before, the copy was meant to hold it.
+
+    ## Why is this bad?
+
+    The update is computed and thrown away: statistics never move, a buffer stays empty. The copy looks as if it kept
+    everything.
+
+    ## Example
+
+    ```python
+    table = state.table.at[i].set(x)
+    return state._replace(table=state.table, count=state.count + 1)
+    ```
+
+    ## Use instead
+
+    ```python
+    table = state.table.at[i].set(x)
+    return state._replace(table=table, count=state.count + 1)
+    ```
+
+    ## When it cannot tell
+
+    A field that is given again and has no newer version is merely written out.
+    """
+
+    name = "field-put-back"
+    family = "flow"
+    summary = "A copy of a record is given an old field, though a newer version of it was made."
+
+    valid = (
+        Example(
+            "from typing import NamedTuple\n\nclass State(NamedTuple):\n    table: object\n    count: object\n\n"
+            "def add(state: State, i, x):\n    table = state.table.at[i].set(x)\n"
+            "    return state._replace(table=table, count=state.count + 1), table.sum()\n",
+            "the newer one",
+        ),
+    )
+    invalid = (
+        Example(
+            "from typing import NamedTuple\n\nclass State(NamedTuple):\n    table: object\n    count: object\n\n"
+            "def add(state: State, i, x):\n    table = state.table.at[i].set(x)\n"
+            "    state = state._replace(table=state.table, count=state.count + 1)  #!\n    return state, table.sum()\n",
+            "put back as it was",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every field that a copy is given as it was, or a newer version of."""
+        flow, copies = facts.flow, list(program.named("py.replace"))
+        for op in copies:
+            for field, had in (op.restored or {}).items():
+                newer = _newer_record(op, had, copies, flow) or _newer_leaf(op, had, flow)
+                if newer is not None:
+                    yield _finding(op, field, newer)
+            for field, value in (op.replaced or {}).items():
+                if isinstance(value, Value) and versions(flow, value) is not None:
+                    yield proved(self.name, op.span, f"the copy is given the newer `{field}`")
+
+
+def _newer_record(op: Op, had: tuple[Value, ...], copies: list[Op], flow: Flow) -> Op | None:
+    """Return the copy that was made of the very record that is put back."""
+    makers = (one for one in copies if one is not op and one.values == had)
+    return next((one for one in makers if flow.places.comes_before(one, op)), None)
+
+
+def _newer_leaf(op: Op, had: tuple[Value, ...], flow: Flow) -> Op | None:
+    """Return the op that made a newer version of the one array that is put back."""
+    for reader in flow.readers.get(had[0], ()) if len(had) == 1 else ():
+        found = [versions(flow, value) for value in reader.results]
+        if any(one is not None and had[0] in one.old for one in found) and flow.places.comes_before(reader, op):
+            return reader
+    return None
+
+
+def _finding(op: Op, field: str, newer: Op) -> Obligation:
+    return Obligation(
+        FieldPutBack.name,
+        op.span,
+        Verdict.VIOLATED,
+        message=f"`{field}` is put back as it was, though a newer version of it was made",
+        current=f"`{op.method}` is given the old `{field}` again, so the newer one is not kept",
+        expected=f"the copy holds the newer `{field}`",
+        steps=(Step(newer.span, f"`{called(newer)}` makes the newer version here"),),
+        suggestion=f"give the newer `{field}`, or leave the field out",
+    )
