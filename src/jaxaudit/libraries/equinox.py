@@ -72,6 +72,7 @@ _LAYERS = merge(
         key="key",
         result="itself",
     ),
+    rows(_NN, "py.call_library", "Sequential: layers", result="itself", holds="layers"),
     rows(_NN, "key.draw", "Sequential.__call__: x state", key="key", roles="layer"),
     rows(
         _NN,
@@ -102,15 +103,15 @@ _TREES = merge(
         "equinox",
         "tree.other",
         """
-        combine: *pytrees
-        filter: pytree filter_spec inverse replace is_leaf
-        partition: pytree filter_spec replace is_leaf
         tree_check tree_flatten_one_level: pytree
         tree_equal: *pytrees
         tree_inference: pytree value -> like pytree
         """,
     ),
     rows("equinox", "tree.other", "apply_updates: model:tree updates:tree -> model'", roles="optimizer.apply"),
+    rows("equinox", "tree.other", "filter: pytree filter_spec inverse replace is_leaf", roles="model.filter"),
+    rows("equinox", "tree.other", "partition: pytree filter_spec replace is_leaf", roles="model.partition"),
+    rows("equinox", "tree.other", "combine: *pytrees", roles="model.join"),
     rows("equinox", "tree.other", "tree_at: where pytree replace replace_fn is_leaf", roles="record.copy"),
     rows("equinox", "device.place", "filter_shard: x device_or_shardings"),
     rows("equinox", "array.shape", "is_array is_array_like is_inexact_array is_inexact_array_like: element"),

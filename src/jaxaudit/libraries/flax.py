@@ -119,12 +119,14 @@ _STREAM_DRAWS = merge(
 )
 
 _NNX_TREES = merge(
+    rows(_NNX, "tree.other", "split: node *filters", roles="model.split"),
+    rows(_NNX, "tree.other", "state: node *filters", roles="model.state"),
+    rows(_NNX, "tree.other", "merge: graphdef_or_graphstate *states", roles="model.join"),
     rows(
         _NNX,
         "tree.other",
         """
-        split state variables pop: node *filters
-        merge: graphdef_or_graphstate *states
+        variables pop: node *filters
         update: node state *states
         clone: node variables
         graphdef: node
@@ -155,9 +157,9 @@ _TRAINING = merge(
     rows("flax.core", "tree.other", "copy: x add_or_replace\npop: x key\npretty_repr: x"),
     rows("flax.core", "tree.other", "freeze: xs -> like xs\nunfreeze: x -> like x", roles="record.copy"),
     rows("flax.core", "tree.other", "FrozenDict.unfreeze:\nFrozenDict.copy: add_or_replace\nFrozenDict.pop: key"),
-    rows(_STATE, "py.call_library", f"create: -> {_STATE}", roles="train_state.create"),
-    rows(_STATE, "py.call_library", "replace: -> self'", roles="train_state.replace"),
-    rows(_STATE, "py.call_library", "apply_gradients: -> self'", roles="train_state.step"),
+    rows(_STATE, "py.call_library", f"create: -> {_STATE}", roles="train_state.create", holds="apply_fn"),
+    rows(_STATE, "py.call_library", "replace: -> self'", roles="train_state.replace", holds="apply_fn"),
+    rows(_STATE, "py.call_library", "apply_gradients: -> self'", roles="train_state.step", holds="apply_fn"),
     rows(_STATE, "key.draw", "apply_fn: variables *args", key="rngs", roles="module.apply", folds=True),
     rows("flax.training.common_utils", "key.split", "shard_prng_key: prng_key", key="prng_key"),
     rows("flax.training.common_utils", "array.reshape", "shard: xs"),

@@ -59,6 +59,7 @@ _LINEN_DRAWS = merge(
     ),
 )
 _LINEN_MORE = merge(
+    rows(_LINEN, "py.call_library", "Sequential: layers", result="itself", holds="layers"),
     rows(
         _LINEN,
         "py.call_library",
@@ -94,6 +95,7 @@ _LINEN_MORE = merge(
 )
 
 _NNX_LAYERS = merge(
+    rows(_NNX, "py.call_library", "Sequential: *fns", result="itself", holds="*fns"),
     layers(
         _NNX,
         """

@@ -29,6 +29,7 @@ _TRANSFORMS = merge(
         "py.call_library",
         "transform: f -> haiku.Transformed\ntransform_with_state: f -> haiku.TransformedWithState",
         roles="module.make",
+        holds="f",
     ),
     rows(
         _NAME,
@@ -39,6 +40,7 @@ _TRANSFORMS = merge(
         with_empty_state: f -> haiku.TransformedWithState
         """,
         roles="module.convert",
+        holds="f",
     ),
     rows(
         _NAME,
@@ -59,7 +61,7 @@ _TRANSFORMS = merge(
     rows(
         _NAME,
         "key.draw",
-        "Transformed.apply: params rng *args\nTransformedWithState.apply: params state rng *args",
+        "Transformed.apply: params rng *args\nTransformedWithState.apply: params state rng *args -> (?, state')",
         key="rng",
         roles="module.apply",
     ),
@@ -100,6 +102,7 @@ _PLAIN = (
 """Options that change neither the shape nor the dtype of what a layer gives."""
 
 _LAYERS = merge(
+    rows(_NAME, "py.call_library", "Sequential: layers", result="itself", holds="layers"),
     layers(
         _NAME,
         """

@@ -10,7 +10,7 @@ _TREES = merge(
         "tree.other",
         """
         all: tree
-        flatten leaves structure: tree is_leaf
+        leaves structure: tree is_leaf
         broadcast: prefix_tree full_tree is_leaf
         flatten_with_path leaves_with_path: tree is_leaf is_leaf_takes_path
         reduce: function tree initializer is_leaf
@@ -19,6 +19,7 @@ _TREES = merge(
         unflatten: treedef leaves
         """,
     ),
+    rows("jax.tree", "tree.other", "flatten: tree is_leaf", roles="tree.flatten"),
     rows(
         "jax.tree_util",
         "tree.other",

@@ -55,6 +55,13 @@ _OPTIMIZERS = merge(
         result=_TRANSFORMATION,
         roles="optimizer.moments",
     ),
+    rows(
+        _NAME,
+        "py.call_library",
+        "GradientTransformation GradientTransformationExtraArgs: init:function update:function",
+        result="itself",
+        roles="optimizer.make",
+    ),
     rows(_NAME, "py.call_library", "chain named_chain: *args", result=_TRANSFORMATION, roles="optimizer.chain"),
     rows(_NAME, "py.call_library", "scale_by_*: *args", result=_TRANSFORMATION),
     rows(

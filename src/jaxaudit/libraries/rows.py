@@ -27,6 +27,13 @@ ROLES = {
     "variable": "makes an object around one array",
     "loss.regression": "gives the error between predictions and targets",
     "density.correction": "gives by how much a bijector changes volumes",
+    "model.filter": "gives a model with parts of it left out",
+    "model.partition": "gives a model as two, each with parts of it left out",
+    "model.split": "gives the structure of a model, and its state in parts",
+    "model.state": "gives those parts of a model's state that filters name",
+    "model.join": "makes a model of what it was divided into",
+    "optimizer.make": "makes an optimizer of its two functions",
+    "tree.flatten": "gives the leaves of a tree and its structure",
     "record.copy": "gives a changed copy of a record or tree",
 }
 
@@ -50,6 +57,8 @@ class Row:
     """What the parameters hold, of those for which the row says it: `tree`, `function`, ..."""
     roles: frozenset[str] = frozenset()
     """The parts that the function plays in protocols that several libraries share (`ROLES`)."""
+    holds: str = ""
+    """The parameter with a function, or several, that the object it makes calls later."""
     plain: frozenset[str] = frozenset()
     """Options that are no parameters above and leave the result as the row states it; any other makes it unknown."""
 

@@ -19,6 +19,7 @@ def rows(
     result: str = "",
     roles: str = "",
     plain: str = "",
+    holds: str = "",
     **attrs: object,
 ) -> Table:
     """Build a table from lines of the form `name name ...: parameter parameter ... -> result`, all lowered to `op`.
@@ -34,7 +35,7 @@ def rows(
         params = [param.partition(":") for param in given.split()]
         kinds = {name.lstrip("*"): kind for name, _, kind in params if kind}
         made = parse(gives or result)
-        shared = Row(op, tuple(name for name, _, _ in params), key, attrs, made, kinds, frozenset(roles.split()), frozenset(plain.split()))
+        shared = Row(op, tuple(name for name, _, _ in params), key, attrs, made, kinds, frozenset(roles.split()), holds, frozenset(plain.split()))
         for name in names.split():
             qualified = f"{prefix}.{name}"
             if qualified in table:

@@ -14,7 +14,7 @@ from jaxaudit.analyses.lineage.origins import Context, Origin, origin, same
 from jaxaudit.ir import Op, Symbol, Value
 from jaxaudit.ir.interfaces import Loop, given_to
 from jaxaudit.ir.trees import Tree
-from jaxaudit.libraries.lookup import like, playing
+from jaxaudit.libraries.lookup import like, playing, plays
 from jaxaudit.libraries.packages import DIFFERENTIABLE
 
 _BRANCHES = 3
@@ -24,7 +24,7 @@ Way = tuple[str, ...]
 
 _ONE = {"tree.leaf": "like", "key.within": "value"}
 """Ops that give something like one of their arguments."""
-_FILTERS = ("equinox.filter", "equinox.partition")
+_FILTERS = playing("model.filter", "model.partition")
 _STATES = playing("train_state.create", "train_state.replace", "train_state.step")
 
 
@@ -142,7 +142,7 @@ def _taken(flow: Flow, op: Op, value: Value) -> tuple[Value, Way] | None:
     base = op.arguments.get("base")
     if op.qualified in _FILTERS:
         return _filtered(op)
-    if op.qualified == "flax.nnx.state":
+    if plays(op.qualified, "model.state"):
         return _state(op)
     if not isinstance(base, Value):
         return None
@@ -165,7 +165,7 @@ def _part(flow: Flow, base: Value, index: int | str) -> tuple[Value, Way] | None
     if made is not None and kept is not None:
         tree = _argument(made, kept.param)
         return None if tree is None else (tree, ())
-    if made is not None and function == "equinox.partition" and index in (0, 1):
+    if made is not None and plays(function, "model.partition") and index in (0, 1):
         part = _filtered(made)
         return part if part is None or index == 0 else (part[0], (f"not {part[1][0]}",))
     return base, (f"[{index!r}]",)

@@ -15,6 +15,7 @@ from jaxaudit.analyses.keys.terms import Each, Split, root, rows_behind
 from jaxaudit.analyses.queries import reached
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.ops import MAPPED
+from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.base import Obligation
 from jaxaudit.rules.intent.names import are_inverse, says_evaluation
 from jaxaudit.spans import Span
@@ -384,8 +385,8 @@ def _is_given_data(loop: Op, call: Op) -> bool:
 
 
 def _asks_for_key(op: Op) -> bool:
-    """Whether an op runs a function of haiku, which takes a key though its networks may draw nothing."""
-    return op.name == "key.draw" and op.qualified.startswith("haiku.") and callee_of(op) == "apply"
+    """Whether an op runs a module with a key for it as a whole, though it may draw nothing."""
+    return op.name == "key.draw" and plays(op.qualified, "module.apply") and not op.folds
 
 
 def _is_renewed(keys: KeyFacts, op: Op, use: Use) -> bool:

@@ -29,7 +29,7 @@ from jaxaudit.frontends.source.values.model import (
 )
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Exit
-from jaxaudit.libraries.lookup import canonical
+from jaxaudit.libraries.lookup import canonical, lookup
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def construct(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) ->
     """Interpret `cls(...)`."""
     unknown_rest = given.star is not None or given.stars is not None
     if cls.kind == "namedtuple" and not unknown_rest:
-        protocols.note(it, f"{cls.frame.module.name}.{cls.name}", given)
+        protocols.note(it, lookup(f"{cls.frame.module.name}.{cls.name}"), given)
         return Record(cls, tuple(_field_values(it, cls, given, span).values()))
     init = find_in_class(cls, "__init__")
     if isinstance(init, FunctionValue):

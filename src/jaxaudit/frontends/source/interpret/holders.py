@@ -1,7 +1,8 @@
 """Library objects that keep a function of the user and call it later.
 
 `hk.transform(f)` is called by `apply`, a `Sequential` calls its layers one after the other, and a `TrainState` keeps
-the `apply` of its model. The object is a leaf that holds what it will call, so that the call can be followed.
+the `apply` of its model. The object is a leaf that holds what it will call, so that the call can be followed. Rows say
+which argument that is.
 """
 
 from __future__ import annotations
@@ -11,34 +12,27 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.interpret import applied, lifts
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Transformed, TupleValue
+from jaxaudit.libraries.lookup import lookup
+from jaxaudit.libraries.results import Parts
+from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
-_TRAIN_STATE = "flax.training.train_state.TrainState"
-_OF_FUNCTION = frozenset(("haiku.transform", "haiku.transform_with_state"))
-_SAME = frozenset(("haiku.without_apply_rng", "haiku.without_state", "haiku.with_empty_state"))
-_IN_TURN = frozenset(("flax.linen.Sequential", "haiku.Sequential", "equinox.nn.Sequential"))
-_APPLIES = {"haiku.Transformed": (1, 2), "haiku.TransformedWithoutRng": (None, 1), "haiku.TransformedWithState": (2, 3)}
-"""Where the key stands among the arguments of `apply`, and where those of the function begin."""
 
-
-def holding(made: Abstract, name: str, given: Arguments) -> Abstract:
+def holding(made: Abstract, row: Row, given: Arguments) -> Abstract:
     """Return a new library object with what it will call later."""
-    held = _held(name, given)
+    held = _held(row, given) if row.holds and isinstance(made, Leaf) else None
     return Leaf(made.value, made.cls, held) if held is not None and isinstance(made, Leaf) else made
 
 
-def _held(name: str, given: Arguments) -> Abstract | None:
-    first = given.positional[0] if given.positional else None
-    if name in _OF_FUNCTION or name in _IN_TURN:
-        return first
-    if name in _SAME:
-        return first.holds if isinstance(first, Leaf) else None
-    if name == "flax.nnx.Sequential":
+def _held(row: Row, given: Arguments) -> Abstract | None:
+    """Return what an object holds: the argument that its row names, or what that holds itself."""
+    if row.holds.startswith("*"):
         return TupleValue(given.positional) if given.star is None else None
-    return given.keywords.get("apply_fn") if name == f"{_TRAIN_STATE}.create" else None
+    held = given.get(row.position(row.holds), row.holds)
+    return held.holds if isinstance(held, Leaf) and held.holds is not None else held
 
 
 def instead(it: Interpreter, receiver: Leaf, name: str, given: Arguments, span: Span) -> Abstract | None:
@@ -48,7 +42,8 @@ def instead(it: Interpreter, receiver: Leaf, name: str, given: Arguments, span: 
         return it.unknown("a lifted layer", span) if made is None else made
     if name == "__call__":
         return in_turn(it, receiver.holds, given, span) if receiver.holds is not None else None
-    held = receiver.holds if receiver.cls == _TRAIN_STATE and name == "apply_fn" else None
+    create = lookup(f"{receiver.cls}.create")
+    held = receiver.holds if create is not None and create.holds == name else None
     return None if held is None or isinstance(held, Leaf | Const) else it.call(held, given, span)
 
 
@@ -63,30 +58,24 @@ def in_turn(it: Interpreter, held: Abstract, given: Arguments, span: Span) -> Ab
     return value
 
 
-def followed(it: Interpreter, receiver: Leaf, name: str, given: Arguments, made: Abstract, span: Span) -> Abstract:
+def followed(it: Interpreter, receiver: Leaf, row: Row, given: Arguments, made: Abstract, span: Span) -> Abstract:
     """Return the result of a method that calls what its object holds, else what the op of the method gives."""
-    if receiver.holds is None or given.star is not None or given.stars is not None:
+    if receiver.holds is None or given.star is not None or given.stars is not None or not isinstance(made, Leaf):
         return made
-    if receiver.cls == _TRAIN_STATE:
-        return _of_state(receiver, name, given, made)
-    key, first = _APPLIES.get(receiver.cls, (None, 0))
-    if name != "apply" or not first or len(given.positional) < first or not isinstance(made, Leaf):
+    like = row.like()
+    if like is not None and like.param == "self":
+        return Leaf(made.value, made.cls, given.keywords.get(row.holds, receiver.holds))
+    first = row.position("*args")
+    if "module.apply" not in row.roles or len(given.positional) < first or isinstance(receiver.holds, Leaf | Const):
         return made
-    keywords = {name: value for name, value in given.keywords.items() if name != "rng"}
-    out = it.call(receiver.holds, Arguments(given.positional[first:], keywords), span)
+    out = it.call(receiver.holds, Arguments(given.positional[first:], _without(given, row.key)), span)
     drawn, rest = made.value, None
-    if receiver.cls == "haiku.TransformedWithState":
+    if isinstance(row.result, Parts):
         drawn, rest = it.emit("py.unpack", span, {"base": drawn}, {"count": 2, "star": None}, results=2).results
-    out = applied.within(it, out, drawn, span) if _draws(given, key) else out
+    key = given.get(row.position(row.key), row.key) if row.key else None
+    out = out if key is None or key == Const(None) else applied.within(it, out, drawn, span)
     return out if rest is None else TupleValue((out, Leaf(rest)))
 
 
-def _draws(given: Arguments, key: int | None) -> bool:
-    """Whether numbers may be drawn inside."""
-    return "rng" in given.keywords or (key is not None and given.positional[key] != Const(None))
-
-
-def _of_state(receiver: Leaf, name: str, given: Arguments, made: Abstract) -> Abstract:
-    if name in ("replace", "apply_gradients") and isinstance(made, Leaf):
-        return Leaf(made.value, made.cls, given.keywords.get("apply_fn", receiver.holds))
-    return made
+def _without(given: Arguments, name: str) -> dict[str, Abstract]:
+    return {key: value for key, value in given.keywords.items() if key != name}

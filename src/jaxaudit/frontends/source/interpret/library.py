@@ -67,10 +67,10 @@ def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
     row = lookup(name)
     if row is not None:
         made = likeness.alike(it, row, given, emit_row(it, row, name, given, span), span)
-        return parted.parted(it, name, given, holders.holding(made, name, given), span)
+        protocols.note(it, row, given)
+        return parted.parted(it, row, given, holders.holding(made, row, given), span)
     package, last = name.partition(".")[0], name.rpartition(".")[2]
     cls = name if last[:1].isupper() else ""
-    protocols.note(it, name, given)
     if package == "builtins" or (cls and package in _COVERED):
         # Built-ins take no key; constructors that do have rows.
         operands = tuple(dict.fromkeys(leaf for value in given.all() for leaf in leaves(it, value)))
@@ -79,8 +79,7 @@ def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
             attrs["named"] = by_name
         if name in _ITERATORS and given.positional:
             cls, attrs["of"] = name, transforms.name_of(given.positional[0])
-        made = Leaf(it.emit("py.call_library", span, attrs=attrs, operands=operands).result, cls)
-        return holders.holding(made, name, given)
+        return Leaf(it.emit("py.call_library", span, attrs=attrs, operands=operands).result, cls)
     reason = UNMODELLED.get(name, f"{name} is not modelled")
     return calls.unknown_call(it, Library(name), given, reason, span, name, cls)
 
@@ -199,7 +198,7 @@ def call_method(it: Interpreter, receiver: Leaf, cls: str, name: str, given: Arg
     arguments = {"self": receiver.value, **bind_row(it, row, given, span)}
     more = {"border": _border(it, row, given)} if row.trees else {}
     made = likeness.alike(it, row, given, _emit(it, row, qualified, arguments, span, more), span)
-    return holders.followed(it, receiver, name, given, made, span)
+    return holders.followed(it, receiver, row, given, made, span)
 
 
 def _border(it: Interpreter, row: Row, given: Arguments) -> Border:

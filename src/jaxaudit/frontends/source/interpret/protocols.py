@@ -11,20 +11,16 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.model import FunctionValue, Leaf
+from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
-_OPTIMIZERS = frozenset(
-    "optax.GradientTransformation optax.GradientTransformationExtraArgs optax._src.base.GradientTransformation "
-    "optax._src.base.GradientTransformationExtraArgs".split()
-)
 
-
-def note(it: Interpreter, name: str, given: Arguments) -> None:
+def note(it: Interpreter, row: Row | None, given: Arguments) -> None:
     """Note the two functions of a new optimizer."""
-    if name not in _OPTIMIZERS or given.star is not None or given.stars is not None:
+    if row is None or "optimizer.make" not in row.roles or given.star is not None or given.stars is not None:
         return
     init, update = given.get(0, "init"), given.get(1, "update")
     if isinstance(init, FunctionValue) and isinstance(update, FunctionValue) and _takes(init, 1) and _takes(update, 3):
