@@ -46,7 +46,7 @@ class Tree:
         """Return what two trees of one kind hold at the same place, with its key or position."""
         for at, child in enumerate(self.children):
             key = self.keys[at] if at < len(self.keys) else str(at)
-            met = other.child(key) if self.kind in ("dict", "object") else other.children[at]
+            met = other.child(key) if self.kind in ("dict", "object") else next(iter(other.children[at:]), None)
             if met is not None:
                 yield key, child, met
 

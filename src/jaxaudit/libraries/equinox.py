@@ -31,7 +31,7 @@ _LAYERS = merge(
         GRUCell: input_size hidden_size use_bias dtype | input hidden -> cell(hidden_size)
         LSTMCell: input_size hidden_size use_bias dtype | input hidden -> (cell(hidden_size), cell(hidden_size))
         Linear: in_features:width out_features use_bias dtype | x -> last(out_features)
-        MLP: in_size:width out_size width_size depth activation final_activation use_bias use_final_bias dtype | x -> last(out_size)
+        MLP: in_size:width out_size width_size depth activation:function final_activation:function use_bias use_final_bias dtype | x -> last(out_size)
         """,
         op="key.draw",
         key="key",
@@ -56,6 +56,7 @@ _LAYERS = merge(
         GroupNorm: groups channels eps channelwise_affine dtype | x -> like x
         BatchNorm: input_size axis_name eps channelwise_affine momentum | x state -> (like x, like state)
         Identity: | x -> like x
+        Lambda: fn:function | x -> ?
         PReLU: init_alpha | x -> like x
         """,
         plain=_PLAIN,

@@ -91,6 +91,12 @@ def playing(*roles: str) -> tuple[str, ...]:
     return tuple(name for role in roles for name, row in ROWS.items() if role in row.roles)
 
 
+def takes_function(name: str) -> bool:
+    """Whether a library function, or the constructor of a class, is given a function to keep or to call."""
+    row = lookup(name)
+    return row is not None and "function" in row.kinds.values()
+
+
 def takes_trees(name: str) -> bool:
     """Whether a library function is for whole trees of parameters, gradients or states."""
     row = lookup(name)

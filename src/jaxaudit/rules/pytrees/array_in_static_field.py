@@ -11,7 +11,6 @@ from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.phrases import unknown
-from jaxaudit.spans import Span
 
 
 class ArrayInStaticField(Rule):
@@ -83,10 +82,8 @@ class ArrayInStaticField(Rule):
 
 
 def _judge(note: Op, flow: Flow) -> Obligation:
-    where, values = note.where, note.values
-    name, field = note.class_name, note.field
-    span = where if isinstance(where, Span) else note.span
-    held = [value for value in values if isinstance(value, Value)] if isinstance(values, tuple) else []
+    name, field, span = note.class_name, note.field, note.where or note.span
+    held = [value for value in note.values or () if isinstance(value, Value)]
     if not any(is_array(flow, value, context) for context in contexts(flow, note) for value in held):
         return unknown(ArrayInStaticField.name, span, f"what `{field}` of `{name}` is given is not known")
     return Obligation(

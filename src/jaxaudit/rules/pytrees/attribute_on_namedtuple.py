@@ -76,16 +76,14 @@ class AttributeOnNamedtuple(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every attribute that is set on a named tuple."""
         rebuilt = {op.class_name for op in program.named("py.replace")}
-        for op in program.having(Op.border):
-            border = op.border
-            if border is not None:
-                rebuilt.update(node.name for tree in border.trees for node in nodes(tree) if node.kind == "namedtuple")
+        borders = [op.border for op in program.having(Op.border) if op.border is not None]
+        crossing = [node for border in borders for tree in border.trees for node in nodes(tree)]
+        rebuilt |= {node.name for node in crossing if node.kind == "namedtuple"}
         yield from (_judge(op, rebuilt) for op in program.named("py.store_attr") if op.record)
 
 
 def _judge(op: Op, rebuilt: set[str]) -> Obligation:
-    cls, name = op.record, op.label
-    raises = bool(op.direct)
+    cls, name, raises = op.record, op.label, op.direct
     return Obligation(
         AttributeOnNamedtuple.name,
         op.span,

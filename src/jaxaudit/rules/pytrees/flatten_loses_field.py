@@ -87,25 +87,17 @@ class FlattenLosesField(Rule):
 
 
 def _judge(op: Op) -> Obligation:
-    params, stored = _texts(op.parameters), _texts(op.stored)
-    told = op.flattened
-    handed = told if isinstance(told, tuple) else ()
+    params, stored, flattened = op.parameters or (), op.stored or (), op.flattened or ()
     if op.problem:
         return _broken(op, op.problem, Severity.ERROR)
-    for field, kept in zip(handed, stored, strict=True):
-        if field and kept and kept != field and kept in handed:
+    for field, kept in zip(flattened, stored, strict=True):
+        if field and kept and kept != field and kept in flattened:
             return _broken(op, f"`{field}` comes back as `{kept}` when `{op.class_name}` is rebuilt", Severity.ERROR)
-    given = op.given_names
-    for param, kept, field in zip(params, stored, handed, strict=True):
-        if field is None and kept and kept not in handed:
-            sure = isinstance(given, frozenset) and param in given
+    for param, kept, field in zip(params, stored, flattened, strict=True):
+        if field is None and kept and kept not in flattened:
             text = f"`{kept}` is lost when `{op.class_name}` is rebuilt: it is not flattened"
-            return _broken(op, text, Severity.ERROR if sure else Severity.WARNING)
+            return _broken(op, text, Severity.ERROR if param in (op.given_names or ()) else Severity.WARNING)
     return proved(FlattenLosesField.name, op.span, f"every field of `{op.class_name}` comes back where it was")
-
-
-def _texts(items: tuple[object, ...] | None) -> tuple[str, ...]:
-    return tuple(one for one in items or () if isinstance(one, str))
 
 
 def _broken(op: Op, message: str, severity: Severity) -> Obligation:

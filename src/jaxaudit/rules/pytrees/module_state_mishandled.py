@@ -8,14 +8,12 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
+from jaxaudit.libraries.lookup import takes_function
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
 from jaxaudit.rules.phrases import proved
 from jaxaudit.rules.pytrees._shared.crossing import crossing
-from jaxaudit.rules.pytrees._shared.states import grave, handed_on, new_state, static_part, touches_leaves
+from jaxaudit.rules.pytrees._shared.module_state import handed_on, lost_in, new_state, static_part, touches_leaves
 from jaxaudit.rules.trees import nodes
-
-_HOLDS_FUNCTION = frozenset(("equinox.nn.MLP", "equinox.nn.Lambda"))
-"""Modules with a function among their leaves."""
 
 
 class ModuleStateMishandled(Rule):
@@ -140,7 +138,7 @@ def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
             found = (node for node in nodes(border.trees[0]) if _is_module(node) and _function(node))
             yield from (_unfiltered(op, node) for node in found)
     elif border is not None:
-        for name, tree in crossing(op, border):
+        for name, tree in crossing(op):
             yield from (_crossing(op, name, node) for node in nodes(tree) if _is_module(node))
     elif op.name == "py.unread" and not op.label.startswith("_"):
         state = _updated_state(op, flow)
@@ -153,9 +151,9 @@ def _is_module(node: Tree) -> bool:
 
 
 def _function(node: Tree) -> str:
-    """Name the function among the leaves of a module; empty where none is known."""
+    """Return a name for the function among the leaves of a module; empty where none is known."""
     field = next((key for key, child in zip(node.keys, node.children, strict=False) if child.kind == "callable"), "")
-    return f"its field `{field}`" if field else "its activation" if node.name in _HOLDS_FUNCTION else ""
+    return f"its field `{field}`" if field else "its activation" if takes_function(node.name) else ""
 
 
 def _crossing(op: Op, name: str, node: Tree) -> Obligation:
@@ -206,10 +204,9 @@ def _unfiltered(op: Op, node: Tree) -> Obligation:
 
 def _kept(op: Op, state: Value, flow: Flow) -> Iterator[Obligation]:
     """Judge a run in training: its new state must go somewhere."""
-    region = flow.places.region_of[op]
-    if not any(holder is not None and holder.name == "grad" for _, holder in flow.places.up(region)):
+    if not _is_trained(op, flow):
         return
-    lost = grave(flow, state)
+    lost = lost_in(flow, state)
     if lost is None:
         yield proved(ModuleStateMishandled.name, op.span, "the new state of the module is handed on")
     elif lost.name == "grad":
@@ -228,23 +225,19 @@ def _kept(op: Op, state: Value, flow: Flow) -> Iterator[Obligation]:
 
 
 def _updated_state(note: Op, flow: Flow) -> Op | None:
-    values = note.values
-    value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
+    """Return the run of a module whose new state is bound to a name that nothing reads."""
+    value = note.values[0] if note.values and len(note.values) == 1 else None
     part = flow.maker(value) if isinstance(value, Value) else None
-    base = None if part is None or part.name != "py.unpack" else part.arguments.get("base")
-    made = flow.maker(base) if isinstance(base, Value) else None
-    if part is None or made is None or len(part.results) != 2 or part.results[1] is not value:
+    if part is None or part.name != "py.unpack" or len(part.results) != 2 or part.results[1] is not value:
         return None
-    applies = made.qualified.endswith(("Module.apply", ".apply")) and bool(made.arguments.get("mutable"))
-    return made if applies else None
+    made = flow.maker(part.operands[0])
+    return made if made is not None and made.qualified.endswith(".apply") and made.arguments.get("mutable") else None
 
 
-def _is_trained(note: Op, flow: Flow) -> bool:
+def _is_trained(op: Op, flow: Flow) -> bool:
     """Whether a gradient is taken of what stands here: then the state is that of training."""
-    region = flow.places.region_of.get(note)
-    return region is not None and any(
-        holder is not None and holder.name == "grad" for _, holder in flow.places.up(region)
-    )
+    around = flow.places.up(flow.places.region_of[op])
+    return any(holder is not None and holder.name == "grad" for _, holder in around)
 
 
 def _dropped(note: Op, made: Op, *, trained: bool) -> Obligation:

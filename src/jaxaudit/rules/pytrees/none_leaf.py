@@ -73,8 +73,7 @@ class NoneLeaf(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every mapped function that asks for None."""
-        flow = facts.flow
-        yield from (one for op in program.named("tree.map") for one in _judge(op, flow))
+        yield from (one for op in program.named("tree.map") for one in _judge(op, facts.flow))
 
 
 def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:

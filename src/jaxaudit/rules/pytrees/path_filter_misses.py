@@ -64,30 +64,25 @@ class PathFilterMisses(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every function that sees paths."""
-        flow = facts.flow
-        mapped = (op for op in program.named("tree.map") if op.paths)
-        yield from (_judge(op, flow) for op in mapped)
+        yield from (_judge(op, facts.flow) for op in program.named("tree.map") if op.paths)
 
 
 def _judge(op: Op, flow: Flow) -> Obligation:
     path = op.regions[0].params[0]
-    for user in (*flow.readers.get(path, ()), *_readers_of_items(path, flow)):
-        if _never_equal(user, path, flow):
-            return _misses(op, user)
+    readers = flow.readers.get(path, ())
+    keys = [user.result for user in readers if user.name == "py.item" and isinstance(user.arguments.get("index"), int)]
+    tests = (*readers, *(test for key in keys for test in flow.readers.get(key, ())))
+    never = next((test for test in tests if _never_equal(test, path)), None)
+    if never is not None:
+        return _misses(op, never)
     return proved(PathFilterMisses.name, op.span, "no key of the path is compared with a text")
 
 
-def _readers_of_items(path: Value, flow: Flow) -> Iterator[Op]:
-    for user in flow.readers.get(path, ()):
-        if user.name == "py.item" and isinstance(user.arguments.get("index"), int):
-            yield from flow.readers.get(user.result, ())
-
-
-def _never_equal(op: Op, path: Value, flow: Flow) -> bool:
+def _never_equal(op: Op, path: Value) -> bool:
     x, y = op.arguments.get("x"), op.arguments.get("y")
     if op.name == "py.operator":
         return op.operator in ("in", "not in") and isinstance(x, str) and y is path
-    if op.name != "array.map" or op.qualified not in ("equal", "not_equal"):
+    if op.name != "array.map" or op.function not in ("equal", "not_equal"):
         return False
     return any(isinstance(one, Value) and one is not path and isinstance(two, str) for one, two in ((x, y), (y, x)))
 

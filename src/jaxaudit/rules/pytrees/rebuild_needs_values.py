@@ -100,22 +100,21 @@ class RebuildNeedsValues(Rule):
 def _crossed(program: Program) -> dict[Span, Op]:
     """Return for each class, by its place, a transformation that traces an instance of it."""
     found: dict[Span, Op] = {}
-    for op in program.walk():
-        border = op.border if op.name != "grad" else None
-        for _, tree in crossing(op, border) if border is not None else ():
-            for node in nodes(tree):
-                if node.kind in ("object", "outside") and node.registered == "yes":
-                    found.setdefault(node.where, op)
+    for op in program.having(Op.border):
+        trees = crossing(op) if op.name != "grad" else ()
+        for node in (node for _, tree in trees for node in nodes(tree)):
+            if node.kind in ("object", "outside") and node.registered == "yes":
+                found.setdefault(node.where, op)
     return found
 
 
 def _judge(op: Op, crossed: dict[Span, Op]) -> Iterator[Obligation]:
-    asked, name, where = op.asked, op.class_name, op.where
-    if not isinstance(asked, tuple) or not asked:
+    asked, name = op.asked, op.class_name
+    if not asked:
         reason = f"the constructor of `{name}` asks for no value of what it is rebuilt from"
         yield proved(RebuildNeedsValues.name, op.span, reason)
         return
-    met = crossed.get(where) if isinstance(where, Span) else None
+    met = None if op.where is None else crossed.get(op.where)
     for param, what, span in asked:
         yield Obligation(
             RebuildNeedsValues.name,

@@ -9,16 +9,15 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.analyses.lineage.parts import part_of
-from jaxaudit.analyses.lineage.skeletons import one_structure, skeleton
+from jaxaudit.analyses.lineage.skeletons import one_structure, skeleton, structure_read
 from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS, is_optimizer_step
-from jaxaudit.ir import Exit, Op, Program, Region, Value
+from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved, unknown
-from jaxaudit.rules.pytrees._shared.absent import absence
 from jaxaudit.rules.pytrees._shared.leaf_lists import joins_single, listed_from, mixed_leaves, reordered
-from jaxaudit.rules.pytrees._shared.meetings import alike, described, is_given, one_tree
-from jaxaudit.rules.pytrees._shared.optimized import APPLIES, BLENDS, optimised_trees, other_module, started_with
+from jaxaudit.rules.pytrees._shared.optimizers import APPLIES, BLENDS, optimised_trees, other_module, started_with
+from jaxaudit.rules.pytrees._shared.pairs import absence, one_tree, why_alike
 from jaxaudit.rules.trees import describe, difference
 
 
@@ -107,60 +106,57 @@ class TreeStructureMismatch(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place where trees meet."""
         flow = facts.flow
-        yield from _all(program, flow)
+        for op in program.named("tree.map"):
+            yield from _mapped(op, flow)
+        for op in program.calling(*OPTIMIZER_STEPS, *APPLIES):
+            yield from _optimised(op, flow)
+        for op in program.calling("jax.tree.unflatten"):
+            yield from _rebuilt(op, flow)
+        for op in program.calling(*BLENDS):
+            if len(trees := _trees(op)) > 1:
+                yield from _paired(op, trees[0], trees[1], flow)
 
 
-def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
-    for op in program.named("tree.map"):
-        yield from _mapped(op, flow)
-    for op in program.calling(*OPTIMIZER_STEPS, *APPLIES):
-        yield from _optimised(op, flow)
-    for op in program.calling("jax.tree.unflatten"):
-        yield from _rebuilt(op, flow)
-    for op in program.calling(*BLENDS):
-        if (border := op.border) is not None and len(border.trees) > 1:
-            yield from _paired(op, border.trees[0], border.trees[1], flow)
+def _trees(op: Op) -> tuple[Tree, ...]:
+    return () if op.border is None else op.border.trees
 
 
 def _mapped(op: Op, flow: Flow) -> Iterator[Obligation]:
-    border = op.border
-    trees = () if border is None else border.trees
+    trees = _trees(op)
     if len(trees) == 1 and joins_single(op):
-        yield _differ(op, "the function joins one leaf of each tree, but gets one tree: a star is missing", ())
+        yield _differ(op, "the function joins one leaf of each tree, but gets one tree: a star is missing")
     for at, other in enumerate(trees[1:], 1):
         yield from _paired(op, trees[0], other, flow, at)
 
 
 def _paired(op: Op, first: Tree, other: Tree, flow: Flow, position: int = 1) -> Iterator[Obligation]:
-    found = "" if op.is_leaf else difference(first, other)
-    if not found and not op.is_leaf:
-        found = _absence(op, position, first, other, flow)
+    found = "" if op.is_leaf else difference(first, other) or _absence(op, position, first, other, flow)
     if found:
-        yield _differ(op, f"the trees differ: {found}", ())
+        yield _differ(op, f"the trees differ: {found}")
     else:
         yield from (_met(op, first, other, flow, context) for context in contexts(flow, op))
 
 
 def _absence(op: Op, position: int, first: Tree, other: Tree, flow: Flow) -> str:
-    told = [
+    found = (
         absence(op, position, first, other, lambda value, context=context: is_array(flow, value, context))
         for context in contexts(flow, op)
-    ]
-    return next((text for text in told if text), "")
+    )
+    return next(filter(None, found), "")
 
 
 def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obligation:
-    if (reason := alike(flow, first, other, context)) and (not op.is_leaf or first.kind == "value"):
+    if (reason := why_alike(flow, first, other, context)) and (not op.is_leaf or first.kind == "value"):
         return proved(TreeStructureMismatch.name, op.span, reason)
     if op.is_leaf:
         return _open(op, "`is_leaf` changes what counts as a leaf")
     if first.kind in CONTAINERS and other.value is not None and is_array(flow, other.value, context):
         if _is_asked(flow, op, other.value):
             return _open(op, "a condition around it asks what the other tree is")
-        return _differ(op, f"the first tree is {describe(first)} and another is one array", ())
+        return _differ(op, f"the first tree is {describe(first)} and another is one array")
     for one, against in ((first, other), (other, first)):
         if against.kind == "dict" and one.value is not None and _is_list(flow, one.value, context):
-            return _differ(op, f"one tree is a list and another is {describe(against)}", ())
+            return _differ(op, f"one tree is a list and another is {describe(against)}")
     if first.value is None or other.value is None:
         return _open(op, "the structures of the trees are not known")
     for whole, part in ((first.value, other.value), (other.value, first.value)):
@@ -169,7 +165,7 @@ def _met(op: Op, first: Tree, other: Tree, flow: Flow, context: Context) -> Obli
             made = origin(flow, part, context).op
             steps = () if made is None else (Step(made.span, f"this tree is the entry {keys} of the other"),)
             return _differ(op, f"one tree is the entry `{keys}` of the other, so they differ in structure", steps)
-    if all(is_given(flow, tree, context) for tree in (first.value, other.value)):
+    if all(skeleton(flow, tree, context).op is None for tree in (first.value, other.value)):
         return _open(op, "both trees are arguments that no call in sight gives: their structure is up to the caller")
     return _open(op, "the structures of the trees are not known")
 
@@ -183,16 +179,12 @@ def _is_list(flow: Flow, value: Value, context: Context) -> bool:
 def _is_asked(flow: Flow, op: Op, value: Value) -> bool:
     """Whether an `if` around an op, or one that may leave before it, is decided by what is computed of a value."""
     for region, holder in flow.places.up(flow.places.region_of[op]):
-        leaving = [one for one in region.ops if one.name == "py.branch" and any(_leaves(arm) for arm in one.regions)]
-        branches = [*leaving, *([holder] if holder is not None and holder.name == "py.branch" else [])]
+        leaving = [one for one in region.ops if any(arm.exit is not Exit.FALL for arm in one.regions)]
+        branches = [one for one in (*leaving, holder) if one is not None and one.name == "py.branch"]
         asked = [flow.maker(one) for branch in branches for one in branch.operands]
         if any(maker is not None and value in maker.operands for maker in asked):
             return True
     return False
-
-
-def _leaves(arm: Region) -> bool:
-    return arm.exit is not Exit.FALL
 
 
 def _open(op: Op, reason: str) -> Obligation:
@@ -200,13 +192,12 @@ def _open(op: Op, reason: str) -> Obligation:
 
 
 def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
-    border = op.border
-    trees = () if border is None else border.trees
+    trees = _trees(op)
     if is_optimizer_step(op):
         # The state between the gradients and the parameters has a structure of its own; parameters may be None.
         trees = (*trees[:1], *(tree for tree in trees[2:3] if tree.kind != "none"))
     if len(trees) > 1 and (found := difference(trees[0], trees[1])):
-        yield _differ(op, f"the trees differ: {found}", ())
+        yield _differ(op, f"the trees differ: {found}")
         return
     for context in contexts(flow, op):
         start = started_with(flow, op, context)
@@ -219,38 +210,33 @@ def _optimised(op: Op, flow: Flow) -> Iterator[Obligation]:
             continue
         keys = part_of(flow, pair[0], pair[1], context) or part_of(flow, pair[1], pair[0], context)
         if keys:
-            yield _differ(op, f"one tree here is the entry `{keys}` of the tree that the other belongs to", ())
+            yield _differ(op, f"one tree here is the entry `{keys}` of the tree that the other belongs to")
         elif other := other_module(flow, *pair, context):
-            yield _differ(op, other, ())
+            yield _differ(op, other)
         elif one_structure(flow, skeleton(flow, pair[0], context), skeleton(flow, pair[1], context)):
             yield proved(TreeStructureMismatch.name, op.span, "both trees belong to the same parameters")
 
 
 def _rebuilt(op: Op, flow: Flow) -> Iterator[Obligation]:
     leaves, treedef = op.arguments.get("leaves"), op.arguments.get("treedef")
-    mixed = mixed_leaves(flow, leaves) if isinstance(leaves, Value) else None
-    if mixed is not None:
+    made = structure_read(flow, treedef) if isinstance(treedef, Value) else None
+    if isinstance(leaves, Value) and (mixed := mixed_leaves(flow, leaves)) is not None:
         steps = (Step(mixed, "each item here is the list of all leaves of one tree"),)
         yield _differ(op, "each new leaf is made of all leaves of one tree, not of one leaf of all trees", steps)
-        return
-    moved = reordered(flow, leaves) if isinstance(leaves, Value) else None
-    if moved is not None:
+    elif isinstance(leaves, Value) and (moved := reordered(flow, leaves)) is not None:
         steps = (Step(moved.span, "this puts the leaves into another order"),)
         yield _differ(op, "the leaves have another order than when they were flattened", steps)
-        return
-    lists = listed_from(flow, leaves) if isinstance(leaves, Value) else []
-    made = described(flow, treedef) if isinstance(treedef, Value) else None
-    if made is None or not lists:
-        yield unknown(TreeStructureMismatch.name, op.span, "the order of the leaves is not known")
-    else:
+    elif made is not None and isinstance(leaves, Value) and (lists := listed_from(flow, leaves)):
         yield from (_put_back(op, flow, made, lists, context) for context in contexts(flow, op))
+    else:
+        yield unknown(TreeStructureMismatch.name, op.span, "the order of the leaves is not known")
 
 
 def _put_back(op: Op, flow: Flow, made: Op, lists: list[Op], context: Context) -> Obligation:
     """Compare the tree that a structure was read off with the trees that the leaves were taken from."""
     if any(one_tree(flow, made, one, context) for one in lists):
         return proved(TreeStructureMismatch.name, op.span, "the leaves are in the order in which they were flattened")
-    trees = [border.trees[0] for one in (made, *lists) if (border := one.border) is not None and border.trees]
+    trees = [tree for one in (made, *lists) for tree in _trees(one)[:1]]
     found = [difference(trees[0], tree) for tree in trees[1:]] if len(trees) == len(lists) + 1 else []
     if found and all(found):
         steps = (
@@ -261,7 +247,7 @@ def _put_back(op: Op, flow: Flow, made: Op, lists: list[Op], context: Context) -
     return unknown(TreeStructureMismatch.name, op.span, "whether structure and leaves are of one tree is not known")
 
 
-def _differ(op: Op, message: str, steps: tuple[Step, ...]) -> Obligation:
+def _differ(op: Op, message: str, steps: tuple[Step, ...] = ()) -> Obligation:
     rebuilds = op.qualified == "jax.tree.unflatten"
     return Obligation(
         TreeStructureMismatch.name,

@@ -66,9 +66,7 @@ class TreeTransposeWrong(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every transpose of trees."""
-        flow = facts.flow
-        found = program.calling("jax.tree.transpose")
-        yield from (_judge(op, flow) for op in found)
+        yield from (_judge(op, facts.flow) for op in program.calling("jax.tree.transpose"))
 
 
 def _judge(op: Op, flow: Flow) -> Obligation:

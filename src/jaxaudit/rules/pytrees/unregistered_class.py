@@ -104,50 +104,52 @@ class UnregisteredClass(Rule):
         """List every object that crosses a border."""
         yield from (one for op in program.having(Op.border) for one in _judge(op))
         for op in program.named("py.given_back"):
-            tree = op.tree
-            if isinstance(tree, Tree) and tree.kind == "object" and tree.registered == "no":
-                yield _given_back(op, tree)
+            if op.tree is not None and op.tree.kind == "object" and op.tree.registered == "no":
+                yield _given_back(op, op.tree)
 
 
 def _given_back(op: Op, tree: Tree) -> Obligation:
-    return Obligation(
-        UnregisteredClass.name,
-        op.span,
-        Verdict.VIOLATED,
-        message=f"`{tree.name}` is no pytree, so a compiled function cannot give it back",
-        current=f"JAX takes the instance of `{tree.name}` for a leaf; that raises TypeError",
-        raises=Raises.TRACING,
-        expected=f"`{tree.name}` is registered as a pytree, or the function gives back arrays",
-        steps=(Step(tree.where, f"`{tree.name}` is not registered here or anywhere else"),),
-        suggestion=f"register `{tree.name}` (`jax.tree_util.register_dataclass`), or make it a NamedTuple",
+    return _no_pytree(
+        op,
+        tree,
+        "a compiled function cannot give it back",
+        f"JAX takes the instance of `{tree.name}` for a leaf; that raises TypeError",
+        "the function gives back arrays",
     )
 
 
 def _judge(op: Op) -> Iterator[Obligation]:
-    border = op.border
-    if border is None:
-        return
-    for name, tree in crossing(op, border):
-        yield from (_verdict(op, name, node) for node in nodes(tree) if node.kind in ("object", "outside"))
+    objects = (
+        (name, node) for name, tree in crossing(op) for node in nodes(tree) if node.kind in ("object", "outside")
+    )
+    yield from (_crossed(op, name, node) for name, node in objects)
 
 
-def _verdict(op: Op, name: str, node: Tree) -> Obligation:
-    what = op.spelling or op.name
+def _crossed(op: Op, name: str, node: Tree) -> Obligation:
     if node.registered == "yes":
         return proved(UnregisteredClass.name, op.span, f"`{node.name}` is registered as a pytree")
     if node.registered != "no":
         return unknown(UnregisteredClass.name, op.span, node.registered)
     if node.kind == "outside":
-        reason = f"{name} may be of a registered subclass of `{node.name}`"
-        return unknown(UnregisteredClass.name, op.span, reason)
+        return unknown(UnregisteredClass.name, op.span, f"{name} may be of a registered subclass of `{node.name}`")
+    return _no_pytree(
+        op,
+        node,
+        f"it cannot cross into `{op.spelling or op.name}`",
+        f"{name} holds an instance of `{node.name}`, which JAX takes for a leaf; that raises TypeError",
+        "the argument is static",
+    )
+
+
+def _no_pytree(op: Op, node: Tree, consequence: str, current: str, otherwise: str) -> Obligation:
     return Obligation(
         UnregisteredClass.name,
         op.span,
         Verdict.VIOLATED,
-        message=f"`{node.name}` is no pytree, so it cannot cross into `{what}`",
-        current=f"{name} holds an instance of `{node.name}`, which JAX takes for a leaf; that raises TypeError",
+        message=f"`{node.name}` is no pytree, so {consequence}",
+        current=current,
         raises=Raises.TRACING,
-        expected=f"`{node.name}` is registered as a pytree, or the argument is static",
+        expected=f"`{node.name}` is registered as a pytree, or {otherwise}",
         steps=(Step(node.where, f"`{node.name}` is not registered here or anywhere else"),),
         suggestion=f"register `{node.name}` (`jax.tree_util.register_dataclass`), or make it a NamedTuple",
     )

@@ -15,10 +15,9 @@ from jaxaudit.ir.ops import LOOPS
 from jaxaudit.libraries.lookup import playing
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved
-from jaxaudit.rules.pytrees._shared.optimized import APPLIES
+from jaxaudit.rules.pytrees._shared.optimizers import APPLIES
 
 _REPLACES = playing("train_state.replace")
-_WHAT = ("the updates", "the new state of the optimizer")
 
 
 class UpdatesAsParameters(Rule):
@@ -105,13 +104,12 @@ class UpdatesAsParameters(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place where what an optimizer gives is carried on, and every place where it is applied."""
         flow = facts.flow
-        for op in program.named(*LOOPS):
-            if op.regions:
-                for context in contexts(flow, op):
-                    yield from _looped(flow, op, context)
-        for op in dict.fromkeys((*program.calling(*_REPLACES), *program.named("py.replace"))):
-            for context in contexts(flow, op):
-                yield from _replaced(flow, op, context)
+        loops = [loop for op in program.named(*LOOPS) if (loop := Loop.of(op)) is not None]
+        yield from (
+            one for loop in loops for context in contexts(flow, loop.op) for one in _looped(flow, loop, context)
+        )
+        copies = dict.fromkeys((*program.calling(*_REPLACES), *program.named("py.replace")))
+        yield from (one for op in copies for context in contexts(flow, op) for one in _replaced(flow, op, context))
         for op in program.calling(*APPLIES):
             yield from _applied(flow, op)
 
@@ -123,12 +121,11 @@ def _applied(flow: Flow, op: Op) -> Iterator[Obligation]:
             return
 
 
-def _looped(flow: Flow, op: Op, context: Context) -> Iterator[Obligation]:
-    region = op.regions[-1]
-    for param, _, at in Loop(op).carried_in(region):
-        found = origin(flow, region.results[at], context, in_turn=True) if at < len(region.results) else None
-        given = None if found is None else _given(flow, found)
-        if found is None or given is None:
+def _looped(flow: Flow, loop: Loop, context: Context) -> Iterator[Obligation]:
+    for (param, _, _), result in zip(loop.carried, loop.body.results, strict=False):
+        found = origin(flow, result, context, in_turn=True)
+        given = _given(flow, found)
+        if given is None:
             continue
         step, position = given
         if any(_is(flow, one, param, found.context) for one in _parameters(flow, step, found.context)):
@@ -149,8 +146,8 @@ def _replaced(flow: Flow, op: Op, context: Context) -> Iterator[Obligation]:
 
 
 def _fields(op: Op) -> Iterator[tuple[str, Value]]:
-    named = op.replaced if op.name == "py.replace" else op.arguments
-    for name, value in named.items() if isinstance(named, dict) else ():
+    fields = op.replaced or {} if op.name == "py.replace" else op.arguments
+    for name, value in fields.items():
         if isinstance(value, Value) and name != "self":
             yield name, value
 
@@ -174,11 +171,9 @@ def _parameters(flow: Flow, step: Op, context: Context) -> Iterator[Value]:
     yield from values_in(step.arguments.get("params"))
     for value in values_in(step.arguments.get("updates")):
         made = origin(flow, value, context)
-        places = made.op.differentiated if made.op is not None and made.op.name == "grad" else None
-        if made.op is not None and isinstance(places, tuple):
+        if made.op is not None and made.op.name == "grad" and made.op.differentiated is not None:
             at = made.op.results.index(made.value) - len(made.op.regions[0].results)
-            if 0 <= at < len(places):
-                yield made.op.operands[places[at]]
+            yield from (made.op.operands[place] for place in made.op.differentiated[at : at + 1] if at >= 0)
 
 
 def _is(flow: Flow, value: Value, param: Value, context: Context) -> bool:
@@ -194,16 +189,16 @@ def _place(flow: Flow, value: Value, step: Op) -> Op:
 
 
 def _misplaced(op: Op, step: Op, position: int) -> Obligation:
-    what = _WHAT[position]
+    updates = position == 0
     return Obligation(
         UpdatesAsParameters.name,
         op.span,
         Verdict.VIOLATED,
-        message=f"{what} take the place of the parameters"
-        if position == 0
-        else f"{what} takes the place of the parameters",
+        message="the updates take the place of the parameters"
+        if updates
+        else "the new state of the optimizer takes the place of the parameters",
         current="the next step starts from the updates as if they were the parameters"
-        if position == 0
+        if updates
         else "the next step starts from a tree that is not that of the parameters",
         expected="the parameters after `optax.apply_updates` are handed on",
         steps=(Step(step.span, "the optimizer gives updates and its new state here"),),

@@ -14,13 +14,16 @@ def is_called(op: Op) -> bool:
     return op.span != op.regions[0].span
 
 
-def crossing(op: Op, border: Border) -> Iterator[tuple[str, Tree]]:
+def crossing(op: Op) -> Iterator[tuple[str, Tree]]:
     """Return by name what must consist of arrays: all that is traced, mapped, differentiated or carried."""
+    border = op.border
+    if border is None:
+        return
     if op.name in CARRYING:
         yield from (("the carry", tree) for tree in border.trees[:1])
         yield from (("the scanned values", tree) for tree in border.trees[1:2])
     elif op.spelling in ("jax.jit", "jax.checkpoint"):
-        yield from traced(op, border)
+        yield from _traced(op, border)
     elif op.spelling in ("jax.vmap", "jax.pmap", "jax.grad", "jax.value_and_grad"):
         wanted, static = _positions(op), _chosen((op.options or {}).get("static_broadcasted_argnums"))
         if static is None:
@@ -47,7 +50,7 @@ def _positions(op: Op) -> set[int] | None:
     return None if isinstance(axes, int) else set()
 
 
-def traced(op: Op, border: Border) -> Iterator[tuple[str, Tree]]:
+def _traced(op: Op, border: Border) -> Iterator[tuple[str, Tree]]:
     """Return the arguments that are traced, by name: those declared static are left out."""
     options = op.options or {}
     numbers, names = _chosen(options.get("static_argnums")), _chosen(options.get("static_argnames"))

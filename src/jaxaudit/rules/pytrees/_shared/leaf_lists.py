@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.spans import Span
-
-_REORDERS = frozenset(("builtins.sorted", "builtins.reversed"))
-_FEW = 12
-_GIVES_LEAVES = frozenset(("jax.tree.leaves",))
 
 
 def mixed_leaves(flow: Flow, leaves: Value) -> Span | None:
@@ -19,24 +16,25 @@ def mixed_leaves(flow: Flow, leaves: Value) -> Span | None:
     for element in () if items is None else _elements(flow, items):
         lists = element.arguments.get("iterable")
         source = _comprehension(flow, lists) if isinstance(lists, Value) else None
-        if source is not None and _each_gives_leaves(flow, source):
+        if source is not None and _taken_apart(flow, source.regions[0].results[0]) is not None:
             return source.span
     return None
 
 
 def _elements(flow: Flow, items: Op) -> Iterator[Op]:
-    """Return the elements that an item of a comprehension is made of, over a few ops."""
-    pending, seen = [items.regions[0].results[0]], set[Value]()
-    while pending and len(seen) < _FEW:
-        value = pending.pop()
+    """Return the elements that an item of a comprehension is made of."""
+    body = items.regions[0]
+
+    def maker(value: Value) -> Op | None:
         op = flow.maker(value)
-        if op is None or value in seen or flow.places.region_of[op] is not items.regions[0]:
-            continue
-        seen.add(value)
-        if op.name == "py.element":
-            yield op
-        elif not op.regions:
-            pending.extend(op.operands)
+        return op if op is not None and flow.places.region_of[op] is body and not op.regions else None
+
+    def operands(value: Value) -> tuple[Value, ...]:
+        op = maker(value)
+        return op.operands if op is not None and op.name != "py.element" else ()
+
+    made = map(maker, walk(body.results[:1], operands))
+    return (op for op in made if op is not None and op.name == "py.element")
 
 
 def listed_from(flow: Flow, leaves: Value) -> list[Op]:
@@ -59,7 +57,7 @@ def reordered(flow: Flow, leaves: Value) -> Op | None:
     lists = [leaves, *(op.arguments.get("iterable") for op in inside if op.name == "py.element")]
     for one in lists:
         made = flow.maker(one) if isinstance(one, Value) else None
-        if made is not None and made.qualified in _REORDERS:
+        if made is not None and made.qualified in ("builtins.sorted", "builtins.reversed"):
             if any(_taken_apart(flow, value) is not None for value in made.operands):
                 return made
     return None
@@ -73,7 +71,7 @@ def _taken_apart(flow: Flow, leaves: Value) -> Op | None:
         first = made.results[0] is leaves if made.name == "py.unpack" else made.arguments.get("index") == 0
         call = flow.maker(base) if isinstance(base, Value) and first else None
         return call if call is not None and call.qualified == "jax.tree.flatten" else None
-    return made if made is not None and made.qualified in _GIVES_LEAVES else None
+    return made if made is not None and made.qualified == "jax.tree.leaves" else None
 
 
 def joins_single(op: Op) -> bool:
@@ -92,7 +90,3 @@ def _comprehension(flow: Flow, value: Value) -> Op | None:
     if op is None or op.kind != "comprehension" or len(op.regions[0].results) != 1:
         return None
     return op
-
-
-def _each_gives_leaves(flow: Flow, loop: Op) -> bool:
-    return _taken_apart(flow, loop.regions[0].results[0]) is not None

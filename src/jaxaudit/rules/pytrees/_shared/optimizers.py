@@ -6,6 +6,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, origin
 from jaxaudit.analyses.lineage.skeletons import Skeleton, skeleton
 from jaxaudit.analyses.lineage.versions import is_optimizer_step
+from jaxaudit.analyses.queries import last
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.lookup import playing, plays
@@ -21,22 +22,22 @@ def optimised_trees(flow: Flow, op: Op, context: Context) -> tuple[Value, Value]
     if op.qualified in APPLIES:
         known = _value(op, "params") or _value(op, "model")
     else:
-        state = _value(op, "state")
-        started = None if state is None else origin(flow, state, context).op
-        known = None
-        if started is not None and plays(started.qualified, "optimizer.init"):
-            known = _value(started, "params")
+        started = _init_of(flow, op, context)
+        known = None if started is None else _value(started, "params")
     return None if gradient is None or known is None else (gradient, known)
 
 
 def started_with(flow: Flow, op: Op, context: Context) -> tuple[Op, Tree] | None:
     """Return the call that made the state of an optimizer's step, and the tree that it was made for."""
+    made = _init_of(flow, op, context)
+    return None if made is None or made.border is None or not made.border.trees else (made, made.border.trees[0])
+
+
+def _init_of(flow: Flow, op: Op, context: Context) -> Op | None:
+    """Return the call that made the state of an optimizer's step."""
     state = _value(op, "state")
     made = None if state is None else origin(flow, state, context).op
-    if made is None or not plays(made.qualified, "optimizer.init"):
-        return None
-    border = made.border
-    return (made, border.trees[0]) if border is not None and border.trees else None
+    return made if made is not None and plays(made.qualified, "optimizer.init") else None
 
 
 def other_module(flow: Flow, gradient: Value, known: Value, context: Context) -> str:
@@ -47,9 +48,10 @@ def other_module(flow: Flow, gradient: Value, known: Value, context: Context) ->
     made, other = _network(flow, first), _network(flow, second)
     if made is None or other is None or made == other or made[0] == other[0] != "lambda":
         return ""
-    shown = [f"a `{name}`" if name != "lambda" else "one network" for name, _ in (made, other)]
+    first_name, second_name = (f"a `{name}`" if name != "lambda" else "" for name, _ in (made, other))
     return (
-        f"the gradients are those of {shown[0]}, and the other tree belongs to {shown[1].replace('one ', 'another ')}"
+        f"the gradients are those of {first_name or 'one network'}, "
+        f"and the other tree belongs to {second_name or 'another network'}"
     )
 
 
@@ -61,10 +63,14 @@ def _network(flow: Flow, tree: Skeleton) -> tuple[str, object] | None:
     if op.object_id is not None:
         return (op.module, None) if op.module else None
     made = resolved(flow, op.arguments.get("self"))
-    while made is not None and plays(made.qualified, "module.convert"):
-        made = resolved(flow, made.arguments.get("f"))
+    made = None if made is None else last(made, lambda one: _converted(flow, one))
     known = made is not None and plays(made.qualified, "module.make")
     return (str(made.arguments.get("f")), made.span) if made is not None and known else None
+
+
+def _converted(flow: Flow, op: Op) -> Op | None:
+    """Return the module that a module was made of."""
+    return resolved(flow, op.arguments.get("f")) if plays(op.qualified, "module.convert") else None
 
 
 def resolved(flow: Flow, value: object) -> Op | None:
@@ -87,12 +93,8 @@ def _differentiated(flow: Flow, updates: Value | None, context: Context) -> Valu
     if found.op.name != "grad":
         return None
     at = found.op.results.index(found.value) - len(found.op.regions[0].results)
-    return found.op.operands[at] if _only_the_first(found.op) and 0 <= at < len(found.op.operands) else None
-
-
-def _only_the_first(op: Op) -> bool:
-    options = op.options
-    return not isinstance(options, dict) or options.get("argnums", 0) == 0
+    first_alone = (found.op.options or {}).get("argnums", 0) == 0
+    return found.op.operands[at] if first_alone and 0 <= at < len(found.op.operands) else None
 
 
 def _value(op: Op, name: str) -> Value | None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import NOTES
 from jaxaudit.analyses.lineage.origins import contexts, origin
 from jaxaudit.analyses.lineage.skeletons import skeleton
+from jaxaudit.analyses.queries import last, walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.interfaces import leaves_as
 from jaxaudit.ir.ops import BODIES
 from jaxaudit.libraries.lookup import playing, plays
-from jaxaudit.rules.pytrees._shared.optimized import resolved
+from jaxaudit.rules.pytrees._shared.optimizers import resolved
 
 _TRAIN_STATE = playing("train_state.create", "train_state.replace", "train_state.step")
 _APART = "not <equinox."
@@ -20,15 +22,11 @@ _APART = "not <equinox."
 
 def new_state(op: Op, flow: Flow) -> Value | None:
     """Return the state that a run of a module in training hands on beside its output, if a layer needs it."""
-    function = op.qualified
     # Haiku hands the state in and out beside the parameters, flax where a call says what is mutable.
-    if not plays(function, "module.apply") or not (op.has("state") or op.arguments.get("mutable")):
+    if not plays(op.qualified, "module.apply") or not (op.has("state") or op.arguments.get("mutable")):
         return None
     unpacked = [one for one in flow.readers.get(op.result, ()) if one.name == "py.unpack" and len(one.results) == 2]
-    followed = flow.places.region_of.get(op)
-    if len(unpacked) != 1 or followed is None or not _has_averages(op, flow):
-        return None
-    return unpacked[0].results[1]
+    return unpacked[0].results[1] if len(unpacked) == 1 and _has_averages(op, flow) else None
 
 
 def _has_averages(op: Op, flow: Flow) -> bool:
@@ -38,22 +36,22 @@ def _has_averages(op: Op, flow: Flow) -> bool:
     return any(plays(inner.qualified, "module.averages") for one in runs for inner in one.regions[0].walk())
 
 
-def grave(flow: Flow, value: Value) -> Op | None:
+def lost_in(flow: Flow, value: Value) -> Op | None:
     """Return the call out of which a value comes that nobody reads from there on; None where somebody may read it."""
-    for _ in range(6):
-        if any(one.name not in NOTES and one.name != "py.return" for one in flow.readers.get(value, ())):
-            return None
-        regions = flow.leaving.get(value, ())
-        if not regions:
-            return flow.maker(value)
-        holder = flow.places.holder.get(id(regions[0])) if len(regions) == 1 else None
-        if holder is None or holder.name not in BODIES:
-            return None
-        outside = [made for made, one in zip(holder.results, regions[0].results, strict=False) if one is value]
-        if len(outside) != 1:
-            return None
-        value = outside[0]
-    return None
+    end = last(value, lambda one: _only_outside(flow, one))
+    return None if _is_read(flow, end) or end in flow.leaving else flow.maker(end)
+
+
+def _is_read(flow: Flow, value: Value) -> bool:
+    return any(one.name not in NOTES and one.name != "py.return" for one in flow.readers.get(value, ()))
+
+
+def _only_outside(flow: Flow, value: Value) -> Value | None:
+    """Return what a value is called where the one call that gives it away was made, if nobody reads it before."""
+    regions = flow.leaving.get(value, [])
+    holder = flow.places.holder.get(id(regions[0])) if len(regions) == 1 and not _is_read(flow, value) else None
+    found = list(leaves_as(holder, regions[0], value)) if holder is not None and holder.name in BODIES else []
+    return found[0] if len(found) == 1 else None
 
 
 def handed_on(flow: Flow, op: Op, lost: Op) -> Op | None:
@@ -78,10 +76,9 @@ def _old_state(op: Op) -> list[Value]:
 
 def static_part(op: Op, flow: Flow) -> bool:
     """Whether a gradient is taken of what `eqx.partition` leaves when the arrays are taken out."""
-    places = op.differentiated
-    if op.name != "grad" or not op.spelling.startswith("jax.") or not isinstance(places, tuple):
+    if not op.spelling.startswith("jax."):
         return False
-    values = [op.operands[at] for at in places]
+    values = [op.operands[at] for at in op.differentiated or ()]
     ways = [skeleton(flow, value, context).way for context in contexts(flow, op) for value in values]
     return bool(ways) and all(way[:1] and way[0].startswith(_APART) for way in ways)
 
@@ -89,13 +86,11 @@ def static_part(op: Op, flow: Flow) -> bool:
 def touches_leaves(op: Op, flow: Flow) -> bool:
     """Whether the `init` of an optimizer makes an array like each leaf of what it is given."""
     made = resolved(flow, op.arguments.get("self"))
-    return made is not None and any(plays(one.qualified, "optimizer.moments") for one in _chained(flow, made, 3))
+    parts = () if made is None else walk((made,), lambda one: _chained(flow, one))
+    return any(plays(one.qualified, "optimizer.moments") for one in parts)
 
 
-def _chained(flow: Flow, op: Op, depth: int) -> Iterator[Op]:
-    yield op
-    if depth and plays(op.qualified, "optimizer.chain"):
-        for value in values_in(op.arguments):
-            made = resolved(flow, value)
-            if made is not None:
-                yield from _chained(flow, made, depth - 1)
+def _chained(flow: Flow, op: Op) -> list[Op]:
+    """Return the optimizers that one was put together of."""
+    parts = values_in(op.arguments) if plays(op.qualified, "optimizer.chain") else ()
+    return [made for value in parts if (made := resolved(flow, value)) is not None]
