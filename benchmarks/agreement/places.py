@@ -53,11 +53,11 @@ def observations(traced: Program) -> Iterator[Observed]:
     yield from whole
 
 
-_NOT_IN_TRACE = ("py.call", "py.item")
-"""What a trace shows to leave a call is what is read later, state that it changed included. And what a Python loop
-takes from an array stands at the loop, which has no value."""
+_NOT_IN_TRACE = ("py.call",)
+"""What a trace shows to leave a call is what is read later, state that it changed included."""
 
-_NOT_IN_SOURCE = ("py.call", "py.loop", "py.while", "py.branch")
+_NOT_IN_SOURCE = ("py.call", "py.const", "py.loop", "py.while", "py.branch")
+"""Numbers are no arrays, and statements have no value: where a loop stands, a trace takes rows from an array."""
 
 
 def _expressions(program: Program, without: Sequence[str]) -> Iterator[Op]:

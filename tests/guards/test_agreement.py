@@ -34,7 +34,6 @@ BUGS = {
     "parts_of_a_model_exchanged.py": [(19, "shape"), (30, "shape")],
     # bug: a flax module is entered with what `apply` gives it, never with what `init` does.
     "optimizer_state_of_the_other_net.py": [(19, "shape"), (19, "shape"), (20, "shape"), (20, "shape")],
-    "weights_never_applied.py": [(7, "shape")],
 }
 """The contradictions we know of, by program: line and kind. One that is gone is taken out here."""
 
