@@ -38,7 +38,7 @@ def test_callbacks_run_at_run_time():
             draw(s)
         s.op("callback", regions=(host,))
     s.call(body, name="jit")
-    assert s.verdicts(PythonRandomInTracedCode) == {}
+    assert set(s.verdicts(PythonRandomInTracedCode).values()) == {"proved"}
 
 
 def test_a_clock_is_a_warning():

@@ -28,8 +28,10 @@ class Fate(Enum):
     """It is plotted, or becomes plain numbers that are printed and listed."""
     SHAPE = "shape"
     """Its shape alone counts: it shows a network its input, or `eval_shape` its argument."""
+    HANDED = "handed"
+    """An unknown callee gets it, and nothing is done with what that gives."""
     KEPT = "kept"
-    """Anything else: it is stored, returned, or goes where it cannot be followed."""
+    """Anything else: it is stored or returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,7 @@ class _Walk:
         if reader.name in _TELLS or _plots(reader):
             return Fate.KEPT if far else Fate.SHOWN
         if reader.name == "py.call_unknown":
-            return None if any(map(self.flow.is_read, reader.results)) else Fate.KEPT
+            return None if any(map(self.flow.is_read, reader.results)) else Fate.HANDED
         if reader.name == "py.return":
             return None if value in self.flow.leaving else Fate.KEPT
         return Fate.KEPT if _has_effect(reader) and reader.name != "py.to_python" else None

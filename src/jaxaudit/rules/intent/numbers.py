@@ -13,7 +13,8 @@ from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.fates import Fate, is_init
 from jaxaudit.analyses.keys.terms import Each, Split, root, rows_behind
 from jaxaudit.analyses.queries import reached
-from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir import Op, Value
+from jaxaudit.ir.interfaces import Mapped
 from jaxaudit.ir.ops import MAPPED
 from jaxaudit.libraries.lookup import plays
 from jaxaudit.rules.base import Obligation
@@ -65,7 +66,7 @@ def is_in_test_function(one: Obligation, facts: Facts) -> bool:
 
 
 def compared(one: Obligation, facts: Facts) -> str:
-    """Two results on the same numbers are set against each other, or many are judged in turn: a paired evaluation."""
+    """Read from what becomes of results, set against each other or ranked: `loss(a, key) - loss(b, key)`."""
     keys, uses, around = keys_of(facts), one.subject.uses, one.subject.around
     if len(uses) == 2 and uses[0].spot is not uses[1].spot:
         first, second = (use.spot for use in uses)
@@ -79,7 +80,7 @@ def compared(one: Obligation, facts: Facts) -> str:
     use = uses[0]
     if use.inner is not None and says_evaluation(callee_of(use.spot)):
         return f"`{callee_of(use.spot)}` sounds like a comparison on the same numbers"
-    if around is not None and (_tries(around, use) or _judges_parameters(around) or _is_mapped_inside(use)):
+    if around is not None and (_tries(around, use) or _judges_parameters(facts, around) or _is_mapped_inside(use)):
         return "each turn tries another alternative on common random numbers, it seems"
     mapped = around is not None and around.name in MAPPED
     if keys.fates.are_ranked(around) if around is not None and mapped else keys.fates.are_tabulated(use.spot):
@@ -90,7 +91,7 @@ def compared(one: Obligation, facts: Facts) -> str:
 
 
 def not_used(one: Obligation, facts: Facts) -> str:
-    """What one of the uses gives is dropped, only shown, or only lends its shape."""
+    """Read from what becomes of results, dropped, shown, or of some shape only: `net.init(other, normal(key))`."""
     keys, uses = keys_of(facts), one.subject.uses
     spots = [use.spot for use in uses]
     # A trace does not show what Python reads, prints or stores. Whoever drops a split may think that it renews the key.
@@ -106,7 +107,7 @@ def not_used(one: Obligation, facts: Facts) -> str:
     if fruitless := [use for use in uses[:-1] if _is_fruitless(keys, use)]:
         return f"nothing is drawn from the keys that `{callee_of(fruitless[0].spot)}` splits off"
     direct = [op for op in spots if op.name.startswith("key.") and not is_init(op)]
-    if shapes := [op for op in direct if keys.fates.of(op) == {Fate.SHAPE}]:
+    if shapes := [op for op in direct if Fate.SHAPE in keys.fates.of(op) <= {Fate.SHAPE, Fate.HANDED}]:
         return f"what `{callee_of(shapes[0])}` gives only shows its shape"
     alone = len(spots) == 1 or (spots[0] is not spots[1] and keys.fates.are_apart(*spots))
     if alone and all(use.inner and keys.fates.of(use.spot) == {Fate.SHOWN} for use in uses):
@@ -115,7 +116,7 @@ def not_used(one: Obligation, facts: Facts) -> str:
 
 
 def alike(one: Obligation, facts: Facts) -> str:
-    """One initialiser is called twice, for a network and its target; or a function and its inverse."""
+    """Read from two calls of one initialiser, or of a function and its inverse: `net.init(key, x)` for a target too."""
     uses = one.subject.uses
     if len(uses) != 2 or uses[0].spot is uses[1].spot:
         return ""
@@ -128,7 +129,7 @@ def alike(one: Obligation, facts: Facts) -> str:
 
 
 def aligned(one: Obligation, facts: Facts) -> str:
-    """What is drawn are places, and the same ones are picked in several arrays."""
+    """Read from draws of places in several arrays: `permutation(key, images)`, `permutation(key, labels)`."""
     uses, around = one.subject.uses, one.subject.around
     draws = [use.origin.spot for use in uses]
     if len(uses) == 2:
@@ -148,7 +149,7 @@ def aligned(one: Obligation, facts: Facts) -> str:
 
 
 def not_shared(one: Obligation, facts: Facts) -> str:
-    """Both uses have one key, and yet no number that counts is the same."""
+    """Read from rows, conditions and paths that Flax folds in: `model.init(key, x)` beside a draw from `key`."""
     keys, uses = keys_of(facts), one.subject.uses
     if len(uses) != 2:
         return ""
@@ -170,7 +171,7 @@ def not_shared(one: Obligation, facts: Facts) -> str:
 
 
 def held_fixed(one: Obligation, facts: Facts) -> str:
-    """A function holds its key fixed: one random function at several points, or an object that renews its key."""
+    """Read from closures and objects that hold a key: `sample = partial(f, key)` at several points."""
     keys, uses, around = keys_of(facts), one.subject.uses, one.subject.around
     closed = all(use.inner is not None and not _is_given(keys, use.spot, use) for use in uses)
     if len(uses) == 2:
@@ -225,25 +226,13 @@ def _is_mapped_inside(use: Use) -> bool:
     return False
 
 
-def _judges_parameters(op: Op) -> bool:
+def _judges_parameters(facts: Facts, op: Op) -> bool:
     """Whether what is mapped are the parameters of a network, and nothing else."""
-    axes = op.in_axes
-    if op.name != "vmap" or not isinstance(axes, tuple) or not op.regions:
+    mapped = Mapped.of(op)
+    if op.name != "vmap" or mapped is None or op.in_axes is None:
         return False
-    mapped = {param for param, axis in zip(op.regions[0].params, axes, strict=False) if axis is not None}
-    return bool(mapped) and mapped <= _applied(op.regions[0])
-
-
-def _applied(region: Region) -> set[Value]:
-    """Return the values that a region applies networks to as their parameters, seen from the region."""
-    found: set[Value] = set()
-    for op in region.ops:
-        if op.qualified.endswith("Module.apply"):
-            found.update(one for one in (op.arguments.get("variables"),) if isinstance(one, Value))
-        for inner in op.regions:
-            outside = dict(zip(inner.params, op.operands, strict=False))
-            found.update(outside.get(value, value) for value in _applied(inner))
-    return found
+    applied = {one.arguments.get("variables") for one in facts.program.called("Module.apply")}
+    return all(not applied.isdisjoint(reached(facts.flow, (param,))) for param, _ in mapped.elements)
 
 
 def _is_fruitless(keys: KeyFacts, use: Use) -> bool:

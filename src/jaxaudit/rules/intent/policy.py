@@ -54,11 +54,9 @@ class Signal:
     """One row of the table."""
 
     name: str
-    source: str
-    """Where it is read from."""
-    example: str
     lowers: Level
     read: Read
+    """Its docstring says where the sign is read from, and shows one."""
     rules: frozenset[str] | None = None
     """The rules it speaks to; None for all."""
 
@@ -90,34 +88,41 @@ def _with(one: Obligation, level: Level, why: str) -> Obligation:
 
 
 def _open_in_test(one: Obligation, facts: Facts) -> str:
+    """Read from the path of the file, or a function that test runners call: `tests/model.py`, `test_draws`."""
     # What a trace of a test shows was run at least.
     tested = in_test(one.span) or numbers.is_in_test_function(one, facts)
     return "this is test code, where it may not matter" if tested and facts.program.front_end == "source" else ""
 
 
 def _in_test(one: Obligation, facts: Facts) -> str:
+    """Read from the path, for what raises and for what tests try: `if x > 0` under `jit` in `sign_test.py`."""
     expected = one.raises is not Raises.NOTHING or one.rule in _SLIPS or one.rule in _KEYS or one.subject.tried
     return "in a test this may be what is expected" if expected and in_test(one.span) else ""
 
 
 def _by_tests(one: Obligation, facts: Facts) -> str:
+    """Read from the paths of the steps that explain a finding: only `steps_test.py` compiles `f`."""
     tested = one.rule not in _HISTORIES and any(in_test(step.span) for step in one.steps) and not in_test(one.span)
     return "only a test is known to use it so" if tested else ""
 
 
 def _called_by_test(one: Obligation, facts: Facts) -> str:
+    """Read from the paths of the calls around: `masks_test.py` gives `f` an array of another rank."""
     return "a test calls it, with arguments of its own" if any(map(in_test, one.subject.places)) else ""
 
 
 def _unwanted(one: Obligation, facts: Facts) -> str:
+    """Read from the name of a parameter: `_rng`, `unused_x`."""
     return "its name says that nobody reads it" if any(map(is_unwanted, one.subject.names)) else ""
 
 
 def _only_said(one: Obligation, facts: Facts) -> str:
+    """Read from what the facts rest on: `x: Float[Array, "batch time"]`, which nobody checks."""
     return "this rests on what is written down and never checked" if one.basis is Basis.SAID else ""
 
 
 def _on_purpose(one: Obligation, facts: Facts) -> str:
+    """Read from a comment at the line or just above, or the name of a loss: `# on purpose`, `residual_loss`."""
     if any(says_purpose(name, one.subject.about) for name in one.subject.names):
         return "its name says so"
     places = [one.span, *one.subject.places, *numbers.places_of(one, facts)]
@@ -132,6 +137,7 @@ def _has_comment(one: Obligation, span: Span, facts: Facts) -> bool:
 
 
 def _shared_by_name(one: Obligation, facts: Facts) -> str:
+    """Read from the names of a key: `shared_key`, and `eval_key` of a map."""
     names = list(numbers.names_of(one, facts))
     if any(map(says_shared, names)):
         return "its name says that it is shared"
@@ -140,126 +146,27 @@ def _shared_by_name(one: Obligation, facts: Facts) -> str:
 
 
 def _tried_out(one: Obligation, facts: Facts) -> str:
+    """Read from the main block of a script or the path of a benchmark: `if __name__ == "__main__"`."""
     if in_main_block(one.span, facts.program):
         return "only the main block of a script does it"
     return "this is a benchmark, where the numbers may not matter" if in_benchmark(one.span) else ""
 
 
 SIGNALS = (
-    Signal(
-        "test code",
-        "the path of the file, a function `test_...`",
-        "`tests/model.py`",
-        Level.UNKNOWN,
-        _open_in_test,
-        _KEYS | {"ignored-argument"},
-    ),
-    Signal(
-        "called by a test",
-        "the paths of the calls around",
-        "a test that gives `f` an array of another rank",
-        Level.UNKNOWN,
-        _called_by_test,
-        frozenset(("stale-shape-comment",)),
-    ),
-    Signal(
-        "not wanted",
-        "the name of a parameter",
-        "`_rng`, `unused_x`",
-        Level.PROVED,
-        _unwanted,
-        frozenset(("ignored-argument",)),
-    ),
-    Signal(
-        "tried in a test",
-        "the path of the file, for what raises and for slips that tests make to see what happens",
-        "`if x > 0` in a compiled function of `sign_test.py`",
-        Level.WARNING,
-        _in_test,
-    ),
-    Signal(
-        "used by tests alone",
-        "the paths of the steps that explain it",
-        "a test that compiles `f`",
-        Level.WARNING,
-        _by_tests,
-    ),
-    Signal(
-        "only said",
-        "what the facts rest on",
-        '`x: Float[Array, "batch time"]`, which nobody checks',
-        Level.WARNING,
-        _only_said,
-    ),
-    Signal(
-        "on purpose",
-        "a comment at the line or just above, the name of a loss",
-        "`# shared on purpose`, `residual_loss`",
-        Level.WARNING,
-        _on_purpose,
-    ),
-    Signal(
-        "shared by name",
-        "the name of a key",
-        "`shared_key`, and `eval_key` of a map",
-        Level.WARNING,
-        _shared_by_name,
-        _KEYS,
-    ),
-    Signal(
-        "starts alike",
-        "two calls of one initialiser, or of a function and its inverse by their names",
-        "`net.init(key, x)` for a network and for its target",
-        Level.WARNING,
-        numbers.alike,
-        _KEYS,
-    ),
-    Signal(
-        "not shared",
-        "rows of splits, conditions, paths that Flax folds into keys",
-        "`model.init(key, x)` beside a draw from `key`",
-        Level.WARNING,
-        numbers.not_shared,
-        _KEYS,
-    ),
-    Signal(
-        "not used",
-        "what becomes of the results: dropped, only shown, only of some shape",
-        "`print(float(score(key)))`, `net.init(other, normal(key))`",
-        Level.WARNING,
-        numbers.not_used,
-        _KEYS,
-    ),
-    Signal(
-        "aligned",
-        "draws of places in several arrays",
-        "`permutation(key, images)` and `permutation(key, labels)`",
-        Level.WARNING,
-        numbers.aligned,
-        _KEYS,
-    ),
-    Signal(
-        "compared",
-        "what becomes of the results: set against each other, ranked, entered into a table",
-        "`loss(a, key) - loss(b, key)`",
-        Level.WARNING,
-        numbers.compared,
-        _KEYS,
-    ),
-    Signal(
-        "held fixed",
-        "closures and objects that hold a key",
-        "`sample = partial(f, key)` at several points",
-        Level.WARNING,
-        numbers.held_fixed,
-        _KEYS,
-    ),
-    Signal(
-        "tried out",
-        "the main block of a script, the path of a benchmark",
-        '`if __name__ == "__main__"`, `benchmarks/step.py`',
-        Level.WARNING,
-        _tried_out,
-        _KEYS,
-    ),
+    Signal("test code", Level.UNKNOWN, _open_in_test, _KEYS | {"ignored-argument"}),
+    Signal("called by a test", Level.UNKNOWN, _called_by_test, frozenset(("stale-shape-comment",))),
+    Signal("not wanted", Level.PROVED, _unwanted, frozenset(("ignored-argument",))),
+    Signal("tried in a test", Level.WARNING, _in_test),
+    Signal("used by tests alone", Level.WARNING, _by_tests),
+    Signal("only said", Level.WARNING, _only_said),
+    Signal("on purpose", Level.WARNING, _on_purpose),
+    Signal("shared by name", Level.WARNING, _shared_by_name, _KEYS),
+    Signal("starts alike", Level.WARNING, numbers.alike, _KEYS),
+    Signal("not shared", Level.WARNING, numbers.not_shared, _KEYS),
+    Signal("not used", Level.WARNING, numbers.not_used, _KEYS),
+    Signal("aligned", Level.WARNING, numbers.aligned, _KEYS),
+    Signal("compared", Level.WARNING, numbers.compared, _KEYS),
+    Signal("held fixed", Level.WARNING, numbers.held_fixed, _KEYS),
+    Signal("tried out", Level.WARNING, _tried_out, _KEYS),
 )
+"""Every sign of purpose, in the order in which they are asked for; what each is read from stands at its function."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 
+from jaxaudit.analyses.conditions import conditions
 from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.tracing import TracingFacts
-from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.analyses.tracing.facts import TracingFacts, Visit
+from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.phrases import proved
 from jaxaudit.rules.random._shared.phrases import short
 
 _ONCE = {
@@ -23,9 +25,6 @@ _ONCE = {
     "associative_scan": "once for all steps of `associative_scan`",
 }
 """Transformations that run Python code once and what it computed many times."""
-
-_NOT_ENTERED = ("callback", "abstract")
-_GENERATORS = frozenset(("numpy.random.RandomState", "numpy.random.default_rng", "random.Random"))
 
 
 class PythonRandomInTracedCode(Rule):
@@ -135,64 +134,49 @@ def stamp(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every draw from a generator that is not JAX's."""
-        if next(program.named("py.random", "py.clock"), None) is not None:
-            traced = frozenset(visit.op for visit in facts.get(TracingFacts).of("py.random", "py.clock"))
-            yield from (one for root in program.roots for one in _Walk(traced).region(root.region, None))
+        visits: dict[Op, list[Visit]] = {}
+        for visit in facts.get(TracingFacts).of("py.random", "py.clock"):
+            visits.setdefault(visit.op, []).append(visit)
+        for op in program.named("py.random", "py.clock"):
+            if _is_fixed(op, facts):
+                reason = f"`{op.qualified}` gives constants: its generator is made from a constant seed here"
+                yield proved(self.name, op.span, reason)
+            else:
+                tracers = [(visit, _tracer(visit)) for visit in visits.get(op, ())]
+                yield from (_judge(op, by, missing=_is_spare(visit, facts)) for visit, by in tracers if by is not None)
+                if op.name == "py.random" and all(by is None for _, by in tracers):
+                    name = op.qualified or callee_of(op)
+                    yield proved(self.name, op.span, f"`{name}` runs in plain Python, outside traced code")
 
 
-class _Walk:
-    """Visits every region once as plain code and once as traced code."""
-
-    def __init__(self, traced: Set[Op]) -> None:
-        self._traced = traced
-        """The draws that run in traced code: not those in a branch for callers that give no key, if all give one."""
-        self._seen: set[tuple[int, bool]] = set()
-
-    def region(self, region: Region, traced: Op | None, *, missing: bool = False) -> Iterator[Obligation]:
-        place = (id(region), traced is not None)
-        if place in self._seen:
-            return
-        self._seen.add(place)
-        seeded: set[Value] = set()
-        asks: set[Value] = set()
-        for op in region.ops:
-            if op.name == "py.operator" and op.operator == "is" and op.arguments.get("y", 0) is None:
-                asks.update(op.results)
-            if op.qualified in _GENERATORS and isinstance(op.argument("seed"), int):
-                seeded.update(op.results)
-            if op.name in ("py.random", "py.clock"):
-                by = traced if op in self._traced else None
-                fixed = op.arguments.get("self") in seeded
-                yield from _fixed(op) if fixed else _judge(op, by, missing=missing or _is_spare(op, region))
-            if op.regions and op.name not in _NOT_ENTERED:
-                asked = op.name == "py.branch" and not asks.isdisjoint(op.operands)
-                for inner in op.regions:
-                    yield from self.region(inner, op if op.name in _ONCE else traced, missing=missing or asked)
+def _is_fixed(op: Op, facts: Facts) -> bool:
+    """Whether a generator is made from a constant: it gives the same numbers wherever and whenever it runs."""
+    made = facts.flow.maker(own) if isinstance(own := op.arguments.get("self"), Value) else None
+    return (
+        made is not None and isinstance(made.argument("seed"), int) and facts.flow.holder(made) is facts.flow.holder(op)
+    )
 
 
-def _is_spare(op: Op, region: Region) -> bool:
-    """Whether a draw is the last choice of an `or`."""
-    joins = (one for one in region.ops if one.name == "py.join" and one.operator == "or")
-    return any(one.operands[-1] in op.results for one in joins)
+def _tracer(visit: Visit) -> Op | None:
+    """Return the innermost transformation that runs Python code once and what it computed many times."""
+    return next((op for op in reversed(visit.stack) if op.name in _ONCE), None)
 
 
-def _fixed(op: Op) -> Iterator[Obligation]:
-    """A generator that is made right here from a constant gives the same numbers wherever and whenever it runs."""
-    reason = f"`{op.qualified}` gives constants: its generator is made from a constant seed here"
-    yield Obligation(PythonRandomInTracedCode.name, op.span, Verdict.PROVED, reason)
+def _is_spare(visit: Visit, facts: Facts) -> bool:
+    """Whether a draw stands in for an argument that is missing: after `is None`, or as the last choice of an `or`."""
+    readers = (reader for value in visit.op.results for reader in facts.flow.readers.get(value, ()))
+    if any(one.name == "py.join" and one.operator == "or" and one.operands[-1] in visit.op.results for one in readers):
+        return True
+    known = (one for op in (visit.op, *visit.stack) for one in conditions(facts.places, op))
+    return any(one.relation == "is" and one.against is None for one in known)
 
 
-def _judge(op: Op, traced: Op | None, *, missing: bool) -> Iterator[Obligation]:
+def _judge(op: Op, traced: Op, *, missing: bool) -> Obligation:
     """Judge one draw; one that stands in for a `missing` argument may never run in traced code."""
-    name = PythonRandomInTracedCode.name
     function = op.qualified or callee_of(op)
-    if traced is None:
-        if op.name == "py.random":
-            yield Obligation(name, op.span, Verdict.PROVED, f"`{function}` runs in plain Python, outside traced code")
-        return
     clock = op.name == "py.clock"
-    yield Obligation(
-        name,
+    return Obligation(
+        PythonRandomInTracedCode.name,
         op.span,
         Verdict.VIOLATED,
         severity=Severity.WARNING if clock or missing else Severity.ERROR,
