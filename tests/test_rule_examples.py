@@ -1,12 +1,16 @@
 """Every example of every rule is a test: `#!` marks the lines of errors, `#?` those of warnings, and nothing else is said."""
 
+import subprocess
+import tempfile
 import textwrap
+from pathlib import Path
 
 import pytest
 
 from jaxaudit.config import Config
 from jaxaudit.frontends.base import SourceFile
 from jaxaudit.ir.check import check_program
+from jaxaudit.observation.audit import Setting, audit_run
 from jaxaudit.reports.model import Report
 from jaxaudit.rules.base import Example, Rule
 from jaxaudit.rules.registry import all_rules
@@ -24,7 +28,20 @@ def cases(kind: str) -> list:
     ]
 
 
+def observed(rule: type[Rule], example: Example) -> Report:
+    """Run an example with several devices, for a rule that needs what only a trace tells."""
+    pytest.importorskip("jax")
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder, "example.py")
+        script.write_text(example.code)
+        seen = audit_run(str(script), (), Config(select=(rule.name,)), Setting(devices=4, stdout=subprocess.DEVNULL))
+    assert seen.outcome.faults == ()
+    return seen.outcome.report
+
+
 def run(rule: type[Rule], example: Example) -> Report:
+    if rule.traced_only:
+        return observed(rule, example)
     outcome = audit([SourceFile("example.py", textwrap.dedent(example.code))], Config(select=(rule.name,)))
     assert outcome.faults == ()
     assert check_program(outcome.program) == []

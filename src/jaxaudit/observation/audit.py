@@ -1,6 +1,6 @@
 """Audits that run or trace the user's program, in a child process that gives facts only.
 
-Every judgement is made by `concluding`, with the same rules as for source.
+Every judgement is made by `conclude.py`, with the same rules as for source.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """From the reply of the tracer to the report: what it saw joins what the source front end reads.
 
-Apart from `observing`, so that all the judges are imported while the user's program runs.
+Apart from `audit.py`, so that all the judges are imported while the user's program runs.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,12 +18,9 @@ from jaxaudit.ir import Program
 from jaxaudit.ir.serial import decode_program
 from jaxaudit.observation.obligations import observed_obligations
 from jaxaudit.outcome import Outcome
-from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.model import SkippedFunction, Target, Traces
 from jaxaudit.reports.notes import Notes, RootNote
-from jaxaudit.rules.base import Obligation
 from jaxaudit.session import Seen, audit
-from jaxaudit.spread import spread_obligations
 
 
 def conclude(reply: Reply, first: Sequence[str], config: Config, *, sections: bool = True) -> Outcome:
@@ -52,13 +49,7 @@ def seen_by(reply: Reply) -> Seen:
         ),
         reply.axes,
     )
-    return Seen(program, notes, partial(_told, reply, program))
-
-
-def _told(reply: Reply, program: Program, files: Sequence[str], sources: Sources) -> Iterator[Obligation]:
-    """Return what the run shows by itself, and what a trace shows that no rule on source asks for."""
-    yield from observed_obligations(reply, files, sources, shown=shown_name)
-    yield from spread_obligations(program)
+    return Seen(program, notes, partial(observed_obligations, reply, shown=shown_name))
 
 
 def _root_note(one: Capture, causes: Mapping[tuple[str, str, int], list[str]]) -> RootNote:

@@ -1,20 +1,17 @@
-"""What leaves `shard_map` as equal on all devices, though each device has computed its own.
+"""Along which axes of a mesh the results of a traced `shard_map` differ from device to device.
 
-JAX checks that itself, unless the check is turned off (`check_vma=False`); then one device's value is taken for all.
-Here the axes of the mesh along which a value differs are followed from the specs of the arguments to the results.
+They are followed from the specs of the arguments through the body to the results: collectives make values equal.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import NamedTuple
 
-from jaxaudit.ir import Op, Program, Region, Value
-from jaxaudit.rules.base import Obligation, Step, Verdict
+from jaxaudit.ir import Op, Region, Value
 
-_RULE = "missing-cross-device-reduction"
 _REDUCES = frozenset("psum pmean pmax pmin all_gather psum_invariant all_gather_invariant".split())
 """Collectives after which all devices have the same."""
 _LOOPS = frozenset(("scan", "while", "fori"))
@@ -44,32 +41,23 @@ _SAME = Spread()
 _Known = dict[Value, Spread]
 
 
-def spread_obligations(program: Program) -> Iterator[Obligation]:
-    """Judge every result of every `shard_map` that was traced."""
-    for op in program.named("shard_map"):
-        specs = op.in_specs, op.out_specs
-        if all(isinstance(one, tuple) for one in specs) and not op.backward:
-            yield from _judge(op)
+def left_unequal(op: Op) -> list[tuple[Value, Spread]] | None:
+    """Return the results of a `shard_map`, each with the axes along which it differs though `out_specs` names none.
 
-
-def _judge(op: Op) -> Iterator[Obligation]:
-    region, given, out = op.regions[0], _specs(op, "in_specs"), _specs(op, "out_specs")
+    None where the specs are not known, or do not fit what they are for.
+    """
+    given, out = _axes_named(op.in_specs), _axes_named(op.out_specs)
+    region = op.regions[0]
+    if given is None or out is None or len(given) != len(region.params) or len(out) != len(region.results):
+        return None
     many = frozenset(name for name, size in re.findall(r"'(\w+)': (\d+)", op.mesh) if int(size) > 1)
-    if len(given) != len(region.params) or len(out) != len(region.results):
-        return
-    if op.check is not False:
-        reason = "JAX has checked that what leaves this `shard_map` as equal is equal on all devices"
-        yield Obligation(_RULE, op.span, Verdict.PROVED, reason)
-        return
     known = {param: Spread(axes & many) for param, axes in zip(region.params, given, strict=True)}
     _walk(region, known)
-    for value, axes in zip(region.results, out, strict=True):
-        yield _verdict(op, value, known.get(value, _SAME).without(axes))
+    return [(value, known.get(value, _SAME).without(axes)) for value, axes in zip(region.results, out, strict=True)]
 
 
-def _specs(op: Op, name: str) -> list[_Axes]:
-    specs = op.in_specs if name == "in_specs" else op.out_specs
-    return [frozenset(re.findall(r"'(\w+)'", str(spec))) for spec in specs] if isinstance(specs, tuple) else []
+def _axes_named(specs: object) -> list[_Axes] | None:
+    return [frozenset(re.findall(r"'(\w+)'", str(spec))) for spec in specs] if isinstance(specs, tuple) else None
 
 
 def _walk(region: Region, known: _Known) -> None:
@@ -117,26 +105,3 @@ def _inside(op: Op, operands: Sequence[Spread], known: _Known) -> list[Spread]:
         return [Spread(one.sure, (one.open | whole.sure | whole.open) - one.sure) for one in found]
     chooses = _joined(operands[: len(operands) - len(op.regions[0].params)])
     return [one | chooses for one in found]
-
-
-def _verdict(op: Op, value: Value, spread: Spread) -> Obligation:
-    what = f"`{value.name}`" if value.name else "a result"
-    if spread.open:
-        told = ", ".join(f"`{axis}`" for axis in sorted(spread.open))
-        return Obligation(_RULE, value.span, Verdict.UNKNOWN, f"whether {what} is equal along {told} cannot be told")
-    if not spread.sure:
-        reason = f"{what} is equal on all devices, or leaves with the axis along which it differs"
-        return Obligation(_RULE, value.span, Verdict.PROVED, reason)
-    axis = min(spread.sure)
-    return Obligation(
-        _RULE,
-        value.span,
-        Verdict.VIOLATED,
-        message=f"{what} leaves `shard_map` as equal along `{axis}`, but each device has computed its own",
-        current=f"`out_specs` does not name `{axis}`, nothing reduces over it, and JAX's check is off: what one device "
-        "has computed is taken for all",
-        expected="the shards are reduced, or the output is declared sharded",
-        steps=(Step(op.span, "the function is called for all devices here"),) if op.span != value.span else (),
-        suggestion=f"reduce it with `jax.lax.pmean` or `psum` over '{axis}', or name '{axis}' in `out_specs`; with "
-        "the check on, JAX refuses this",
-    )

@@ -13,8 +13,9 @@ from jax import lax
 from jax.sharding import AbstractMesh, AxisType
 from jax.sharding import PartitionSpec as P
 
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.rules.base import Verdict
-from jaxaudit.spread import spread_obligations
+from jaxaudit.rules.sharding.missing_cross_device_reduction import MissingCrossDeviceReduction
 
 W, X = jnp.ones((2, 3)), jnp.ones((8, 2))
 AUTO = AxisType.Auto
@@ -28,7 +29,8 @@ def verdicts(function, mesh=ONE, given=GIVEN, out=SAME, *, check=False) -> list[
     if not hasattr(jax, "shard_map"):
         pytest.skip("this jax has no shard_map of its own")
     mapped = jax.shard_map(function, mesh=mesh, in_specs=given, out_specs=out, check_vma=check)
-    return [one.verdict.value for one in spread_obligations(trace(mapped, W, X))]
+    program = trace(mapped, W, X)
+    return [one.verdict.value for one in MissingCrossDeviceReduction().check(program, Facts(program))]
 
 
 def summed_by_scan(w, x):

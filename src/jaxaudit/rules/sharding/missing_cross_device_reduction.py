@@ -1,0 +1,109 @@
+"""The rule `missing-cross-device-reduction`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.replication import Spread, left_unequal
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.phrases import proved
+
+_PROGRAM = """import jax
+import jax.numpy as jnp
+from jax.sharding import AxisType
+from jax.sharding import PartitionSpec as P
+
+mesh = jax.make_mesh((4,), ("data",), axis_types=(AxisType.Auto,))
+
+
+def loss(w, x):
+    return {result}{mark}
+
+
+mapped = jax.shard_map(loss, mesh=mesh, in_specs=(P(), P("data")), out_specs=P(), check_vma=False)
+jax.jit(mapped)(jnp.ones((2, 3)), jnp.ones((8, 2)))
+"""
+
+
+class MissingCrossDeviceReduction(Rule):
+    """Devices keep different values of what is declared equal.
+
+    ## What it does
+
+    Follows what every traced `shard_map` is given, from `in_specs` through its body, and asks of each result whether
+    it differs along an axis of the mesh that `out_specs` does not name.
+
+    ## Why is this bad?
+
+    A result whose spec does not name an axis is taken to be equal along it. JAX checks that, unless the check is turned
+    off (`check_vma=False`): then what one device has computed of its shard is taken for the whole, without a word.
+
+    ## Example
+
+    ```python
+    def loss(w, x):
+        return jnp.mean((x @ w) ** 2)  # of this device's rows
+
+
+    jax.shard_map(loss, mesh=mesh, in_specs=(P(), P("data")), out_specs=P(), check_vma=False)
+    ```
+
+    ## Use instead
+
+    ```python
+    def loss(w, x):
+        return jax.lax.pmean(jnp.mean((x @ w) ** 2), "data")
+    ```
+
+    ## When it cannot tell
+
+    When values are sent around (`ppermute`, `all_to_all`), come back into a loop, or pass through code that was not
+    read. Of source alone it says nothing: specs are known where the program is run or traced.
+    """
+
+    name = "missing-cross-device-reduction"
+    family = "sharding"
+    summary = "Devices keep different values of what is declared equal."
+    traced_only = True
+
+    valid = (Example(_PROGRAM.format(result='jax.lax.pmean(jnp.mean((x @ w) ** 2), "data")', mark=""), "reduced"),)
+    invalid = (Example(_PROGRAM.format(result="jnp.mean((x @ w) ** 2)", mark="  #!"), "of one device"),)
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every result of every `shard_map` that was traced."""
+        yield from (one for op in program.named("shard_map") if not op.backward for one in _judge(op))
+
+
+def _judge(op: Op) -> Iterator[Obligation]:
+    results = left_unequal(op)
+    if results is not None and op.check is not False:
+        reason = "JAX has checked that what leaves this `shard_map` as equal is equal on all devices"
+        yield proved(MissingCrossDeviceReduction.name, op.span, reason)
+    elif results is not None:
+        yield from (_verdict(op, value, spread) for value, spread in results)
+
+
+def _verdict(op: Op, value: Value, spread: Spread) -> Obligation:
+    what = f"`{value.name}`" if value.name else "a result"
+    if spread.open:
+        told = ", ".join(f"`{axis}`" for axis in sorted(spread.open))
+        reason = f"whether {what} is equal along {told} cannot be told"
+        return Obligation(MissingCrossDeviceReduction.name, value.span, Verdict.UNKNOWN, reason)
+    if not spread.sure:
+        reason = f"{what} is equal on all devices, or leaves with the axis along which it differs"
+        return proved(MissingCrossDeviceReduction.name, value.span, reason)
+    axis = min(spread.sure)
+    return Obligation(
+        MissingCrossDeviceReduction.name,
+        value.span,
+        Verdict.VIOLATED,
+        message=f"{what} leaves `shard_map` as equal along `{axis}`, but each device has computed its own",
+        current=f"`out_specs` does not name `{axis}`, nothing reduces over it, and JAX's check is off: what one device "
+        "has computed is taken for all",
+        expected="the shards are reduced, or the output is declared sharded",
+        steps=(Step(op.span, "the function is called for all devices here"),) if op.span != value.span else (),
+        suggestion=f"reduce it with `jax.lax.pmean` or `psum` over '{axis}', or name '{axis}' in `out_specs`; with "
+        "the check on, JAX refuses this",
+    )
