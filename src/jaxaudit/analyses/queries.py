@@ -15,11 +15,14 @@ node is met once, however deep the program, so that a walk costs what it sees.
 
 - `entered(op, value)`: the parameters that stand for an operand inside of an op.
 - `left(flow, value)`: what a value is called outside of the regions that give it away, and in the next turn of a loop.
+- `made_by(flow, value, through)`: what the ops that read a value and that `through` lets pass make of it.
+- `operands_of(flow, value, through)`: the operands of the op that made a value.
 - `ahead(flow, value, through)`: the same value elsewhere, and what the ops that `through` lets pass make of it.
 - `behind(flow, value, through)`: the other way round.
 
 *Questions* about values:
 
+- `made_of(flow, value, through)`: what a value was before ops that only change it, such as casts.
 - `readers(flow, value)`: the ops that read a value, under any name that borders give it.
 - `reached(flow, values)`: everything that depends on some values.
 - `sources(flow, values, through)`: everything that some values were computed from.
@@ -153,6 +156,17 @@ def left(flow: Flow, value: Value) -> Iterator[Value]:
             yield from _left(op, region, value)
 
 
+def made_by(flow: Flow, value: Value, through: Through = anything) -> Iterator[Value]:
+    """Return what ops make of a value, in the region where it is."""
+    return (made for op in flow.readers.get(value, ()) if through(op) for made in op.results)
+
+
+def operands_of(flow: Flow, value: Value, through: Through = anything) -> Sequence[Value]:
+    """Return what a value was made of, in the region where it is."""
+    op = flow.maker(value)
+    return op.operands if op is not None and through(op) else ()
+
+
 def ahead(flow: Flow, value: Value, through: Through = anything) -> Iterator[Value]:
     """Return what a value is called elsewhere, and what ops make of it."""
     for op in flow.readers.get(value, ()):
@@ -223,6 +237,16 @@ def _turn_before(flow: Flow, param: Value) -> Iterator[Value]:
 # Questions
 
 
+def made_of(flow: Flow, value: Value, through: Through) -> Value:
+    """Follow a value back through ops that only change it: to the first operand of each that `through` lets pass."""
+
+    def step(one: Value) -> Value | None:
+        op = flow.maker(one)
+        return op.operands[0] if op is not None and op.operands and through(op) else None
+
+    return last(value, step)
+
+
 def readers(flow: Flow, value: Value) -> Iterator[Op]:
     """Return the ops that read a value under any name that borders give it; those it enters come first."""
     for one in walk((value,), lambda one: ahead(flow, one, nothing)):
@@ -235,13 +259,9 @@ def reached(flow: Flow, values: Iterable[Value]) -> set[Value]:
     What is reached by going into a body that several calls share comes out of it at the call it went in by, and not
     at the others.
     """
-    around = set(walk(values, lambda one: (*_made_of(flow, one), *left(flow, one))))
+    around = set(walk(values, lambda one: (*made_by(flow, one), *left(flow, one))))
     inside = (param for one in around for op in flow.readers.get(one, ()) if op.regions for param in entered(op, one))
     return around.union(walk(inside, lambda one: _within(flow, one)))
-
-
-def _made_of(flow: Flow, value: Value) -> Iterator[Value]:
-    return (made for op in flow.readers.get(value, ()) for made in op.results)
 
 
 def _within(flow: Flow, value: Value) -> Iterator[Value]:

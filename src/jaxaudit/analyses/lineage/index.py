@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,6 +97,13 @@ class Flow:
     def holder(self, op: Op) -> Op | None:
         """Return the op whose region an op stands in; None at a root and in shared bodies."""
         return self.places.holder.get(id(self.places.region_of[op]))
+
+    def around(self, op: Op, outer: Op) -> Iterator[Op]:
+        """Return an op and those that hold it, innermost first, up to but without another one."""
+        current: Op | None = op
+        while current is not None and current is not outer:
+            yield current
+            current = self.holder(current)
 
     def through(self, op: Op, beside: Op, values: Collection[Value] = (), calls: Mapping[int, Op] | None = None) -> Op:
         """Return the call, in the region of another op, by which control gets to an op; the op itself otherwise.

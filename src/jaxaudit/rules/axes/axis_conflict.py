@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.guards import asks_about, deciding
 from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.facts import as_number, named
 from jaxaudit.analyses.shapes.result import Fit
@@ -19,8 +20,6 @@ _DEEDS = {
     "array.dot": "cannot be multiplied",
     "array.join": "cannot be joined",
 }
-
-_STEPS = 6
 
 
 class AxisConflict(Rule):
@@ -144,15 +143,14 @@ def _swaps_two(op: Op) -> bool:
 
 def _is_made_by_jax(op: Op, flow: Flow) -> bool:
     """Whether a function of JAX made an array that methods have rearranged since."""
-    maker: Op | None = op
-    for _ in range(_STEPS):
-        given = next((value for value in maker.arguments.values() if isinstance(value, Value)), None) if maker else None
-        maker = None if given is None else flow.maker(given)
-        if maker is None or not maker.name.startswith("array."):
-            return False
-        if maker.qualified.startswith("jax."):
-            return True
-    return False
+
+    def before(one: Op) -> Op | None:
+        given = next((value for value in one.arguments.values() if isinstance(value, Value)), None)
+        made = None if given is None or (one is not op and one.qualified.startswith("jax.")) else flow.maker(given)
+        return made if made is not None and made.name.startswith("array.") else None
+
+    maker = last(op, before)
+    return maker is not op and maker.qualified.startswith("jax.")
 
 
 def _asks_sizes(flow: Flow, op: Op, shapes: Shapes) -> bool:

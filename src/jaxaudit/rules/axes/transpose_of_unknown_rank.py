@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import made_by, through_ops, walk
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.facts import Dims
@@ -105,16 +106,15 @@ def _base(op: Op) -> Value:
     return first if isinstance(first, Value) else op.operands[0]
 
 
-def _comes_back(value: Value, flow: Flow, depth: int = 4) -> bool:
+def _comes_back(value: Value, flow: Flow) -> bool:
     """Whether a value goes through elementwise ops alone to another transpose without axes."""
-    readers = flow.readers.get(value, [])
-    if not readers or depth == 0 or value in flow.leaving:
-        return False
-    return all(
-        (one.name == "array.permute" and _is_bare(one))
-        or (one.name in ("array.map", "array.select") and _comes_back(one.result, flow, depth - 1))
-        for one in readers
-    )
+    through = through_ops("array.map", "array.select")
+    for one in walk((value,), lambda one: made_by(flow, one, through)):
+        readers = flow.readers.get(one, ())
+        back = (through(op) or (op.name == "array.permute" and _is_bare(op)) for op in readers)
+        if not readers or one in flow.leaving or not all(back):
+            return False
+    return True
 
 
 def _is_crossed(op: Op, turned: Value, shapes: Shapes) -> bool:

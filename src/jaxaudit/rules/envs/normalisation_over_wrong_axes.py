@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from jaxaudit.analyses.dims import ONE, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import made_by, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import SCALINGS
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 
 _PROGRAM = """import jax
@@ -111,13 +113,11 @@ def _moved(running: Value, delta: Value, flow: Flow) -> Iterator[Op]:
 
 def _scaled(value: Value, flow: Flow) -> set[Value]:
     """Return a value and its multiples."""
-    made, pending = {value}, [value]
-    while pending and len(made) < 16:
-        for op in flow.readers.get(pending.pop(), ()):
-            if op.name == "array.map" and _function(op) in ("multiply", "divide") and op.result not in made:
-                made.add(op.result)
-                pending.append(op.result)
-    return made
+    return set(walk((value,), lambda one: made_by(flow, one, _scales)))
+
+
+def _scales(op: Op) -> bool:
+    return op.name == "array.map" and op.function in SCALINGS
 
 
 def _judged(one: _Update, shapes: Shapes) -> Obligation:

@@ -10,6 +10,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Sums
+from jaxaudit.analyses.queries import operands_of, walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
@@ -156,16 +157,15 @@ def _spans(value: Value, size: Dim, shapes: Shapes) -> bool:
 
 def _slice(sums: Sums, values: list[Value]) -> set[Value]:
     """Return what some values were computed from; sizes do not count."""
-    pending = list(map(sums.source, values))
-    seen = set(pending)
-    while pending and len(seen) < 200:
-        op = sums.flow.maker(pending.pop())
-        if op is None or op.name in ("array.shape", "array.create"):
-            continue
-        below = {sums.source(one) for one in op.operands} - seen
-        seen |= below
-        pending += below
-    return seen
+
+    def below(value: Value) -> Iterator[Value]:
+        return map(sums.source, operands_of(sums.flow, value, _carries_data))
+
+    return set(walk(map(sums.source, values), below))
+
+
+def _carries_data(op: Op) -> bool:
+    return op.name not in ("array.shape", "array.create")
 
 
 def _judged(one: _Choice, program: Program) -> Obligation:

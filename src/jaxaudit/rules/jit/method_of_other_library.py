@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
+from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 
-_STEPS = 6
 _NUMPY = frozenset(
     """
     append concatenate dump dumps exp expand_dims extend fill getfield insert itemset log newbyteorder pad put resize
@@ -92,19 +92,26 @@ class MethodOfOtherLibrary(Rule):
 
 def _on_array(op: Op, flow: Flow) -> bool:
     """Whether a function of JAX made the value, as it is or before some arithmetic."""
-    found = [_is_jax(flow, op.operands[0], context, _STEPS) for context in contexts(flow, op)] if op.operands else []
+    found = [_is_jax(flow, op.operands[0], context) for context in contexts(flow, op)] if op.operands else []
     return bool(found) and all(found) and not op.guarded
 
 
-def _is_jax(flow: Flow, value: Value, context: Context, depth: int) -> bool:
-    made = origin(flow, value, context).op
-    if made is None or depth == 0:
+def _is_jax(flow: Flow, value: Value, context: Context) -> bool:
+    def below(one: Value) -> Sequence[Value]:
+        made = origin(flow, one, context).op
+        keeps = made is not None and made.name in ("array.map", "array.reduce", "array.reshape", "array.dot")
+        return made.operands if made is not None and keeps else ()
+
+    return any(_makes_array(origin(flow, one, context).op) for one in walk((value,), below))
+
+
+def _makes_array(made: Op | None) -> bool:
+    if made is None:
         return False
     if made.qualified.startswith(("jax.numpy.", "jax.nn.", "jax.random.", "jax.lax.", "jax.scipy.")):
         # What is told of shapes and dtypes is no array.
         return (made.name.startswith("array.") and made.name != "array.shape") or made.name == "key.draw"
-    known = made.name in ("array.map", "array.reduce", "array.reshape", "array.dot") and bool(made.operands)
-    return known and any(_is_jax(flow, one, context, depth - 1) for one in made.operands)
+    return False
 
 
 def _missing(op: Op, method: str) -> Obligation:

@@ -208,11 +208,8 @@ def _judge(visit: Visit, loops: list[Op], flow: Flow) -> Obligation:
 def _of_turn(loop: Op, flow: Flow) -> set[Value]:
     """Return what may differ between the turns of a loop: what comes from its element, its carry, or from outside."""
     seeds = [param for region in loop.regions for param in region.params]
-    for fetch in (op for region in loop.regions for op in region.walk() if _fetches(op)):
-        op: Op | None = fetch
-        while op is not None and op is not loop:
-            seeds += op.results
-            op = flow.holder(op)
+    fetches = [op for region in loop.regions for op in region.walk() if _fetches(op)]
+    seeds += [value for op in fetches for around in flow.around(op, loop) for value in around.results]
     return reached(flow, seeds)
 
 

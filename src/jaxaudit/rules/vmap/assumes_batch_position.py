@@ -8,13 +8,11 @@ from jaxaudit.analyses.axes.mapped import mapped_ops
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.vmap._shared.scalars import Scalar, pointless, reductions
-
-_ACTIVATIONS = 3
-"""How many functions of one array stand between a layer and an index of its outputs, at most."""
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -117,19 +115,22 @@ def _only_outputs(facts: Facts, shapes: Shapes) -> Iterator[Obligation]:
 
 def _layer(value: Value, reader: Op, flow: Flow) -> Op | None:
     """Return the layer or product that made a value, as it is or behind an activation, where only one op reads it."""
-    read = {reader}
-    for _ in range(_ACTIVATIONS):
-        found = origin(flow, value, {})
-        made = found.op
-        others = {one for here in (value, found.value) for one in flow.readers.get(here, ())} - read
-        if made is None or any(one.name != "py.return" for one in others):
-            return None
-        if made.name == "array.dot" or made.qualified.endswith(".__call__"):
-            return made
-        if made.name != "array.map" or len(made.operands) != 1:
-            return None
-        value, read = made.operands[0], {made}
-    return None
+
+    def before(place: tuple[Value, Op]) -> tuple[Value, Op] | None:
+        made = _made_for(place[0], place[1], flow)
+        activates = made is not None and made.name == "array.map" and len(made.operands) == 1
+        return (made.operands[0], made) if made is not None and activates else None
+
+    made = _made_for(*last((value, reader), before), flow)
+    layer = made is not None and (made.name == "array.dot" or made.qualified.endswith(".__call__"))
+    return made if layer else None
+
+
+def _made_for(value: Value, reader: Op, flow: Flow) -> Op | None:
+    """Return the op that made a value which one other op alone reads."""
+    found = origin(flow, value, {})
+    others = {one for here in (value, found.value) for one in flow.readers.get(here, ())} - {reader}
+    return found.op if all(one.name == "py.return" for one in others) else None
 
 
 def _one_of(op: Op, layer: Op, count: int) -> Obligation:

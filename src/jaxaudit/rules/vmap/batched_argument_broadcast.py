@@ -10,7 +10,7 @@ from jaxaudit.analyses.dims import Dim, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import related
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import reached
+from jaxaudit.analyses.queries import made_by, operands_of, reached, walk
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
@@ -165,17 +165,9 @@ def _met(one: _Shared, flow: Flow, shapes: Shapes) -> Op | None:
 
 def _is_made(value: Value, mapped: list[Value], flow: Flow) -> bool:
     """Whether a value is computed of an element and something else, as a prediction is."""
-    pending, seen = [value], set[Value]()
-    while pending and len(seen) < 200:
-        current = pending.pop()
-        op = flow.maker(current)
-        if op is None or current in seen:
-            continue
-        seen.add(current)
-        if len(op.operands) > 1 and any(operand not in mapped for operand in op.operands):
-            return True
-        pending.extend(op.operands)
-    return False
+    makers = (flow.maker(one) for one in walk((value,), lambda one: operands_of(flow, one)))
+    given = (op.operands for op in makers if op is not None and len(op.operands) > 1)
+    return any(operand not in mapped for operands in given for operand in operands)
 
 
 def _twice(one: _Shared, context: Context) -> bool:
@@ -189,17 +181,16 @@ def _twice(one: _Shared, context: Context) -> bool:
 
 def _hidden(op: Op, flow: Flow) -> Op | None:
     """Return the reduction over everything that leaves no trace of the second axis."""
-    pending, seen = list(op.results), set[Value]()
-    while pending and len(seen) < 20:
-        value = pending.pop()
-        seen.add(value)
+    for value in walk(op.results, lambda one: made_by(flow, one, _is_function_of_one)):
         for reader in flow.readers.get(value, ()):
             reduces = reader.name in ("array.reduce", "array.linalg") and reader.function in ("mean", "sum", "norm")
             if reduces and reader.argument("axis") is None:
                 return reader
-            if reader.name == "array.map" and len(reader.operands) == 1:
-                pending.extend(made for made in reader.results if made not in seen)
     return None
+
+
+def _is_function_of_one(op: Op) -> bool:
+    return op.name == "array.map" and len(op.operands) == 1
 
 
 def _finding(one: _Shared, met: Op, hidden: Op | None) -> Obligation:

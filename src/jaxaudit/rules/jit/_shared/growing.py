@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop
 
@@ -15,7 +16,6 @@ _KEEPS = frozenset(
     "array.map array.convert array.create array.join array.expand array.numpy py.container device.place".split()
 )
 """Ops whose result is longer where an operand is."""
-_DEEP = 6
 
 
 def grown(loop: Op, flow: Flow) -> set[Value]:
@@ -41,14 +41,15 @@ def _is(value: Value, param: Value, flow: Flow) -> bool:
     return origin(flow, value, {}, in_turn=True).value is param
 
 
-def is_longer(value: Value, found: set[Value], flow: Flow, depth: int = _DEEP) -> bool:
+def is_longer(value: Value, found: set[Value], flow: Flow) -> bool:
     """Whether a value is longer in every turn, because it is made of something that is."""
-    made = origin(flow, value, {}, in_turn=True)
-    if made.value in found or value in found:
-        return True
-    if depth == 0 or made.op is None or not (made.op.name in _KEEPS or _adds_axes(made.op)):
-        return False
-    return any(is_longer(one, found, flow, depth - 1) for one in made.op.operands)
+
+    def below(one: Value) -> Sequence[Value]:
+        made = origin(flow, one, {}, in_turn=True).op
+        return made.operands if made is not None and (made.name in _KEEPS or _adds_axes(made)) else ()
+
+    behind = walk((value,), below)
+    return any(one in found or origin(flow, one, {}, in_turn=True).value in found for one in behind)
 
 
 def _adds_axes(op: Op) -> bool:

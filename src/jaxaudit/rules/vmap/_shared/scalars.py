@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from jaxaudit.analyses.axes.mapped import mapped_ops
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import Answers
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
 
@@ -68,19 +69,15 @@ def _subtracts(op: Op, whole: Value, mean: Value) -> bool:
 
 def _index(value: Value, flow: Flow) -> Op | None:
     """Return the indexing that a value without axes comes from, behind functions of one array."""
-    for _ in range(4):
-        op = flow.maker(value)
-        if op is None:
-            return None
-        if op.name == "py.item":
-            return op if _is_integer(op.arguments.get("index")) else None
-        if op.name not in ("array.map", "array.convert") or not op.operands:
-            return None
-        if len(op.operands) > 1:
-            found = [_index(one, flow) for one in op.operands]
-            return found[0] if None not in found else None
-        value = op.operands[0]
-    return None
+
+    def rule(one: Value, ask: Callable[[Value], Op | None]) -> Op | None:
+        op = flow.maker(one)
+        if op is None or op.name == "py.item":
+            return op if op is not None and _is_integer(op.arguments.get("index")) else None
+        found = [ask(operand) for operand in op.operands] if op.name in ("array.map", "array.convert") else []
+        return found[0] if found and None not in found else None
+
+    return Answers(rule, otherwise=None)(value)
 
 
 def _is_integer(index: object) -> bool:
