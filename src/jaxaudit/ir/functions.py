@@ -172,6 +172,8 @@ DISCRETE_DRAWS = _ids(
 
 RANKINGS = EXTREMES | PICKED_POSITIONS | _ids("sort argsort top_k")
 """Find out which elements are the best."""
+MASKS = _ids("tril triu tri one_hot bernoulli make_causal_mask make_attention_mask combine_masks")
+"""Make arrays that say which elements count."""
 
 # effects
 PLOTS = _ids(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import holders
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.interfaces import given_as
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, Verdict
+from jaxaudit.rules.flow._shared.phrases import noted
 from jaxaudit.rules.flow._shared.unused_results import Unread, Wasted, unread_by_scans, unread_variables
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.phrases import named, proved
 from jaxaudit.rules.pytrees._shared.crossing import is_called
 
 _OURS = ("jit", "vmap", "pmap", "grad", "checkpoint")
@@ -18,7 +22,9 @@ _OURS = ("jit", "vmap", "pmap", "grad", "checkpoint")
 _LONG = 8
 """A function with more parameters than this may well have one left over."""
 
-Parameter = tuple[str, str, object]
+Function = tuple[str, str]
+"""The file of a function, and its name."""
+Parameter = tuple[str, str, int | None]
 """The file of a parameter, its name and its position."""
 _MANY = 3
 """So many functions, or so many parameters, are no slip: they keep to an interface."""
@@ -115,98 +121,71 @@ class IgnoredArgument(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every transformed function and every parameter that is never read."""
         flow = facts.flow
-        yield from _all(program, flow)
-        for one in unread_by_scans(program, flow):
-            yield _for_nothing(one, f"the body of the scan on line {one.reader.span.line}")
-        yield from (_idle(one) for one in unread_variables(program, flow))
+        yield from _unread_parameters(program, flow)
+        yield from (_computed_for_nothing(one) for one in unread_by_scans(program, flow))
+        yield from (_left(one) for one in unread_variables(program, flow))
+        for op in program.named(*_OURS):
+            region = op.regions[0] if op.regions else None
+            if region is not None and not any(_is_note(inner) for inner in region.ops):
+                yield proved(self.name, region.span, f"`{region.label}` reads all its parameters")
 
 
-def _idle(unread: Unread) -> Obligation:
-    name, params = unread.note.label, ", ".join(f"`{one.name}`" for one in unread.params)
-    return Obligation(
-        IgnoredArgument.name,
-        unread.note.span,
-        Verdict.VIOLATED,
-        message=f"nothing reads `{name}`, and {params} of this function {_DOES[len(unread.params) > 1]} nothing else",
-        current=f"`{name}` is computed and left, so what the function gives does not depend on {params}",
-        expected=f"the function goes on with `{name}`",
-        suggestion=f"use `{name}` where it was meant, or leave out the parameter",
-    )
+def _is_note(op: Op) -> bool:
+    return op.name == "py.unread" and op.kind == "parameter"
 
 
-_DOES = ("does", "do")
+def _unread_parameters(program: Program, flow: Flow) -> Iterator[Obligation]:
+    notes = [op for op in program.named("py.unread") if _is_note(op)]
+    prescribed, several = _interfaces(notes)
+    for note in notes:
+        if _parameter(note) in prescribed or not _is_free(note):
+            continue
+        holder = flow.holder(note)
+        if holder is not None and holder.name in _OURS and is_called(holder):
+            yield _never_read(note, holder, flow)
+        elif (call := _call_with_data(note, flow)) is not None:
+            yield _idle(note, call, sure=_is_sure(note, call, flow) and _function(note) not in several)
 
 
-def _for_nothing(wasted: Wasted, who: str) -> Obligation:
-    name = f"`{wasted.value.name}`" if wasted.value.name else "this"
-    return Obligation(
-        IgnoredArgument.name,
-        wasted.made.span,
-        Verdict.VIOLATED,
-        message=f"{name} is computed for nothing: {who} never reads it",
-        current="it goes into that function alone, and nothing there depends on it",
-        expected="it is used where it goes, or not computed",
-        steps=(Step(wasted.reader.span, "it is handed over here"),),
-        suggestion=f"use {name} in there, or leave it out",
-    )
+def _is_free(note: Op) -> bool:
+    """Whether nothing but its author decides what parameters a function has, and it is given something for this one."""
+    dictated = note.is_method or note.is_stub or note.qualified == "lambda"
+    return not dictated and bool(note.values) and note.read_count != 0
 
 
-def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
-    shared, several = _interfaces(program)
-    for op in program.named("py.unread", *_OURS):
-        if op.name == "py.unread" and op.kind == "parameter":
-            if _parameter(op) in shared:
-                continue
-            holder = flow.holder(op)
-            if holder is not None and holder.name in _OURS and is_called(holder) and _counts(op):
-                yield _ignored(op, holder, flow)
-            elif _counts(op) and (call := _given_for_nothing(op, flow)) is not None:
-                yield _idle_parameter(op, call, sure=_is_sure(op, call, flow) and _function(op) not in several)
-        elif op.name in _OURS and op.regions:
-            region = op.regions[0]
-            if not any(_is_note(inner) for inner in region.ops):
-                yield proved(IgnoredArgument.name, region.span, f"`{region.label}` reads all its parameters")
-
-
-def _interfaces(program: Program) -> tuple[set[Parameter], set[Hashable]]:
-    """Return the parameters that several functions or files leave alone.
-
-    And the functions that leave several of them.
-    """
-    notes = [op for op in program.named("py.unread") if op.kind == "parameter"]
-    users: dict[Hashable, set[Hashable]] = {}
-    for op in notes:
-        users.setdefault(_parameter(op), set()).add(_function(op))
-        users.setdefault((op.qualified, op.label), set()).update((op.span.path,))
-        users.setdefault(_function(op), set()).add(_parameter(op))
+def _interfaces(notes: list[Op]) -> tuple[set[Parameter], set[Function]]:
+    """Return the parameters that several functions or files leave alone, and the functions that leave several."""
+    functions, files = defaultdict[Parameter, set[Function]](set), defaultdict[tuple[str, str], set[str]](set)
+    parameters = defaultdict[Function, set[Parameter]](set)
+    for note in notes:
+        functions[_parameter(note)].add(_function(note))
+        files[note.qualified, note.label].add(note.span.path)
+        parameters[_function(note)].add(_parameter(note))
     shared = {
-        _parameter(op)
-        for op in notes
-        if len(users[_parameter(op)]) >= _MANY or len(users[op.qualified, op.label]) >= _MANY
+        _parameter(note)
+        for note in notes
+        if max(len(functions[_parameter(note)]), len(files[note.qualified, note.label])) >= _MANY
     }
-    return shared, {_function(op) for op in notes if len(users[_function(op)]) >= _MANY}
+    return shared, {function for function, left in parameters.items() if len(left) >= _MANY}
 
 
 def _parameter(note: Op) -> Parameter:
     return note.span.path, note.label, note.position
 
 
-def _function(note: Op) -> Hashable:
-    return note.span.path, note.qualified, "function"
+def _function(note: Op) -> Function:
+    return note.span.path, note.qualified
 
 
-def _given_for_nothing(note: Op, flow: Flow) -> Op | None:
+def _call_with_data(note: Op, flow: Flow) -> Op | None:
     """Return the call that hands an array or number to a parameter that nothing but the function's calls prescribes."""
-    values, region = note.values, flow.places.region_of[note]
-    value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
-    if not note.is_chosen or not isinstance(value, Value) or value not in region.params:
+    value, region = noted(note), flow.places.region_of[note]
+    if not note.is_chosen or value is None or value not in region.params:
         return None
-    holder, at = flow.places.holder.get(id(region)), region.params.index(value)
-    calls = flow.callers.get(id(region), ()) if holder is None else (holder,)
+    calls = holders(flow, region)
     # What the calls give must be data, and no key: those are handed around by custom.
-    plain = [call for call in calls if call.name == "py.call" and at < len(call.operands)]
-    given = [_is_data(flow, call.operands[at]) for call in plain]
-    return plain[0] if plain and len(plain) == len(calls) and all(given) else None
+    given = [one for call in calls if call.name == "py.call" for one in given_as(call, region, value)]
+    return next(iter(calls), None) if len(given) == len(calls) and all(_is_data(flow, one) for one in given) else None
 
 
 def _is_data(flow: Flow, value: Value) -> bool:
@@ -222,15 +201,40 @@ def _is_data(flow: Flow, value: Value) -> bool:
 
 def _is_sure(note: Op, call: Op, flow: Flow) -> bool:
     """Whether someone wants an unread parameter: it is given though it need not be, or computed for it alone."""
-    region, values = flow.places.region_of[note], note.values
-    given = call.operands[region.params.index(values[0])] if isinstance(values, tuple) else None
-    if given is None or len(region.params) > _LONG:
+    value, region = noted(note), call.regions[0]
+    given = [] if value is None or value not in region.params else list(given_as(call, region, value))
+    if not given or len(region.params) > _LONG:
         return False
-    alone = flow.readers.get(given) == [call] and given not in flow.leaving and flow.maker(given) is not None
-    return alone or bool(note.is_optional)
+    alone = flow.readers.get(given[0]) == [call] and given[0] not in flow.leaving and flow.maker(given[0]) is not None
+    return alone or note.is_optional
 
 
-def _idle_parameter(note: Op, call: Op, *, sure: bool) -> Obligation:
+def _is_differentiated(note: Op, holder: Op) -> bool:
+    argnums = (holder.options or {}).get("argnums", 0)
+    given = next(iter(note.values or ()), None) in holder.regions[0].params
+    return holder.name == "grad" and given and note.position in (argnums if isinstance(argnums, tuple) else (argnums,))
+
+
+def _never_read(note: Op, holder: Op, flow: Flow) -> Obligation:
+    name, function, value = note.label, note.qualified, noted(note)
+    zero = _is_differentiated(note, holder)
+    given = [] if value not in holder.regions[0].params else list(given_as(holder, holder.regions[0], value))
+    wanted = note.is_chosen and _is_sure(note, holder, flow) and all(_is_data(flow, one) for one in given)
+    return Obligation(
+        IgnoredArgument.name,
+        note.span,
+        Verdict.VIOLATED,
+        severity=Severity.ERROR if zero or wanted else Severity.WARNING,
+        message=f"`{function}` never reads its parameter `{name}`" + (", so its gradient is zero" if zero else ""),
+        current=f"`{name}` is given data, and the body of `{function}` never mentions it",
+        expected=f"`{function}` uses `{name}`, or does not take it",
+        steps=(Step(holder.span, f"`{function}` is given data for `{name}` here"),),
+        suggestion=f"use `{name}`, remove it, or call it `_{name}` if it only fits an interface",
+        subject=Subject(names=(name,)),
+    )
+
+
+def _idle(note: Op, call: Op, *, sure: bool) -> Obligation:
     name, function = note.label, note.qualified
     return Obligation(
         IgnoredArgument.name,
@@ -246,49 +250,29 @@ def _idle_parameter(note: Op, call: Op, *, sure: bool) -> Obligation:
     )
 
 
-def _is_note(op: Op) -> bool:
-    return op.name == "py.unread" and op.kind == "parameter"
-
-
-def _counts(note: Op) -> bool:
-    dictated = note.is_method or note.is_stub or note.qualified == "lambda"
-    return not dictated and bool(note.values) and note.read_count != 0
-
-
-def _ignored(note: Op, holder: Op, flow: Flow) -> Obligation:
-    name, function = note.label, note.qualified
-    zero = _is_differentiated(note, holder)
-    wanted = bool(note.is_chosen) and _is_wanted(note, holder, flow)
+def _left(unread: Unread) -> Obligation:
+    name, params = unread.note.label, ", ".join(f"`{one.name}`" for one in unread.params)
+    does = "do" if len(unread.params) > 1 else "does"
     return Obligation(
         IgnoredArgument.name,
-        note.span,
+        unread.note.span,
         Verdict.VIOLATED,
-        severity=Severity.ERROR if zero or wanted else Severity.WARNING,
-        message=f"`{function}` never reads its parameter `{name}`" + (", so its gradient is zero" if zero else ""),
-        current=f"`{name}` is given data, and the body of `{function}` never mentions it",
-        expected=f"`{function}` uses `{name}`, or does not take it",
-        steps=(Step(holder.span, f"`{function}` is given data for `{name}` here"),),
-        suggestion=f"use `{name}`, remove it, or call it `_{name}` if it only fits an interface",
-        subject=Subject(names=(name,)),
+        message=f"nothing reads `{name}`, and {params} of this function {does} nothing else",
+        current=f"`{name}` is computed and left, so what the function gives does not depend on {params}",
+        expected=f"the function goes on with `{name}`",
+        suggestion=f"use `{name}` where it was meant, or leave out the parameter",
     )
 
 
-def _is_wanted(note: Op, holder: Op, flow: Flow) -> bool:
-    """Whether what a transformed function is given for an unread parameter was computed for it alone."""
-    values, region = note.values, holder.regions[0]
-    value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
-    if value not in region.params or len(region.params) != len(holder.operands):
-        return False
-    given = holder.operands[region.params.index(value)]
-    return _is_data(flow, given) and _is_sure(note, holder, flow)
-
-
-def _is_differentiated(note: Op, holder: Op) -> bool:
-    options, values = holder.options, note.values
-    if holder.name != "grad" or not isinstance(options, Mapping) or not isinstance(values, tuple):
-        return False
-    inside = holder.regions[0].params
-    first = next((value for value in values if isinstance(value, Value)), None)
-    argnums = options.get("argnums", 0)
-    wanted = argnums if isinstance(argnums, tuple) else (argnums,)
-    return first in inside and note.position in wanted
+def _computed_for_nothing(wasted: Wasted) -> Obligation:
+    name, scan = named(wasted.value, "this"), wasted.reader
+    return Obligation(
+        IgnoredArgument.name,
+        wasted.made.span,
+        Verdict.VIOLATED,
+        message=f"{name} is computed for nothing: the body of the scan on line {scan.span.line} never reads it",
+        current="it goes into that function alone, and nothing there depends on it",
+        expected="it is used where it goes, or not computed",
+        steps=(Step(scan.span, "it is handed over here"),),
+        suggestion=f"use {name} in there, or leave it out",
+    )

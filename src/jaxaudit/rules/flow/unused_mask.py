@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import holders
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import CONJUNCTIONS, DISJUNCTIONS
+from jaxaudit.ir.interfaces import given_as
 from jaxaudit.ir.ops import BODIES
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow._shared.masks import half_applied, is_mask, reduced_without
+from jaxaudit.rules.flow._shared.phrases import noted
+from jaxaudit.rules.flow._shared.unread_versions import old_reads
 from jaxaudit.rules.intent.names import is_unwanted
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.phrases import named, proved
 
+_MASK, _SUBKEY = "a mask", "a subkey"
 _MAKES = ("array.map", "key.draw", "array.create", "array.convert", "py.unpack")
-_COMBINES = frozenset("and or bitwise_and bitwise_or logical_and logical_or".split())
 
 
 class UnusedMask(Rule):
@@ -117,64 +121,58 @@ class UnusedMask(Rule):
 
 
 def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
-    if op.name == "py.unread" and op.kind == "variable":
-        values, name = op.values, op.label
-        value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
-        what = _kind(value, flow, shapes) if isinstance(value, Value) else ""
-        if what == "a subkey" and op.renews:
-            yield proved(UnusedMask.name, op.span, f"`{name}` is renewed for whoever comes next")
-        elif what and not name.startswith("_"):
-            masks = isinstance(value, Value) and what == "a mask"
-            missed = (reduced_without(op, value, flow, shapes) or _part_applied(op, value, flow)) if masks else None
-            yield _unused(op, what, missed)
-    elif op.name == "py.unread" and op.kind == "parameter":
-        yield from _ignored(op, flow, shapes)
-    else:
+    if op.name != "py.unread":
         for value in op.results:
             if value.name and flow.is_read(value) and (what := _kind(value, flow, shapes)):
                 yield proved(UnusedMask.name, op.span, f"`{value.name}`, {what}, is used")
+        return
+    value = noted(op)
+    if value is not None and op.kind == "variable":
+        what = _kind(value, flow, shapes)
+        if what == _SUBKEY and op.renews:
+            yield proved(UnusedMask.name, op.span, f"`{op.label}` is renewed for whoever comes next")
+        elif what and not op.label.startswith("_"):
+            masks = what == _MASK
+            missed = (reduced_without(op, value, flow, shapes) or _part_applied(op, value, flow)) if masks else None
+            yield _unused(op, what, missed)
+    elif value is not None and op.kind == "parameter" and _is_given_masks(op, value, flow, shapes):
+        missed = reduced_without(op, value, flow, shapes)
+        if missed is not None:
+            yield _unused(op, _MASK, missed)
 
 
 def _kind(value: Value, flow: Flow, shapes: Shapes) -> str:
     op = flow.maker(value)
     if op is not None and op.name == "py.unpack":
-        base = op.arguments.get("base")
-        made = flow.maker(base) if isinstance(base, Value) else None
-        return "a subkey" if made is not None and made.name == "key.split" else ""
-    return "a mask" if is_mask(value, flow, shapes) else ""
+        made = flow.maker(op.operands[0]) if op.operands else None
+        return _SUBKEY if made is not None and made.name == "key.split" else ""
+    return _MASK if is_mask(value, flow, shapes) else ""
 
 
 def _part_applied(note: Op, value: Value, flow: Flow) -> Op | None:
     """Return the op that reads one part of a combined mask after the whole was made."""
-    made, stale = flow.maker(value), note.stale
-    if made is None or callee_of(made) not in _COMBINES or len(made.operands) != 2 or not isinstance(stale, Mapping):
+    made = flow.maker(value)
+    if made is None or len(made.operands) != 2:
         return None
-    late = [told[0][0] for told in stale.values() if len(told[0]) == 1 and told[0][0] in made.operands]
-    readers = (
-        op for one in late for op in flow.readers.get(one, ()) if op is not made and op.span.line > made.span.line
-    )
+    if made.function not in CONJUNCTIONS | DISJUNCTIONS and made.operator not in ("and", "or"):
+        return None
+    late = [old.leaves[0] for old in old_reads(note) if len(old.leaves) == 1 and old.leaves[0] in made.operands]
+    readers = (op for one in late for op in flow.readers.get(one, ()) if op.span.line > made.span.line)
     return next(readers, None) if len(late) == 1 else None
 
 
-def _ignored(note: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
-    """Judge a parameter that is given a mask: a function that reduces something of its shape was meant to read it."""
-    values = note.values
-    value = values[0] if isinstance(values, tuple) and len(values) == 1 else None
+def _is_given_masks(note: Op, param: Value, flow: Flow, shapes: Shapes) -> bool:
+    """Whether calls give a mask for a parameter whose name does not say that it is unused."""
     region = flow.places.region_of[note]
-    if not isinstance(value, Value) or note.is_method or value not in region.params:
-        return
-    holder = flow.places.holder.get(id(region))
-    calls = flow.callers.get(id(region), ()) if holder is None else (holder,)
-    at = region.params.index(value)
-    given = [call.operands[at] for call in calls if call.name in BODIES and at < len(call.operands)]
-    if given and all(_kind(one, flow, shapes) == "a mask" for one in given) and not is_unwanted(note.label):
-        missed = reduced_without(note, value, flow, shapes)
-        if missed is not None:
-            yield _unused(note, "a mask", missed)
+    if note.is_method or param not in region.params or is_unwanted(note.label):
+        return False
+    calls = [call for call in holders(flow, region) if call.name in BODIES]
+    given = [one for call in calls for one in given_as(call, region, param)]
+    return bool(given) and all(_kind(one, flow, shapes) == _MASK for one in given)
 
 
 def _half(quotient: Op, mask: Value, total: Op) -> Obligation:
-    name = f"`{mask.name}`" if mask.name else "the mask"
+    name = named(mask, "the mask")
     return Obligation(
         UnusedMask.name,
         total.span,

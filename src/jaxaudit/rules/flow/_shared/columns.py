@@ -6,15 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.dims import ONE, same
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import holders, last
 from jaxaudit.analyses.shapes import Context, ShapeFact, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Value
-from jaxaudit.ir.ops import BODIES, MAPPED
+from jaxaudit.ir.interfaces import given_as, inside_of
+from jaxaudit.ir.ops import BODIES, MAPPED, PASSED_ON
 from jaxaudit.rules.base import Obligation, Step, Verdict
-
-_MEETS = ("array.map", "array.select")
-_KEEPS_COLUMN = ("array.map", "array.convert", "array.normalise", "grad.stop")
-_MOST_STEPS = 40
 
 Side = tuple[Value, ShapeFact]
 """An operand and its shape as it was written."""
@@ -23,13 +21,13 @@ Side = tuple[Value, ShapeFact]
 def columns_met(rule: str, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     """Return every place where a column that a layer made is combined with a row as long as it."""
     stretched = {op.results[0]: op for op in flow.program.named("array.expand") if op.api}
-    met = (op for op in flow.program.named(*_MEETS) if len(op.operands) > 1 and not op.is_derived)
+    met = (op for op in flow.program.named("array.map", "array.select") if len(op.operands) > 1 and not op.is_derived)
     pairs = [pair for op in met for pair in _pairs(op, shapes, stretched)]
     for op, (value, column), (other, row) in pairs:
-        origin = _origin(flow, value, shapes)
-        squeezed = None if flow is None or origin is not None else _squeezed(flow, other, value, shapes)
-        if origin is not None:
-            yield _finding(rule, op, origin, column, row)
+        layer = _layer(flow, value, shapes)
+        squeezed = None if layer is not None else _squeezed(flow, other, value, shapes)
+        if layer is not None:
+            yield _finding(rule, op, layer, column, row)
         elif squeezed is not None:
             yield _lost(rule, op, squeezed, column, row)
 
@@ -51,16 +49,12 @@ def _squeezed(flow: Flow, row: Value, column: Value, shapes: Shapes) -> Op | Non
     before = shapes.of(made.operands[0]).dims
     # A column that was drawn or came from outside has its axis by nature; one that was expanded has it on purpose.
     plain = data is None or data.name in ("key.draw", "array.create", "py.element", "py.item", "scan")
-    kept = (
-        before is not None
-        and before[-1:] == (ONE,)
-        and not (data is not None and data.name == "py.item" and _adds(data))
-    )
+    kept = before is not None and before[-1:] == (ONE,) and not (data is not None and _adds_axis(data))
     return made if plain and kept else None
 
 
-def _adds(op: Op) -> bool:
-    """Tell `x[:, None]`."""
+def _adds_axis(op: Op) -> bool:
+    """Whether an op is `x[:, None]`."""
     index = op.arguments.get("index")
     return op.name == "py.item" and None in (index if isinstance(index, tuple) else (index,))
 
@@ -83,31 +77,24 @@ def _is_column_of(column: ShapeFact, row: ShapeFact) -> bool:
     return column.dims[-1] == ONE and row.dims[-1] != ONE and all(same(a, b) for a, b in inner)
 
 
-def _origin(flow: Flow, value: Value, shapes: Shapes) -> Op | None:
-    """Return the layer or product that made a column.
+def _layer(flow: Flow, column: Value, shapes: Shapes) -> Op | None:
+    """Return the layer or product that made a column; None where its last axis was added on purpose."""
 
-    None where its last axis was added on purpose, or nobody knows.
-    """
-    for _ in range(_MOST_STEPS):
+    def before(value: Value) -> Value | None:
         maker = flow.maker(value)
         if maker is None:
-            before = _outside(flow, value, shapes)
-        elif maker.name in BODIES or maker.name in MAPPED:
-            position = maker.results.index(value)
-            results = maker.regions[0].results
-            before = results[position] if position < len(results) else None
-        elif _makes_column(maker):
-            return maker
-        else:
-            before = _column_in(maker, shapes) if maker.name in _KEEPS_COLUMN else None
-        if before is None:
-            return None
-        value = before
-    return None
+            return _outside(flow, value, shapes)
+        if maker.name in BODIES or maker.name in MAPPED:
+            return next((one for _, one in inside_of(maker, maker.results.index(value))), None)
+        keeps = maker.name in PASSED_ON or maker.name in ("array.map", "array.normalise")
+        return _column_in(maker, shapes) if keeps and not _makes_column(maker) else None
+
+    maker = flow.maker(last(column, before))
+    return maker if maker is not None and _makes_column(maker) else None
 
 
 def _makes_column(maker: Op) -> bool:
-    """Tell products, layers, and one entry that is taken of each row: an axis of size one is what they leave over."""
+    """Whether an op is a product, a layer, or takes one entry of each row: they leave an axis of size one over."""
     taken = maker.name == "array.gather" and maker.function == "take_along_axis"
     return taken or maker.name == "array.dot" or maker.qualified.endswith(".__call__")
 
@@ -121,23 +108,21 @@ def _column_in(maker: Op, shapes: Shapes) -> Value | None:
     return columns[0] if len(columns) == 1 and rank else None
 
 
-def _outside(flow: Flow, value: Value, shapes: Shapes) -> Value | None:
+def _outside(flow: Flow, param: Value, shapes: Shapes) -> Value | None:
     """Return what a parameter stands for outside its region; of several callers, the one that gives a column."""
-    region = flow.places.owner.get(value)
-    if region is None:
-        return None
-    holder = flow.places.holder.get(id(region))
-    position = region.params.index(value)
-    holders = flow.callers.get(id(region), ()) if holder is None else (holder,)
-    for one in holders:
-        if (one.name in BODIES or one.name == "scan") and position < len(one.operands):
-            given = one.operands[position]
-            if len(holders) == 1 or (shapes.of(given).dims or ())[-1:] == (ONE,):
-                return given
-    return None
+    region = flow.places.owner.get(param)
+    ops = holders(flow, region) if region is not None else ()
+    given = [
+        one
+        for op in ops
+        if region is not None and (op.name in BODIES or op.name == "scan")
+        for one in given_as(op, region, param)
+    ]
+    columns = [one for one in given if len(ops) == 1 or (shapes.of(one).dims or ())[-1:] == (ONE,)]
+    return columns[0] if columns else None
 
 
-def _finding(rule: str, op: Op, origin: Op, column: ShapeFact, row: ShapeFact) -> Obligation:
+def _finding(rule: str, op: Op, layer: Op, column: ShapeFact, row: ShapeFact) -> Obligation:
     made = shape_text((*(row.dims or ()), *(row.dims or ())[-1:]))
     return Obligation(
         rule,
@@ -146,7 +131,7 @@ def _finding(rule: str, op: Op, origin: Op, column: ShapeFact, row: ShapeFact) -
         message=f"{shape_text(column.dims)} meets {shape_text(row.dims)} and is silently broadcast to {made}",
         current="every entry of the one is combined with every entry of the other",
         expected=f"both have shape {shape_text(row.dims)}",
-        steps=(Step(origin.span, f"this gives {shape_text(column.dims)}, with an axis of size 1 at the end"),),
+        steps=(Step(layer.span, f"this gives {shape_text(column.dims)}, with an axis of size 1 at the end"),),
         suggestion="drop the last axis with `[..., 0]` or `squeeze(axis=-1)`",
     )
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.dims import differ, same
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.ops import PASSED_ON
 from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
-
-_STEPS = 12
-_REDUCES = frozenset("sum mean max min std var prod logsumexp median norm nansum nanmean".split())
+from jaxaudit.rules.phrases import named
 
 
 def met_themselves(rule: str, program: Program, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
@@ -29,35 +29,27 @@ def met_themselves(rule: str, program: Program, flow: Flow, shapes: Shapes) -> I
 
 def _reduction(value: Value, flow: Flow) -> Op | None:
     """Return the reduction that a value is, with constants added and roots taken."""
-    op = _back(value, flow)
-    gone = op is not None and op.name == "array.reduce" and op.function in _REDUCES
-    if op is None or not gone or not op.operands or op.argument("keepdims"):
+    *_, source = _elementwise(value, flow)
+    op = flow.maker(source)
+    if op is None or op.name != "array.reduce" or not op.operands or op.argument("keepdims"):
         return None
     return op if isinstance(op.argument("axis"), int) and not op.has("*", "**") else None
 
 
-def _back(value: Value, flow: Flow) -> Op | None:
-    """Return the op that made a value, before what is done to each element by itself."""
-    op = flow.maker(value)
-    for _ in range(_STEPS):
-        if op is None or op.name not in ("array.map", "array.convert", "grad.stop") or len(op.operands) != 1:
-            break
-        op = flow.maker(op.operands[0])
-    return op
+def _elementwise(value: Value, flow: Flow) -> Iterator[Value]:
+    """Return a value and those that it was computed from, each element by itself."""
+
+    def before(one: Value) -> tuple[Value, ...]:
+        op = flow.maker(one)
+        keeps = op is not None and (op.name == "array.map" or op.name in PASSED_ON)
+        return op.operands if op is not None and keeps and len(op.operands) == 1 else ()
+
+    return walk((value,), before)
 
 
 def _is_one(whole: Value, reduced: Value, flow: Flow) -> bool:
     """Whether the array that is reduced is the other operand, or computed of it element by element."""
-    return whole is reduced or whole in _elementwise(reduced, flow) or reduced in _elementwise(whole, flow)
-
-
-def _elementwise(value: Value, flow: Flow) -> Iterator[Value]:
-    for _ in range(_STEPS):
-        op = flow.maker(value)
-        if op is None or op.name not in ("array.map", "array.convert", "grad.stop") or len(op.operands) != 1:
-            return
-        value = op.operands[0]
-        yield value
+    return whole in _elementwise(reduced, flow) or reduced in _elementwise(whole, flow)
 
 
 def _judge(rule: str, op: Op, whole: Value, reduction: Op, shapes: Shapes) -> Iterator[Obligation]:
@@ -83,7 +75,7 @@ def _doubt(dims: Dims, place: int) -> str | None:
 
 
 def _finding(rule: str, op: Op, whole: Value, reduction: Op, axis: int, *, sure: bool) -> Obligation:
-    name = f"`{whole.name}`" if whole.name else "an array"
+    name = named(whole, "an array")
     return Obligation(
         rule,
         op.span,
