@@ -8,8 +8,8 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 
-from jaxaudit.observation.pages import PAGE, RULES
 from jaxaudit.rules.base import Rule
+from jaxaudit.rules.observed import PAGE, RULES
 from jaxaudit.rules.registry import all_rules
 
 

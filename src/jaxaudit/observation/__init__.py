@@ -1,1 +1,1 @@
-"""Observation: audits that run or trace the program, and what a run shows by itself."""
+"""Audits that run or trace: `audit.py` asks the tracer, `conclude.py` judges its reply; what a run shows by itself."""

@@ -12,7 +12,7 @@ from jaxaudit.frontends.jaxpr.exceptions.model import Facts
 from jaxaudit.frontends.jaxpr.exceptions.refused import failed
 from jaxaudit.frontends.jaxpr.exceptions.table import ROWS, explain
 from jaxaudit.frontends.jaxpr.protocol import Failure, Frame, Given, Leaf
-from jaxaudit.observation.pages import RULES
+from jaxaudit.rules.observed import RULES
 from jaxaudit.spans import SourceText
 
 HERE = Path(__file__).parent

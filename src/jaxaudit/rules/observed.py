@@ -1,4 +1,4 @@
-"""The rules that a real run can show broken by an exception, with a page for each that no other module documents.
+"""The rules that a run can show broken by an exception, with a page for each that no other module documents.
 
 A rule with a module of its own in `rules/` speaks for itself; its page wins.
 """
