@@ -77,6 +77,12 @@ class Op(Attributes):
                 return self.arguments[name]
         return None
 
+    @property
+    def base(self) -> Value | None:
+        """The array that a function rearranges or takes elements of: its first argument, else the first operand."""
+        first = next(iter(self.arguments.values()), None)
+        return first if isinstance(first, Value) else next(iter(self.operands), None)
+
     def option(self, name: str, default: object = None) -> Any:
         """Return what a transformation was given by keyword; the default where that is its own."""
         options = self.options

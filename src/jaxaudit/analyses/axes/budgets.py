@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from jaxaudit.analyses.labels import named
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.ir import Op, Program, Size, Value
-
-_NOTES = ("py.sizes", "py.passed", "py.given_back", "py.unread", "py.drop", "py.replace")
+from jaxaudit.ir.ops import NOTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ def repeated_lengths(flow: Flow, shapes: Shapes) -> Iterator[RepeatedLength]:
 
 def _length(op: Op, flow: Flow) -> object:
     """Return how often a scan runs: its `length`, or how many keys or numbers were made for it to go over."""
-    inputs = op.operands[carry_count(op) :]
+    inputs = op.operands[op.carry or 0 :]
     if not inputs:
         return op.length
     makers = [flow.maker(value) for value in inputs]
@@ -68,7 +66,7 @@ def _count(maker: Op) -> object:
 
 def _used(program: Program) -> set[tuple[str, str]]:
     """Return every size that something is made with."""
-    return {(size.name, size.scope) for op in program.walk() if op.name not in _NOTES for size in _sizes_of(op)}
+    return {(size.name, size.scope) for op in program.walk() if op.name not in NOTES for size in _sizes_of(op)}
 
 
 def _sizes_of(op: Op) -> Iterator[Size]:

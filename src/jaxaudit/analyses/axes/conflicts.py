@@ -10,15 +10,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from jaxaudit.analyses.axes.meetings import Meeting, Side, meetings
+from jaxaudit.analyses.axes.meetings import Meeting, Side, meetings, taken_sides
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.labels import Label, Labels, contradiction, named, related
 from jaxaudit.analyses.paths import Places
+from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.literals import axes_in
-from jaxaudit.analyses.shapes.mapped import axes_of, place_of
-from jaxaudit.analyses.shapes.regions import carry_count
+from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Value
+
+_REDUCING = ("array.reduce", "array.order")
 
 
 class Cause(Enum):
@@ -123,34 +125,27 @@ class Judge:
 
     def _reduction(self, value: Value) -> Op | None:
         """Return the reduction that a value is the result of, behind calls, functions of one array and as an index."""
-        for _ in range(8):
-            op = self.places.maker.get(value)
-            if op is None or not op.operands:
-                return None
-            if op.name in ("array.reduce", "array.order"):
-                return op
-            index = op.arguments.get("index") if op.name == "py.item" else None
-            if op.name == "py.call" and len(op.results) == len(op.regions[0].results):
-                value = op.regions[0].results[op.results.index(value)]
-            elif isinstance(index, Value):
-                # The rows that an array of indices chooses stand where the indices stood.
-                value = index
-            elif op.name in ("array.map", "array.convert") and len(op.operands) == 1:
-                value = op.operands[0]
-            else:
-                return None
-        return None
+        op = self.places.maker.get(last(value, self._same_axis))
+        return op if op is not None and op.name in _REDUCING and op.operands else None
+
+    def _same_axis(self, value: Value) -> Value | None:
+        """Return the value that another one has its axis from."""
+        op = self.places.maker.get(value)
+        if op is None or not op.operands or op.name in _REDUCING:
+            return None
+        if op.name == "py.call" and len(op.results) == len(op.regions[0].results):
+            return op.regions[0].results[op.results.index(value)]
+        index = op.arguments.get("index") if op.name == "py.item" else None
+        if isinstance(index, Value):
+            # The rows that an array of indices chooses stand where the indices stood.
+            return index
+        return op.operands[0] if op.name in ("array.map", "array.convert") and len(op.operands) == 1 else None
 
     def _around(self, op: Op) -> Iterator[Op]:
         """Return the maps and scans that an op stands in, from the inside out."""
         region = self.places.region_of.get(op)
-        while region is not None:
-            holder = self.places.holder.get(id(region))
-            if holder is None:
-                return
-            if holder.name in ("vmap", "scan"):
-                yield holder
-            region = self.places.region_of.get(holder)
+        holders = () if region is None else (holder for _, holder in self.places.up(region))
+        yield from (one for one in holders if one is not None and one.name in ("vmap", "scan"))
 
 
 def nested(places: Places, first: Labels, second: Labels) -> Op | None:
@@ -174,15 +169,12 @@ def _makers(kind: str, labels: Labels) -> Iterator[Op]:
 
 def _untaken(op: Op, context: Context, taken: Dim, wanted: Dim) -> tuple[Value, int] | None:
     """Return an operand whose taken axis is the one, and an axis of it that was left and is the other."""
-    axes = (None,) * carry_count(op) + (0,) * (len(op.operands) - carry_count(op)) if op.name == "scan" else axes_of(op)
-    for value, axis in zip(op.operands, axes, strict=True):
-        dims = context.of(value).dims
-        place = place_of(axis, len(dims)) if dims is not None and isinstance(axis, int) else None
-        if dims is None or place is None or not related(dims[place].labels, taken.labels):
+    for side in taken_sides(op, context.of):
+        if not related(side.dim.labels, taken.labels) or related(side.dim.labels, wanted.labels):
             continue
-        for i, dim in enumerate(dims):
-            if i != place and related(dim.labels, wanted.labels) and not related(dims[place].labels, wanted.labels):
-                return value, i
+        for place, dim in enumerate(side.dims):
+            if place != side.place and related(dim.labels, wanted.labels):
+                return side.value, place
     return None
 
 

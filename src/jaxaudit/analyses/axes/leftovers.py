@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxaudit.analyses.axes.meetings import Side, mapped_sides
+from jaxaudit.analyses.axes.meetings import Side, taken_sides
 from jaxaudit.analyses.dims import Dim, same
 from jaxaudit.analyses.labels import related
 from jaxaudit.analyses.shapes import Shapes
@@ -32,7 +32,7 @@ def misplaced_axes(program: Program, shapes: Shapes) -> Iterator[Misplaced]:
     """Return the operands of every map that are mapped over the wrong axis, by sizes alone."""
     for op in program.named("vmap", "pmap"):
         for context in shapes.contexts(op):
-            yield from _judged(op, mapped_sides(op, context))
+            yield from _judged(op, taken_sides(op, context.of))
 
 
 def _judged(op: Op, sides: list[Side]) -> Iterator[Misplaced]:

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from jaxaudit.analyses.facts import Facts, remembered
-from jaxaudit.ir import Op, Region
-
-_MAPS = ("vmap", "pmap")
+from jaxaudit.analyses.queries import walk
+from jaxaudit.ir import Op
 
 
 @remembered
 def mapped_regions(facts: Facts) -> frozenset[int]:
     """Return the identities of all regions that a `vmap` runs, in one walk over the program."""
-    found: set[int] = set()
-    pending = [region for op in facts.program.named(*_MAPS) for region in op.regions]
-    while pending:
-        region = pending.pop()
-        if id(region) not in found:
-            found.add(id(region))
-            pending.extend(_inside(region))
-    return frozenset(found)
-
-
-def _inside(region: Region) -> Iterator[Region]:
-    return (inner for op in region.ops for inner in op.regions)
+    starts = [id(region) for op in facts.program.named("vmap", "pmap") for region in op.regions]
+    inner = {id(region): [id(one) for op in region.ops for one in op.regions] for region in facts.program.regions()}
+    return frozenset(walk(starts, inner.__getitem__)) if starts else frozenset()
 
 
 @remembered

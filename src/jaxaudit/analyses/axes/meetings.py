@@ -8,9 +8,8 @@ from itertools import combinations
 
 from jaxaudit.analyses.dims import ONE, Dim
 from jaxaudit.analyses.paths import Places
-from jaxaudit.analyses.shapes import Context
+from jaxaudit.analyses.shapes import Context, ShapeFact
 from jaxaudit.analyses.shapes.mapped import axes_of, place_of
-from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.analyses.shapes.subscripts import subscripts
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.record import record
@@ -163,13 +162,15 @@ def _einsum(op: Op, context: Context) -> Pairs:
             seen.setdefault(name, side)
 
 
-def mapped_sides(op: Op, context: Context) -> list[Side]:
-    """Return the axis that a map takes off each of its operands."""
+def taken_sides(op: Op, of: Callable[[Value], ShapeFact]) -> list[Side]:
+    """Return the axis that a map or scan takes off each of its operands."""
+    count = op.carry or 0
+    axes = (None,) * count + (0,) * (len(op.operands) - count) if op.name == "scan" else axes_of(op)
+    if op.mapped_in is not None and len(op.mapped_in) == len(op.operands):
+        axes = op.mapped_in
     found: list[Side] = []
-    physical = op.mapped_in
-    axes = physical if physical is not None and len(physical) == len(op.operands) else axes_of(op)
     for value, axis in zip(op.operands, axes, strict=True):
-        dims = context.of(value).dims
+        dims = of(value).dims
         place = place_of(axis, len(dims)) if dims is not None and isinstance(axis, int) else None
         if dims is not None and place is not None:
             found.append(Side(value, place, dims))
@@ -177,14 +178,8 @@ def mapped_sides(op: Op, context: Context) -> list[Side]:
 
 
 def _mapped(op: Op, context: Context) -> Pairs:
-    sides = mapped_sides(op, context)
-    yield from (("mapped", left, right) for left, right in combinations(sides, 2))
-
-
-def _scanned(op: Op, context: Context) -> Pairs:
-    arrays = _arrays(op.operands[carry_count(op) :], context)
-    sides = [Side(value, 0, dims) for value, dims in arrays]
-    yield from (("scanned", left, right) for left, right in combinations(sides, 2))
+    how = "scanned" if op.name == "scan" else "mapped"
+    yield from ((how, left, right) for left, right in combinations(taken_sides(op, context.of), 2))
 
 
 def _joined(op: Op, context: Context) -> Pairs:
@@ -224,7 +219,7 @@ _PAIRS: Mapping[str, Callable[[Op, Context], Pairs]] = {
     "py.call_library": _loss,
     "vmap": _mapped,
     "pmap": _mapped,
-    "scan": _scanned,
+    "scan": _mapped,
 }
 MEETING = tuple(_PAIRS)
 """The ops in which axes may meet."""

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from jaxaudit.analyses.axes.meetings import taken_sides
 from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.labels import Label, told
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.analyses.shapes.mapped import axes_of, place_of
-from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.ir import Op, Program
 from jaxaudit.spans import Span
 
@@ -97,24 +96,15 @@ def _what(op: Op) -> str:
 def _deeds(op: Op, shapes: Shapes) -> Iterator[tuple[Dim, str]]:
     before = [dim for value in op.operands for dim in shapes.of(value).dims or ()]
     after = [dim for value in op.results for dim in shapes.of(value).dims or ()]
-    if op.name == "vmap" or op.name == "pmap":
-        yield from ((dim, "vmapped") for dim in _taken(op, shapes, axes_of(op)))
+    if op.name in ("vmap", "pmap"):
+        yield from ((side.dim, "vmapped") for side in taken_sides(op, shapes.of))
         yield from ((dim, "collected") for dim in after if any(label.op is op for label in dim.labels))
     elif op.name == "scan":
-        yield from ((dim, "scanned") for dim in _taken(op, shapes, (None,) * carry_count(op)))
+        yield from ((side.dim, "scanned") for side in taken_sides(op, shapes.of))
     elif op.name in _LOSES:
         yield from ((dim, _LOSES[op.name]) for dim in before if dim not in after)
     elif op.name in _ENTERS:
         yield from ((dim, "enters") for dim in after if dim not in before)
-
-
-def _taken(op: Op, shapes: Shapes, axes: Sequence[object]) -> Iterator[Dim]:
-    for at, value in enumerate(op.operands):
-        axis = axes[at] if at < len(axes) else 0
-        dims = shapes.of(value).dims
-        place = place_of(axis, len(dims)) if dims is not None and isinstance(axis, int) else None
-        if dims is not None and place is not None:
-            yield dims[place]
 
 
 _LOSES: Mapping[str, str] = {

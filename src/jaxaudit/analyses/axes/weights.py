@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import holders
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.analyses.shapes.literals import axes_in, is_slice
 from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.interfaces import leaves_as
 from jaxaudit.ir.ops import BODIES
-
-_WEIGHTS = frozenset(("softmax",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def weighted_sums(op: Op, flow: Flow, shapes: Shapes) -> Iterator[WeightedSum]:
 def _normalised(op: Op, flow: Flow) -> tuple[int, ...] | None:
     """Return the axes along which an op makes weights: `softmax`, or a division by one's own sum."""
     if op.name == "array.normalise":
-        return axes_in(op.arguments.get("axis", -1)) if op.function in _WEIGHTS else None
+        return axes_in(op.arguments.get("axis", -1)) if op.function == "softmax" else None
     top, bottom = op.argument("x", "x1"), op.argument("y", "x2")
     total = flow.maker(bottom) if isinstance(bottom, Value) and op.function == "divide" else None
     if total is None or total.function != "sum" or total.arguments.get("keepdims") is not True:
@@ -101,11 +101,8 @@ def _views(start: _Place, flow: Flow, shapes: Shapes) -> Iterator[_Place]:
 def _handed_back(value: Value, flow: Flow) -> Iterator[Value]:
     """Return the results of the calls whose function gives a value away."""
     for region in flow.leaving.get(value, ()):
-        holder = flow.places.holder.get(id(region))
-        for call in flow.callers.get(id(region), ()) if holder is None else (holder,):
-            at = region.results.index(value)
-            if call.name in BODIES and at < len(call.results):
-                yield call.results[at]
+        calls = (call for call in holders(flow, region) if call.name in BODIES)
+        yield from (made for call in calls for made in leaves_as(call, region, value))
 
 
 def _sums(op: Op, start: _Place, flow: Flow, shapes: Shapes) -> Iterator[tuple[str, int, int]]:

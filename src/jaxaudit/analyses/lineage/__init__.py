@@ -1,6 +1,5 @@
 """Def-use and lineage: who reads each value, where it comes from, and which value is a newer version of which."""
 
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.lineage.versions import Version, versions
 
-__all__ = ["Flow", "Version", "versions"]
+__all__ = ["Flow"]

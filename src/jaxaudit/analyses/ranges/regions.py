@@ -10,7 +10,6 @@ from jaxaudit.analyses.ranges.dtypes import of_dtype
 from jaxaudit.analyses.ranges.facts import WILD, Range, Zero, carried, join, plain, unrelated
 from jaxaudit.analyses.ranges.look import Known, Look
 from jaxaudit.analyses.ranges.refine import Bound, apply, constraints
-from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.ir import Exit, Op, Region, Value
 
 Facts = Sequence[Range]
@@ -85,7 +84,7 @@ def _traced_alone(op: Op, read: Reader, known: Known) -> Facts:
 
 
 def _scanned(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
-    count = carry_count(op)
+    count = op.carry or 0
     carry = _later(region.results[:count], read) if turn else _first(op.operands[:count], read)
     inputs = [plain(read(value)) for value in op.operands[count:]]
     return [*carry, *inputs]
@@ -108,7 +107,7 @@ _START = Zero("the loop starts with 0", ordinary=True)
 
 
 def _after_scan(op: Op, read: Reader, known: Known) -> Facts:
-    count = carry_count(op)
+    count = op.carry or 0
     region = op.regions[0]
     carry = [
         join(carried(read(a)), carried(read(b))) for a, b in zip(op.operands, region.results[:count], strict=False)

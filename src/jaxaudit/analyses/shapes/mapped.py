@@ -60,9 +60,8 @@ def _element(fact: ShapeFact, axis: object) -> ShapeFact:
 
 def axes_of(op: Op) -> tuple[object, ...]:
     """Return the mapped axis of each operand; `?` where it is not known."""
-    axes = op.in_axes
-    count = len(op.operands)
-    return tuple(axes) if axes is not None and len(axes) == count else ("?",) * count
+    axes, count = op.in_axes, len(op.operands)
+    return axes if axes is not None and len(axes) == count else ("?",) * count
 
 
 def leave(op: Op, look: Look) -> Sequence[ShapeFact]:
@@ -98,8 +97,7 @@ def _collected(fact: ShapeFact, axis: Argument, size: Dim) -> ShapeFact:
 
 
 def _out_axes(op: Op, count: int) -> Sequence[Argument]:
-    options = op.options
-    given = options.get("out_axes", 0) if options is not None else 0
+    given = op.option("out_axes", 0)
     if isinstance(given, tuple):
         return given if len(given) == count else ("?",) * count
     return (given if isinstance(given, int) or given is None else "?",) * count
@@ -115,8 +113,7 @@ def mapped_size(op: Op, read: Read[ShapeFact]) -> Dim:
             found = fact.dims[place] if found is None else found.labelled(fact.dims[place].labels)
     if found is not None:
         return found
-    options = op.options
-    given = options.get("axis_size") if options is not None else None
+    given = op.option("axis_size")
     number = None if given is None else as_number(literal(given, read))
     return UNKNOWN if number is None else number
 

@@ -78,28 +78,22 @@ def _gradient(op: Op, look: Look) -> Facts:
 
 
 def _scanned(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
-    count = carry_count(op)
+    count = op.carry or 0
     carry = [traced(read(value)) for value in op.operands[:count]]
     return [*carry, *(mapped.without_axis(read(value), 0) for value in op.operands[count:])]
 
 
 def _after_scan(op: Op, look: Look) -> Facts:
-    count = carry_count(op)
+    count = op.carry or 0
     region = op.regions[0]
     length = scan_length(op, look.read).labelled(made_by("scan", op))
     ys = [mapped.with_axis(look.read(value), 0, length) for value in region.results[count:]]
     return [*_after_carry(region.params[:count], region, look), *ys]
 
 
-def carry_count(op: Op) -> int:
-    """Tell how many leaves a loop carries."""
-    count = op.carry
-    return count if count is not None else 0
-
-
 def scan_length(op: Op, read: Read[ShapeFact]) -> Dim:
     """Return how many turns a scan takes, from its inputs or from `length`."""
-    sizes = [dims[0] for value in op.operands[carry_count(op) :] if (dims := read(value).dims)]
+    sizes = [dims[0] for value in op.operands[op.carry or 0 :] if (dims := read(value).dims)]
     if sizes:
         return sizes[0].labelled(frozenset().union(*(size.labels for size in sizes)))
     given = stated_length(op, read)

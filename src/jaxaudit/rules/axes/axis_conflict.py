@@ -11,7 +11,7 @@ from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.facts import as_number, named
 from jaxaudit.analyses.shapes.result import Fit
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 
 _DEEDS = {
@@ -136,7 +136,7 @@ def _judge(op: Op, fits: Sequence[Fit], shapes: Shapes, flow: Flow) -> Obligatio
 
 
 def _swaps_two(op: Op) -> bool:
-    """Tell `x.transpose(1, 2)`."""
+    """Whether it is `x.transpose(1, 2)`."""
     axes = op.argument("axes")
     return op.name == "array.permute" and op.qualified == "transpose" and isinstance(axes, tuple) and len(axes) == 2
 
@@ -145,7 +145,7 @@ def _is_made_by_jax(op: Op, flow: Flow) -> bool:
     """Whether a function of JAX made an array that methods have rearranged since."""
 
     def before(one: Op) -> Op | None:
-        given = next((value for value in one.arguments.values() if isinstance(value, Value)), None)
+        given = one.base
         made = None if given is None or (one is not op and one.qualified.startswith("jax.")) else flow.maker(given)
         return made if made is not None and made.name.startswith("array.") else None
 

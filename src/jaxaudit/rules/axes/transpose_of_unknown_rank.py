@@ -89,7 +89,9 @@ def _is_bare(op: Op) -> bool:
 
 def _judge(op: Op, shapes: Shapes, flow: Flow) -> Obligation:
     rule = TransposeOfUnknownRank.name
-    known = [dims for context in shapes.contexts(op) if (dims := context.of(_base(op)).dims) is not None]
+    base = op.base
+    contexts = () if base is None else [context.of(base) for context in shapes.contexts(op)]
+    known = [fact.dims for fact in contexts if fact.dims is not None]
     if not known:
         return Obligation(rule, op.span, Verdict.UNKNOWN, "the rank of what is transposed is not known")
     high = next((dims for dims in known if len(dims) > 2), None)
@@ -99,11 +101,6 @@ def _judge(op: Op, shapes: Shapes, flow: Flow) -> Obligation:
         return Obligation(rule, op.span, Verdict.PROVED, "the axes are turned back after an elementwise step")
     product = next((one for one in flow.readers.get(op.result, ()) if _is_crossed(one, op.result, shapes)), None)
     return _finding(op, high, product, fixed=all(len(dims) == len(high) for dims in known))
-
-
-def _base(op: Op) -> Value:
-    first = next(iter(op.arguments.values()), None)
-    return first if isinstance(first, Value) else op.operands[0]
 
 
 def _comes_back(value: Value, flow: Flow) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.lineage import Flow, versions
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.versions import versions
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxaudit.analyses.axes.meetings import Side, mapped_sides
+from jaxaudit.analyses.axes.meetings import Side, taken_sides
 from jaxaudit.analyses.dims import Dim, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import related
@@ -134,7 +134,7 @@ def _judged(op: Op, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
 
 
 def _shared(op: Op, context: Context) -> Iterator[_Shared]:
-    sides = mapped_sides(op, context)
+    sides = taken_sides(op, context.of)
     taken = {side.value for side in sides}
     for position, (value, axis) in enumerate(zip(op.operands, axes_of(op), strict=True)):
         dims = context.of(value).dims if axis is None and value not in taken else None

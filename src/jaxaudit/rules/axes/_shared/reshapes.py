@@ -10,6 +10,7 @@ from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.regroup import Dims, displaced, kept
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.ops import SELECTED
 from jaxaudit.rules.axes._shared.phrases import axis_of
 
 
@@ -41,30 +42,23 @@ def reshapes(flow: Flow, shapes: Shapes) -> Iterator[Reshape]:
     # Exact types alone say nothing of which axis is which.
     for op in flow.program.named("array.reshape") if shapes.look is None else ():
         # The pattern of `einops` moves axes as well.
-        if not op.operands or op.qualified.startswith("einops."):
+        base = op.base
+        if base is None or op.qualified.startswith("einops."):
             continue
         for context in shapes.contexts(op):
-            old, new = context.of(_base(op)).dims, context.of(op.result).dims
+            old, new = context.of(base).dims, context.of(op.result).dims
             if old is not None and new is not None and kept(old, new):
                 found = displaced(old, new)
-                if found is not None and _shifts(flow, op):
+                if found is not None and _shifts(flow, op, base):
                     continue
                 yield Reshape(op, old, new, "" if found is None else axis_of(found[1]))
 
 
-def _shifts(flow: Flow, op: Op) -> bool:
+def _shifts(flow: Flow, op: Op, base: Value) -> bool:
     """Whether a slice stands between two reshapes: rows that are one longer and one shorter shift each row."""
-    cut = flow.maker(_base(op))
-    before = flow.maker(cut.operands[0]) if cut is not None and cut.name in _CUTS and cut.operands else None
+    cut = flow.maker(base)
+    before = flow.maker(cut.operands[0]) if cut is not None and cut.name in SELECTED and cut.operands else None
     if before is not None and before.name == "array.reshape":
         return True
-    cuts = (one for one in flow.readers.get(op.result, ()) if one.name in _CUTS and one.results)
+    cuts = (one for one in flow.readers.get(op.result, ()) if one.name in SELECTED and one.results)
     return any(after.name == "array.reshape" for one in cuts for after in flow.readers.get(one.result, ()))
-
-
-_CUTS = frozenset(("py.item", "array.gather", "array.move"))
-
-
-def _base(op: Op) -> Value:
-    first = next(iter(op.arguments.values()), None)
-    return first if isinstance(first, Value) else op.operands[0]

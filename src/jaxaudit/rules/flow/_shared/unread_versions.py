@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts, remembered
-from jaxaudit.analyses.lineage import Flow, Version, versions
+from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.lineage.versions import is_optimizer_step
+from jaxaudit.analyses.lineage.versions import Version, is_optimizer_step, versions
 from jaxaudit.analyses.queries import depends
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
-from jaxaudit.analyses.shapes.regions import carry_count
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.axes._shared.phrases import name_of, shape_of
 from jaxaudit.rules.base import Obligation, Step, Verdict
@@ -29,7 +28,7 @@ def _scanned(scans: Sequence[Op], flow: Flow) -> dict[Value, Op]:
     """Return the first scan that goes through each array, outside of calls and before conversions."""
     sums, found = Sums(flow, {}), dict[Value, Op]()
     for scan in scans:
-        for value in scan.operands[carry_count(scan) :]:
+        for value in scan.operands[scan.carry or 0 :]:
             found.setdefault(sums.source(value), scan)
     return found
 
