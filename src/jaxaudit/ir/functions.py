@@ -139,6 +139,12 @@ SPREADS = _ids("std var nanstd nanvar")
 EXTREMES = _ids("max min nanmax nanmin ptp pmax pmin")
 QUANTIFIERS = _ids("all any")
 NAN_SKIPPING = _ids("nansum nanmean nanmax nanmin nanprod nanstd nanvar nanmedian")
+SPACED = _ids("linspace logspace geomspace")
+"""Make arrays between two bounds; the number of points alone is a size."""
+AS_LARGE_AS_GIVEN = _ids("array asarray full_like zeros_like ones_like empty_like")
+"""Make arrays of the shape of what they are given."""
+SIZED_BY_VALUES = _ids("nonzero flatnonzero argwhere unique unique_values extract")
+"""Give as many elements as the values say, unless a `size` is given."""
 COUNTING = _ids("arange iota broadcasted_iota")
 """Make arrays of consecutive numbers."""
 PICKED_POSITIONS = _ids("argmax argmin nanargmax nanargmin")
@@ -187,7 +193,11 @@ LOG_SPACE = _ids("log log2 log10 log1p log_softmax log_sigmoid logsumexp logadde
 """Give logarithms of what they are given, or of probabilities."""
 NORMALISED_EXPONENTIALS = _ids("softmax log_softmax")
 
-# Python's operators
+# Python's operators, methods and objects
+LENGTHENING = _ids("append extend appendleft insert")
+"""Methods that make a list longer."""
+ITERATORS = _ids("zip enumerate generator range map filter")
+"""Objects that Python goes through once, item by item."""
 QUESTIONS = frozenset(("not", "is", "is not", "in", "not in", "isinstance"))
 """Operators on Python values whose answer is one of Python's own truth values."""
 SIGNS = {

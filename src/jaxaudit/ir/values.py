@@ -31,6 +31,12 @@ Argument = Value | int | float | complex | str | bytes | bool | None | tuple["Ar
 """How one argument of an op looks: a value, a constant, or a structure of these."""
 
 
+def leaves_nothing_out(index: Argument) -> bool:
+    """Whether an index such as `[:, None]` gives all elements of an array back."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(part is None or (isinstance(part, Mapping) and not any(part.values())) for part in parts)
+
+
 class Size(int):
     """An integer constant that goes by a name: `NUM_ENVS = 8`, `{"num_steps": 64}`, `def f(width=16)`.
 

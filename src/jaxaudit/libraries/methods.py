@@ -6,6 +6,8 @@ not list their receiver.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from jaxaudit.libraries import numpy, numpy_more
 from jaxaudit.libraries.table import Table, merge, rows
 
@@ -53,3 +55,32 @@ _UPDATES = merge(
 
 ROWS = merge(_as_in_numpy(), _METHODS, _UPDATES)
 """Every method and attribute of an array, and the updates behind `x.at[i]` (whose receiver is base and index)."""
+
+_ELSEWHERE = {
+    "NumPy": """
+        append concatenate dump dumps exp expand_dims extend fill getfield insert itemset log newbyteorder pad put
+        resize setfield setflags sqrt stack tile tofile tostring where
+    """,
+    "PyTorch": """
+        add_ backward bmm bool chunk clamp contiguous cpu cuda detach dim double expand expand_as float gather half
+        index_select int long masked_fill matmul mm mul_ norm numel numpy permute relu requires_grad_ scatter_ sigmoid
+        softmax tanh type type_as unbind unsqueeze view_as zero_
+    """,
+}
+
+FOREIGN: Mapping[str, str] = {name: library for library, names in _ELSEWHERE.items() for name in names.split()}
+"""Methods that arrays of JAX do not have, with the library whose arrays, or whose functions, have the name."""
+
+SHAPE_ALONE = frozenset(
+    f"numpy.{name}"
+    for name in """shape ndim size result_type dtype issubdtype can_cast iterable isscalar broadcast_shapes
+    promote_types finfo iinfo iscomplexobj isrealobj errstate""".split()
+)
+"""Functions of NumPy that ask for nothing but shape and dtype."""
+
+DELEGATING = frozenset(
+    f"numpy.{name}"
+    for name in """all amax amin any argmax argmin argsort around cumprod cumsum flip imag max mean min moveaxis
+    permute_dims prod real repeat reshape round squeeze std sum swapaxes transpose var""".split()
+)
+"""Functions of NumPy that call the method of that name where an object has one, as arrays of JAX do."""

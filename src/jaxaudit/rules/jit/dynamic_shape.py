@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.functions import AS_LARGE_AS_GIVEN, SIZED_BY_VALUES, SPACED
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit._shared.phrases import because, is_argument, steps_of, transform
 from jaxaudit.rules.phrases import named, proved, unknown
@@ -17,10 +19,6 @@ _SIZES = {
     "array.expand": ("shape", "reps", "repeats"),
     "key.draw": ("shape",),
 }
-_SPACED = frozenset("linspace logspace geomspace".split())
-"""Functions whose bounds are values, and whose number of points alone is a size."""
-_NO_SIZES = frozenset("array asarray full_like zeros_like ones_like empty_like".split())
-_COUNTING = frozenset("nonzero flatnonzero argwhere unique unique_values extract".split())
 
 
 class DynamicShape(Rule):
@@ -133,47 +131,30 @@ def head(x, n):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place in traced code where a shape could depend on values."""
-        names = ("py.item", "array.order", "array.select", *_SIZES)
-        yield from (
-            one for visit in facts.get(TracingFacts).of(*names) if visit.tracer is not None for one in _judge(visit)
-        )
+        visits = facts.get(TracingFacts).of("py.item", "array.order", "array.select", *_SIZES)
+        yield from (one for visit in visits if visit.tracer is not None for one in _judge(visit))
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
     op, function = visit.op, visit.op.function
     if op.name == "py.item":
         yield from _indexed(visit)
-    elif function in _COUNTING or (function == "where" and not {"x", "y"} & op.arguments.keys()):
+    elif function in SIZED_BY_VALUES or (function == "where" and not {"x", "y"} & op.arguments.keys()):
         yield from _counted(visit, function)
-    elif function not in _NO_SIZES and "total_repeat_length" not in op.arguments:
-        for role in ("num",) if function in _SPACED else _SIZES.get(op.name, ()):
+    elif function not in AS_LARGE_AS_GIVEN and "total_repeat_length" not in op.arguments:
+        for role in ("num",) if function in SPACED else _SIZES.get(op.name, ()):
             yield from _sized(visit, op.arguments.get(role))
 
 
 def _indexed(visit: Visit) -> Iterator[Obligation]:
-    base = visit.op.arguments.get("base")
-    whole = visit.of(base)
+    whole, index = visit.role("base"), visit.op.arguments.get("index")
     if whole.kind is not Kind.TRACED and not whole.jax_array:
         return
-    for part in _parts(visit.op.arguments.get("index")):
-        fact = visit.of(part)
-        if isinstance(part, Value) and fact.mask:
-            yield _masked(visit, part, fact)
+    for part in index if isinstance(index, tuple) else (index,):
+        if isinstance(part, Value) and visit.of(part).mask:
+            yield _masked(visit, part, visit.of(part))
         elif isinstance(part, Mapping):
             yield from _sliced(visit, part)
-
-
-def _parts(index: Argument) -> tuple[Argument, ...]:
-    return index if isinstance(index, tuple) else (index,)
-
-
-def _flat(size: Argument) -> Iterator[Argument]:
-    """Return the parts of a size; methods take them one by one or as one tuple."""
-    if isinstance(size, tuple):
-        for part in size:
-            yield from _flat(part)
-    else:
-        yield size
 
 
 def _masked(visit: Visit, mask: Value, fact: Trace) -> Obligation:
@@ -181,8 +162,8 @@ def _masked(visit: Visit, mask: Value, fact: Trace) -> Obligation:
         return _fine(visit.op, f"{named(mask, 'the mask')} is not traced")
     if not fact.traced_array:
         return unknown(DynamicShape.name, visit.op.span, "whether the mask is traced is not known")
-    name = named(mask, "a mask")
-    text = f"{name} selects as many items as it has true ones, which {transform(fact.by)} cannot know"
+    which = f"which {transform(fact.by)} cannot know"
+    text = f"{named(mask, 'a mask')} selects as many items as it has true ones, {which}"
     return _violation(visit.op, fact, text, "multiply by the mask, or use `jnp.where(mask, x, 0)`")
 
 
@@ -207,13 +188,10 @@ def _counted(visit: Visit, function: str) -> Iterator[Obligation]:
 
 
 def _sized(visit: Visit, size: Argument) -> Iterator[Obligation]:
-    for part in _flat(size):
+    for part in values_in(size):
         fact = visit.of(part)
-        if not isinstance(part, Value):
-            continue
         if fact.traced_array or is_argument(part, fact):
-            name = named(part, "a traced number")
-            text = f"{name} is a size here, but {transform(fact.by)} traces it"
+            text = f"{named(part, 'a traced number')} is a size here, but {transform(fact.by)} traces it"
             yield _violation(visit.op, fact, text, "take sizes from `.shape`, or declare the argument static")
         elif fact.kind is Kind.STATIC:
             yield _fine(visit.op, f"{named(part, 'the size')} is known while tracing")

@@ -11,8 +11,6 @@ from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit._shared.phrases import is_argument
 from jaxaudit.rules.phrases import named, proved, unknown
 
-_CONTAINERS = ("list", "dict", "set", "sequence")
-
 
 class InPlaceUpdate(Rule):
     """An item of a JAX array is assigned to.
@@ -111,10 +109,9 @@ def store(x, i):
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
     rule, op = InPlaceUpdate.name, visit.op
-    if op.kind in _CONTAINERS or "base" not in op.arguments:
-        return
-    if isinstance(op.arguments.get("index"), str):
-        # No array has an item of that name: what is assigned to is a dict, whatever it is taken for.
+    # No array has an item by a text: what is assigned to is a dict, whatever it is taken for.
+    is_dict = isinstance(op.arguments.get("index"), str)
+    if is_dict or op.kind in ("list", "dict", "set", "sequence") or "base" not in op.arguments:
         return
     base = op.arguments["base"]
     fact, name = visit.of(base), named(base, "this array")
@@ -127,7 +124,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
             current=f"assigning to an item of {name} raises `TypeError`",
             raises=Raises.TRACING,
             expected="a new array that differs in that item",
-            suggestion=_suggestion(name, augmented=bool(op.augmented)),
+            suggestion=_suggestion(name, augmented=op.augmented),
         )
     elif fact.what == "numpy":
         yield proved(rule, op.span, f"{name} is a NumPy array")

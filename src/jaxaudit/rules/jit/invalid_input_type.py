@@ -11,8 +11,6 @@ from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.phrases import proved
 
-_PLAIN = frozenset(("jax.jit", "jax.pmap", "haiku.jit", "haiku.pmap"))
-
 
 class InvalidInputType(Rule):
     """Something that is no array is given to a compiled function, and not declared static.
@@ -108,36 +106,31 @@ def main(x):
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
     op = visit.op
-    given = op.given
-    if op.spelling not in _PLAIN or not isinstance(given, tuple):
-        return
-    for at, (name, kind, static) in enumerate(given):
+    # Transformations of other libraries sort out themselves what JAX does not take.
+    plain = op.spelling.startswith(("jax.", "haiku."))
+    for at, (name, kind, static) in enumerate(op.given or ()) if plain else ():
         if static is False and (wrong := _wrong(kind)):
             yield _violation(op, f"`{name}`" if name else f"argument {at}", name, wrong)
         elif static is True or kind in ("int", "float", "bool", "complex", "list", "dict", "tuple"):
             yield proved(InvalidInputType.name, op.span, "every argument is one JAX takes")
 
 
-def _wrong(kind: object) -> str:
-    match kind:
-        case "str":
-            return "text"
-        case "bytes":
-            return "bytes"
-        case "flax.linen.Module":
-            return "a Flax module"
-        case "optax.GradientTransformation":
-            return "an optimiser (a tuple of functions)"
-        case str() if kind.startswith("str in "):
-            return f"a {kind.removeprefix('str in a ')} that holds text"
-        case "function":
-            return "a function"
-        case str() if kind.startswith("function in "):
-            return f"a {kind.removeprefix('function in a ')} that holds a function"
-        case str() if kind.startswith(("function ", "jax.numpy.", "jax.nn.", "jax.lax.")):
-            return "a function"
-        case _:
-            return ""
+_NOT_TRACED = {
+    "str": "text",
+    "bytes": "bytes",
+    "function": "a function",
+    "flax.linen.Module": "a Flax module",
+    "optax.GradientTransformation": "an optimiser (a tuple of functions)",
+}
+
+
+def _wrong(kind: str) -> str:
+    """Return what an argument is that cannot be traced; empty for one that can."""
+    for inner in ("str", "function"):
+        if kind.startswith(f"{inner} in a "):
+            return f"a {kind.removeprefix(f'{inner} in a ')} that holds {_NOT_TRACED[inner]}"
+    is_function = kind.startswith(("function ", "jax.numpy.", "jax.nn.", "jax.lax."))
+    return "a function" if is_function else _NOT_TRACED.get(kind, "")
 
 
 def _violation(op: Op, shown: str, name: str, wrong: str) -> Obligation:

@@ -9,11 +9,10 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program
+from jaxaudit.ir.functions import ITERATORS
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.phrases import proved
-
-_ITERATORS = frozenset("zip enumerate generator range map filter".split())
 
 
 class IteratorInTracedCode(Rule):
@@ -128,24 +127,21 @@ def train(params, batches):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List what every scan goes over and what every compiled function is given."""
-        names = ("scan", "map", "jit", "pmap", "array.join", "array.create", "array.reduce")
-        yield from (one for visit in facts.get(TracingFacts).of(*names) for one in _judge(visit))
-        for visit in facts.get(TracingFacts).of("py.call_library"):
+        found = facts.get(TracingFacts)
+        takers = found.of("scan", "map", "jit", "pmap", "array.join", "array.create", "array.reduce")
+        yield from (one for visit in takers for one in _judge(visit.op))
+        for visit in found.of("py.call_library"):
             if visit.op.qualified == "builtins.next" and visit.tracer is not None:
                 yield from _asked(visit, facts.flow)
 
 
-def _judge(visit: Visit) -> Iterator[Obligation]:
-    op = visit.op
+def _judge(op: Op) -> Iterator[Obligation]:
     for kind in _kinds(op):
-        if kind in _ITERATORS:
+        if kind in ITERATORS:
             yield _violation(op, kind)
         elif kind in ("tuple", "dict", "list", "NoneType"):
-            yield proved(
-                IteratorInTracedCode.name,
-                op.span,
-                f"it is given {'None' if kind == 'NoneType' else f'a {kind}'}, which JAX takes",
-            )
+            given = "None" if kind == "NoneType" else f"a {kind}"
+            yield proved(IteratorInTracedCode.name, op.span, f"it is given {given}, which JAX takes")
 
 
 def _asked(visit: Visit, flow: Flow) -> Iterator[Obligation]:
@@ -170,10 +166,8 @@ def _asked(visit: Visit, flow: Flow) -> Iterator[Obligation]:
 def _is_asked(op: Op, read: Op) -> bool:
     """Whether what was read from outside is the iterator itself, and not what one is made of here."""
     call, name = op.span, read.span
-    starts = (name.line, name.column) == (call.line, call.column + len("next("))
-    return (
-        call.path == name.path and starts and (name.end_line, name.end_column + 1) == (call.end_line, call.end_column)
-    )
+    starts = (name.path, name.line, name.column) == (call.path, call.line, call.column + len("next("))
+    return starts and (name.end_line, name.end_column + 1) == (call.end_line, call.end_column)
 
 
 def _computed_with(op: Op, flow: Flow) -> bool:
@@ -185,10 +179,9 @@ def _kinds(op: Op) -> list[str]:
     if op.name in ("scan", "map"):
         return [op.xs]
     if op.name.startswith("array."):
-        iterator = op.first in _ITERATORS - {"range"} and op.qualified.startswith("jax.")
+        iterator = op.first in ITERATORS - {"range"} and op.qualified.startswith("jax.")
         return [op.first] if iterator else []
-    given = op.given
-    return [kind for _, kind, static in given if static is False] if isinstance(given, tuple) else []
+    return [kind for _, kind, static in op.given or () if static is False]
 
 
 def _taker(op: Op) -> str:

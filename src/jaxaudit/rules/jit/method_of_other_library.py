@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.libraries.methods import FOREIGN
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-
-_NUMPY = frozenset(
-    """
-    append concatenate dump dumps exp expand_dims extend fill getfield insert itemset log newbyteorder pad put resize
-    setfield setflags sqrt stack tile tofile tostring where
-    """.split()
-)
-"""Methods of NumPy arrays and lists, and functions of NumPy that people take for methods."""
-_TORCH = frozenset(
-    """
-    add_ backward bmm bool chunk clamp contiguous cpu cuda detach dim double expand expand_as float gather half
-    index_select int long masked_fill matmul mm mul_ norm numel numpy permute relu requires_grad_ scatter_ sigmoid
-    softmax tanh type type_as unbind unsqueeze view_as zero_
-    """.split()
-)
-"""Methods of tensors of PyTorch."""
 
 
 class MethodOfOtherLibrary(Rule):
@@ -83,39 +68,35 @@ class MethodOfOtherLibrary(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every call of a method that is known to belong elsewhere."""
-        flow = facts.flow
         for op in program.named("py.call_unknown"):
-            method = op.callee.removeprefix(".")
-            if op.is_method and method in _NUMPY | _TORCH and _on_array(op, flow):
-                yield _missing(op, method)
+            owner = FOREIGN.get(op.callee.removeprefix(".")) if op.is_method and not op.guarded else None
+            if owner is not None and _on_array(op, facts.flow):
+                yield _missing(op, op.callee.removeprefix("."), owner)
 
 
 def _on_array(op: Op, flow: Flow) -> bool:
     """Whether a function of JAX made the value, as it is or before some arithmetic."""
     found = [_is_jax(flow, op.operands[0], context) for context in contexts(flow, op)] if op.operands else []
-    return bool(found) and all(found) and not op.guarded
+    return bool(found) and all(found)
 
 
 def _is_jax(flow: Flow, value: Value, context: Context) -> bool:
-    def below(one: Value) -> Sequence[Value]:
-        made = origin(flow, one, context).op
-        keeps = made is not None and made.name in ("array.map", "array.reduce", "array.reshape", "array.dot")
-        return made.operands if made is not None and keeps else ()
+    def computed_of(one: Value) -> tuple[Value, ...]:
+        op = origin(flow, one, context).op
+        computes = op is not None and op.name in ("array.map", "array.reduce", "array.reshape", "array.dot")
+        return op.operands if op is not None and computes else ()
 
-    return any(_makes_array(origin(flow, one, context).op) for one in walk((value,), below))
-
-
-def _makes_array(made: Op | None) -> bool:
-    if made is None:
-        return False
-    if made.qualified.startswith(("jax.numpy.", "jax.nn.", "jax.random.", "jax.lax.", "jax.scipy.")):
-        # What is told of shapes and dtypes is no array.
-        return (made.name.startswith("array.") and made.name != "array.shape") or made.name == "key.draw"
-    return False
+    made = (origin(flow, one, context).op for one in walk((value,), computed_of))
+    return any(op is not None and _makes_array(op) for op in made)
 
 
-def _missing(op: Op, method: str) -> Obligation:
-    owner = "NumPy" if method in _NUMPY else "PyTorch"
+def _makes_array(op: Op) -> bool:
+    by_jax = op.qualified.startswith(("jax.numpy.", "jax.nn.", "jax.random.", "jax.lax.", "jax.scipy."))
+    # What is told of shapes and dtypes is no array.
+    return by_jax and ((op.name.startswith("array.") and op.name != "array.shape") or op.name == "key.draw")
+
+
+def _missing(op: Op, method: str, owner: str) -> Obligation:
     return Obligation(
         MethodOfOtherLibrary.name,
         op.span,

@@ -6,27 +6,11 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
-from jaxaudit.ir import Program, Value
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.libraries.methods import DELEGATING, SHAPE_ALONE
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit._shared.phrases import because, held, is_argument, steps_of, transform, undecided
+from jaxaudit.rules.jit._shared.phrases import because, is_argument, steps_of, transform, without_tracer
 from jaxaudit.rules.phrases import named
-
-_HARMLESS = frozenset(
-    """shape ndim size result_type dtype issubdtype can_cast iterable isscalar broadcast_shapes promote_types
-    finfo iinfo iscomplexobj isrealobj errstate""".split()
-)
-"""NumPy functions that ask for nothing but shape and dtype."""
-
-_DELEGATED = frozenset(
-    """all amax amin any argmax argmin argsort around cumprod cumsum flip imag max mean min moveaxis permute_dims prod
-    real repeat reshape round squeeze std sum swapaxes transpose var""".split()
-)
-"""NumPy functions that call the method of that name where an object has one, as traced arrays have."""
-
-_NUMBERS = ("int", "float", "complex")
-"""Conversions that fail for traced arrays and for containers of them alike."""
-
-_ASKING = frozenset("int float complex item tolist tobytes".split())
 
 
 class NumpyOnTraced(Rule):
@@ -129,40 +113,29 @@ def energy(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of NumPy and every conversion in traced code."""
-        names = ("array.numpy", "py.to_python", "py.call_library")
         found = facts.get(TracingFacts)
-        items = (one for visit in found.of("py.item") for one in _indexed(visit))
-        yield from [*(one for visit in found.of(*names) for one in _judge(visit)), *items]
+        for visit in found.of("array.numpy", "py.to_python", "py.call_library"):
+            if visit.tracer is not None and _asks(visit.op):
+                yield from (one for value in visit.facts for one in _judge(visit, value, visit.op.qualified))
+        for visit in found.of("py.item"):
+            index = visit.op.arguments.get("index")
+            # `values[i]` of a Python list or tuple needs the number itself.
+            if visit.tracer is not None and visit.role("base").what in ("items", "list") and isinstance(index, Value):
+                yield from _judge(visit, index, "the index of a Python list")
 
 
-def _indexed(visit: Visit) -> Iterator[Obligation]:
-    """Judge `values[i]` of a Python list or tuple: it needs the number itself."""
-    index = visit.op.arguments.get("index")
-    if visit.tracer is not None and visit.role("base").what in ("items", "list") and isinstance(index, Value):
-        yield from _verdict(visit, index, visit.of(index), "the index of a Python list")
+def _asks(op: Op) -> bool:
+    """Whether an op needs the values of an array."""
+    if op.name == "array.numpy":
+        return op.qualified not in SHAPE_ALONE | DELEGATING
+    return op.qualified != "bool" if op.name == "py.to_python" else op.qualified.startswith(("math.", "cmath."))
 
 
-def _judge(visit: Visit) -> Iterator[Obligation]:
-    function = visit.op.qualified
-    if visit.tracer is None or not _asks(visit.op.name, function):
-        return
-    for value, fact in visit.facts.items():
-        yield from _verdict(visit, value, fact, function)
-
-
-def _asks(op: str, function: str) -> bool:
-    last = function.rpartition(".")[2]
-    if op == "array.numpy":
-        return last not in _HARMLESS and not (last in _DELEGATED and function.count(".") == 1)
-    return last in _ASKING if op == "py.to_python" else function.startswith(("math.", "cmath."))
-
-
-def _verdict(visit: Visit, value: Value, fact: Trace, function: str) -> Iterator[Obligation]:
-    rule, span, name = NumpyOnTraced.name, visit.op.span, named(value)
-    if fact.kind in (Kind.STATIC, Kind.CONCRETE):
-        yield held(rule, span, fact, name)
-    elif not fact.traced_array and not (fact.kind is Kind.TRACED and _takes_no_container(value, fact, function)):
-        yield undecided(rule, span, fact, name)
+def _judge(visit: Visit, value: Value, function: str) -> Iterator[Obligation]:
+    rule, span, name, fact = NumpyOnTraced.name, visit.op.span, named(value), visit.of(value)
+    known = without_tracer(rule, span, fact, name)
+    if known is not None and not (fact.kind is Kind.TRACED and _takes_no_container(value, fact, function)):
+        yield known
     elif not (fact.made and visit.op.name == "py.to_python"):
         yield Obligation(
             rule,
@@ -179,15 +152,14 @@ def _verdict(visit: Visit, value: Value, fact: Trace, function: str) -> Iterator
 
 def _takes_no_container(value: Value, fact: Trace, function: str) -> bool:
     """Whether a function fails on a container of traced arrays as it does on one of them."""
-    return function in _NUMBERS or (function.startswith("numpy.") and is_argument(value, fact))
-
-
-def _shown(function: str) -> str:
-    return function.replace("numpy.", "np.", 1) if function.startswith("numpy.") else function.rpartition(".")[2]
+    converts = function in ("int", "float", "complex")
+    return converts or (function.startswith("numpy.") and is_argument(value, fact))
 
 
 def _subject(function: str) -> str:
-    return function if " " in function else f"`{_shown(function)}`"
+    if " " in function:
+        return function
+    return f"`np.{function[6:]}`" if function.startswith("numpy.") else f"`{function.rpartition('.')[2]}`"
 
 
 def _suggestion(function: str) -> str:

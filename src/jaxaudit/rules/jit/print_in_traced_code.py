@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
+from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
-from jaxaudit.rules.jit._shared.phrases import because, held, steps_of, transform, undecided
+from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform, without_tracer
 from jaxaudit.rules.phrases import named, proved
 from jaxaudit.spans import Span
 
@@ -129,23 +129,18 @@ def run(xs):
 
 def _printed(program: Program, flow: Flow) -> set[Span]:
     """Return the places of values that become text inside the arguments of a `print`."""
-    found: set[Span] = set()
-    for op in program.named("py.print"):
-        around = flow.places.region_of[op].ops
-        found.update(one.span for one in around if one.name == "py.format" and op.span.covers(one.span))
-    return found
+    beside = ((op, one) for op in program.named("py.print") for one in flow.places.region_of[op].ops)
+    return {one.span for op, one in beside if one.name == "py.format" and op.span.covers(one.span)}
 
 
 def _judge(visit: Visit, flow: Flow, *, shown: bool) -> Iterator[Obligation]:
     rule, op = PrintInTracedCode.name, visit.op
-    spec = op.spec
+    # A format that asks for a number raises, and one that only pads text does so as well.
+    raises = op.name == "py.format" and op.spec.strip("f'\"") != ""
     for value, fact in visit.facts.items():
         name = named(value, "what is printed")
-        raises = op.name == "py.format" and _number(spec)
-        if fact.kind in (Kind.STATIC, Kind.CONCRETE):
-            yield held(rule, op.span, fact, name)
-        elif not fact.traced_array:
-            yield undecided(rule, op.span, fact, name)
+        if (known := without_tracer(rule, op.span, fact, name)) is not None:
+            yield known
         elif not raises and not shown:
             yield proved(rule, op.span, f"{name} is shown as it is, which tracers allow")
         else:
@@ -155,7 +150,7 @@ def _judge(visit: Visit, flow: Flow, *, shown: bool) -> Iterator[Obligation]:
                 op.span,
                 Verdict.VIOLATED,
                 severity=Severity.ERROR if raises or lost else Severity.WARNING,
-                message=_message(name, spec, transform(fact.by), raises=raises),
+                message=_message(name, transform(fact.by), raises=raises),
                 current=f"{because(fact)}: {name} has no value yet",
                 raises=Raises.TRACING if raises else Raises.NOTHING,
                 expected="the value is shown when the compiled code runs",
@@ -164,12 +159,7 @@ def _judge(visit: Visit, flow: Flow, *, shown: bool) -> Iterator[Obligation]:
             )
 
 
-def _message(name: str, spec: str, by: str, *, raises: bool) -> str:
+def _message(name: str, by: str, *, raises: bool) -> str:
     if raises:
         return f"{name} is formatted as a number, but {by} traces it: this raises an error"
     return f"{name} is printed once, while {by} traces, and then never again"
-
-
-def _number(spec: str) -> bool:
-    """Whether a format specification asks for a number: text that is only padded would raise as well."""
-    return spec.strip("f'\"") != ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
+from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Argument, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.jit._shared.phrases import because, held, steps_of, transform, undecided
+from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform, without_tracer
 from jaxaudit.rules.phrases import named, proved
 
 _REPAIR = {
@@ -149,14 +149,8 @@ def main(x):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place in traced code where Python needs a value."""
-        yield from (one for visit in _asking(facts) for one in _judge(visit))
-
-
-def _asking(facts: Facts) -> Iterator[Visit]:
-    found = facts.get(TracingFacts)
-    for visit in found.of("py.test", "py.element", "py.call_library", "py.to_python"):
-        if visit.tracer is not None:
-            yield visit
+        visits = facts.get(TracingFacts).of("py.test", "py.element", "py.call_library", "py.to_python")
+        yield from (one for visit in visits if visit.tracer is not None for one in _judge(visit))
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
@@ -177,14 +171,11 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
 
 
 def _verdict(visit: Visit, asked: Argument, construct: str) -> Obligation:
-    fact, span, rule = visit.of(asked), visit.op.span, PythonBranchOnTraced.name
-    name = named(asked)
-    if fact.kind in (Kind.STATIC, Kind.CONCRETE):
-        return held(rule, span, fact, name)
-    if fact.what == "items":
+    fact, span, rule, name = visit.of(asked), visit.op.span, PythonBranchOnTraced.name, named(asked)
+    if fact.kind not in (Kind.STATIC, Kind.CONCRETE) and fact.what == "items":
         return proved(rule, span, f"Python knows how many items {name} has")
-    if not fact.traced_array:
-        return undecided(rule, span, fact, name)
+    if (known := without_tracer(rule, span, fact, name)) is not None:
+        return known
     return Obligation(
         rule,
         span,
@@ -194,9 +185,5 @@ def _verdict(visit: Visit, asked: Argument, construct: str) -> Obligation:
         raises=Raises.TRACING,
         expected="only what is known while tracing decides what Python does",
         steps=steps_of(fact),
-        suggestion=_suggestion(fact, construct),
+        suggestion=_REPAIR.get(construct, "use `jnp.where` or `jax.lax.cond`"),
     )
-
-
-def _suggestion(fact: Trace, construct: str) -> str:
-    return _REPAIR.get(construct, "use `jnp.where` or `jax.lax.cond`")

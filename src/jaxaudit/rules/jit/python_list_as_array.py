@@ -10,7 +10,6 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.phrases import named, proved
 
-_FUNCTIONS = ("jax.numpy.array", "jax.numpy.asarray")
 _MANY = 256
 """How many items a list has that is worth a word though a function makes it anew for each call."""
 
@@ -91,14 +90,16 @@ def run(n):
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
-    op, loop = visit.op, visit.loop
-    values = op.arguments.get("object", op.arguments.get("a"))
-    if op.qualified not in _FUNCTIONS or visit.tracer is not None or not isinstance(values, Value):
+    op, loop, values = visit.op, visit.loop, visit.op.argument("object", "a")
+    converts = op.qualified in ("jax.numpy.array", "jax.numpy.asarray")
+    if not converts or visit.tracer is not None or not isinstance(values, Value):
         return
     fact = visit.of(values)
     if fact.what in ("array", "numpy"):
         yield proved(PythonListAsArray.name, op.span, f"{named(values)} is an array already")
-    elif loop is not None and loop.kind != "comprehension" and _long(visit) and not _local(visit, loop):
+    elif fact.kind is not Kind.STATIC or fact.what != "list":
+        return
+    elif loop is not None and loop.kind != "comprehension" and not _is_local(visit, values, loop):
         yield Obligation(
             PythonListAsArray.name,
             op.span,
@@ -112,26 +113,12 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
         )
 
 
-def _local(visit: Visit, loop: Op) -> bool:
+def _is_local(visit: Visit, values: Value, loop: Op) -> bool:
     """Whether a function that the loop calls makes the list for itself: then the loop is not what is at fault."""
     inner = visit.stack[visit.stack.index(loop) + 1 :]
     call = next((op for op in reversed(inner) if op.name == "py.call"), None)
-    values = visit.op.arguments.get("object", visit.op.arguments.get("a"))
-    if call is None or not isinstance(values, Value):
-        return False
-    inside = list(call.regions[0].walk())
+    inside = () if call is None else list(call.regions[0].walk())
     makers = [op for op in inside if values in op.results]
     parts = {one for op in makers if op.name == "py.container" for one in op.operands}
     makers += [op for op in inside if not parts.isdisjoint(op.results)]
-    return bool(makers) and not any(_turns(op) >= _MANY for op in makers)
-
-
-def _turns(op: Op) -> int:
-    trips = op.trips
-    return trips if isinstance(trips, int) else 0
-
-
-def _long(visit: Visit) -> bool:
-    values = visit.op.arguments.get("object", visit.op.arguments.get("a"))
-    fact = visit.of(values)
-    return fact.kind is Kind.STATIC and fact.what == "list"
+    return bool(makers) and not any((op.trips or 0) >= _MANY for op in makers)

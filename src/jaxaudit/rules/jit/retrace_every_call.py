@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxaudit.analyses.captured import entered
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit._shared.growing import grown, is_longer
 from jaxaudit.rules.phrases import named, proved
@@ -169,40 +171,45 @@ def generate(tokens, steps):
 
 
 def _repeats(loop: Op) -> bool:
-    trips = loop.trips
-    return not (isinstance(trips, int) and trips <= _FEW)
+    return loop.trips is None or loop.trips > _FEW
 
 
 def _judge(visit: Visit, loops: list[Op], flow: Flow) -> Obligation:
     op, loop = visit.op, loops[-1]
     function = op.qualified.replace("<lambda>", "lambda") or "the function"
     made = op.wrapper_id
-    anew = [one for one in loops if _repeats(one) and isinstance(made, int) and made > _entered(one)]
+    anew = [one for one in loops if _repeats(one) and made is not None and made > entered(one)[0]]
     if anew:
-        if _differs(op, visit, _entered(anew[-1])):
+        if _differs(op, visit, entered(anew[-1])[0]):
             reason = f"`{function}` is another function in every turn: it holds an object of that turn"
             return proved(RetraceEveryCall.name, op.span, reason)
         text = f"`{function}` is made anew in every turn, so `jit` compiles it every time"
         return _violation(op, anew[-1], text, "make the function once, before the loop")
-    entered, longer = _entered(loop), grown(loop, flow)
-    for value, static in zip(op.operands if _repeats(loop) else (), _statics(op), strict=False):
-        fact = visit.of(value)
-        if static is True and fact.turn and value.id > entered:
-            text = f"the static argument {named(value, '')} differs in every turn, so `{function}` is compiled again"
-            return _violation(op, loop, text.replace("  ", " "), "leave the argument traced, or scan over it")
-        if static is False and fact.varies and value.id > entered and value in _of_turn(loop, flow):
-            return _violation(op, loop, _shape_text(value, function), "pad to a fixed size")
-        if static is False and longer and is_longer(value, longer, flow):
-            text = f"{named(value, 'an argument')} is longer in every turn, so `{function}` is compiled again and again"
-            return _violation(op, loop, text, "give it its final size at once and write into it, or pad it")
-    for value in _structure(op) if _repeats(loop) else ():
-        if visit.of(value).turn and value.id > entered:
-            text = (
-                f"{named(value, 'a field')} is structure and differs in every turn, so `{function}` is compiled again"
-            )
-            return _violation(op, loop, text, "make the field a leaf (data) of its class")
+    found = _changing(visit, loop, flow, f"so `{function}` is compiled again") if _repeats(loop) else None
+    if found is not None:
+        return _violation(op, loop, *found)
     reason = f"`{function}` is one function, and no argument is known to change its shape"
     return proved(RetraceEveryCall.name, op.span, reason)
+
+
+def _changing(visit: Visit, loop: Op, flow: Flow, effect: str) -> tuple[str, str] | None:
+    """Say which argument makes `jit` compile again in every turn, and what to do about it."""
+    op, start, longer = visit.op, entered(loop)[0], grown(Loop(loop), flow)
+    for value, static in zip(op.operands, op.static or (), strict=False):
+        fact, name = visit.of(value), named(value, "an argument")
+        if static is True and fact.turn and value.id > start:
+            what = f"the static argument {named(value, '')}".rstrip()
+            return f"{what} differs in every turn, {effect}", "leave the argument traced, or scan over it"
+        if static is False and fact.varies and value.id > start and value in _of_turn(loop, flow):
+            return f"the shape of {name} differs from turn to turn, {effect} and again", "pad to a fixed size"
+        if static is False and longer and is_longer(value, longer, flow):
+            advice = "give it its final size at once and write into it, or pad it"
+            return f"{name} is longer in every turn, {effect} and again", advice
+    for value in op.structure or ():
+        if isinstance(value, Value) and visit.of(value).turn and value.id > start:
+            text = f"{named(value, 'a field')} is structure and differs in every turn, {effect}"
+            return text, "make the field a leaf (data) of its class"
+    return None
 
 
 def _of_turn(loop: Op, flow: Flow) -> set[Value]:
@@ -218,32 +225,10 @@ def _fetches(op: Op) -> bool:
     return op.name in ("py.random", "py.clock") or op.qualified == "builtins.next"
 
 
-def _differs(op: Op, visit: Visit, entered: int) -> bool:
+def _differs(op: Op, visit: Visit, start: int) -> bool:
     """Whether a function made in a loop holds something of its turn that could be no argument: a model, say."""
-    captured = op.captured
-    held = [value for value in captured if value.id > entered] if isinstance(captured, tuple) else []
+    held = [value for value in op.captured or () if value.id > start]
     return any(visit.of(value).what not in ("array", "numpy", "number") for value in held)
-
-
-def _shape_text(value: Value, function: str) -> str:
-    name = named(value, "an argument")
-    return f"the shape of {name} differs from turn to turn, so `{function}` is compiled again and again"
-
-
-def _entered(loop: Op) -> int:
-    mark = loop.entered
-    return mark[0] if isinstance(mark, tuple) else 0
-
-
-def _structure(op: Op) -> tuple[Value, ...]:
-    """Return the values in fields that are part of the structure of arguments."""
-    structure = op.structure
-    return tuple(one for one in structure if isinstance(one, Value)) if isinstance(structure, tuple) else ()
-
-
-def _statics(op: Op) -> tuple[object, ...]:
-    statics = op.static
-    return statics if isinstance(statics, tuple) else ()
 
 
 def _is_within(span: Span, loop: Op) -> bool:
@@ -252,12 +237,11 @@ def _is_within(span: Span, loop: Op) -> bool:
 
 
 def _violation(op: Op, loop: Op, message: str, suggestion: str) -> Obligation:
-    wrapped = op.wrapped
     # A function that is compiled anew and called elsewhere is blamed where it is made.
-    inside = isinstance(wrapped, Span) and _is_within(wrapped, loop)
+    made_inside = op.wrapped is not None and _is_within(op.wrapped, loop) and not _is_within(op.span, loop)
     return Obligation(
         RetraceEveryCall.name,
-        wrapped if isinstance(wrapped, Span) and inside and not _is_within(op.span, loop) else op.span,
+        op.wrapped if op.wrapped is not None and made_inside else op.span,
         Verdict.VIOLATED,
         severity=Severity.PERFORMANCE,
         message=message,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxaudit.analyses.captured import CompiledCall, History, Read, Write, histories
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.jit._shared.history import Call, Read, Root, Write, histories
 from jaxaudit.rules.phrases import proved
 
 _SHOWN = {"global": "the global", "closure": "the variable", "attr": "the attribute", "item": "the entry"}
@@ -64,7 +64,6 @@ class StaleCapturedState(Rule):
     name = "stale-captured-state"
     family = "jit"
     summary = "Compiled code keeps the first value of state that changes later."
-    needs = ()
 
     valid = (
         Example(
@@ -195,20 +194,18 @@ def train(w):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List everything that compiled code reads from outside and that somebody changes."""
-        found = [one for history in histories(program) for one in _judged(history)]
-        yield from found
+        yield from (one for history in histories(program) for one in _judge(history))
 
 
-def _judged(history: Root) -> Iterator[Obligation]:
-    for call in history.calls:
-        for read in call.reads:
-            writes = history.writes.get(read.state, [])
-            late = next((write for write in writes if history.is_late(call, read.state, write)), None)
-            if late is not None:
-                yield _violation(call, read, late)
-            elif writes:
-                reason = f"{_name(read)} does not change between two calls of `{call.function}` that can be seen"
-                yield proved(StaleCapturedState.name, read.op.span, reason)
+def _judge(history: History) -> Iterator[Obligation]:
+    for call, read in ((one, read) for one in history.calls for read in one.reads):
+        writes = history.writes.get(read.state, [])
+        late = next((write for write in writes if history.is_late(call, read.state, write)), None)
+        if late is not None:
+            yield _violation(call, read, late)
+        elif writes:
+            reason = f"{_name(read)} does not change between two calls of `{call.function}` that can be seen"
+            yield proved(StaleCapturedState.name, read.op.span, reason)
 
 
 def _name(read: Read) -> str:
@@ -216,7 +213,7 @@ def _name(read: Read) -> str:
     return f"{_SHOWN[kind]} `{name}`"
 
 
-def _violation(call: Call, read: Read, late: Write) -> Obligation:
+def _violation(call: CompiledCall, read: Read, late: Write) -> Obligation:
     return Obligation(
         StaleCapturedState.name,
         read.op.span,

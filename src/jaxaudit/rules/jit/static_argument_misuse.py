@@ -12,7 +12,6 @@ from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.phrases import named, proved
 
-_UNHASHABLE = frozenset(("list", "dict", "set"))
 _NO_HASH = "unhashable "
 """What a front end says before the class of an object that cannot be hashed."""
 
@@ -150,21 +149,18 @@ def main(x):
 
 def _judge(visit: Visit, shapes: Shapes) -> Iterator[Obligation]:
     op = visit.op
-    misfits = op.misfits
-    for misfit in misfits if isinstance(misfits, tuple) else ():
+    for misfit in op.misfits or ():
         text = f"`{misfit}` is declared static, but `{op.qualified}` has no such parameter"
         yield _violation(op, text, "name one of the function's parameters")
-    given = op.given
-    for name, kind, static in given if isinstance(given, tuple) else ():
-        if static is True and kind in _UNHASHABLE:
+    for name, kind, static in op.given or ():
+        if static is True and kind in ("list", "dict", "set"):
             yield _violation(op, f"`{name}` is static, but a {kind} cannot be hashed", "give a tuple")
         elif static is True and kind.startswith(_NO_HASH):
             text = f"`{name}` is static, but a `{kind.removeprefix(_NO_HASH)}` cannot be hashed"
             yield _violation(op, text, "define `__hash__`, or make the dataclass frozen")
         elif static is True:
             yield proved(StaticArgumentMisuse.name, op.span, "the static arguments can be hashed")
-    statics = op.static
-    for value, static in zip(op.operands, statics if isinstance(statics, tuple) else (), strict=False):
+    for value, static in zip(op.operands, op.static or (), strict=False):
         if static is True and (what := _array(visit.of(value), shapes.of(value))):
             name = named(value, "this argument")
             yield _violation(op, f"{name} is static, but {what} cannot be hashed", "leave the argument traced")

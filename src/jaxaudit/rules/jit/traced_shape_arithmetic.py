@@ -95,17 +95,14 @@ def pad(x):
 
 
 def _judge(visit: Visit) -> Iterator[Obligation]:
-    op = visit.op
-    asked = op.arguments.get("a")
-    fact = visit.of(asked)
+    op, asked, fact = visit.op, visit.op.arguments.get("a"), visit.role("a")
     if visit.tracer is None or not (fact.traced_array and fact.made):
         return
-    function = op.function
     yield Obligation(
         TracedShapeArithmetic.name,
         op.span,
         Verdict.VIOLATED,
-        message=f"`{function}` needs {named(asked, 'a number')} now, but `jnp` under {transform(fact.by)} traces it",
+        message=f"`{op.function}` needs {named(asked, 'a number')} now, but `jnp` under {transform(fact.by)} traces it",
         current="only shapes and constants went into it, yet JAX stages the computation, so it has no value here",
         raises=Raises.TRACING,
         expected="shape arithmetic gives Python numbers",

@@ -127,8 +127,8 @@ def step(x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List everything that traced code stores outside of itself."""
         found = facts.get(TracingFacts)
-        stores = (_judge(store, facts.flow) for store in outer_stores(found))
-        yield from [*stores, *_cached(found)]
+        yield from (_judge(store, facts.flow) for store in outer_stores(found))
+        yield from _cached(found)
 
 
 def _judge(store: Store, flow: Flow) -> Obligation:
@@ -180,10 +180,8 @@ def _reads(op: Op, name: str, owner: object) -> bool:
 
 def _depends_on_differentiated(store: Store, flow: Flow) -> bool:
     """Whether a stored value is computed from the first argument of a function that `grad` differentiates."""
-    options = store.tracer.options
-    first = not isinstance(options, dict) or options.get("argnums", 0) == 0
-    params = store.tracer.regions[0].params
-    if store.tracer.name != "grad" or not first or not params:
+    tracer, params = store.tracer, store.tracer.regions[0].params
+    if tracer.name != "grad" or (tracer.options or {}).get("argnums", 0) != 0 or not params:
         return False
     return any(depends(flow, value, params[:1]) for value in values_in(store.visit.op.arguments.get("value")))
 

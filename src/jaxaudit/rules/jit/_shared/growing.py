@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.functions import LENGTHENING
 from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import PASSED_ON, REARRANGED
+from jaxaudit.ir.values import leaves_nothing_out
 
-_JOINS = frozenset("concatenate append hstack vstack dstack column_stack row_stack".split())
-_LENGTHENS = frozenset(("append", "extend", "appendleft", "insert"))
-_KEEPS = frozenset(
-    "array.map array.convert array.create array.join array.expand array.numpy py.container device.place".split()
-)
+_AS_LONG = PASSED_ON | REARRANGED | {"array.map", "array.create", "array.join", "array.numpy", "py.container"}
 """Ops whose result is longer where an operand is."""
 
 
-def grown(loop: Op, flow: Flow) -> set[Value]:
+def grown(loop: Loop, flow: Flow) -> set[Value]:
     """Return the values that a loop carries and makes longer in every turn, before and after they got longer."""
     found = set[Value]()
-    for region in loop.regions:
-        for param, _, position in Loop(loop).carried_in(region):
-            if position < len(region.results):
-                after = origin(flow, region.results[position], {}, in_turn=True)
-                if after.op is not None and _lengthens(after.op, param, flow):
-                    found.update((param, after.value))
+    for (param, _, _), result in zip(loop.carried, loop.body.results, strict=False):
+        after = origin(flow, result, {}, in_turn=True)
+        if after.op is not None and any(_is(one, param, flow) for one in _lengthened(after.op)):
+            found.update((param, after.value))
     return found
 
 
-def _lengthens(op: Op, param: Value, flow: Flow) -> bool:
+def _lengthened(op: Op) -> Iterable[Value]:
+    """Return the lists or arrays that the result of an op is a longer version of."""
     if op.name == "py.append":
-        base = op.argument("list")
-        return op.method in _LENGTHENS and isinstance(base, Value) and _is(base, param, flow)
-    return op.name == "array.join" and op.function in _JOINS and any(_is(one, param, flow) for one in op.operands)
+        return values_in(op.argument("list")) if op.method in LENGTHENING else ()
+    return op.operands if op.name == "array.join" and op.function != "stack" else ()
 
 
 def _is(value: Value, param: Value, flow: Flow) -> bool:
@@ -44,18 +42,16 @@ def _is(value: Value, param: Value, flow: Flow) -> bool:
 def is_longer(value: Value, found: set[Value], flow: Flow) -> bool:
     """Whether a value is longer in every turn, because it is made of something that is."""
 
-    def below(one: Value) -> Sequence[Value]:
-        made = origin(flow, one, {}, in_turn=True).op
-        return made.operands if made is not None and (made.name in _KEEPS or _adds_axes(made)) else ()
+    def made_of(one: Value) -> tuple[Value, ...]:
+        made = origin(flow, one, {}, in_turn=True)
+        if made.value is not one:
+            return (made.value,)
+        op = made.op
+        keeps = op is not None and (op.name in _AS_LONG or (op.name == "py.item" and _adds_axes(op)))
+        return op.operands if op is not None and keeps else ()
 
-    behind = walk((value,), below)
-    return any(one in found or origin(flow, one, {}, in_turn=True).value in found for one in behind)
+    return any(one in found for one in walk((value,), made_of))
 
 
 def _adds_axes(op: Op) -> bool:
-    """Whether an index takes nothing away: `x[None]`, `x[:, None]`."""
-    index = op.arguments.get("index", 0)
-    parts = index if isinstance(index, tuple) else (index,)
-    return op.name == "py.item" and all(
-        part is None or (isinstance(part, Mapping) and not any(part.values())) for part in parts
-    )
+    return leaves_nothing_out(op.arguments.get("index", 0))

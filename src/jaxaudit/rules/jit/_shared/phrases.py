@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from jaxaudit.analyses.tracing import Kind, Trace
 from jaxaudit.ir import Argument, Op
 from jaxaudit.rules.base import Obligation, Step
@@ -14,7 +12,7 @@ _NAMES = {"fori": "fori_loop", "while": "while_loop", "map": "lax.map", "abstrac
 
 
 def transform(op: Op | None) -> str:
-    """Name a transformation as people write it."""
+    """Return the name of a transformation as people write it."""
     if op is None:
         return "the transformation"
     spelling = op.spelling.rpartition(".")[2]
@@ -39,27 +37,24 @@ def because(fact: Trace) -> str:
             return f"everything JAX computes under {by} is traced"
 
 
-def steps_of(fact: Trace, *more: tuple[Span, str]) -> tuple[Step, ...]:
-    """Tell where a value became traced, then whatever else matters."""
-    first = (Step(fact.by.span, because(fact)),) if fact.by is not None else ()
-    return (*first, *(Step(span, text) for span, text in more))
+def steps_of(fact: Trace) -> tuple[Step, ...]:
+    """Tell where a value became traced."""
+    return () if fact.by is None else (Step(fact.by.span, because(fact)),)
 
 
-def undecided(rule: str, span: Span, fact: Trace, name: str) -> Obligation:
-    """Return the verdict where it is not known whether a value is traced."""
+def without_tracer(rule: str, span: Span, fact: Trace, name: str) -> Obligation | None:
+    """Return the verdict where Python knows a value, or where it is not known whether it is one traced array."""
+    if fact.kind is Kind.STATIC:
+        return proved(rule, span, f"{name} is a Python value that is known while tracing")
+    if fact.kind is Kind.CONCRETE:
+        return proved(rule, span, f"{name} is not traced: its value is at hand")
+    if fact.traced_array:
+        return None
     if fact.kind is Kind.TRACED:
         reason = f"{name} is traced, but whether it is one array or a container of arrays is not known"
     else:
         reason = f"whether {name} is traced here is not known"
     return unknown(rule, span, reason)
-
-
-def held(rule: str, span: Span, fact: Trace, name: str) -> Obligation:
-    """Return the verdict where Python knows the value."""
-    how = (
-        "a Python value that is known while tracing" if fact.kind is Kind.STATIC else "not traced: its value is at hand"
-    )
-    return proved(rule, span, f"{name} is {how}")
 
 
 def is_argument(value: Argument, fact: Trace) -> bool:
@@ -69,8 +64,3 @@ def is_argument(value: Argument, fact: Trace) -> bool:
     """
     regions = () if fact.by is None or fact.made else fact.by.regions
     return fact.kind is Kind.TRACED and any(value in region.params for region in regions)
-
-
-def first_traced(facts: Iterable[Trace]) -> Trace | None:
-    """Return the first fact of an abstract array."""
-    return next((fact for fact in facts if fact.traced_array), None)

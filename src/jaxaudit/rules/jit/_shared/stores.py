@@ -28,11 +28,11 @@ class Store:
     @property
     def grows(self) -> bool:
         """Whether the new state depends on the old one: a counter, a list that gets longer."""
-        return self.visit.op.name == "py.append" or bool(self.visit.op.augmented)
+        return self.visit.op.name == "py.append" or self.visit.op.augmented
 
     @property
     def target(self) -> str:
-        """Name what is changed, for people."""
+        """What is changed, for people."""
         op = self.visit.op
         match op.name:
             case "py.store_global":
@@ -74,25 +74,19 @@ def _enclosed(visit: Visit, tracer: Op) -> bool:
 
 
 def _outside(op: Op, tracer: Op) -> bool:
-    entered = tracer.entered
-    if not isinstance(entered, tuple):
+    if tracer.entered is None:
         return False
-    value_mark, heap_mark = entered
+    value_mark, heap_mark = tracer.entered
     if op.name == "py.store_global":
         return True
     if op.name == "py.store_nonlocal":
-        return _number(op.owner) <= value_mark
-    bases = op.bases
-    if isinstance(bases, tuple) and any(package(str(base)) in KEEPING_STATE for base in bases):
+        return not isinstance(op.owner, int) or op.owner <= value_mark
+    if any(package(str(base)) in KEEPING_STATE for base in op.bases or ()):
         return False
     if op.object_id is not None:
-        return _number(op.object_id) <= heap_mark
+        return op.object_id <= heap_mark
     holder = op.argument("object", "base", "list")
     return isinstance(holder, Value) and op.name in ("py.store_attr", "py.append") and holder.id <= value_mark
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
 
 
 def _stored(visit: Visit) -> Trace:
@@ -113,11 +107,9 @@ def is_overwritten(store: Store, flow: Flow) -> bool:
     op = store.visit.op
     if op.name != "py.store_attr" or op.object_id is None:
         return False
-    for later in flow.program.named("py.store_attr"):
-        same = later.object_id == op.object_id and later.label in (op.label, "")
-        if same and later is not op and _always_follows(op, later, store.tracer, flow.places):
-            return True
-    return False
+    others = (one for one in flow.program.named("py.store_attr") if one.object_id == op.object_id and one is not op)
+    same = (one for one in others if one.label in (op.label, ""))
+    return any(_always_follows(op, one, store.tracer, flow.places) for one in same)
 
 
 def _always_follows(first: Op, second: Op, tracer: Op, places: Places) -> bool:

@@ -11,6 +11,7 @@ from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import COUNTING, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import PASSED_ON, REARRANGED
+from jaxaudit.ir.values import leaves_nothing_out
 
 
 def plain_index(index: Value, flow: Flow) -> Value:
@@ -24,17 +25,11 @@ def _before(maker: Op | None, flow: Flow) -> Value | None:
         return None
     if maker.name in PASSED_ON | REARRANGED or (maker.name == "array.join" and len(maker.operands) == 1):
         inner = next(iter(maker.operands), None)
-    elif maker.name == "py.item" and _is_whole(maker.arguments.get("index")):
+    elif maker.name == "py.item" and leaves_nothing_out(maker.arguments.get("index", 0)):
         inner = maker.arguments.get("base")
     elif maker.name == "array.select" and (maker.api or _counts_from_end(maker, flow)):
         inner = maker.arguments.get("y")
     return inner if isinstance(inner, Value) else None
-
-
-def _is_whole(index: Argument) -> bool:
-    """Whether an index such as `[:, None]` leaves nothing out."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(part is None or (isinstance(part, Mapping) and not any(part.values())) for part in parts)
 
 
 def _counts_from_end(select: Op, flow: Flow) -> bool:

@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from jaxaudit.ir import Argument, Op, Program, Region, Value
-from jaxaudit.libraries.lookup import playing
 
 State = tuple[str, object, object]
 """What is read or changed: its kind, whose it is, its name."""
 
-_COMPILED = frozenset(("jit", "pmap", "shard_map"))
-_LOOPS = frozenset(("py.loop", "py.while"))
-_STRUCTURES = dict.fromkeys(playing("model.split"), 0) | dict.fromkeys(playing("tree.flatten"), 1)
-"""Functions that give the structure of a tree beside its leaves, and where it stands among their results."""
+_COMPILED = ("jit", "pmap", "shard_map")
 _FOLLOWED = ("array.map", "py.operator", "py.unpack", "tree.other")
+_STRUCTURES = {"flax.nnx.split": 0, "jax.tree.flatten": 1}
+"""Functions that give the structure of a tree beside its leaves, and where it stands among their results."""
 _FILLED = ("filled",)
 """Stands for whatever variable is None in one arm of a branch, is filled there, and stays as it is in the other."""
 
@@ -29,7 +27,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CompiledCall:
     """One call of a compiled function, with what it reads from outside."""
 
     op: Op
@@ -43,11 +41,10 @@ class Call:
         """The name of the function, for people."""
         return self.op.qualified or "the function"
 
-    @property
-    def made(self) -> int:
-        """When the function was made."""
-        made = self.op.wrapper_id
-        return made if isinstance(made, int) else 0
+    def runs_the_same(self, other: CompiledCall) -> bool:
+        """Whether two calls run one compiled function."""
+        mine, theirs = ((one.op.wrapper_id, one.function, one.op.regions[0].span) for one in (self, other))
+        return mine == theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,42 +61,36 @@ class Write:
 
 
 @dataclass(slots=True)
-class Root:
+class History:
     """All calls and changes of one root, in program order."""
 
-    calls: list[Call] = field(default_factory=list)
+    calls: list[CompiledCall] = field(default_factory=list)
     writes: dict[State, list[Write]] = field(default_factory=dict)
 
-    def is_late(self, call: Call, state: State, write: Write) -> bool:
+    def is_late(self, call: CompiledCall, state: State, write: Write) -> bool:
         """Whether a change comes between two calls of the function, which is not made anew in between."""
         if write.traced:
             # A plain assignment inside is seen by what follows it, a depth is counted up and down again; a counter is
             # frozen with the rest.
             inside = [one for one in self.writes[state] if call.at < one.at < call.end]
-            return inside == [write] and bool(write.op.augmented)
-        if self._balanced(state):
+            return inside == [write] and write.op.augmented
+        if self._is_depth(state):
             return False
+        made = call.op.wrapper_id or 0
         for loop in write.loops:
-            if loop in call.loops and call.made <= _entered(loop)[0] and not _made_inside(state, loop):
+            if loop in call.loops and made <= entered(loop)[0] and not _made_inside(state, loop):
                 return True
-        if write.at < call.at:
-            return False
-        return any(other.at > write.at and self.is_same(call, other) for other in self.calls)
+        return write.at >= call.at and any(one.at > write.at and call.runs_the_same(one) for one in self.calls)
 
-    def _balanced(self, state: State) -> bool:
-        """Whether the state is a depth: as often counted up as down, so that every call finds the same number."""
+    def _is_depth(self, state: State) -> bool:
+        """Whether the state is as often counted up as down, so that every call finds the same number."""
         steps = [write.step for write in self.writes[state] if not write.traced]
         return len(steps) > 1 and None not in steps and sum(step for step in steps if step is not None) == 0
 
-    def is_same(self, call: Call, other: Call) -> bool:
-        """Whether two calls run one compiled function."""
-        where = call.op.regions[0].span
-        return other.made == call.made and other.function == call.function and other.op.regions[0].span == where
 
-
-def _entered(loop: Op) -> tuple[int, int]:
-    mark = loop.entered
-    return mark if isinstance(mark, tuple) else (0, 0)
+def entered(op: Op) -> tuple[int, int]:
+    """Return the ids of the youngest value and of the youngest object when a loop or transformation was entered."""
+    return (op.entered[0], op.entered[1]) if op.entered else (0, 0)
 
 
 def _made_inside(state: State, loop: Op) -> bool:
@@ -107,22 +98,13 @@ def _made_inside(state: State, loop: Op) -> bool:
     kind, owner, _ = state
     if kind not in ("attr", "item") or not isinstance(owner, int):
         return False
-    newest_value, newest_object = _entered(loop)
+    newest_value, newest_object = entered(loop)
     return owner > newest_object if owner > 0 else -owner > newest_value
 
 
-def _step(op: Op, made: dict[Value, Op]) -> float | None:
-    """Return what `x += 1` or `x -= 1` adds."""
-    value = op.arguments.get("value")
-    how = made.get(value) if isinstance(value, Value) and op.augmented else None
-    if how is None or not isinstance(amount := how.arguments.get("y"), int | float):
-        return None
-    return {"add": amount, "subtract": -amount}.get(how.qualified)
-
-
-def histories(program: Program) -> Iterator[Root]:
-    """Read the history of every root that calls compiled functions which read outside state."""
-    for root in program.roots if next(program.named("py.read"), None) is not None else ():
+def histories(program: Program) -> Iterator[History]:
+    """Return the history of every root that calls compiled functions which read outside state."""
+    for root in program.roots if any(program.named("py.read")) else ():
         reader = _Reader()
         reader.region(root.region, ())
         if any(call.reads for call in reader.history.calls):
@@ -131,7 +113,7 @@ def histories(program: Program) -> Iterator[Root]:
 
 class _Reader:
     def __init__(self) -> None:
-        self.history = Root()
+        self.history = History()
         self._at = 0
         self._seen: set[int] = set()
         self._made: dict[Value, Op] = {}
@@ -154,26 +136,36 @@ class _Reader:
             elif op.name == "py.read":
                 self._note_read(op)
             elif (state := _changed(op)) is not None:
-                if state[2] in self._missing or (_FILLED in self._missing and state[0] != "item"):
-                    # Filled in where there was none: nobody can have read another value before.
-                    continue
-                if self._is_structure(op.arguments.get("value")):
-                    continue
-                write = Write(op, self._at, loops, bool(self._reads), _step(op, self._made))
-                self.history.writes.setdefault(state, []).append(write)
+                self._note_write(op, state, loops)
             elif op.name in _FOLLOWED:
                 self._made.update((value, op) for value in op.results)
             elif op.name == "py.branch":
                 self._branch(op, loops)
             else:
                 for inner in op.regions:
-                    self.region(inner, (*loops, op) if op.name in _LOOPS else loops)
+                    self.region(inner, (*loops, op) if op.name in ("py.loop", "py.while") else loops)
+
+    def _note_write(self, op: Op, state: State, loops: tuple[Op, ...]) -> None:
+        # Filled in where there was none: nobody can have read another value before.
+        filled = state[2] in self._missing or (_FILLED in self._missing and state[0] != "item")
+        if not filled and not self._is_structure(op.arguments.get("value")):
+            write = Write(op, self._at, loops, bool(self._reads), self._step(op))
+            self.history.writes.setdefault(state, []).append(write)
+
+    def _maker(self, value: Argument) -> Op | None:
+        return self._made.get(value) if isinstance(value, Value) else None
+
+    def _step(self, op: Op) -> float | None:
+        """Return what `x += 1` or `x -= 1` adds."""
+        how = self._maker(op.arguments.get("value")) if op.augmented else None
+        if how is None or not isinstance(amount := how.arguments.get("y"), int | float):
+            return None
+        return {"add": amount, "subtract": -amount}.get(how.function)
 
     def _is_structure(self, value: Argument) -> bool:
-        """Tell what is equal whenever it is taken of a tree of one structure, whatever the leaves."""
-        op = self._made.get(value) if isinstance(value, Value) else None
-        base = op.arguments.get("base") if op is not None and op.name == "py.unpack" else None
-        whole = self._made.get(base) if isinstance(base, Value) else None
+        """Whether something is equal whenever it is taken of a tree of one structure, whatever the leaves."""
+        op = self._maker(value)
+        whole = self._maker(op.arguments.get("base")) if op is not None and op.name == "py.unpack" else None
         at = None if whole is None else _STRUCTURES.get(whole.qualified)
         return op is not None and at is not None and op.results[at] is value
 
@@ -195,7 +187,7 @@ class _Reader:
             self.region(inner, loops)
         reads = self._reads.pop()
         self._at += 1
-        self.history.calls.append(Call(op, at, self._at, loops, tuple(reads)))
+        self.history.calls.append(CompiledCall(op, at, self._at, loops, tuple(reads)))
         if self._reads:
             self._reads[-1].extend(reads)
 
@@ -203,21 +195,18 @@ class _Reader:
         if isinstance(value := op.arguments.get("value"), Value):
             self._names[value] = op.subject
         if self._reads:
-            state = (op.kind, op.owner, op.subject)
-            self._reads[-1].append(Read(op, state))
+            self._reads[-1].append(Read(op, (op.kind, op.owner, op.subject)))
 
 
 def _missing(asked: Op, *, holds: bool) -> object:
     """Return the value that a test finds to be None, or the key that it finds to be in no container."""
     x, y, operator = asked.arguments.get("x"), asked.arguments.get("y"), asked.operator
-    if operator == ("not in" if holds else "in"):
-        return x
-    if operator == ("is" if holds else "is not") and y is None and isinstance(x, Value):
-        return x
-    return None
+    finds_none = operator == ("is" if holds else "is not") and y is None and isinstance(x, Value)
+    return x if finds_none or operator == ("not in" if holds else "in") else None
 
 
 def _changed(op: Op) -> State | None:
+    """Return the state that an op changes."""
     match op.name:
         case "py.store_global":
             return "global", op.owner, op.subject
@@ -227,9 +216,8 @@ def _changed(op: Op) -> State | None:
             return "attr", op.object_id, op.subject
         case "py.store_attr" if isinstance(holder := op.arguments.get("object"), Value):
             return "attr", -holder.id, op.subject
-        case "py.set_item" if op.object_id is not None and isinstance(
-            index := op.arguments.get("index"), str | int | float
-        ):
-            return "item", op.object_id, index
+        case "py.set_item" if op.object_id is not None:
+            index = op.arguments.get("index")
+            return ("item", op.object_id, index) if isinstance(index, str | int | float) else None
         case _:
             return None
