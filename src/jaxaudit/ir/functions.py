@@ -181,6 +181,11 @@ RANKINGS = EXTREMES | PICKED_POSITIONS | _ids("sort argsort top_k")
 MASKS = _ids("tril triu tri one_hot bernoulli make_causal_mask make_attention_mask combine_masks")
 """Make arrays that say which elements count."""
 
+# draws
+REORDERINGS = _ids("permutation shuffle")
+PLACES = REORDERINGS | _ids("randint choice")
+"""Draw places in an array, or pick its elements."""
+
 # effects
 PLOTS = _ids(
     "plot scatter fill_between errorbar hist hist2d imshow pcolormesh contour contourf semilogx semilogy loglog bar"

@@ -187,6 +187,9 @@ class _Walk:
         """Return what a value is called outside of what was entered, and of loops and branches of Python."""
         for region in self.flow.leaving.get(value, ()):
             holder = self.flow.places.holder.get(id(region))
+            if holder is None and id(region) in self.inside:
+                # It leaves a body that several calls share as what the call gives, which is followed already.
+                continue
             if holder is None or (holder.name not in _OPEN and id(region) not in self.inside):
                 self.found.add(Fate.KEPT)
             elif self.beside is None or not self._is_apart(region, holder, self.beside):

@@ -11,6 +11,7 @@ from jaxaudit.analyses.meaning import Kind, Meanings, meanings_of
 from jaxaudit.analyses.queries import depends, entered, reached
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.phrases import proved
 from jaxaudit.spans import Span
 
@@ -91,7 +92,7 @@ class NormalisedValueUnread(Rule):
         """List every variable with a normalised value."""
         meanings, flow = meanings_of(facts), facts.flow
         for note in program.named("py.unread"):
-            if note.values is not None and len(note.values) == 1 and note.stale and not note.label.startswith("_"):
+            if note.values is not None and len(note.values) == 1 and note.stale and not is_unwanted(note.label):
                 yield from _judge(note, note.values[0], meanings)
         for op in program.mapping("divide"):
             value = op.result

@@ -10,15 +10,11 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS
 from jaxaudit.ir import Op, Program, Region
 from jaxaudit.ir.names import is_stem
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
 from jaxaudit.rules.flow._shared.swaps import derivative, exchanged
 from jaxaudit.rules.phrases import proved
 
 _INLINE = frozenset(("py.branch", "py.loop", "py.while"))
-_SIDES = frozenset(
-    """left right first second source target query other base head tail start stop front back lower upper inner outer
-    prior posterior prediction predictions pred true label labels targets forward backward""".split()
-)
 
 
 class SwappedArguments(Rule):
@@ -145,7 +141,7 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
     first, second = pair
     own = op.own
     turned = isinstance(own, tuple) and first in own and second in own
-    doubtful = turned or len(beside) > 1 or not (_is_telling(first) and _is_telling(second))
+    doubtful = turned or len(beside) > 1
     return Obligation(
         SwappedArguments.name,
         op.span,
@@ -155,12 +151,8 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
         current=f"`{first}` goes where `{second}` belongs, and `{second}` where `{first}` does",
         expected="each goes to the parameter of its own name",
         suggestion=f"exchange the two arguments, or give them by keyword: `{first}=...`",
+        subject=Subject(names=pair),
     )
-
-
-def _is_telling(name: str) -> bool:
-    """Whether a name says what it holds; `p`, `x` and `left` only say which of two it is."""
-    return len(name) > 3 and name not in _SIDES
 
 
 def _crossed(op: Op) -> tuple[str, str] | None:

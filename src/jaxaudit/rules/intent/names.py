@@ -9,14 +9,23 @@ _UNWANTED = ("unused", "ignore", "dummy", "donate", "placeholder")
 _NEWER = ("new", "next", "updated", "upd", "nxt")
 _SHARED = frozenset("share shared common same fixed const constant crn static frozen dummy placeholder example".split())
 _EVALUATION = ("eval", "score", "bench", "compar", "validat", "measure", "test", "plot", "report", "timeit")
+_SIDES = frozenset(
+    """left right first second source target query other base head tail start stop front back lower upper inner outer
+    prior posterior prediction predictions pred true label labels targets forward backward""".split()
+)
 _INVERSE = ("inverse", "invert", "inv", "undo", "reverse")
+_SHORT = 3
+"""Names of so few letters say little."""
 _MEANT = ("on purpose", "deliberate", "intentional")
 _PURPOSES: dict[str, tuple[str, ...]] = {
     "numbers": (
-        *("common random", "crn", "antithetic", "paired", "pegasus", "alike", "aligned", "exclusive", "comparable"),
-        *("reproducib", "variance", "dummy", "placeholder", "only for shape", "only for the shape"),
+        *("common random", "crn", "antithetic", "paired", "pegasus", "alike", "aligned", "exclusive"),
+        *("dummy", "placeholder", "only for shape", "only for the shape"),
     ),
-    "no gradient": ("no grad", "without grad", "zero grad", "stop grad", "stops grad", "the grad", "differentiab"),
+    "no gradient": (
+        *("no grad", "without grad", "zero grad", "stop grad", "stops grad", "stop the grad", "stops the grad"),
+        *("blocks grad", "blocks the grad", "differentiab"),
+    ),
     "full gradient": ("residual", "full gradient", "full_gradient", "undetached", "without stop", "through the target"),
 }
 """Further words of purpose, by what is shared, stopped or let through."""
@@ -47,6 +56,11 @@ def says_shared(name: str) -> bool:
 def says_evaluation(name: str) -> bool:
     """Whether a name says that something is measured or compared: `eval_key`, `score`, `benchmark_step`."""
     return any(word.startswith(_EVALUATION) for word in name.lower().split("_"))
+
+
+def says_side(name: str) -> bool:
+    """Whether a name only says which of two something is: `x`, `left`, `pred`."""
+    return len(name) <= _SHORT or name in _SIDES
 
 
 def are_inverse(first: str, second: str) -> bool:

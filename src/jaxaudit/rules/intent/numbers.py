@@ -14,16 +14,16 @@ from jaxaudit.analyses.keys.fates import Fate, is_init
 from jaxaudit.analyses.keys.terms import Each, Split, root, rows_behind
 from jaxaudit.analyses.queries import reached
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.functions import PLACES, REORDERINGS
 from jaxaudit.ir.interfaces import Mapped
 from jaxaudit.ir.ops import MAPPED
-from jaxaudit.libraries.lookup import plays
+from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.rules.base import Obligation
 from jaxaudit.rules.intent.names import are_inverse, says_evaluation
 from jaxaudit.spans import Span
 
 _STORES = frozenset(("py.store_attr", "py.store_nonlocal", "py.store_global"))
 _PICKS = frozenset(("array.gather", "array.scatter", "array.at", "array.move", "py.item"))
-_PLACES = frozenset(("randint", "permutation", "shuffle", "choice"))
 _PYTHON_LOOPS = ("py.loop", "py.while")
 
 
@@ -139,7 +139,7 @@ def aligned(one: Obligation, facts: Facts) -> str:
             return f"`{callee_of(first)}` treats two arrays alike, it seems"
         aligns = all(map(_permutes, draws)) or (all(map(_chooses, draws)) and _differ_in_data(*draws))
         return "picking from two arrays with one key keeps them aligned" if aligns else ""
-    if around is None or callee_of(draws[0]) not in _PLACES or draws[0].name != "key.draw":
+    if around is None or draws[0].function not in PLACES or draws[0].name != "key.draw":
         return ""
     if (_permutes(draws[0]) and around.name in MAPPED) or (
         _has_items(facts, around, uses[0]) and _picks(facts, draws[0])
@@ -231,7 +231,7 @@ def _judges_parameters(facts: Facts, op: Op) -> bool:
     mapped = Mapped.of(op)
     if op.name != "vmap" or mapped is None or op.in_axes is None:
         return False
-    applied = {one.arguments.get("variables") for one in facts.program.called("Module.apply")}
+    applied = {one.arguments.get("variables") for one in facts.program.calling(*playing("module.apply"))}
     return all(not applied.isdisjoint(reached(facts.flow, (param,))) for param, _ in mapped.elements)
 
 
@@ -263,11 +263,11 @@ def _is_one_module(first: Use, second: Use) -> bool:
 
 
 def _permutes(op: Op) -> bool:
-    return op.name == "key.draw" and callee_of(op) in ("permutation", "shuffle")
+    return op.name == "key.draw" and op.function in REORDERINGS
 
 
 def _chooses(op: Op) -> bool:
-    return op.name == "key.draw" and callee_of(op) == "choice" and isinstance(op.arguments.get("a"), Value)
+    return op.name == "key.draw" and op.function == "choice" and isinstance(op.arguments.get("a"), Value)
 
 
 def _differ_in_data(first: Op, second: Op) -> bool:
@@ -279,7 +279,7 @@ def _differ_in_data(first: Op, second: Op) -> bool:
 def _picks_apart(facts: Facts, first: Op, second: Op) -> bool:
     """Whether a function is called for two arrays, and all that it draws are places in them."""
     draws = [op for region in first.regions for op in region.walk() if op.name == "key.draw"]
-    places = bool(draws) and all(callee_of(op) in _PLACES and _picks(facts, op) for op in draws)
+    places = bool(draws) and all(op.function in PLACES and _picks(facts, op) for op in draws)
     return places and first.operands != second.operands
 
 

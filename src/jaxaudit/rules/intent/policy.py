@@ -14,7 +14,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir.basis import Basis
 from jaxaudit.rules.base import Obligation, Raises, Severity, Verdict
 from jaxaudit.rules.intent import numbers
-from jaxaudit.rules.intent.names import is_unwanted, says_evaluation, says_purpose, says_shared
+from jaxaudit.rules.intent.names import is_unwanted, says_evaluation, says_purpose, says_shared, says_side
 from jaxaudit.rules.intent.places import in_benchmark, in_main_block, in_test
 from jaxaudit.spans import Span
 
@@ -116,6 +116,11 @@ def _unwanted(one: Obligation, facts: Facts) -> str:
     return "its name says that nobody reads it" if any(map(is_unwanted, one.subject.names)) else ""
 
 
+def _sides(one: Obligation, facts: Facts) -> str:
+    """Read from the names of two arguments that only tell which is which: `f(right, left)`, `f(y, x)`."""
+    return "the names only say which of two is meant" if any(map(says_side, one.subject.names)) else ""
+
+
 def _only_said(one: Obligation, facts: Facts) -> str:
     """Read from what the facts rest on: `x: Float[Array, "batch time"]`, which nobody checks."""
     return "this rests on what is written down and never checked" if one.basis is Basis.SAID else ""
@@ -156,6 +161,7 @@ SIGNALS = (
     Signal("test code", Level.UNKNOWN, _open_in_test, _KEYS | {"ignored-argument"}),
     Signal("called by a test", Level.UNKNOWN, _called_by_test, frozenset(("stale-shape-comment",))),
     Signal("not wanted", Level.PROVED, _unwanted, frozenset(("ignored-argument",))),
+    Signal("one of two sides", Level.WARNING, _sides, frozenset(("swapped-arguments",))),
     Signal("tried in a test", Level.WARNING, _in_test),
     Signal("used by tests alone", Level.WARNING, _by_tests),
     Signal("only said", Level.WARNING, _only_said),

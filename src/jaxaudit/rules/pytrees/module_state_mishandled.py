@@ -10,6 +10,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.lookup import takes_function
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
+from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.phrases import proved
 from jaxaudit.rules.pytrees._shared.crossing import crossing
 from jaxaudit.rules.pytrees._shared.module_state import handed_on, lost_in, new_state, static_part, touches_leaves
@@ -140,7 +141,7 @@ def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
     elif border is not None:
         for name, tree in crossing(op):
             yield from (_crossing(op, name, node) for node in nodes(tree) if _is_module(node))
-    elif op.name == "py.unread" and not op.label.startswith("_"):
+    elif op.name == "py.unread" and not is_unwanted(op.label):
         state = _updated_state(op, flow)
         if state is not None:
             yield _dropped(op, state, trained=_is_trained(op, flow))
