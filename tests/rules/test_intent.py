@@ -1,5 +1,7 @@
 """The policy on intent: each sign of purpose, what it lowers, and what stays an error without it."""
 
+from pathlib import Path
+
 import pytest
 
 import jaxaudit
@@ -174,3 +176,17 @@ def test_an_annotation_that_nobody_checks_yields_no_error(decorator, expected):
 def test_what_is_computed_stays_an_error_beside_what_is_said():
     code = ANNOTATED.format("") + "\nSTEPS, ENVS = 8, 8\ny = jnp.zeros((STEPS, ENVS)) * jnp.zeros((ENVS, STEPS))\n"
     assert severities(code, rule="unrelated-axes-joined") == ["error", "warning"]
+
+
+def test_rules_read_neither_comments_nor_words():
+    """Only the policy looks for what people say: a rule has no regular expressions and no comments."""
+    root = Path(jaxaudit.__file__).parent / "rules"
+    files = [path for path in root.rglob("*.py") if path.parent.name != "intent"]
+    assert len(files) > 100
+    told = {
+        path.name
+        for path in files
+        for line in path.read_text().splitlines()
+        if line == "import re" or ".comments" in line
+    }
+    assert not told

@@ -81,3 +81,9 @@ class Border:
         if position >= len(self.positional):
             return self.keywords[position - len(self.positional)]
         return self.params[position] if position < len(self.params) else ""
+
+
+def split_path(path: str) -> tuple[str, str]:
+    """Return the argument that the path of a leaf begins with, and the rest: `params` and `['w']`."""
+    at = min((place for place in map(path.find, "[.") if place > 0), default=len(path))
+    return path[:at], path[at:]

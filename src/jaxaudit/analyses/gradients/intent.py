@@ -16,7 +16,7 @@ from jaxaudit.analyses.gradients.reach import Gradient
 from jaxaudit.analyses.lineage.origins import Origin, contexts, origin
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.ops import CONTRACTIONS
-from jaxaudit.ir.trees import Tree
+from jaxaudit.ir.trees import Tree, split_path
 from jaxaudit.libraries.lookup import plays
 from jaxaudit.spans import Span
 
@@ -89,9 +89,8 @@ def _grouped(paths: Iterator[object]) -> dict[str, tuple[str, ...]]:
     """Return the leaves of each argument, without its name."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for path in paths:
-        text = str(path)
-        at = min((place for place in map(text.find, "[.") if place > 0), default=len(text))
-        found[text[:at]].append(text[at:])
+        name, rest = split_path(str(path))
+        found[name].append(rest)
     return {name: tuple(leaves) for name, leaves in found.items()}
 
 

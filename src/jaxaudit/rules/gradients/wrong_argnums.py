@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
@@ -10,6 +9,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.trees import split_path
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.gradients._shared.optimizers import applied, behind, origins, own_results
 from jaxaudit.rules.gradients._shared.updates import updates_in
@@ -161,7 +161,7 @@ def _chosen(op: Op) -> str:
     border, numbers = op.border, _argnums(op)
     paths, chosen = op.paths, op.differentiated
     if isinstance(paths, tuple) and chosen is not None:
-        roots = dict.fromkeys(re.split(r"[.\[]", str(paths[at]))[0] for at in chosen if at < len(paths))
+        roots = dict.fromkeys(split_path(str(paths[at]))[0] for at in chosen if at < len(paths))
         return ", ".join(f"`{one}`" for one in roots)
     if border is None or not numbers:
         return "its first argument"

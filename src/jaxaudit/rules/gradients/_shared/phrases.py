@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Gradient, Leaf, Node, gradients_of
 from jaxaudit.ir import Op
+from jaxaudit.ir.trees import split_path
 
 _SHOWN = 3
 
@@ -28,7 +28,7 @@ def _is_chosen(op: Op, *, losses: bool) -> bool:
         return True
     paths, chosen = op.paths, op.differentiated
     if isinstance(paths, tuple) and chosen is not None:
-        return len({re.split(r"[.\[]", str(paths[at]))[0] for at in chosen if at < len(paths)}) == 1
+        return len({split_path(str(paths[at]))[0] for at in chosen if at < len(paths)}) == 1
     return op.argument_count == 1
 
 
