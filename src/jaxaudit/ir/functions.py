@@ -92,7 +92,8 @@ def _ids(text: str) -> frozenset[str]:
 
 # comparisons and logic
 ORDERINGS = _ids("less less_equal greater greater_equal")
-COMPARISONS = ORDERINGS | _ids("equal not_equal")
+EQUALITIES = _ids("equal not_equal")
+COMPARISONS = ORDERINGS | EQUALITIES
 """Compare two arrays element by element."""
 DIFFERENCES = ORDERINGS | _ids("subtract divide")
 """Say how two things differ."""
@@ -129,6 +130,12 @@ NEEDS_SIGN = _ids("abs square less less_equal negative sign maximum relu power")
 FINITE_AT_INFINITY = _ids("exp expm1 sigmoid tanh arctan softmax log_softmax logsumexp logaddexp erf")
 """Take minus infinity for nothing at all, so that it spoils no result."""
 NAN_TESTS = _ids("isfinite isnan isinf nan_to_num")
+IDENTITIES = _ids("positive identity reduce_precision copy checkpoint_name from_dlpack")
+"""Give each element as it is, or nearly so."""
+REINTERPRETED = _ids("view bitcast_convert_type packbits unpackbits byteswap")
+"""Read the bits of an array as other numbers."""
+GROWING = _ids("multiply power square left_shift")
+"""Leave the range of an integer dtype soon when they are repeated."""
 PERIODIC = _ids("sin cos tan")
 INVERSE_ANGLES = _ids("arctan2 arctan arcsin arccos angle")
 
@@ -147,10 +154,13 @@ SIZED_BY_VALUES = _ids("nonzero flatnonzero argwhere unique unique_values extrac
 """Give as many elements as the values say, unless a `size` is given."""
 COUNTING = _ids("arange iota broadcasted_iota")
 """Make arrays of consecutive numbers."""
+SIZES = _ids("shape size ndim len itemsize nbytes axis_size")
+"""Give numbers that are known while a program is traced."""
 PICKED_POSITIONS = _ids("argmax argmin nanargmax nanargmin")
 POSITIONS = PICKED_POSITIONS | _ids("argsort argpartition searchsorted digitize lexsort nonzero argwhere flatnonzero")
 """Give indices and no elements."""
-ELEMENTS_IN_ORDER = _ids("sort top_k unique approx_max_k partition median")
+SORTED = _ids("sort msort sort_complex partition sort_key_val unique unique_values setdiff1d")
+ELEMENTS_IN_ORDER = SORTED | _ids("top_k approx_max_k approx_min_k median")
 """Give the elements themselves, by their order."""
 REORDERED = _ids("roll flip fliplr flipud sort permutation")
 """Give all elements of one array in another order."""

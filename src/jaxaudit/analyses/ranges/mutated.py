@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from jaxaudit.ir import Program, Value
-from jaxaudit.ir.ops import BODIES
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
-_VIEWS = frozenset({"array.reshape", "array.permute", "array.squeeze", "array.expand", "py.item", "array.numpy"})
+from jaxaudit.analyses.queries import walk
+from jaxaudit.ir import Program, Value
+from jaxaudit.ir.interfaces import given_to
+from jaxaudit.ir.ops import BODIES, REARRANGED
+
+_SHARING = REARRANGED | {"py.item", "array.numpy", "py.join", "py.branch"}
+"""Ops whose results may share their memory with what they are given."""
 
 
 def mutated_values(program: Program) -> frozenset[Value]:
@@ -13,30 +19,24 @@ def mutated_values(program: Program) -> frozenset[Value]:
     changed = [value for op in program.named("py.set_item", "py.append") for value in op.operands[:1]]
     if not changed:
         return frozenset()
-    makers, handed = program.makers, _handed(program)
-    found: set[Value] = set()
-    while changed:
-        value = changed.pop()
-        if value in found:
-            continue
-        found.add(value)
-        changed += handed.get(value, ())
+    makers, elsewhere = program.makers, _elsewhere(program)
+
+    def same_object(value: Value) -> Iterator[Value]:
+        yield from elsewhere.get(value, ())
         maker = makers.get(value)
-        if maker is not None and (maker.name in _VIEWS or maker.name in ("py.join", "py.branch")):
-            changed += maker.operands
-            changed += [one for region in maker.regions for one in region.results]
-    return frozenset(found)
+        if maker is not None and maker.name in _SHARING:
+            yield from maker.operands
+
+    return frozenset(walk(changed, same_object))
 
 
-def _handed(program: Program) -> dict[Value, list[Value]]:
-    """Return what each parameter of a function stands for, and each result of an op with regions."""
-    handed: dict[Value, list[Value]] = {}
+def _elsewhere(program: Program) -> Mapping[Value, list[Value]]:
+    """Return what each parameter of a function stands for, and what each result of an op is inside."""
+    found: defaultdict[Value, list[Value]] = defaultdict(list)
     for op in (op for op in program.walk() if op.regions):
-        if op.name in BODIES:
-            for region in op.regions:
-                for param, given in zip(region.params, op.operands, strict=False):
-                    handed.setdefault(param, []).append(given)
         for region in op.regions:
+            for param, given in given_to(op, region) if op.name in BODIES else ():
+                found[param].append(given)
             for made, inner in zip(op.results, region.results, strict=False):
-                handed.setdefault(made, []).append(inner)
-    return handed
+                found[made].append(inner)
+    return found

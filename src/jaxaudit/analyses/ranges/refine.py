@@ -14,6 +14,8 @@ from typing import NamedTuple
 from jaxaudit.analyses.ranges.facts import Range, meet
 from jaxaudit.analyses.ranges.look import Look
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.functions import CONJUNCTIONS, DISJUNCTIONS, NEGATIONS
+from jaxaudit.ir.ops import PASSED_ON, REARRANGED
 
 Layout = tuple[object, ...]
 """The changes of layout between a value and its use, innermost first."""
@@ -46,11 +48,7 @@ _OPPOSITE = {
     "not_equal": "equal",
 }
 _MIRROR = {"greater": "less", "greater_equal": "less_equal", "less": "greater", "less_equal": "greater_equal"}
-_LAYOUT = frozenset({"array.expand", "array.reshape", "array.squeeze", "array.permute", "py.item"})
-_SAME = frozenset({"grad.stop", "device.place", "array.convert"})
-_AND = frozenset({"logical_and", "bitwise_and"})
-_OR = frozenset({"logical_or", "bitwise_or"})
-_NOT = frozenset({"logical_not", "invert"})
+_LAYOUT = REARRANGED | {"py.item"}
 
 
 def constraints(look: Look, condition: Argument, *, holds: bool) -> Constraints:
@@ -67,7 +65,7 @@ def _asked(look: Look, condition: Argument, holds: bool, layout: Layout, depth: 
         return own
     if maker.name in _LAYOUT:
         return own | _asked(look, _base(maker), holds, (step_of(maker), *layout), depth - 1)
-    if maker.name in _SAME:
+    if maker.name in PASSED_ON:
         return own | _asked(look, _base(maker), holds, layout, depth - 1)
     if maker.name not in ("array.map", "py.operator"):
         return own
@@ -81,14 +79,14 @@ def _itself(condition: Value, layout: Layout, holds: bool) -> dict[Place, Bound]
 def _compound(look: Look, maker: Op, holds: bool, layout: Layout, depth: int) -> dict[Place, Bound]:
     name = maker.operator if maker.name == "py.operator" else maker.function
     given = list(maker.arguments.values()) or list(maker.operands)
-    if name in _NOT or name == "not":
+    if name in NEGATIONS or name == "not":
         return _asked(look, given[0], not holds, layout, depth - 1) if given else {}
     if len(given) < 2:
         return _question(name, given, holds, layout)
     x, y = given[0], given[1]
-    if name in _AND or name in _OR or name in ("and", "or"):
+    if name in CONJUNCTIONS | DISJUNCTIONS | {"and", "or"}:
         parts = [_asked(look, one, holds, layout, depth - 1) for one in (x, y)]
-        both = (name in _AND or name == "and") == holds
+        both = (name in CONJUNCTIONS or name == "and") == holds
         return _all(*parts) if both else _either(*parts)
     if name in ("equal", "not_equal") and (known := _truth_against(look, x, y)) is not None:
         return _asked(look, known[0], (name == "equal") == (known[1] == holds), layout, depth - 1)
@@ -134,7 +132,7 @@ def _behind(look: Look, value: Value, layout: Layout, bound: Bound, depth: int) 
     base = _base(maker)
     if maker.name in _LAYOUT and isinstance(base, Value):
         found |= _behind(look, base, (step_of(maker), *layout), bound, depth - 1)
-    elif maker.name in _SAME and isinstance(base, Value) and _is_faithful(look, maker):
+    elif maker.name in PASSED_ON and isinstance(base, Value) and _is_faithful(look, maker):
         found |= _behind(look, base, layout, bound, depth - 1)
     elif maker.name == "array.map" and maker.function in ("abs", "square"):
         away = bound.nonzero or bound.low > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from math import inf
 
 from jaxaudit.analyses.domain import Read
@@ -10,16 +11,18 @@ from jaxaudit.analyses.ranges.dtypes import of_dtype
 from jaxaudit.analyses.ranges.facts import WILD, Range, Zero, carried, join, plain, unrelated
 from jaxaudit.analyses.ranges.look import Known, Look
 from jaxaudit.analyses.ranges.refine import Bound, apply, constraints
-from jaxaudit.ir import Exit, Op, Region, Value
+from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.interfaces import Branch, Loop
+from jaxaudit.ir.ops import CUSTOM_DERIVATIVES, DERIVATIVES, MAPPED
 
 Facts = Sequence[Range]
 Reader = Read[Range]
 
-_PASSING = frozenset({"jit", "py.call", "checkpoint", "custom_jvp", "custom_vjp"})
+_PASSING = CUSTOM_DERIVATIVES | {"jit", "py.call", "checkpoint"}
 """Ops whose results are those of their region, as they are."""
-_STAGED = frozenset({"jit", "grad", "vjp", "jvp", "vmap", "pmap", "shard_map"})
+_MAPPING = MAPPED - {"tree.map"}
+_STAGED = DERIVATIVES | _MAPPING - {"map"} | {"jit"}
 """Ops whose function is made for any arguments of the same types."""
-_MAPPING = frozenset({"vmap", "pmap", "shard_map", "map"})
 
 
 def enter(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
@@ -68,87 +71,79 @@ def _mapped(op: Op, read: Reader, known: Known) -> Facts:
 
 def _differentiated(op: Op, read: Reader, known: Known) -> Facts:
     """A trace shows the gradients among the results of its region; source shows the function's own results alone."""
-    inner = op.regions[-1].results
-    if known.types and len(inner) == len(op.results):
-        return [plain(read(value)) for value in inner]
-    own = [plain(read(value)) for value in inner]
+    own = [plain(read(value)) for value in op.regions[-1].results]
     return [*own, *(WILD for _ in op.results[len(own) :])]
 
 
 def _traced_alone(op: Op, read: Reader, known: Known) -> Facts:
     """In source the results of these are not those of the region."""
-    inner = op.regions[-1].results
-    if known.types and len(inner) == len(op.results):
-        return [plain(read(value)) for value in inner]
+    if known.types and len(op.regions[-1].results) == len(op.results):
+        return _mapped(op, read, known)
     return [WILD] * len(op.results)
 
 
-def _scanned(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
-    count = op.carry or 0
-    carry = _later(region.results[:count], read) if turn else _first(op.operands[:count], read)
-    inputs = [plain(read(value)) for value in op.operands[count:]]
-    return [*carry, *inputs]
-
-
-def _first(values: Sequence[Value], read: Reader) -> list[Range]:
-    """Return what a loop starts with: a zero there is one that the first turn surely sees."""
-    return [_started(carried(read(value))) for value in values]
-
-
-def _later(values: Sequence[Value], read: Reader) -> list[Range]:
-    return [carried(read(value)) for value in values]
+def _carry(op: Op, region: Region, read: Reader, turn: int) -> list[Range]:
+    """Return what a loop hands to a turn: what it starts with, then what the turn before left."""
+    loop = Loop(op)
+    slots = loop.carried_in(region)
+    if turn:
+        return [carried(read(value)) for value in loop.body.results[: len(slots)]]
+    starts = [carried(read(one.start)) for one in slots]
+    # An iteration that tests its own result often starts with a zero which no turn uses.
+    return [_started(one) for one in starts] if op.name in ("scan", "fori") else starts
 
 
 def _started(one: Range) -> Range:
+    """Return what a loop starts with: a zero there is one that the first turn surely sees."""
     return one._replace(zero=_START) if one.constant == 0 else one
 
 
 _START = Zero("the loop starts with 0", ordinary=True)
 
 
-def _after_scan(op: Op, read: Reader, known: Known) -> Facts:
-    count = op.carry or 0
-    region = op.regions[0]
-    carry = [
-        join(carried(read(a)), carried(read(b))) for a, b in zip(op.operands, region.results[:count], strict=False)
-    ]
-    return [*carry, *(unrelated(read(value)) for value in region.results[count:])]
+def _scanned(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
+    return [*_carry(op, region, read, turn), *(plain(read(whole)) for _, whole in Loop(op).elements)]
 
 
 def _counted(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
-    count = len(region.params) - 1
-    start = op.operands[len(op.operands) - count :] if count else ()
-    lower, upper = (read(value) for value in op.operands[:2]) if len(op.operands) > count + 1 else (WILD, WILD)
+    bounds = op.operands[: len(op.operands) - len(Loop(op).carried)]
+    lower, upper = (read(value) for value in bounds) if len(bounds) == 2 else (WILD, WILD)
     starts = _START if lower.constant == 0 and upper.low > 0 else None
     index = Range(lower.low, max(upper.high - 1, lower.low), integer=True, zero=starts)
-    return [index, *(_later(region.results[:count], read) if turn else _first(start, read))]
+    return [index, *_carry(op, region, read, turn)]
 
 
-def _after_fori(op: Op, read: Reader, known: Known) -> Facts:
-    region = op.regions[0]
-    count = len(region.params) - 1
-    start = op.operands[len(op.operands) - count :] if count else ()
-    return [join(carried(read(a)), carried(read(b))) for a, b in zip(start, region.results, strict=False)]
+def _turn(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
+    last = inf if op.trips is None else max(op.trips - 1.0, 0.0)
+    return [Range(0.0, last, integer=True), *_carry(op, region, read, turn)]
 
 
 def _looped(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
     """The condition and the body of a `while` take the same carry; in the body the condition holds."""
-    body = op.regions[-1]
-    # An iteration that tests its own result often starts with a zero which no turn uses.
-    made = _later(body.results if turn else op.operands, read)
-    test = op.regions[0]
-    if region is not body or len(op.regions) < 2 or not test.results or len(test.params) != len(made):
-        return made
-    return _narrowed(made, test.params, Look(op, read, known), test.results[0], holds=True)
+    made = _carry(op, region, read, turn)
+    return made if Loop(op).is_condition(region) else _tested(op, made, read, known, holds=True)
+
+
+def _after_loop(op: Op, read: Reader, known: Known) -> Facts:
+    """What is carried is what it was at the start or what a turn left; the rest of a scan is of all turns."""
+    starts = {one.position: one.start for one in Loop(op).carried}
+    rest = unrelated if op.name == "scan" else carried
+    return [
+        join(carried(read(starts[at])), carried(read(value))) if at in starts else rest(read(value))
+        for at, value in enumerate(Loop(op).body.results)
+    ]
 
 
 def _after_while(op: Op, read: Reader, known: Known) -> Facts:
-    body = op.regions[-1]
-    left = [join(carried(read(a)), carried(read(b))) for a, b in zip(op.operands, body.results, strict=False)]
+    return _tested(op, list(_after_loop(op, read, known)), read, known, holds=False)
+
+
+def _tested(op: Op, made: list[Range], read: Reader, known: Known, *, holds: bool) -> Facts:
+    """Narrow what a `while` carries by its condition."""
     test = op.regions[0]
-    if len(op.regions) < 2 or not test.results or len(test.params) != len(left):
-        return left
-    return _narrowed(left, test.params, Look(op, read, known), test.results[0], holds=False)
+    if len(op.regions) < 2 or not test.results or len(test.params) != len(made):
+        return made
+    return _narrowed(made, test.params, Look(op, read, known), test.results[0], holds=holds)
 
 
 def _narrowed(made: list[Range], params: Sequence[Value], look: Look, condition: Value, *, holds: bool) -> Facts:
@@ -186,29 +181,8 @@ def _bounds(op: Op, region: Region, read: Reader, known: Known) -> Mapping[Value
 
 
 def _joined(op: Op, read: Reader, known: Known) -> Facts:
-    ways = [region.results for region in op.regions if region.exit is Exit.FALL]
-    if not ways:
-        return ()
-    made = [plain(read(value)) for value in ways[0]]
-    for way in ways[1:]:
-        made = [join(fact, plain(read(value))) for fact, value in zip(made, way, strict=False)]
-    return made
-
-
-def _turn(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
-    """A Python loop starts with its operands and goes on with what the last turn left."""
-    values = region.results if turn else op.operands
-    trips = op.trips
-    index = Range(0.0, max(trips - 1.0, 0.0) if trips is not None else inf, integer=True)
-    return [index, *(carried(read(value)) for value in values[: len(region.params) - 1])]
-
-
-def _after_turns(op: Op, read: Reader, known: Known) -> Facts:
-    region = op.regions[0]
-    count = len(region.params) - 1
-    left = [carried(read(value)) for value in region.results]
-    made = [join(carried(read(op.operands[i])), one) for i, one in enumerate(left[:count]) if i < len(op.operands)]
-    return [*made, *left[count:]]
+    arms = [[plain(read(value)) for value in region.results] for region in Branch(op).arms]
+    return [reduce(join, facts) for facts in zip(*arms, strict=False)]
 
 
 def _pair(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
@@ -227,7 +201,7 @@ Enter = Callable[[Op, Region, Reader, int, Known], Facts]
 Leave = Callable[[Op, Reader, Known], Facts]
 
 _ENTER: Mapping[str, Enter] = {
-    **dict.fromkeys((*_PASSING, *_MAPPING, "grad", "jvp", "vjp", "abstract"), _given),
+    **dict.fromkeys(_PASSING | _MAPPING | DERIVATIVES | {"abstract"}, _given),
     "scan": _scanned,
     "fori": _counted,
     "while": _looped,
@@ -241,14 +215,9 @@ _LEAVE: Mapping[str, Leave] = {
     **dict.fromkeys(_MAPPING, _mapped),
     "grad": _differentiated,
     **dict.fromkeys(("jvp", "vjp"), _traced_alone),
-    "scan": _after_scan,
-    "fori": _after_fori,
     "while": _after_while,
     "cond": _joined,
     "py.branch": _joined,
     "associative_scan": _after_pairs,
-    **dict.fromkeys(("py.loop", "py.while"), _after_turns),
+    **dict.fromkeys(("scan", "fori", "py.loop", "py.while"), _after_loop),
 }
-
-UNMODELLED = frozenset({"tree.map", "transform", "callback", "abstract"})
-"""Ops with regions whose results are unknown."""

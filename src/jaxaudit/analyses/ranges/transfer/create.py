@@ -10,6 +10,7 @@ from jaxaudit.analyses.ranges.facts import TRUTH, WILD, Range, Zero, exactly, jo
 from jaxaudit.analyses.ranges.look import Look, Transfer, single
 from jaxaudit.analyses.ranges.transfer.maps import by_dtype
 from jaxaudit.ir import Argument, Value
+from jaxaudit.ir.functions import IDENTITIES, REINTERPRETED
 
 _TINIEST: Mapping[str, float] = {"float16": 6e-8, "bfloat16": 1e-38, "float32": 1e-38}
 """What is smaller becomes zero in these types."""
@@ -86,12 +87,6 @@ CREATE: Mapping[str, Known] = {
 }
 """Every creation whose range is known."""
 
-UNMODELLED_CREATE = frozenset(
-    """
-    __call__ blackman fftfreq frombuffer fromstring geomspace ix_ kaiser logspace meshgrid rfftfreq vander
-    """.split()
-)
-
 
 def _create(look: Look) -> Range:
     if look.op.recomputed:
@@ -125,16 +120,12 @@ def _whole(one: Range) -> Range:
     return Range(low, high, True, True, False, nonzero, one.zero, one_hot=one.one_hot)
 
 
-_AS_THEY_ARE = frozenset("copy checkpoint_name from_dlpack".split())
-_REINTERPRET = frozenset("view bitcast_convert_type packbits unpackbits byteswap".split())
-
-
 def convert(look: Look) -> Range:
     """Return the range of a value in another dtype."""
     name = look.function
-    if name in _AS_THEY_ARE:
+    if name in IDENTITIES:
         return look.first()
-    if name in _REINTERPRET:
+    if name in REINTERPRETED:
         return by_dtype(look)
     dtype = look.out_dtype or look.asked_dtype()
     if dtype is None and name != "astype":

@@ -240,11 +240,3 @@ UNARY: Mapping[str, Unary] = {
     "imag": lambda x: ANY,
 }
 """Every elementwise function of one argument whose range is known."""
-
-UNMODELLED = frozenset(
-    """
-    angle bernoulli bessel_jn dawsn digamma erf_inv erfinv exp1 expi factorial fresnel frexp gamma gammaln gammasgn i1
-    lgamma loggamma logit modf ndtri polynomial sici spacing spence wofz
-    """.split()
-)
-"""Functions of one argument nothing is said of: their results may be anything."""

@@ -169,7 +169,6 @@ _UPDATES: Mapping[str, Update] = {
         join,
     ),
 }
-UNMODELLED_SCATTER = frozenset("apply at divide multiply power scatter_apply scatter_mul".split())
 
 
 def _some(value: Range) -> Range:

@@ -15,10 +15,10 @@ from jaxaudit.analyses.ranges.transfer.functions import UNARY
 from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.ir import Argument, Value
+from jaxaudit.ir.functions import GROWING, IDENTITIES, ORDERINGS
 
 Binary = Callable[[Range, Range], Range]
 
-_KEEPS_RELATION = frozenset("positive identity reduce_precision".split())
 _SOME_FALSE = Zero("the comparison is False for some elements", ordinary=True)
 
 
@@ -123,19 +123,6 @@ BINARY: Mapping[str, Binary] = {
 }
 """Every elementwise function of two arguments whose range is known."""
 
-UNMODELLED = (
-    frozenset(
-        """
-        beta betainc betaln boxcox boxcox1p comb complex divmod expn gammainc gammaincc gcd
-        hyp1f1 hyp2f1 igamma igamma_grad_a igammac interp kl_div lcm ldexp left_shift logaddexp2 mulhi multigammaln
-        owens_t poch polygamma polyval random_gamma_grad rel_entr sph_harm_y zeta
-        cdf entropy isf logcdf logpdf logpmf logsf pdf pmf ppf sf
-        """.split()
-    )
-    | functions.UNMODELLED
-)
-"""Elementwise functions nothing is said of."""
-
 
 def map_again(look: Look) -> Range | None:
     """Return the range of an elementwise op, fitted into its dtype; None where it is not modelled."""
@@ -173,7 +160,7 @@ def _unary(look: Look, name: str) -> Range:
         squared = _squared(look, x.relation.other)
         if squared is not None and name == "sqrt":
             return made._replace(relation=x.relation._replace(kind="length", other=squared), zero=_no_length(x))
-    if name in _KEEPS_RELATION:
+    if name in IDENTITIES:
         return made
     return made._replace(relation=None) if made.relation is not None else made
 
@@ -292,9 +279,6 @@ def _same_index(look: Look, x: Argument, y: Argument) -> Range | None:
     return None
 
 
-_ORDERS = ("less", "less_equal", "greater", "greater_equal")
-
-
 def _against_positions(look: Look, x: Argument, y: Argument) -> Range | None:
     """Comparing all positions along an axis with a number between them holds somewhere and fails somewhere."""
     for positions, other in ((x, y), (y, x)):
@@ -332,7 +316,7 @@ _RELATED: Mapping[str, Callable[[Look, Argument, Argument], Range | None]] = {
     **dict.fromkeys(("maximum", "max"), _larger),
     "equal": _same_index,
     "not_equal": _differs,
-    **dict.fromkeys(_ORDERS, _against_positions),
+    **dict.fromkeys(ORDERINGS, _against_positions),
 }
 
 
@@ -345,9 +329,6 @@ def result_dtype(look: Look) -> str | None:
     return promote(literal(argument, shapes.of) for argument in look.given()[:2])[0]
 
 
-_GROWS = frozenset("multiply power square left_shift".split())
-
-
 def _fitted(look: Look, name: str, made: Range) -> Range:
     """Put a result into its dtype: small integers wrap around, wide ones only where a bound shows it."""
     dtype = result_dtype(look)
@@ -356,7 +337,7 @@ def _fitted(look: Look, name: str, made: Range) -> Range:
         return Range(integer=True) if made.integer and any(wraps(made, one) for one in small) else made
     if dtype in SMALL or dtype.startswith(("int", "uint")):
         made = _truncated(made) if name == "divide" else made
-        if name in _GROWS and not made.is_bounded and not look.op.is_operator:
+        if name in GROWING and not made.is_bounded and not look.op.is_operator:
             return of_dtype(dtype)
         return wrapped(made, dtype)
     return made

@@ -11,12 +11,10 @@ from jaxaudit.analyses.ranges.look import Look, Transfer, single
 from jaxaudit.analyses.ranges.transfer import create, layout, reduce
 from jaxaudit.analyses.ranges.transfer.maps import by_dtype, map_range
 from jaxaudit.ir import Argument, Value
+from jaxaudit.ir.functions import SIZES
 from jaxaudit.libraries.lookup import plays
 
-_SIZES = frozenset("shape size ndim len itemsize nbytes axis_size".split())
-
-
-_SMALLEST = frozenset(("tiny", "eps", "smallest_normal", "smallest_subnormal"))
+_SMALLEST = ("tiny", "eps", "smallest_normal", "smallest_subnormal")
 
 
 def _unknown(look: Look) -> Sequence[Range]:
@@ -80,7 +78,7 @@ def _shape(look: Look) -> Range:
     number = look.known.number(look.op.results[0]) if look.op.results else None
     if number is not None:
         return exactly(float(number))
-    return Range(0.0, inf, integer=True) if look.function in _SIZES else WILD
+    return Range(0.0, inf, integer=True) if look.function in SIZES else WILD
 
 
 def _library(look: Look) -> Sequence[Range]:
@@ -161,11 +159,3 @@ TABLE: Mapping[str, Transfer] = {
         "py.unknown py.container py.random py.clock py.call_unknown py.format tree.other tree.leaf".split(), _unknown
     ),
 }
-
-NO_RESULTS = frozenset(
-    """
-    py.store_attr py.set_item py.append py.read py.rebind py.store_global py.store_nonlocal py.test py.print py.return
-    py.raise py.drop py.unread py.replace py.sizes py.repeat py.passed py.given_back tree.static tree.class
-    """.split()
-)
-"""Ops that make no values, or none with a range."""

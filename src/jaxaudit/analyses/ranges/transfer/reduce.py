@@ -10,6 +10,7 @@ from jaxaudit.analyses.ranges.dtypes import wrapped
 from jaxaudit.analyses.ranges.facts import EMPTY_BIN, TRUTH, Axes, Range, Relation, Zero, exactly, join, plain
 from jaxaudit.analyses.ranges.look import Look, Transfer, axes_from_end, single
 from jaxaudit.analyses.ranges.transfer.maps import by_dtype
+from jaxaudit.ir.functions import PICKED_POSITIONS, SORTED
 
 _ANY_COUNT = Range(0.0, inf, integer=True)
 
@@ -223,13 +224,6 @@ REDUCE: Mapping[str, Known] = {
 }
 """Every reduction whose range is known."""
 
-UNMODELLED_REDUCE = frozenset(
-    """
-    bitwise_xor corrcoef cov histogram histogram2d histogram_bin_edges histogramdd reduce reduce_xor sem trace trapezoid
-    trapz
-    """.split()
-)
-
 
 def _reduce(look: Look) -> Range:
     known = REDUCE.get(look.function)
@@ -256,7 +250,6 @@ SCAN: Mapping[str, Known] = {
     **_each("cummax cummin", _kept),
     "cumlogsumexp": lambda look: Range(look.first().low, inf, False, look.first().finite, look.first().nan),
 }
-UNMODELLED_SCAN = frozenset("accumulate diff ediff1d gradient unwrap".split())
 
 
 def _scan(look: Look) -> Range:
@@ -282,7 +275,7 @@ def position(look: Look) -> Range:
 
 def _order(look: Look) -> Sequence[Range]:
     name, count = look.function, len(look.op.results)
-    if name in ("argmax", "argmin", "nanargmax", "nanargmin", "argpartition"):
+    if name in PICKED_POSITIONS or name == "argpartition":
         return [position(look)] * count
     if name in ("argsort", "lexsort"):
         return [position(look) if look.has("axis") or _is_flat(look) else Range(0.0, inf, integer=True)] * count
@@ -292,13 +285,9 @@ def _order(look: Look) -> Sequence[Range]:
         return [Range(0.0, _size_along(look), integer=True)] * count
     if name in ("argwhere", "flatnonzero", "nonzero"):
         return [Range(0.0, inf, integer=True)] * count
-    if name in _ELEMENTS:
+    if name in SORTED:
         return _sorted(look, count)
     return [by_dtype(look)] * count
-
-
-_ELEMENTS = frozenset("sort msort sort_complex partition unique_values setdiff1d sort_key_val unique".split())
-UNMODELLED_ORDER = frozenset("intersect1d rankdata setxor1d union1d unique_all unique_counts unique_inverse vq".split())
 
 
 def _sorted(look: Look, count: int) -> list[Range]:

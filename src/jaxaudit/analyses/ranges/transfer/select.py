@@ -11,12 +11,12 @@ from jaxaudit.analyses.ranges.look import Look, Transfer, single
 from jaxaudit.analyses.ranges.refine import Constraints, constraints, refined
 from jaxaudit.analyses.ranges.transfer import create, maps
 from jaxaudit.ir import Argument, Value
+from jaxaudit.ir.functions import EQUALITIES, ORDERINGS
+from jaxaudit.ir.ops import COMPUTED
 
 _DEEP = -1e4
 """A number so far below that its exponential is zero next to ordinary ones."""
 
-_COMPARISONS = frozenset({"greater", "greater_equal", "less", "less_equal"})
-_EQUALITIES = frozenset({"equal", "not_equal"})
 _MASKED = Zero("elements that the condition leaves out are 0", ordinary=True, blocks=True)
 _TRIANGLE = Zero("the other triangle is 0", ordinary=True, fixed=True, blocks=True)
 
@@ -61,7 +61,7 @@ def _either(first: Range, second: Range) -> Range:
 def _compares_anything(look: Look, condition: Argument) -> bool:
     """Tell a condition on numbers that may all lie on one side of it from a mask, which has both kinds of elements."""
     maker = look.known.makers.get(condition) if isinstance(condition, Value) else None
-    if maker is None or maker.name != "array.map" or maker.function not in _COMPARISONS:
+    if maker is None or maker.name != "array.map" or maker.function not in ORDERINGS:
         return False
     sides = [look.of(one) for one in maker.arguments.values()]
     return all(one.constant is not None or (one.low == -inf and one.high == inf) for one in sides)
@@ -70,12 +70,12 @@ def _compares_anything(look: Look, condition: Argument) -> bool:
 def _asks_for_coincidence(look: Look, condition: Argument) -> bool:
     """Tell a test whether a computed real number is exactly zero: ordinary inputs do not make it so."""
     maker = look.maker(condition)
-    if maker is None or maker.name != "array.map" or maker.function not in _EQUALITIES:
+    if maker is None or maker.name != "array.map" or maker.function not in EQUALITIES:
         return False
     sides = list(maker.arguments.values())
     asked = next((one for one in sides if isinstance(one, Value) and look.of(one).constant is None), None)
     made = look.maker(asked)
-    computed = made is not None and made.name in ("array.map", "array.reduce", "array.dot", "array.linalg")
+    computed = made is not None and made.name in COMPUTED
     return computed and any(look.of(one).constant == 0 for one in sides) and not look.of(asked).integer
 
 
