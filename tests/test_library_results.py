@@ -18,6 +18,7 @@ jax = pytest.importorskip("jax")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 HEAD = """
+import distrax
 import equinox as eqx
 import flax.linen as nn
 import haiku as hk
@@ -173,6 +174,33 @@ optax.softmax_cross_entropy | x, x
 optax.softmax_cross_entropy_with_integer_labels | x, whole[..., 0]
 optax.kl_divergence | x, x
 optax.global_norm | tree
+distrax.Normal(loc=x, scale=1.0).log_prob | x
+distrax.Normal(loc=x, scale=1.0).sample | seed=key
+distrax.Normal(loc=x, scale=1.0).entropy |
+distrax.Laplace(loc=x, scale=x).mean |
+distrax.Logistic(loc=x, scale=x).log_prob | x
+distrax.Gumbel(loc=x, scale=x).mode |
+distrax.LogStddevNormal(loc=x, log_scale=x).log_prob | x
+distrax.Deterministic(loc=x).mean |
+distrax.Bernoulli(logits=x).log_prob | whole
+distrax.Beta(alpha=x, beta=x).log_prob | x
+distrax.Gamma(concentration=x, rate=x).log_prob | x
+distrax.Uniform(low=0.0, high=x).log_prob | x
+distrax.VonMises(loc=x, concentration=x).log_prob | x
+distrax.Categorical(logits=x).log_prob | whole[..., 0]
+distrax.Categorical(logits=x).sample | seed=key, sample_shape=(3,)
+distrax.Categorical(logits=x).sample_and_log_prob | seed=key
+distrax.Categorical(logits=x).mode |
+distrax.Categorical(probs=x).kl_divergence | distrax.Categorical(logits=x)
+distrax.Softmax(logits=x).sample | seed=key
+distrax.Greedy(preferences=x).sample | seed=key
+distrax.EpsilonGreedy(preferences=x, epsilon=0.1).sample | seed=key
+distrax.MultivariateNormalDiag(loc=x, scale_diag=jnp.ones(5)).log_prob | x
+distrax.MultivariateNormalDiag(loc=x, scale_diag=x).sample_and_log_prob | seed=key
+distrax.MultivariateNormalDiag(loc=x, scale_diag=x).entropy |
+distrax.Dirichlet(concentration=x).sample | seed=key
+distrax.OneHotCategorical(logits=x).log_prob | x
+distrax.OneHotCategorical(logits=x).sample | seed=key
 """
 
 OPTIONS = {
@@ -219,9 +247,10 @@ def _cases(scope: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return what is called, with which arguments, and the whole call, for every line and every option."""
     cases = []
     for call in CALLS.strip().splitlines():
-        made, arguments = call.split(" | ")
+        made, _, arguments = map(str.strip, call.partition(" |"))
         constructor = made.partition("(")[0]
         cases.append((made, arguments))
+        made, method = (made[: made.rindex(")") + 1], made[made.rindex(")") + 1 :]) if ")" in made else (made, "")
         function = eval(constructor, scope)
         if "(" not in made:
             cases += [(made, f"{arguments}, {option}") for option in _varied(function)]
@@ -229,11 +258,12 @@ def _cases(scope: dict[str, Any]) -> list[tuple[str, str, str]]:
         for option in _varied(function):
             name = option.partition("=")[0]
             if f"{name}=" not in made:
-                cases.append((f"{made[:-1]}, {option})".replace("(, ", "("), arguments))
+                cases.append((f"{made[:-1]}, {option}){method}".replace("(, ", "("), arguments))
             elif option != f"{name}=" and name in ("out_features", "out_size"):
                 before, _, after = made.partition(f"{name}=")
                 cases.append((before + option + after[after.index(",") :], arguments))
-        cases += [(made, f"{arguments}, {option}") for option in _varied(function.__call__)]
+        called = getattr(function, method[1:] or "__call__")
+        cases += [(made + method, f"{arguments}, {option}") for option in _varied(called)]
     return [(made, arguments, f"{made}({arguments})") for made, arguments in dict.fromkeys(cases)]
 
 
@@ -296,5 +326,6 @@ def test_every_stated_result_is_the_real_one(results):
 
 
 def test_results_without_options_are_known(results):
-    plain = [f"{made}({given})" for made, given in (line.split(" | ") for line in CALLS.strip().splitlines())]
+    lines = [line.partition(" |") for line in CALLS.strip().splitlines()]
+    plain = [f"{made}({given.strip()})" for made, _, given in lines]
     assert not [call for call in plain if call not in results or not _known(results[call][0])]

@@ -2,11 +2,58 @@
 
 from __future__ import annotations
 
-from jaxaudit.libraries.table import merge, rows
+from jaxaudit.libraries.table import Table, merge, rows
+
+
+def _made(library: str, *, numbers: str, choices: str, vectors: str) -> Table:
+    """Build the rows of distributions over numbers, over one of several classes, and over vectors.
+
+    Their batch is what the parameters have together, without the last axis but for numbers.
+    """
+    kinds = {"numbers": numbers, "choices": choices, "vectors": vectors}
+    return merge(
+        *(
+            rows(library, "py.call_library", spec, result="itself", roles=f"distribution.{kind}", plain=_PLAIN)
+            for kind, spec in kinds.items()
+        )
+    )
+
+
+_PLAIN = "dtype validate_args allow_nan_stats name"
+"""Options that leave the shapes of a distribution alone."""
 
 _DISTRAX = merge(
+    _made(
+        "distrax",
+        numbers="""
+        Normal Laplace Logistic Gumbel: loc scale
+        LogStddevNormal: loc log_scale
+        Deterministic: loc
+        Bernoulli: logits probs dtype
+        Beta: alpha beta
+        Gamma: concentration rate
+        Uniform: low high
+        VonMises: loc concentration
+        """,
+        choices="""
+        Categorical: logits probs dtype
+        Softmax: logits temperature dtype
+        Greedy: preferences dtype
+        EpsilonGreedy: preferences epsilon dtype
+        """,
+        vectors="""
+        MultivariateNormalDiag: loc scale_diag
+        Dirichlet: concentration
+        OneHotCategorical: logits probs dtype
+        """,
+    ),
     # `seed` and `sample_shape` come by keyword alone.
-    rows("distrax", "key.draw", "*.sample *.sample_and_log_prob:", key="seed"),
+    rows(
+        "distrax",
+        "key.draw",
+        "*.sample: -> drawn(sample_shape)\n*.sample_and_log_prob: -> (drawn(sample_shape), drawn_scores(sample_shape))",
+        key="seed",
+    ),
     rows(
         "distrax",
         "key.draw",
@@ -22,9 +69,11 @@ _DISTRAX = merge(
         "distrax",
         "py.call_library",
         """
-        *.entropy *.mean *.median *.mode *.stddev *.variance:
-        *.cdf *.log_cdf *.log_prob *.log_survival_function *.prob *.survival_function: value
-        *.kl_divergence *.cross_entropy: other_dist
+        *.entropy: -> of_batch()
+        *.mean *.median *.mode *.stddev *.variance: -> whole()
+        *.cdf *.log_cdf *.log_prob *.prob: value -> scored(value)
+        *.log_survival_function *.survival_function: value
+        *.kl_divergence *.cross_entropy: other_dist -> compared(other_dist)
         *.forward: x
         *.inverse: y
         HMM.forward HMM.backward HMM.forward_backward: obs_seq length
@@ -48,18 +97,47 @@ _DISTRAX = merge(
 )
 
 _NUMPYRO = merge(
+    _made(
+        "numpyro.distributions",
+        numbers="""
+        Normal LogNormal Laplace Logistic Gumbel Cauchy: loc scale
+        BernoulliLogits: logits
+        BernoulliProbs: probs
+        Beta: concentration1 concentration0
+        Gamma InverseGamma: concentration rate
+        Uniform: low high
+        StudentT: df loc scale
+        Poisson Exponential: rate
+        HalfNormal HalfCauchy: scale
+        VonMises: loc concentration
+        """,
+        choices="CategoricalLogits: logits\nCategoricalProbs: probs\nCategorical: probs logits",
+        vectors="Dirichlet: concentration",
+    ),
+    rows(
+        "numpyro.distributions",
+        "py.call_library",
+        "Bernoulli: probs logits",
+        result="itself",
+        roles="distribution.numbers",
+        plain=_PLAIN,
+    ),
     rows(
         "numpyro.distributions",
         "key.draw",
-        "*.sample *.rsample *.sample_with_intermediates *.component_sample: key sample_shape",
+        """
+        *.sample *.rsample: key sample_shape -> drawn(sample_shape)
+        *.sample_with_intermediates *.component_sample: key sample_shape
+        """,
         key="key",
     ),
     rows(
         "numpyro.distributions",
         "py.call_library",
         """
-        *.cdf *.log_prob: value
-        *.entropy *.infer_shapes:
+        *.cdf *.log_prob: value -> scored(value)
+        *.entropy: -> of_batch()
+        *.infer_shapes:
         *.enumerate_support: expand
         *.icdf: q
         *.shape: sample_shape
@@ -138,19 +216,46 @@ _INFERENCE = merge(
 _TFP = "tensorflow_probability.substrates.jax"
 
 _TFP_ROWS = merge(
+    _made(
+        f"{_TFP}.distributions",
+        numbers="""
+        Normal LogNormal Laplace Logistic Gumbel Cauchy: loc scale
+        Bernoulli: logits probs dtype
+        Beta: concentration1 concentration0
+        Gamma InverseGamma: concentration rate
+        Uniform: low high
+        StudentT: df loc scale
+        Poisson Exponential: rate
+        HalfNormal: scale
+        HalfCauchy: loc scale
+        VonMises: loc concentration
+        """,
+        choices="Categorical: logits probs dtype",
+        vectors="""
+        MultivariateNormalDiag: loc scale_diag
+        Dirichlet: concentration
+        OneHotCategorical: logits probs dtype
+        """,
+    ),
     rows(
         f"{_TFP}.distributions",
         "key.draw",
-        "*.sample *.experimental_sample_and_log_prob: sample_shape seed",
+        """
+        *.sample: sample_shape seed -> drawn(sample_shape)
+        *.experimental_sample_and_log_prob: sample_shape seed -> (drawn(sample_shape), drawn_scores(sample_shape))
+        """,
         key="seed",
     ),
     rows(
         f"{_TFP}.distributions",
         "py.call_library",
         """
-        *.cdf *.log_cdf *.log_prob *.log_survival_function *.prob *.quantile *.survival_function: value
-        *.covariance *.entropy *.mean *.mode *.stddev *.variance:
-        *.cross_entropy *.kl_divergence: other
+        *.cdf *.log_cdf *.log_prob *.prob: value -> scored(value)
+        *.log_survival_function *.quantile *.survival_function: value
+        *.covariance:
+        *.entropy: -> of_batch()
+        *.mean *.mode *.stddev *.variance: -> whole()
+        *.cross_entropy *.kl_divergence: other -> compared(other)
         kl_divergence: distribution_a distribution_b
         """,
     ),

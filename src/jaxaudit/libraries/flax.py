@@ -41,7 +41,10 @@ _MODULE = merge(
     rows(
         f"{_LINEN}.Module",
         "py.call_library",
-        f"param: name init_fn *init_args\nvariable: col name init_fn *init_args -> {_LINEN}.Variable",
+        f"""
+        param: name init_fn *init_args -> initial(init_fn, init_args)
+        variable: col name init_fn *init_args -> {_LINEN}.Variable around called(init_fn, init_args)
+        """,
         roles="module.reads",
     ),
     rows(_LINEN, "py.call_library", "tabulate: module rngs"),

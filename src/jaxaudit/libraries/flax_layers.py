@@ -133,8 +133,7 @@ _NNX_LAYERS = merge(
         "array.convolve",
         "avg_pool max_pool min_pool: inputs window_shape strides padding -> pooled(inputs, window_shape, strides, padding)",
     ),
-    # Variables, each around one array.
-    rows(_NNX, "py.call_library", "Variable Param BatchStat Cache Intermediate: value", result="itself", roles="variable"),
+    rows(_NNX, "py.call_library", "Variable Param BatchStat Cache Intermediate: value -> itself around like value"),
 )
 
 ROWS = merge(_LINEN_LAYERS, _LINEN_NORMS, _LINEN_DRAWS, _LINEN_MORE, _NNX_LAYERS)

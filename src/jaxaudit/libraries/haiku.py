@@ -79,7 +79,7 @@ _STATE = rows(
     """,
 )
 _READS = merge(
-    rows(_NAME, "py.call_library", "get_parameter get_state: name shape dtype init", roles="module.reads"),
+    rows(_NAME, "py.call_library", "get_parameter: name shape dtype init -> filled(shape)\nget_state: name shape dtype init", roles="module.reads"),
     rows(_NAME, "py.call_library", "set_state: name value", roles="module.averages"),
 )
 

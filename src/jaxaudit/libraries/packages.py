@@ -8,6 +8,12 @@ JAX = frozenset("jax optax flax equinox haiku distrax rlax chex diffrax numpyro 
 KEEPING_STATE = frozenset("flax haiku torch".split())
 """Libraries whose modules keep state by assigning attributes while they are traced."""
 
+PLAIN = frozenset(("jax", "haiku"))
+"""Libraries whose transformations trace every leaf of every argument, as those of JAX do."""
+
+FILTERING = frozenset(("equinox",))
+"""Libraries whose transformations trace arrays, and take everything else for static."""
+
 DIFFERENTIABLE = {"equinox": "equinox.is_inexact_array", "flax.nnx": "flax.nnx.Param"}
 """What a library's own derivatives are taken of, where they leave parts of a tree out."""
 

@@ -6,6 +6,7 @@
     float32[]  []       a number of that dtype, or of any
     last(features)      by a function of the shapes domain, from these arguments
     optax.Schedule      an object of that class; `itself` is one of the class that the row is of
+    Param around like x an object of that class around such an array
     (updates', ?)       a tuple; `?` is anything
 
 What a row does not say is unknown.
@@ -49,6 +50,8 @@ class Made:
     """An object of a class of the library."""
 
     cls: str
+    inside: Like | Shaped | None = None
+    """The array that the object is around, and is as good as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,11 @@ def parse(text: str) -> Result:
         return Like(text.removeprefix("form of "), dtypes=False)
     if text.endswith("[]"):
         return Number(text[:-2] or None)
+    cls, around, inside = text.partition(" around ")
+    if around:
+        array = parse(inside)
+        assert isinstance(array, Like | Shaped), text
+        return Made(cls, array)
     call = _CALL.fullmatch(text)
     if call is not None:
         return Shaped(call[1], tuple(_split(call[2])))

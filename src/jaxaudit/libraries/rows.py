@@ -24,8 +24,10 @@ ROLES = {
     "module.reads": "reads parameters of the module it is called in, without being handed them",
     "module.averages": "keeps running averages in the state of the module it is called in",
     "layer": "is a call of a layer",
-    "variable": "makes an object around one array",
     "loss.regression": "gives the error between predictions and targets",
+    "distribution.numbers": "makes a distribution over numbers, one for each entry of its parameters",
+    "distribution.choices": "makes one over classes, along the last axis of its parameters",
+    "distribution.vectors": "makes one over vectors, along the last axis of its parameters",
     "density.correction": "gives by how much a bijector changes volumes",
     "model.filter": "gives a model with parts of it left out",
     "model.partition": "gives a model as two, each with parts of it left out",
@@ -94,5 +96,7 @@ def _arguments(result: Result) -> Iterator[str]:
     if isinstance(result, Parts):
         for item in result.items:
             yield from _arguments(item)
+    elif isinstance(result, Made):
+        yield from _arguments(result.inside)
     elif isinstance(result, Shaped):
         yield from result.arguments

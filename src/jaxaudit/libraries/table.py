@@ -40,7 +40,8 @@ def rows(
             qualified = f"{prefix}.{name}"
             if qualified in table:
                 raise ValueError(f"{qualified} has two rows")
-            table[qualified] = replace(shared, result=Made(qualified)) if made == Made(ITSELF) else shared
+            itself = made if isinstance(made, Made) and made.cls == ITSELF else None
+            table[qualified] = shared if itself is None else replace(shared, result=Made(qualified, itself.inside))
     return table
 
 

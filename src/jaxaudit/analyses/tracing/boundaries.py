@@ -9,12 +9,8 @@ from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
 from jaxaudit.ir import Op, Region
+from jaxaudit.libraries.packages import FILTERING, PLAIN, package
 
-_FILTERED = frozenset(
-    """equinox.filter_jit equinox.filter_checkpoint equinox.filter_make_jaxpr equinox.filter_pmap
-    equinox.filter_eval_shape""".split()
-)
-_PLAIN = frozenset("jax.jit jax.pmap jax.checkpoint jax.make_jaxpr haiku.jit haiku.pmap haiku.remat".split())
 _TO_ARRAY = ("array", "numpy", "number")
 _FIELD = Trace(Kind.UNKNOWN, "field")
 """A field of an object that may be traced or not."""
@@ -55,7 +51,7 @@ def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
             carry = op.carry if name == "scan" else 0
             count = carry if isinstance(carry, int) else 0
             fixed = _statics(op, len(facts))
-            if name == "abstract" and op.spelling in _FILTERED:
+            if name == "abstract" and package(op.spelling) in FILTERING:
                 fixed = tuple(True if fact.kind is Kind.STATIC else None for fact in facts)
             # What `shard_map` has no spec for it hands on as it is.
             return [
@@ -92,10 +88,10 @@ def _staged(op: Op, fact: Trace, static: object) -> Trace:
         return fact if fact.kind is Kind.STATIC else STATIC
     if static is None:
         return fact if fact.kind is Kind.TRACED else UNKNOWN
-    spelling = op.spelling
-    if spelling in _PLAIN or fact.what in ("array", "numpy"):
+    library = package(op.spelling)
+    if library in PLAIN or fact.what in ("array", "numpy"):
         return _traced(op, fact, "argument")
-    if spelling in _FILTERED and fact.kind is Kind.STATIC:
+    if library in FILTERING and fact.kind is Kind.STATIC:
         return fact
     return fact if fact.kind is Kind.TRACED else UNKNOWN
 
@@ -117,7 +113,7 @@ def _traced(op: Op, fact: Trace, way: str) -> Trace:
 
 def _leaf(fact: Trace) -> Trace:
     """Return one leaf of a tree: under plain transformations each of them is an array."""
-    if fact.kind is Kind.TRACED and fact.by is not None and fact.by.spelling in _PLAIN:
+    if fact.kind is Kind.TRACED and fact.by is not None and package(fact.by.spelling) in PLAIN:
         return revised(fact, what="array")
     return revised(fact, what="") if fact.kind is Kind.TRACED else UNKNOWN
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program
+from jaxaudit.libraries.packages import PLAIN, package
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.phrases import proved
@@ -107,7 +108,7 @@ def main(x):
 def _judge(visit: Visit) -> Iterator[Obligation]:
     op = visit.op
     # Transformations of other libraries sort out themselves what JAX does not take.
-    plain = op.spelling.startswith(("jax.", "haiku."))
+    plain = package(op.spelling) in PLAIN
     for at, (name, kind, static) in enumerate(op.given or ()) if plain else ():
         if static is False and (wrong := _wrong(kind)):
             yield _violation(op, f"`{name}`" if name else f"argument {at}", name, wrong)

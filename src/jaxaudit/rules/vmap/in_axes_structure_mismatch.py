@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Border, Tree
+from jaxaudit.libraries.packages import PLAIN, package
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.rules.pytrees._shared.crossing import is_called
 from jaxaudit.spans import Span
-
-_SPELLINGS = frozenset(("jax.vmap", "jax.pmap", "haiku.vmap"))
 
 
 class InAxesStructureMismatch(Rule):
@@ -83,7 +82,12 @@ class InAxesStructureMismatch(Rule):
 
 def _judge(op: Op) -> Iterator[Obligation]:
     border, options = op.border, op.options
-    if op.spelling not in _SPELLINGS or border is None or not isinstance(options, Mapping):
+    if (
+        op.name not in ("vmap", "pmap")
+        or package(op.spelling) not in PLAIN
+        or border is None
+        or not isinstance(options, Mapping)
+    ):
         return
     if "in_axes" not in options or not is_called(op):
         return

@@ -186,11 +186,14 @@ def _flattened(look: Look, kept: str) -> ShapeFact:
     return array(regrouped(given.dims, (given.dims[0], product(given.dims[1:]))), given.dtype)
 
 
-def parameter(look: Look) -> ShapeFact:
-    """Return `self.param(name, init, shape)` and `hk.get_parameter(name, shape)`: an array of that shape."""
-    if look.function == "get_parameter":
-        return array(shape_of(look.fact("shape")), None if look.has("dtype") else "float32")
-    start, given = look.raw("init_fn"), look.raw("init_args")
+def _filled(look: Look, shape: str) -> ShapeFact:
+    """An array of that shape."""
+    return array(shape_of(look.fact(shape)), None if look.has("dtype") else "float32")
+
+
+def _initial(look: Look, function: str, arguments: str) -> ShapeFact:
+    """What an initializer gives for a key and these arguments."""
+    start, given = look.raw(function), look.raw(arguments)
     named = isinstance(start, str) and ".initializers." in start
     kind = look.of(start).layer if start is not None and not named else None
     if not isinstance(given, tuple) or not given or not (named or (kind is not None and kind.name == INITIALIZER)):
@@ -198,9 +201,9 @@ def parameter(look: Look) -> ShapeFact:
     return array(shape_of(look.of(given[0])), "float32" if len(given) == 1 else None)
 
 
-def variable(look: Look) -> ShapeFact:
-    """Return `self.variable(collection, name, jnp.zeros, shape)` by the array it starts as."""
-    start, given = look.raw("init_fn"), look.raw("init_args")
+def _called(look: Look, function: str, arguments: str) -> ShapeFact:
+    """What a function that makes arrays gives for these arguments."""
+    start, given = look.raw(function), look.raw(arguments)
     if (
         start not in ("jax.numpy.zeros", "jax.numpy.ones", "jax.numpy.empty")
         or not isinstance(given, tuple)
@@ -222,5 +225,8 @@ FUNCTIONS: Mapping[str, Callable[..., ShapeFact]] = {
     "carry": _carry,
     "started": _started,
     "flattened": _flattened,
+    "filled": _filled,
+    "initial": _initial,
+    "called": _called,
 }
 """What the calls of layers give, by the names that rows use."""

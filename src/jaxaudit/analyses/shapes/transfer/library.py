@@ -8,27 +8,19 @@ from jaxaudit.analyses.dims import constant
 from jaxaudit.analyses.shapes.asserted import asserted
 from jaxaudit.analyses.shapes.broadcast import equal, shape_text
 from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact
-from jaxaudit.analyses.shapes.literals import array_like
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer import convolve, distributions, layers
 from jaxaudit.analyses.shapes.transfer.keys import draw
-from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
+from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.stated import stated
 from jaxaudit.ir import REST
-from jaxaudit.libraries.lookup import plays
+from jaxaudit.libraries.lookup import lookup
 
 _DEVICES: Mapping[str, str] = {
     "jax.devices": "jax.devices()",
     "jax.device_count": "jax.devices()",
     "jax.local_devices": "jax.local_devices()",
     "jax.local_device_count": "jax.local_devices()",
-}
-
-
-_OF_MODULES: Mapping[str, Single] = {
-    "param": layers.parameter,
-    "variable": layers.variable,
-    "get_parameter": layers.parameter,
 }
 
 
@@ -39,26 +31,25 @@ def _call(look: Look) -> ShapeFact:
         return made
     if name in _DEVICES and not look.op.arguments:
         return DEVICES[_DEVICES[name]] if name.endswith("count") else ShapeFact(symbol=_DEVICES[name])
-    if plays(name, "variable") and len(look.op.operands) == 1:
-        return array_like(look.first())
     if name.startswith("chex.assert_"):
         return _asserts(look)
-    special = _OF_MODULES.get(look.function)
-    if special is not None:
-        return special(look)
-    found = distributions.asked(look, name)
-    if found is None:
-        found = distributions.made(look, name)
+    return _made(look, name)
+
+
+def _made(look: Look, name: str) -> ShapeFact:
+    """Return the fact of a new layer or distribution."""
+    row = lookup(name)
+    found = None if row is None else distributions.made(look, name, row)
     return layers.made(look, name) if found is None else found
 
 
 def _draw(look: Look) -> ShapeFact:
     """Return what is drawn from a key: numbers, a new layer, or a layer's input with noise."""
     name = look.op.qualified
-    for known in (layers.made(look, name), distributions.asked(look, name), stated(look, name)):
-        if known is not None and known is not NOTHING:
-            return known
-    return draw(look)
+    made = stated(look, name)
+    if made is None:
+        made = layers.made(look, name)
+    return draw(look) if made is NOTHING else made
 
 
 def _asserts(look: Look) -> ShapeFact:

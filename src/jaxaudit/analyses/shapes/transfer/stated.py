@@ -14,10 +14,10 @@ from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, sequence
 from jaxaudit.analyses.shapes.literals import array_like
 from jaxaudit.analyses.shapes.mapped import without_axis
-from jaxaudit.analyses.shapes.transfer import layers, windows
+from jaxaudit.analyses.shapes.transfer import distributions, layers, windows
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.libraries.lookup import lookup
-from jaxaudit.libraries.results import Like, Number, Parts, Result, Shaped
+from jaxaudit.libraries.results import Like, Made, Number, Parts, Result, Shaped
 
 _ALWAYS = frozenset(("self", "key", "dtype", "param_dtype"))
 """Arguments that every stated result takes into account."""
@@ -31,7 +31,7 @@ def stated(look: Look, name: str) -> ShapeFact | None:
     if not look.op.arguments.keys() <= _modelled(name):
         return NOTHING
     layer = look.fact("self").layer
-    if layer is not None and not layer.names <= _modelled(layer.name) | row.computed_from:
+    if layer is not None and not layer.names <= _modelled(layer.name) | row.computed_from | distributions.SHAPES:
         return NOTHING
     return _computed(look, row.result)
 
@@ -49,7 +49,7 @@ def _speaks(result: Result) -> bool:
     """Whether a result says anything about shapes."""
     if isinstance(result, Parts):
         return any(map(_speaks, result.items))
-    return isinstance(result, Like | Number | Shaped)
+    return isinstance(result, Like | Number | Shaped) or (isinstance(result, Made) and result.inside is not None)
 
 
 def _computed(look: Look, result: Result) -> ShapeFact:
@@ -64,6 +64,8 @@ def _computed(look: Look, result: Result) -> ShapeFact:
             return array((), dtype)
         case Shaped(function=function, arguments=arguments):
             return _FUNCTIONS[function](look, *arguments)
+        case Made(inside=inside):
+            return array_like(_computed(look, inside))
         case Parts(items=items):
             return sequence(tuple(_computed(look, item) for item in items))
     return NOTHING
@@ -96,6 +98,7 @@ _FUNCTIONS: Mapping[str, Callable[..., ShapeFact]] = {
     "broadcast": _pairwise,
     "without": _without,
     "per_label": _per_label,
+    **distributions.FUNCTIONS,
     **layers.FUNCTIONS,
     **windows.FUNCTIONS,
 }

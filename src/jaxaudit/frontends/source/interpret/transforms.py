@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import derivatives, functions, lifts
@@ -37,66 +37,13 @@ from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.frontends.source.values.trees import note_given_back, trees_of
 from jaxaudit.ir import Argument
 from jaxaudit.ir.trees import Border
+from jaxaudit.libraries.transformations import WRAPPERS
 from jaxaudit.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
-    """One function that transforms a function: its op, and its parameters in order (the function first)."""
-
-    op: str
-    params: tuple[str, ...] = ()
-
-
-def _wrappers() -> dict[str, Wrapper]:
-    rows: dict[str, Wrapper] = {}
-
-    def add(op: str, params: str, names: str) -> None:
-        rows.update((name, Wrapper(op, tuple(params.split()))) for name in names.split())
-
-    add(
-        "jit",
-        "in_shardings out_shardings static_argnums static_argnames donate_argnums donate_argnames",
-        "jax.jit equinox.filter_jit flax.linen.jit flax.nnx.jit haiku.jit haliax.named_jit chex.variants.with_jit",
-    )
-    add("vmap", "in_axes out_axes axis_name axis_size spmd_axis_name", "jax.vmap haiku.vmap flax.nnx.vmap")
-    add("vmap", "", "equinox.filter_vmap haliax.vmap")
-    add("pmap", "axis_name", "jax.pmap equinox.filter_pmap flax.nnx.pmap haiku.pmap")
-    add("grad", "argnums has_aux holomorphic allow_int reduce_axes", "jax.grad jax.value_and_grad")
-    add("grad", "argnums has_aux", "flax.nnx.grad flax.nnx.value_and_grad haiku.grad haiku.value_and_grad")
-    add("grad", "", "equinox.filter_grad equinox.filter_value_and_grad")
-    add("vjp", "argnums has_aux", "jax.jacrev jax.hessian jax.jacobian equinox.filter_jacrev equinox.filter_hessian")
-    add("jvp", "argnums has_aux", "jax.jacfwd equinox.filter_jacfwd")
-    add(
-        "checkpoint",
-        "concrete prevent_cse static_argnums policy",
-        "jax.checkpoint equinox.filter_checkpoint haiku.remat",
-    )
-    add(
-        "checkpoint",
-        "variables rngs concrete prevent_cse static_argnums policy",
-        "flax.linen.remat flax.linen.checkpoint",
-    )
-    add("checkpoint", "", "flax.nnx.remat flax.nnx.checkpoint")
-    add("custom_jvp", "nondiff_argnums", "jax.custom_jvp equinox.filter_custom_jvp flax.nnx.custom_jvp")
-    add("custom_vjp", "nondiff_argnums", "jax.custom_vjp equinox.filter_custom_vjp flax.nnx.custom_vjp")
-    add("shard_map", "mesh in_specs out_specs check_rep check_vma", "jax.shard_map flax.nnx.shard_map")
-    add("abstract", "static_argnums axis_env return_shape", "jax.make_jaxpr equinox.filter_make_jaxpr")
-    add("transform", "", "flax.linen.scan flax.linen.vmap flax.nnx.scan flax.linen.map_variables flax.linen.custom_vjp")
-    add("transform", "", "jax.numpy.vectorize jax.custom_gradient jax.custom_batching.custom_vmap")
-    add(
-        "transform",
-        "",
-        "jax.custom_batching.sequential_vmap jax.named_call jax.linear_transpose equinox.filter_closure_convert",
-    )
-    add("transform", "", "equinox.internal.noinline jax.experimental.checkify.checkify flax.linen.while_loop")
-    return rows
-
-
-WRAPPERS = _wrappers()
 _GIVES_ARRAYS = frozenset(("jit", "vmap", "pmap", "shard_map"))
 """Transformations that give arrays even where the function gives Python numbers."""
 _GIVES_VALUE = frozenset(name for name in WRAPPERS if name.endswith("value_and_grad"))
