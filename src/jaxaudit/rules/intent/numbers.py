@@ -14,6 +14,7 @@ from jaxaudit.analyses.keys.fates import Fate, is_init
 from jaxaudit.analyses.keys.terms import Each, Split, root, rows_behind
 from jaxaudit.analyses.queries import reached
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import PLACES, REORDERINGS
 from jaxaudit.ir.interfaces import Mapped
 from jaxaudit.ir.ops import MAPPED
@@ -231,7 +232,8 @@ def _judges_parameters(facts: Facts, op: Op) -> bool:
     mapped = Mapped.of(op)
     if op.name != "vmap" or mapped is None or op.in_axes is None:
         return False
-    applied = {one.arguments.get("variables") for one in facts.program.calling(*playing("module.apply"))}
+    calls = facts.program.calling(*playing("module.apply"))
+    applied = {value for one in calls for value in values_in(one.arguments.get("variables"))}
     return all(not applied.isdisjoint(reached(facts.flow, (param,))) for param, _ in mapped.elements)
 
 
