@@ -31,9 +31,14 @@ Argument = Value | int | float | complex | str | bytes | bool | None | tuple["Ar
 """How one argument of an op looks: a value, a constant, or a structure of these."""
 
 
+def index_parts(index: Argument) -> tuple[Argument, ...]:
+    """Return what stands in the brackets of an index, part by part."""
+    return index if isinstance(index, tuple) else (index,)
+
+
 def leaves_nothing_out(index: Argument) -> bool:
     """Whether an index such as `[:, None]` gives all elements of an array back."""
-    parts = index if isinstance(index, tuple) else (index,)
+    parts = index_parts(index)
     return all(part is None or (isinstance(part, Mapping) and not any(part.values())) for part in parts)
 
 

@@ -10,6 +10,7 @@ from jaxaudit.analyses.ranges.look import Known, Look
 from jaxaudit.analyses.ranges.refine import constraints
 from jaxaudit.analyses.ranges.transfer.select import arm_range
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.ops import BRANCHES
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +35,9 @@ class Ranges:
         """Return the range of a value for the elements where a condition holds, or where it does not."""
         look = self.look(op)
         return arm_range(look, value, constraints(look, condition, holds=holds))
+
+    def within(self, holder: Op | None, op: Op, value: Value) -> Range:
+        """Return the range of a value where an op stands: the branch that holds the op may say more."""
+        if holder is None or holder.name not in BRANCHES or not holder.operands or len(holder.regions) != 2:
+            return self.of(value)
+        return self.under(holder, holder.operands[0], value, holds=op in holder.regions[0].ops)

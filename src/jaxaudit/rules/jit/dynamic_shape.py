@@ -9,6 +9,7 @@ from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import AS_LARGE_AS_GIVEN, SIZED_BY_VALUES, SPACED
+from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.jit._shared.phrases import because, is_argument, steps_of, transform
 from jaxaudit.rules.phrases import named, proved, unknown
@@ -147,10 +148,10 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
 
 
 def _indexed(visit: Visit) -> Iterator[Obligation]:
-    whole, index = visit.role("base"), visit.op.arguments.get("index")
+    whole = visit.role("base")
     if whole.kind is not Kind.TRACED and not whole.jax_array:
         return
-    for part in index if isinstance(index, tuple) else (index,):
+    for part in index_parts(visit.op.arguments.get("index")):
         if isinstance(part, Value) and visit.of(part).mask:
             yield _masked(visit, part, visit.of(part))
         elif isinstance(part, Mapping):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.tracing import Kind, TracingFacts
+from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Program
 from jaxaudit.ir.ops import REPEATED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit._shared.phrases import transform
-from jaxaudit.rules.jit._shared.stores import Store, outer_stores
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.jit._shared.stores import Store, outer_stores, unchanging
 
 
 class SideEffectInTracedCode(Rule):
@@ -127,14 +126,9 @@ def main(x):
 
 
 def _judge(store: Store) -> Obligation:
-    rule, span = SideEffectInTracedCode.name, store.visit.op.span
-    if store.fact.kind is Kind.TRACED:
-        return unknown(rule, span, "a traced value is stored; `tracer-leak` judges it")
-    if not store.grows:
-        return proved(rule, span, f"{store.target} gets the same value however often this runs")
-    return Obligation(
-        rule,
-        span,
+    return unchanging(SideEffectInTracedCode.name, store, "however often this runs") or Obligation(
+        SideEffectInTracedCode.name,
+        store.visit.op.span,
         Verdict.VIOLATED,
         severity=Severity.WARNING,
         message=f"{store.target} changes once, while {transform(store.tracer)} traces, and never again",

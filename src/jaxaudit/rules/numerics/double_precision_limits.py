@@ -10,7 +10,7 @@ from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.numerics.float64_without_x64 import has_x64
+from jaxaudit.rules.numerics._shared.double_precision import has_x64
 
 _SINGLE = frozenset(("float32", "float16", "bfloat16"))
 _BECOMES = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Root
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.numerics._shared.double_precision import has_x64, switches_x64
 from jaxaudit.rules.phrases import named, unknown
 
-_SWITCH = "jax_enable_x64"
 _NAMES = ("float64", "int64", "uint64", "complex128", "double")
 _WIDE = frozenset(f"jax.numpy.{name}" for name in _NAMES)
 _SPELLED = _WIDE | {f"{package}{name}" for package in ("", "numpy.") for name in _NAMES}
@@ -119,8 +119,7 @@ print(weights(3))
             # JAX told every dtype, so nothing is cut that a trace could still show.
             return
         if has_x64(facts):
-            shapes = facts.get(Shapes)
-            yield from (one for root in program.roots for one in _early(root, shapes))
+            yield from (one for root in program.roots for one in _early(root, facts.get(Shapes)))
         elif any(map(_asks_wide, program.having(Op.qualified))):
             yield from _wide(program)
 
@@ -137,23 +136,12 @@ def _wide(program: Program) -> Iterator[Obligation]:
             yield found
 
 
-@remembered
-def has_x64(facts: Facts) -> bool:
-    """Whether a program anywhere turns 64-bit types on, or asks whether they are."""
-    return any(map(_switches, facts.program.walk()))
-
-
-def _switches(op: Op) -> bool:
-    """Whether an op turns 64-bit types on, or asks whether they are: who asks knows of the switch."""
-    return op.qualified.endswith("enable_x64") or _SWITCH in op.arguments.values()
-
-
 def _early(root: Root, shapes: Shapes) -> Iterator[Obligation]:
     """Judge the floating-point arrays a module makes at its top level, if it switches later."""
     made: list[Op] = []
     top = set(root.region.ops)
     for op in root.region.walk():
-        if _switches(op) and op.arguments.get("val", True) is True and not op.qualified.endswith(".read"):
+        if switches_x64(op) and op.arguments.get("val", True) is True and not op.qualified.endswith(".read"):
             yield from (_late(one, op) for one in made)
             return
         if op.name == "array.create" and op in top and _is_single(op, shapes):
@@ -194,13 +182,9 @@ def _asks_wide(op: Op) -> bool:
     return makes_array and str(op.arguments.get("dtype")) in asked
 
 
-def _runs(root: Root) -> bool:
-    """Whether a root is a whole program: a module that calls its own functions when it is run."""
-    return root.region.span.line == 1 and any(op.name == "py.call" for op in root.region.ops)
-
-
 def _unswitched(op: Op, root: Root) -> Obligation:
-    program = _runs(root)
+    # A module that calls its own functions when it is run is a whole program.
+    program = root.region.span.line == 1 and any(one.name == "py.call" for one in root.region.ops)
     return Obligation(
         Float64WithoutX64.name,
         op.span,

@@ -14,7 +14,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import BITWISE, MODULAR, REMAINDERS
 from jaxaudit.ir.ops import MOVING
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.numerics.float64_without_x64 import has_x64
+from jaxaudit.rules.numerics._shared.double_precision import has_x64
 from jaxaudit.rules.phrases import proved
 
 _ARITHMETIC = {

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from math import inf
 
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage.elements import maker_of_elements
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.ranges.dtypes import PRECISE_UP_TO
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import COUNTING
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import MOVING
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.phrases import proved
 
@@ -125,23 +124,13 @@ class LowPrecisionAccumulation(Rule):
         """List every count and every running sum in a type that may be too coarse."""
         ranges, flow = facts.get(Ranges), facts.flow
         for op in program.named("array.create", "array.convert"):
-            counting = _elements_from(op.results[0], flow)
+            counting = maker_of_elements(flow, op.results[0])
             if counting is not None and counting.name == "array.create" and counting.function in COUNTING:
                 yield from _positions(op, counting, ranges)
         for op in program.named("array.scan"):
             if op.function == "cumsum":
                 yield from _running(op, ranges)
         yield from (one for op in program.named("scan", "fori") for one in _carries(Loop(op), ranges, flow))
-
-
-def _elements_from(value: Value, flow: Flow) -> Op | None:
-    """Return the op that computed the elements of a value, before others moved or converted them."""
-
-    def moved(one: Value) -> Value | None:
-        maker = flow.maker(one)
-        return next(iter(maker.operands), None) if maker is not None and maker.name in MOVING else None
-
-    return flow.maker(last(value, moved))
 
 
 def _positions(op: Op, counting: Op, ranges: Ranges) -> Iterator[Obligation]:
@@ -172,8 +161,7 @@ def _running(op: Op, ranges: Ranges) -> Iterator[Obligation]:
     length = max((size for size in sizes if size is not None), default=0)
     if dtype is None or dtype not in _LOW or length <= PRECISE_UP_TO[dtype]:
         return
-    values = ranges.of(op.operands[0]) if op.operands else None
-    counts = values is not None and values.is_mask
+    counts = bool(op.operands) and ranges.of(op.operands[0]).is_mask
     yield Obligation(
         LowPrecisionAccumulation.name,
         op.span,
@@ -211,7 +199,7 @@ def _turns(loop: Loop, ranges: Ranges) -> int | None:
 
 def _added(param: Value, result: Value, flow: Flow) -> Argument:
     """Return what each turn adds to a carry; None where it does something else."""
-    maker = _elements_from(result, flow)
+    maker = maker_of_elements(flow, result)
     if maker is None or maker.name != "array.map" or maker.function != "add":
         return None
     x, y, *_ = (*maker.arguments.values(), None, None)

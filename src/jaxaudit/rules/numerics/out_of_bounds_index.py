@@ -11,6 +11,7 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.facts import ShapeFact, shown
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Program
+from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.numerics._shared.index_ranges import judge_ranges
 from jaxaudit.rules.numerics._shared.padding import padded_reads
@@ -174,7 +175,7 @@ def _pairs(base: ShapeFact, index: Argument, context: Context) -> Iterator[tuple
     if (base.dims is None and not base.symbol) or base.number is not None:
         return
     axis = 0
-    for part in index if isinstance(index, tuple) else (index,):
+    for part in index_parts(index):
         if part is None:
             continue
         whole = isinstance(part, Mapping)

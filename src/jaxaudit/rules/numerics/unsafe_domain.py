@@ -170,18 +170,15 @@ def _judge(use: Use, ranges: Ranges, flow: Flow) -> Iterator[Obligation]:
         if use.domain is GROWTH and _limit(use, ranges) < known.high:
             yield _overflows(use, known, ranges)
         elif known.constant is None and range_text(known):
-            yield proved(UnsafeDomain.name, use.op.span, _reason(use, known))
-        return
-    if use.domain.wrong(known) and not known.nan and known.constant is None:
+            name = named(use.argument, "the argument")
+            reason = f"{name} is {range_text(known)}, and {use.function} wants {use.domain.wants}"
+            yield proved(UnsafeDomain.name, use.op.span, reason)
+    elif use.domain.wrong(known) and not known.nan and known.constant is None:
         yield _always(use, known)
     elif use.domain.bad_at_zero and known.zero is not None and known.has_zero:
         yield from _at_zero(use, known, ranges, flow)
     elif (warning := _by_rounding(use, known, ranges, flow)) is not None:
         yield warning
-
-
-def _reason(use: Use, known: Range) -> str:
-    return f"{named(use.argument, 'the argument')} is {range_text(known)}, and {use.function} wants {use.domain.wants}"
 
 
 def _always(use: Use, known: Range) -> Obligation:
@@ -199,7 +196,8 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
     zero = known.zero
     assert zero is not None
     known_trouble = zero.noted and (use.domain is LOG or known.counts)
-    if not (zero.ordinary or known_trouble) or _is_guarded(use, ranges, flow) or _for_some_ranks(use, flow):
+    guarded = use.domain.safe(ranges.within(flow.holder(use.op), use.op, use.argument))
+    if not (zero.ordinary or known_trouble) or guarded or _for_some_ranks(use, flow):
         return
     if zero.assumed and not _is_direct(use, ranges, flow):
         return
@@ -243,27 +241,11 @@ def _remedy(use: Use, known: Range) -> str:
 
 def _for_some_ranks(use: Use, flow: Flow) -> bool:
     """Whether an `if` on the number of axes stands around it: what is zero may only come to its other side."""
-    region = flow.places.region_of.get(use.op)
-    holders = () if region is None else (holder for _, holder in flow.places.up(region))
-    return any(
-        holder is not None and holder.name == "py.branch" and any(_asks_rank(value, flow) for value in holder.operands)
-        for holder in holders
-    )
-
-
-def _asks_rank(value: Value, flow: Flow) -> bool:
-    made = flow.maker(value)
-    parts = () if made is None else (made, *(flow.maker(one) for one in made.operands))
-    return any(one is not None and one.name == "array.shape" for one in parts)
-
-
-def _is_guarded(use: Use, ranges: Ranges, flow: Flow) -> bool:
-    """Whether the branch that the op stands in is only taken for safe arguments."""
-    holder = flow.holder(use.op)
-    if holder is None or holder.name not in ("py.branch", "cond") or not holder.operands:
-        return False
-    first = use.op in holder.regions[0].ops
-    return use.domain.safe(ranges.under(holder, holder.operands[0], use.argument, holds=first))
+    holders = [holder for _, holder in flow.places.up(flow.places.region_of[use.op])]
+    branches = [holder for holder in holders if holder is not None and holder.name == "py.branch"]
+    asked = [made for branch in branches for value in branch.operands if (made := flow.maker(value)) is not None]
+    asked += [made for op in asked for value in op.operands if (made := flow.maker(value)) is not None]
+    return any(op.name == "array.shape" for op in asked)
 
 
 def _by_rounding(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Obligation | None:

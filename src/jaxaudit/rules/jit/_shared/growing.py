@@ -11,10 +11,10 @@ from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import LENGTHENING
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import PASSED_ON, REARRANGED
+from jaxaudit.ir.ops import KEEPING
 from jaxaudit.ir.values import leaves_nothing_out
 
-_AS_LONG = PASSED_ON | REARRANGED | {"array.map", "array.create", "array.join", "array.numpy", "py.container"}
+_AS_LONG = KEEPING | {"array.map", "array.create", "array.join", "array.numpy", "py.container"}
 """Ops whose result is longer where an operand is."""
 
 

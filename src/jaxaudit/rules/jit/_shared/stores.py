@@ -11,6 +11,8 @@ from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.libraries.packages import KEEPING_STATE, package
+from jaxaudit.rules.base import Obligation
+from jaxaudit.rules.phrases import proved, unknown
 
 _STORES = ("py.store_attr", "py.set_item", "py.append", "py.store_global", "py.store_nonlocal")
 
@@ -120,3 +122,10 @@ def _always_follows(first: Op, second: Op, tracer: Op, places: Places) -> bool:
         return False
     holders = (places.holder.get(id(region)) for region in met.second_below)
     return all(holder is not None and (holder.name == "py.call" or second.label == "") for holder in holders)
+
+
+def unchanging(rule: str, store: Store, reason: str) -> Obligation | None:
+    """Return the verdict on a change that another rule judges, or that leaves the same value however often it runs."""
+    if store.fact.kind is Kind.TRACED:
+        return unknown(rule, store.visit.op.span, "a traced value is stored; `tracer-leak` judges it")
+    return None if store.grows else proved(rule, store.visit.op.span, f"{store.target} gets the same value {reason}")

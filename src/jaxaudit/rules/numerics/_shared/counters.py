@@ -10,7 +10,7 @@ from jaxaudit.analyses.queries import Answers, last
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import COUNTING, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import PASSED_ON, REARRANGED
+from jaxaudit.ir.ops import KEEPING
 from jaxaudit.ir.values import leaves_nothing_out
 
 
@@ -23,7 +23,7 @@ def _before(maker: Op | None, flow: Flow) -> Value | None:
     inner: Argument = None
     if maker is None:
         return None
-    if maker.name in PASSED_ON | REARRANGED or (maker.name == "array.join" and len(maker.operands) == 1):
+    if maker.name in KEEPING or (maker.name == "array.join" and len(maker.operands) == 1):
         inner = next(iter(maker.operands), None)
     elif maker.name == "py.item" and leaves_nothing_out(maker.arguments.get("index", 0)):
         inner = maker.arguments.get("base")

@@ -11,7 +11,8 @@ from jaxaudit.analyses.queries import ahead, walk
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import CONJUNCTIONS
-from jaxaudit.ir.ops import PASSED_ON, REARRANGED, SELECTED
+from jaxaudit.ir.ops import KEEPING, SELECTED
+from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Step, Verdict
 from jaxaudit.rules.numerics._shared.counters import counters, plain_index
 from jaxaudit.rules.phrases import named, proved
@@ -24,7 +25,7 @@ def judge_ranges(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
     """Say of every index of an op whether its range fits the axis."""
     ranges, flow = facts.get(Ranges), facts.flow
     for index, size in _indices(op, ranges):
-        known = _range_at(op, index, ranges, flow)
+        known = ranges.within(flow.holder(op), op, index)
         # Code that makes empty arrays fills them somewhere else.
         if size == 0 or not known.integer:
             continue
@@ -46,14 +47,6 @@ def _may_be_empty(index: Value, flow: Flow) -> bool:
     if maker is not None and maker.name == "array.map" and maker.operands:
         maker = flow.maker(maker.operands[0])
     return maker is not None and maker.name == "py.element"
-
-
-def _range_at(op: Op, index: Value, ranges: Ranges, flow: Flow) -> Range:
-    """Return the range of an index where the op stands: a branch around it may say more."""
-    holder = flow.holder(op)
-    if holder is None or holder.name not in ("py.branch", "cond") or not holder.operands or len(holder.regions) != 2:
-        return ranges.of(index)
-    return ranges.under(holder, holder.operands[0], index, holds=op in holder.regions[0].ops)
 
 
 def _indices(op: Op, ranges: Ranges) -> Iterator[tuple[Value, int]]:
@@ -86,7 +79,7 @@ def _is_meant(op: Op, ranges: Ranges) -> bool:
 def _written(index: Argument, ranges: Ranges) -> Iterator[tuple[Value, int]]:
     """Return the indices in brackets with their axes, up to the first part that takes several axes."""
     axis = 0
-    for part in index if isinstance(index, tuple) else (index,):
+    for part in index_parts(index):
         if part == "..." or (isinstance(part, Value) and ranges.known.dtype(part) == "bool"):
             return
         if isinstance(part, Value):
@@ -135,7 +128,7 @@ def _is_masked(op: Op, flow: Flow, *, far: bool) -> bool:
 
 
 def _hands_on(op: Op) -> bool:
-    return op.name == "array.map" or op.name in PASSED_ON | REARRANGED
+    return op.name == "array.map" or op.name in KEEPING
 
 
 def _masks(reader: Op, *, far: bool) -> bool:
@@ -147,7 +140,7 @@ def _masks(reader: Op, *, far: bool) -> bool:
 
 def _drops_one(index: Argument) -> bool:
     """Whether an index such as `[:, 1:]` or `[:, :-1]` leaves out one place at most along each axis."""
-    parts = index if isinstance(index, tuple) else (index,)
+    parts = index_parts(index)
     ends = [part.get(end) for part in parts if isinstance(part, Mapping) for end in ("start", "stop", "step")]
     return all(isinstance(part, Mapping) for part in parts) and all(one in (None, 1, -1) for one in ends)
 
