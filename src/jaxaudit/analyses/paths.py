@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from jaxaudit.analyses.conditions import conditions
 from jaxaudit.ir import Exit, Op, Program, Region, Value
-from jaxaudit.ir.ops import BRANCHES, LOOPS
+from jaxaudit.ir.ops import BRANCHES, INLINE, LOOPS
 
 _LEAVES_FUNCTION = (Exit.RETURN, Exit.RAISE)
 _LEAVES_TURN = (Exit.BREAK, Exit.CONTINUE)
@@ -178,7 +178,7 @@ class Places:
         for region, holder in self.up(inner):
             if region is outer:
                 return True
-            if holder is not None and holder.name not in _INLINE:
+            if holder is not None and holder.name not in INLINE:
                 return False
         return False
 
@@ -200,7 +200,3 @@ class Meeting:
     second: Op
     first_below: tuple[Region, ...]
     second_below: tuple[Region, ...]
-
-
-_INLINE = frozenset(("py.branch", "py.loop", "py.while"))
-"""Ops whose regions belong to the function they stand in, so that a `return` inside leaves that function."""

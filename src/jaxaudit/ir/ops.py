@@ -152,6 +152,8 @@ COMPUTED = CONTRACTIONS | {"array.map", "array.reduce", "array.scan", "array.nor
 """Ops that compute new elements from those they are given."""
 UNFOLLOWED = frozenset(("py.unknown", "py.call_unknown"))
 """Ops whose results nothing is known of."""
+INLINE = frozenset(("py.branch", "py.loop", "py.while"))
+"""Ops whose regions are part of the function that they stand in."""
 
 PASSED_ON = frozenset(("array.convert", "device.place", "grad.stop", "key.clone", "key.within"))
 """Ops that give each element of their operand back where it was: as another type, elsewhere, without its gradient."""

@@ -28,6 +28,14 @@ FOR_ONE_EXAMPLE = frozenset(("equinox",))
 """Libraries whose layers take one example without an axis for the batch."""
 
 
+_COMPUTING = tuple(f"jax.{module}." for module in "numpy lax nn scipy random image tree".split())
+
+
+def computes(name: str) -> bool:
+    """Whether a function belongs to a module of JAX whose functions compute and do nothing else."""
+    return name.startswith(_COMPUTING)
+
+
 def package(name: str) -> str:
     """Return the top-level package of a qualified name."""
     return name.partition(".")[0]

@@ -88,11 +88,6 @@ class Standing:
     place: Op
     """What hands the carry on: the end of the body."""
 
-    @property
-    def words(self) -> tuple[tuple[Value, str], tuple[Value, str]]:
-        """The two values, each with what to say where it has no name."""
-        return (self.later, "the next value"), (self.value, "its own value")
-
 
 def standing(program: Program, flow: Flow) -> Iterator[Standing]:
     """Find every recursion over temporal differences in which a carry that never changes is the next value."""

@@ -8,6 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.recursions import Recursion, recursions
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.phrases import named, proved
 
 _SHIFTED = """import jax
 import jax.numpy as jnp
@@ -144,10 +145,8 @@ def _is_total(one: Recursion) -> bool:
 def _judged(one: Recursion) -> Obligation:
     rule, span = AdvantageNotReversed.name, one.scan.span
     if one.backwards:
-        return Obligation(
-            rule, span, Verdict.PROVED, "temporal differences are added up from the last step to the first"
-        )
-    value = f"`{one.value.name}`" if one.value.name else "the value"
+        return proved(rule, span, "temporal differences are added up from the last step to the first")
+    value = named(one.value, "the value")
     return Obligation(
         rule,
         span,

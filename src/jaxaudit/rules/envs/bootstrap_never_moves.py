@@ -8,6 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.recursions import Standing, recursions, standing
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.phrases import named, proved
 
 _CARRIED = """import jax
 
@@ -69,12 +70,12 @@ class BootstrapNeverMoves(Rule):
         for one in recursions(program, flow):
             if one.hands_on:
                 reason = "each turn hands its own value on as the next one of the turn that follows"
-                yield Obligation(self.name, one.scan.span, Verdict.PROVED, reason)
-        yield from (_told(one) for one in standing(program, flow))
+                yield proved(self.name, one.scan.span, reason)
+        yield from (_finding(one) for one in standing(program, flow))
 
 
-def _told(one: Standing) -> Obligation:
-    later, value = (f"`{each.name}`" if each.name else other for each, other in one.words)
+def _finding(one: Standing) -> Obligation:
+    later, value = named(one.later, "the next value"), named(one.value, "its own value")
     return Obligation(
         BootstrapNeverMoves.name,
         one.place.span,

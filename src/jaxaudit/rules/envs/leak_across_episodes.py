@@ -9,7 +9,9 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.recursions import Recursion, recursions
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import COMPARISONS, NEGATIONS
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.phrases import proved
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -26,8 +28,6 @@ def advantages(rewards, dones, values, last_value, gamma, lam):
     start = (jnp.zeros_like(last_value), last_value)
     return jax.lax.scan(step, start, (rewards, dones, values), reverse=True)[1]
 """
-
-_COMPARES = frozenset("invert logical_not equal not_equal less greater less_equal greater_equal".split())
 
 
 class LeakAcrossEpisodes(Rule):
@@ -93,8 +93,7 @@ def advantages(rewards, dones, values, last_value):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every recursion that knows of the end of an episode."""
-        shapes = facts.get(Shapes)
-        flow = facts.flow
+        shapes, flow = facts.get(Shapes), facts.flow
         for one in recursions(program, flow):
             ends = [value for value in one.successor.factors if _ends(value, one, flow, shapes)]
             ends += one.successor.masks
@@ -107,7 +106,7 @@ def advantages(rewards, dones, values, last_value):
 def _judged(one: Recursion, end: Value, *, masked: bool) -> Obligation:
     rule, span = LeakAcrossEpisodes.name, one.update.span
     if masked:
-        return Obligation(rule, span, Verdict.PROVED, "the end of an episode stops both the next value and the carry")
+        return proved(rule, span, "the end of an episode stops both the next value and the carry")
     return Obligation(
         rule,
         span,
@@ -123,12 +122,11 @@ def _judged(one: Recursion, end: Value, *, masked: bool) -> Obligation:
 def _ends(value: Value, one: Recursion, flow: Flow, shapes: Shapes) -> bool:
     """Whether a factor of the next value is another one in each step, and not the next value itself."""
     op = flow.maker(value)
-    if op is None:
-        return False
-    if op.name == "array.map" and (op.function in _COMPARES or _is_rest(op)):
+    if op is not None and op.name == "array.map" and (op.function in COMPARISONS | NEGATIONS or _is_rest(op)):
         return one.differs(value) or bool(shapes.of(value).dims)
     return False
 
 
 def _is_rest(op: Op) -> bool:
+    """Whether an op is `1 - x`."""
     return op.function == "subtract" and op.arguments.get("x") in (1, 1.0)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from jaxaudit.analyses.dims import ONE, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import made_by, walk
+from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import SCALINGS
+from jaxaudit.ir.functions import AVERAGES, SCALINGS
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.phrases import named, proved, unknown
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -74,8 +75,7 @@ class NormalisationOverWrongAxes(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every update of a running mean."""
         shapes = facts.get(Shapes)
-        updates = _updates(program, facts.flow)
-        yield from (_judged(one, shapes) for one in updates)
+        yield from (_judged(one, shapes) for one in _updates(program, facts.flow))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,34 +90,24 @@ class _Update:
 
 def _updates(program: Program, flow: Flow) -> Iterator[_Update]:
     for op in program.named("array.reduce"):
-        if _function(op) not in ("mean", "nanmean") or not op.operands:
-            continue
-        for delta in flow.readers.get(op.result, ()):
+        for delta in flow.readers.get(op.result, ()) if op.function in AVERAGES and op.operands else ():
             others = [value for value in delta.operands if value is not op.result]
-            if _function(delta) == "subtract" and delta.name == "array.map" and len(others) == 1:
+            if delta.name == "array.map" and delta.function == "subtract" and len(others) == 1:
                 for added in _moved(others[0], delta.result, flow):
                     yield _Update(op, op.operands[0], others[0], added)
 
 
-def _function(op: Op) -> str:
-    return op.function
-
-
 def _moved(running: Value, delta: Value, flow: Flow) -> Iterator[Op]:
-    """Return the sums of the running mean and something that is made of its distance."""
-    made = _scaled(delta, flow)
+    """Return the sums of the running mean and a multiple of its distance."""
+
+    def scaled(value: Value) -> Iterator[Value]:
+        readers = flow.readers.get(value, ())
+        return (op.result for op in readers if op.name == "array.map" and op.function in SCALINGS)
+
+    multiples = set(walk((delta,), scaled))
     for op in flow.readers.get(running, ()):
-        if op.name == "array.map" and _function(op) == "add" and any(value in made for value in op.operands):
+        if op.name == "array.map" and op.function == "add" and not multiples.isdisjoint(op.operands):
             yield op
-
-
-def _scaled(value: Value, flow: Flow) -> set[Value]:
-    """Return a value and its multiples."""
-    return set(walk((value,), lambda one: made_by(flow, one, _scales)))
-
-
-def _scales(op: Op) -> bool:
-    return op.name == "array.map" and op.function in SCALINGS
 
 
 def _judged(one: _Update, shapes: Shapes) -> Obligation:
@@ -125,13 +115,10 @@ def _judged(one: _Update, shapes: Shapes) -> Obligation:
     array, running = shapes.of(one.array).dims, shapes.of(one.running).dims
     whole = one.mean.arguments.get("axis") is None and not one.mean.arguments.get("keepdims")
     if array is None or running is None:
-        return Obligation(rule, span, Verdict.UNKNOWN, "the shape of the array or of the running mean is not known")
+        return unknown(rule, span, "the shape of the array or of the running mean is not known")
     if not whole or len(array) < 2 or len(running) != 1 or running[0] == ONE or not same(array[-1], running[0]):
-        return Obligation(
-            rule, span, Verdict.PROVED, f"the mean is taken as the running one of {shape_text(running)} asks"
-        )
-    name = f"`{one.array.name}`" if one.array.name else "the array"
-    mean = f"`{one.running.name}`" if one.running.name else "the running mean"
+        return proved(rule, span, f"the mean is taken as the running one of {shape_text(running)} asks")
+    name, mean = named(one.array, "the array"), named(one.running, "the running mean")
     return Obligation(
         rule,
         span,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from jaxaudit.analyses.dims import Dim, same
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Sums
-from jaxaudit.analyses.queries import operands_of, walk
+from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import QUANTIFIERS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.phrases import named, proved
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -103,8 +104,7 @@ def step(key):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every choice between whole batches that a mask of the batch makes."""
-        shapes = facts.get(Shapes)
-        flow = facts.flow
+        shapes, flow = facts.get(Shapes), facts.flow
         for op in program.named("cond", "array.select"):
             for context in contexts(flow, op):
                 choice = _choice(op, Sums(flow, context), shapes)
@@ -127,7 +127,7 @@ class _Choice:
 def _choice(op: Op, sums: Sums, shapes: Shapes) -> _Choice | None:
     condition = op.operands[0] if op.name == "cond" and op.operands else op.argument("condition", "pred")
     reduced = sums.maker(condition) if isinstance(condition, Value) else None
-    if reduced is None or reduced.name != "array.reduce" or reduced.function not in ("any", "all"):
+    if reduced is None or reduced.name != "array.reduce" or reduced.function not in QUANTIFIERS:
         return None
     if not reduced.operands or reduced.arguments.get("axis") is not None:
         return None
@@ -137,8 +137,8 @@ def _choice(op: Op, sums: Sums, shapes: Shapes) -> _Choice | None:
         return None
     fresh, kept = (tuple(map(sums.source, arm)) for arm in arms)
     # The mask judges what is kept: a state that may have come to its end.
-    origin = _slice(sums, [mask])
-    kept = tuple(one for one in kept if one in origin)
+    judged = _sources(sums, [mask])
+    kept = tuple(one for one in kept if one in judged)
     return _Choice(op, reduced, sums.source(mask), fresh, kept, sums) if kept else None
 
 
@@ -155,27 +155,26 @@ def _spans(value: Value, size: Dim, shapes: Shapes) -> bool:
     return bool(dims) and same(dims[0], size)
 
 
-def _slice(sums: Sums, values: list[Value]) -> set[Value]:
+def _sources(sums: Sums, values: Iterable[Value]) -> set[Value]:
     """Return what some values were computed from; sizes do not count."""
 
-    def below(value: Value) -> Iterator[Value]:
-        return map(sums.source, operands_of(sums.flow, value, _carries_data))
+    def before(value: Value) -> Iterator[Value]:
+        op = sums.flow.maker(value)
+        counts = op is not None and op.name not in ("array.shape", "array.create")
+        return map(sums.source, op.operands if op is not None and counts else ())
 
-    return set(walk(map(sums.source, values), below))
-
-
-def _carries_data(op: Op) -> bool:
-    return op.name not in ("array.shape", "array.create")
+    return set(walk(map(sums.source, values), before))
 
 
 def _judged(one: _Choice, program: Program) -> Obligation:
     rule, span = ResetIgnoresDone.name, one.op.span
-    if one.mask in _slice(one.sums, list(one.fresh)):
-        return Obligation(rule, span, Verdict.PROVED, "what replaces the batch is chosen element by element")
-    if not set(one.kept).isdisjoint(_slice(one.sums, list(one.fresh))):
-        return Obligation(rule, span, Verdict.PROVED, "what replaces the batch is computed from it as a whole")
-    known = _element_wise(one, program, one.sums.flow)
-    name = f"`{one.mask.name}`" if one.mask.name else "the mask"
+    fresh = _sources(one.sums, one.fresh)
+    if one.mask in fresh:
+        return proved(rule, span, "what replaces the batch is chosen element by element")
+    if not fresh.isdisjoint(one.kept):
+        return proved(rule, span, "what replaces the batch is computed from it as a whole")
+    known = _chosen_by_element(one, program)
+    name = named(one.mask, "the mask")
     which = "one element that is done" if one.reduced.function == "any" else "only the last element that is done"
     return Obligation(
         rule,
@@ -193,10 +192,10 @@ def _judged(one: _Choice, program: Program) -> Obligation:
     )
 
 
-def _element_wise(one: _Choice, program: Program, flow: Flow) -> Op | None:
-    """Find a choice by the same mask that takes every element by itself."""
+def _chosen_by_element(one: _Choice, program: Program) -> Op | None:
+    """Return a choice by the same mask that takes every element by itself."""
     for op in program.named("array.select"):
         condition = op.argument("condition", "pred")
-        if isinstance(condition, Value) and Sums(flow, one.sums.context).source(condition) is one.mask:
+        if isinstance(condition, Value) and one.sums.source(condition) is one.mask:
             return op
     return None

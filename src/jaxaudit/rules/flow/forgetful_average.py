@@ -10,6 +10,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.analyses.lineage.products import Sums
+from jaxaudit.analyses.queries import holders, last
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
@@ -20,7 +21,6 @@ from jaxaudit.rules.phrases import proved
 _LITTLE = 0.05
 """At most so much of itself keeps an average that is as good as a copy."""
 _CLOSE = 1e-6
-_CALLS = 6
 
 _TARGET = """import jax
 
@@ -98,7 +98,7 @@ class ForgetfulAverage(Rule):
         flow = facts.flow
         for op in chain(program.mapping("add"), program.named("tree.map", "py.call_library")):
             blends = list(_blends(op, flow)) if not op.is_derived and _may_replace(op, flow) else ()
-            yield from (_judged(one, flow) for one in blends if _replaced(one.small, one, flow) is not None)
+            yield from (_finding(one, flow) for one in blends if _replaced(one.small, one, flow) is not None)
             yield from (_kept(one) for one in blends if _replaced(one.large, one, flow) is not None)
 
 
@@ -134,31 +134,44 @@ def _weighted(op: Op | None, flow: Flow) -> Iterator[Blend]:
             return
 
 
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """A value, what may take its place, and the op that gives the latter."""
+
+    value: Value
+    result: Value
+    op: Op
+
+    @property
+    def is_by_name(self) -> bool:
+        """Whether both are bound to one name."""
+        return bool(self.value.name) and self.value.name == self.result.name and self.value is not self.result
+
+
 def _replaced(value: Value, blend: Blend, flow: Flow) -> Op | None:
     """Return the op that puts a blend in the place of a value, in the functions that call it or the loops around it."""
-    result, op = blend.result, blend.op
-    for _ in range(_CALLS):
-        if value.name and value.name == result.name and value is not result:
-            return op
-        region = flow.places.owner.get(value)
-        if region is None or result not in region.results:
+
+    def around(one: _Exchange) -> _Exchange | None:
+        region = flow.places.owner.get(one.value)
+        calls = holders(flow, region) if region is not None and one.result in region.results else ()
+        if one.is_by_name or region is None or len(calls) != 1:
             return None
-        holder = flow.places.holder.get(id(region))
-        callers = flow.callers.get(id(region), ()) if holder is None else (holder,)
-        if len(callers) != 1:
-            return None
-        (op,) = callers
-        at, position = region.params.index(value), region.results.index(result)
-        if op.name in LOOPS:
-            turns = Loop(op).carried_in(region)
-            return op if any(param is value and left == position for param, _, left in turns) else None
+        (op,) = calls
+        at, position = region.params.index(one.value), region.results.index(one.result)
         if len(op.operands) != len(region.params) or len(op.results) != len(region.results):
             return None
-        value, result = op.operands[at], op.results[position]
-    return None
+        return None if op.name in LOOPS else _Exchange(op.operands[at], op.results[position], op)
+
+    end = last(_Exchange(value, blend.result, blend.op), around)
+    if end.is_by_name:
+        return end.op
+    region = flow.places.owner.get(end.value)
+    holder = None if region is None else flow.places.holder.get(id(region))
+    loop = None if holder is None else Loop.of(holder)
+    return holder if loop is not None and (end.value, end.result) in loop.successors else None
 
 
-def _judged(blend: Blend, flow: Flow) -> Obligation:
+def _finding(blend: Blend, flow: Flow) -> Obligation:
     put = _replaced(blend.small, blend, flow) or blend.op
     place = put if put.name not in LOOPS else blend.op
     share = f"{blend.weight:g}"

@@ -9,24 +9,19 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import NOTES, is_pure
 from jaxaudit.analyses.lineage.versions import is_update, updates_in, versions
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.ops import MAPPED
+from jaxaudit.ir.ops import KEEPING, MAPPED
 from jaxaudit.libraries.lookup import playing
+from jaxaudit.libraries.packages import computes
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
 from jaxaudit.rules.flow._shared.phrases import called
 from jaxaudit.rules.phrases import proved, unknown
 
-_PURE = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.scipy.", "jax.random.", "jax.image.", "jax.tree.")
-# Functions of other libraries that give a changed copy, and methods that do so whatever array they belong to.
-_GIVES_NEW = frozenset(("dataclasses.replace", "copy.replace", *playing("record.copy")))
-_PURE_METHODS = frozenset("astype reshape transpose swapaxes squeeze flatten ravel clip cumsum conj".split())
-_NOT_ARRAYS_ALONE = frozenset("flatten transpose squeeze clip".split())
-# Called for the exception that they raise, or they only look at types.
-_CHECKS = frozenset("broadcast_shapes result_type promote_types shape ndim dtype issubdtype asarray array".split())
-# Done once to warm up, or again and again to measure the time.
+_COPIES = frozenset(("dataclasses.replace", "copy.replace", *playing("record.copy")))
+"""Functions that give a changed copy."""
 _TIMED = frozenset(("array.create", "array.convert", "array.dot", "array.linalg", "array.convolve", "key.draw"))
-_TRANSFERS = frozenset(("with_sharding_constraint", "stop_gradient"))
-# Reading what others have stored changes nothing, and neither do the notes of the front end.
+"""Ops that are done once to warm up, or again and again to measure the time."""
 _LOOKS = NOTES | {"py.read", "py.return", "py.rebind"}
+"""Ops that read what others have stored, or say something about others, and change nothing."""
 
 
 class ResultDiscarded(Rule):
@@ -124,15 +119,10 @@ class ResultDiscarded(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every update, and every pure call that stands as a statement."""
-        flow = facts.flow
-        yield from _all(program, flow)
-
-
-def _all(program: Program, flow: Flow) -> Iterator[Obligation]:
-    yield from (one for op in program.named("py.drop") for one in _dropped(op, flow))
-    for op in updates_in(program):
-        if not op.is_derived:
-            yield proved(ResultDiscarded.name, op.span, f"the result of `{called(op)}` is not dropped where it is made")
+        yield from (one for op in program.named("py.drop") for one in _dropped(op, facts.flow))
+        for op in updates_in(program):
+            if not op.is_derived:
+                yield proved(self.name, op.span, f"the result of `{called(op)}` is not dropped where it is made")
 
 
 def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
@@ -146,10 +136,10 @@ def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
     elif op.name == "tree.map" and (not is_pure(op) or not op.regions[0].results):
         yield unknown(ResultDiscarded.name, op.span, "the mapped function may be there for its effects")
     else:
-        timed = op.name == "tree.other" or (op.name in _TIMED and op.function not in _PURE_METHODS)
+        timed = op.name == "tree.other" or (op.name in _TIMED and not _is_array_method(op))
         # Outside of compiled code a check raises, whether its result is kept or not.
         deliberate = timed or op.function in ("error_if", "branched_error_if")
-        yield _lost(op, sure=not note.module and (is_update(op) or not deliberate))
+        yield _finding(op, sure=not note.is_module_level and (is_update(op) or not deliberate))
 
 
 def _updates(op: Op, flow: Flow) -> bool:
@@ -167,7 +157,7 @@ def _only_looks(op: Op) -> bool:
 
 
 def _applies_gradients(op: Op, flow: Flow) -> bool:
-    """Tell `state.apply_gradients(grads=grads)` with gradients of JAX: a train state gives back a new one."""
+    """Whether an op is `state.apply_gradients(grads=grads)` with gradients of JAX, which gives a new state back."""
     if ".apply_gradients" not in (op.callee, op.qualified):
         return False
     makers = (flow.maker(value) for value in op.operands)
@@ -176,41 +166,43 @@ def _applies_gradients(op: Op, flow: Flow) -> bool:
 
 
 def _only_computes(op: Op, flow: Flow) -> bool:
-    function = op.qualified
-    last = function.rpartition(".")[2]
     if op.name == "tree.map":
         return True
-    if op.regions or op.name in MAPPED or last in _CHECKS:
+    # What is made an array is often made for the exception that it may raise.
+    if op.regions or op.name in MAPPED or op.function in ("asarray", "array"):
         return False
-    if function.startswith(_PURE):
-        return not op.name.startswith(("py.", "array.shape", "device.")) or last in _TRANSFERS
-    if function in _GIVES_NEW or op.callee in _GIVES_NEW:
+    if computes(op.qualified):
+        return not op.name.startswith(("py.", "array.shape", "device.")) or op.function == "with_sharding_constraint"
+    if op.qualified in _COPIES or op.callee in _COPIES:
         return True
     if not op.name.startswith("array.") or op.name in ("array.shape", "array.numpy"):
         return False
-    return (function in _PURE_METHODS and _serves_as_array(op, flow)) or _on_jax_array(op, flow)
+    return (_is_array_method(op) and _serves_as_array(op, flow)) or _is_on_jax_array(op, flow)
+
+
+def _is_array_method(op: Op) -> bool:
+    """Whether an op is a method that gives a new array, of JAX or of NumPy: `x.astype(...)`."""
+    computes_new = op.name in KEEPING or op.name == "array.scan" or op.function in ("clip", "conj")
+    return "." not in op.qualified and computes_new
 
 
 def _serves_as_array(op: Op, flow: Flow) -> bool:
-    """Other things can be flattened in place, so ask who else takes this one for an array."""
-    if op.function not in _NOT_ARRAYS_ALONE or len(op.arguments) > 1:
+    """Whether a receiver is an array: other things can be flattened in place, so ask who else takes it for one."""
+    if op.qualified not in ("flatten", "transpose", "squeeze", "clip") or len(op.arguments) > 1:
         return True
     receiver = next((value for value in op.arguments.values() if isinstance(value, Value)), None)
     others = () if receiver is None else (one for one in flow.readers.get(receiver, ()) if one is not op)
     return any(one.name.startswith("array.") for one in others)
 
 
-def _on_jax_array(op: Op, flow: Flow) -> bool:
-    """A method such as `sort` changes lists and NumPy arrays in place: it is pure on arrays of JAX alone."""
-    operator = bool(op.is_operator)
-    given = op.operands if operator else list(op.arguments.values())[:1]
+def _is_on_jax_array(op: Op, flow: Flow) -> bool:
+    """Whether a method is that of an array of JAX: `sort` changes lists and NumPy arrays in place."""
+    given = op.operands if op.is_operator else list(op.arguments.values())[:1]
     makers = (flow.maker(value) for value in given if isinstance(value, Value))
-    return any(
-        made is not None and (made.qualified.startswith(_PURE) or made.name == "array.scatter") for made in makers
-    )
+    return any(made is not None and (computes(made.qualified) or made.name == "array.scatter") for made in makers)
 
 
-def _lost(op: Op, *, sure: bool) -> Obligation:
+def _finding(op: Op, *, sure: bool) -> Obligation:
     name = called(op)
     return Obligation(
         ResultDiscarded.name,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import combinations
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS
 from jaxaudit.ir import Op, Program, Region
 from jaxaudit.ir.names import is_stem
+from jaxaudit.ir.ops import INLINE
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
 from jaxaudit.rules.flow._shared.swaps import derivative, exchanged
 from jaxaudit.rules.phrases import proved
-
-_INLINE = frozenset(("py.branch", "py.loop", "py.while"))
 
 
 class SwappedArguments(Rule):
@@ -106,10 +106,8 @@ class SwappedArguments(Rule):
 def _function_of(op: Op, flow: Flow) -> Region:
     """Return the region of the function that an op is written in, whatever branches and loops are around it there."""
     around = flow.places.region_of[op]
-    for region, holder in flow.places.up(around):
-        if holder is None or holder.name not in _INLINE:
-            return region
-    return around
+    ways = (region for region, holder in flow.places.up(around) if holder is None or holder.name not in INLINE)
+    return next(ways, around)
 
 
 def _step(op: Op, flow: Flow) -> Iterator[Obligation]:
@@ -139,8 +137,7 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
         reason = f"`{op.qualified}` is called in both orders here"
         return proved(SwappedArguments.name, op.span, reason)
     first, second = pair
-    own = op.own
-    turned = isinstance(own, tuple) and first in own and second in own
+    turned = isinstance(op.own, tuple) and {first, second} <= set(op.own)
     doubtful = turned or len(beside) > 1
     return Obligation(
         SwappedArguments.name,
@@ -156,13 +153,9 @@ def _judge(op: Op, beside: list[Op], flow: Flow) -> Obligation:
 
 
 def _crossed(op: Op) -> tuple[str, str] | None:
-    written, params = op.written, op.parameters
-    if not isinstance(written, tuple) or not isinstance(params, tuple):
-        return None
-    for i, name in enumerate(written):
-        for j in range(i + 1, len(written)):
-            other = written[j]
-            crosses = is_stem(name, params[j]) and is_stem(other, params[i])
-            if crosses and not is_stem(name, params[i]) and not is_stem(other, params[j]):
-                return name, other
+    """Return two arguments that are named like each other's parameter, and not like their own."""
+    for (name, own), (other, others_own) in combinations(zip(op.written or (), op.parameters or (), strict=False), 2):
+        crosses = is_stem(name, others_own) and is_stem(other, own)
+        if crosses and not is_stem(name, own) and not is_stem(other, others_own):
+            return name, other
     return None

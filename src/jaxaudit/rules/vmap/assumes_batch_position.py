@@ -12,6 +12,7 @@ from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.phrases import named, proved
 from jaxaudit.rules.vmap._shared.scalars import Scalar, pointless, reductions
 
 _PROGRAM = """import jax
@@ -89,12 +90,12 @@ class AssumesBatchPosition(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every search under `vmap`."""
         shapes = facts.get(Shapes)
-        bad = [one for one in pointless(facts, shapes) if one.index is not None]
-        found = [_finding(one, one.index) for one in bad if one.index is not None]
-        guilty = {one.op for one in bad}
-        fine = [op for op, _ in reductions(facts) if op.name == "array.order" and op not in guilty]
-        reason = "what is searched under `vmap` has not been cut down to one number by an index"
-        yield from [*found, *(Obligation(self.name, op.span, Verdict.PROVED, reason) for op in fine)]
+        indexed = {one.op: (one, one.index) for one in pointless(facts, shapes) if one.index is not None}
+        yield from (_finding(one, index) for one, index in indexed.values())
+        for op, _ in reductions(facts):
+            if op.name == "array.order" and op not in indexed:
+                reason = "what is searched under `vmap` has not been cut down to one number by an index"
+                yield proved(self.name, op.span, reason)
         yield from _only_outputs(facts, shapes)
 
 
@@ -114,23 +115,21 @@ def _only_outputs(facts: Facts, shapes: Shapes) -> Iterator[Obligation]:
 
 
 def _layer(value: Value, reader: Op, flow: Flow) -> Op | None:
-    """Return the layer or product that made a value, as it is or behind an activation, where only one op reads it."""
+    """Return the layer or product that made a value, as it is or behind activations, where only one op reads it."""
 
-    def before(place: tuple[Value, Op]) -> tuple[Value, Op] | None:
-        made = _made_for(place[0], place[1], flow)
+    def made_for(link: tuple[Value, Op]) -> Op | None:
+        read, by = link
+        found = origin(flow, read, {})
+        others = {one for here in (read, found.value) for one in flow.readers.get(here, ())} - {by}
+        return found.op if all(one.name == "py.return" for one in others) else None
+
+    def before(link: tuple[Value, Op]) -> tuple[Value, Op] | None:
+        made = made_for(link)
         activates = made is not None and made.name == "array.map" and len(made.operands) == 1
         return (made.operands[0], made) if made is not None and activates else None
 
-    made = _made_for(*last((value, reader), before), flow)
-    layer = made is not None and (made.name == "array.dot" or made.qualified.endswith(".__call__"))
-    return made if layer else None
-
-
-def _made_for(value: Value, reader: Op, flow: Flow) -> Op | None:
-    """Return the op that made a value which one other op alone reads."""
-    found = origin(flow, value, {})
-    others = {one for here in (value, found.value) for one in flow.readers.get(here, ())} - {reader}
-    return found.op if all(one.name == "py.return" for one in others) else None
+    made = made_for(last((value, reader), before))
+    return made if made is not None and (made.name == "array.dot" or made.qualified.endswith(".__call__")) else None
 
 
 def _one_of(op: Op, layer: Op, count: int) -> Obligation:
@@ -148,7 +147,7 @@ def _one_of(op: Op, layer: Op, count: int) -> Obligation:
 
 
 def _finding(scalar: Scalar, index: Op) -> Obligation:
-    name = f"`{scalar.value.name}`" if scalar.value.name else "the result"
+    name = named(scalar.value, "the result")
     at = index.arguments.get("index")
     return Obligation(
         AssumesBatchPosition.name,

@@ -10,10 +10,11 @@ from jaxaudit.analyses.dims import Dim, same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.labels import related
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import made_by, operands_of, reached, walk
+from jaxaudit.analyses.queries import reached, walk
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import ADDITIONS, AVERAGES
 from jaxaudit.rules.axes._shared.phrases import axis_of, name_of, shape_of
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 
@@ -102,9 +103,10 @@ class BatchedArgumentBroadcast(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every argument that is not mapped while others are."""
         shapes = facts.get(Shapes)
-        flow = facts.flow
-        maps = [op for op in program.named("vmap") if op.regions]
-        yield from (one for op in maps for one in _judged(op, shapes, flow))
+        yield from (one for op in program.named("vmap") if op.regions for one in _judged(op, shapes, facts.flow))
+
+
+_HIDES = ADDITIONS | AVERAGES | {"norm"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +167,13 @@ def _met(one: _Shared, flow: Flow, shapes: Shapes) -> Op | None:
 
 def _is_made(value: Value, mapped: list[Value], flow: Flow) -> bool:
     """Whether a value is computed of an element and something else, as a prediction is."""
-    makers = (flow.maker(one) for one in walk((value,), lambda one: operands_of(flow, one)))
-    given = (op.operands for op in makers if op is not None and len(op.operands) > 1)
-    return any(operand not in mapped for operands in given for operand in operands)
+
+    def before(one: Value) -> tuple[Value, ...]:
+        op = flow.maker(one)
+        return () if op is None else op.operands
+
+    given = (before(one) for one in walk((value,), before))
+    return any(len(operands) > 1 and not set(operands) <= set(mapped) for operands in given)
 
 
 def _twice(one: _Shared, context: Context) -> bool:
@@ -181,16 +187,13 @@ def _twice(one: _Shared, context: Context) -> bool:
 
 def _hidden(op: Op, flow: Flow) -> Op | None:
     """Return the reduction over everything that leaves no trace of the second axis."""
-    for value in walk(op.results, lambda one: made_by(flow, one, _is_function_of_one)):
-        for reader in flow.readers.get(value, ()):
-            reduces = reader.name in ("array.reduce", "array.linalg") and reader.function in ("mean", "sum", "norm")
-            if reduces and reader.argument("axis") is None:
-                return reader
-    return None
 
+    def step(value: Value) -> Iterator[Value]:
+        readers = flow.readers.get(value, ())
+        return (made for one in readers if one.name == "array.map" and len(one.operands) == 1 for made in one.results)
 
-def _is_function_of_one(op: Op) -> bool:
-    return op.name == "array.map" and len(op.operands) == 1
+    readers = (one for value in walk(op.results, step) for one in flow.readers.get(value, ()))
+    return next((one for one in readers if one.function in _HIDES and one.argument("axis") is None), None)
 
 
 def _finding(one: _Shared, met: Op, hidden: Op | None) -> Obligation:

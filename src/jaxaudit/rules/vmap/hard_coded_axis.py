@@ -8,6 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.phrases import named, proved, unknown
 from jaxaudit.rules.vmap._shared.scalars import Scalar, outcome_for_number, pointless, reductions
 
 _PROGRAM = """import jax
@@ -91,31 +92,23 @@ class HardCodedAxis(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every reduction under `vmap`."""
-        shapes = facts.get(Shapes)
-        yield from _obligations(facts, shapes)
-
-
-def _obligations(facts: Facts, shapes: Shapes) -> Iterator[Obligation]:
-    bad = {one.op: one for one in pointless(facts, shapes)}
-    flow = facts.flow
-    for op, value in reductions(facts):
-        if op in bad:
-            if bad[op].index is None:
-                yield _finding(bad[op])
-        elif shapes.of(value).dims is None and not outcome_for_number(op, value, flow):
-            reason = "even one number would be reduced to what is wanted"
-            yield Obligation(HardCodedAxis.name, op.span, Verdict.PROVED, reason)
-        elif shapes.of(value).dims is None:
-            reason = "the rank of what is reduced under `vmap` is not known"
-            yield Obligation(HardCodedAxis.name, op.span, Verdict.UNKNOWN, reason)
-        else:
-            left = "an axis is left under `vmap` for this to reduce"
-            reason = left if shapes.of(value).dims else "even one number would be reduced to what is wanted"
-            yield Obligation(HardCodedAxis.name, op.span, Verdict.PROVED, reason)
+        shapes, flow = facts.get(Shapes), facts.flow
+        bad = {one.op: one for one in pointless(facts, shapes)}
+        for op, value in reductions(facts):
+            dims = shapes.of(value).dims
+            if op in bad:
+                if bad[op].index is None:
+                    yield _finding(bad[op])
+            elif dims:
+                yield proved(self.name, op.span, "an axis is left under `vmap` for this to reduce")
+            elif dims is None and outcome_for_number(op, value, flow):
+                yield unknown(self.name, op.span, "the rank of what is reduced under `vmap` is not known")
+            else:
+                yield proved(self.name, op.span, "even one number would be reduced to what is wanted")
 
 
 def _finding(scalar: Scalar) -> Obligation:
-    name = f"`{scalar.value.name}`" if scalar.value.name else "this value"
+    name = named(scalar.value)
     return Obligation(
         HardCodedAxis.name,
         scalar.op.span,

@@ -82,17 +82,12 @@ class InAxesStructureMismatch(Rule):
 
 def _judge(op: Op) -> Iterator[Obligation]:
     border, options = op.border, op.options
-    if (
-        op.name not in ("vmap", "pmap")
-        or package(op.spelling) not in PLAIN
-        or border is None
-        or not isinstance(options, Mapping)
-    ):
+    if op.name not in ("vmap", "pmap") or package(op.spelling) not in PLAIN:
         return
-    if "in_axes" not in options or not is_called(op):
+    if border is None or options is None or "in_axes" not in options or not is_called(op):
         return
-    axes, wrapped = options["in_axes"], op.wrapped
-    span = wrapped if isinstance(wrapped, Span) and wrapped.line else op.span
+    axes = options["in_axes"]
+    span = op.wrapped if op.wrapped is not None and op.wrapped.line else op.span
     trouble = _trouble(axes, border, options.get("static_broadcasted_argnums", ()))
     if trouble:
         yield _mismatch(op, span, trouble)

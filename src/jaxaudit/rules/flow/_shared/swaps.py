@@ -34,8 +34,7 @@ def exchanged(op: Op, flow: Flow) -> tuple[str, str] | None:
 
 
 def _differentiated(grad: Op) -> list[Value]:
-    chosen = grad.differentiated
-    return [grad.operands[at] for at in chosen] if isinstance(chosen, tuple) else []
+    return [grad.operands[at] for at in grad.differentiated or ()]
 
 
 def derivative(flow: Flow, argument: Argument) -> Op | None:

@@ -11,10 +11,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import Answers
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
-
-_SPREADS = frozenset("std var nanstd nanvar ptp".split())
-_PICKS = frozenset("argmax argmin nanargmax nanargmin argsort".split())
-_MEANS = frozenset("mean nanmean median average max min".split())
+from jaxaudit.ir.functions import AVERAGES, EXTREMES, PICKED_POSITIONS, SPREADS
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,53 +29,48 @@ class Scalar:
 def reductions(facts: Facts) -> Iterator[tuple[Op, Value]]:
     """Return every reduction under a `vmap`, with what it reduces."""
     for op in mapped_ops(facts):
-        normed = op.name == "array.linalg" and op.qualified.endswith(".norm")
+        normed = op.name == "array.linalg" and op.function == "norm"
         if (op.name in ("array.reduce", "array.order") or normed) and op.operands:
             yield op, op.operands[0]
 
 
 def pointless(facts: Facts, shapes: Shapes) -> Iterator[Scalar]:
     """Return the reductions under a `vmap` whose result says nothing, because there is nothing to reduce."""
-    flow = facts.flow
+    flow, index_of = facts.flow, _indices(facts.flow)
     for op, value in reductions(facts):
         known = [fact for context in shapes.contexts(op) if (fact := context.of(value)).is_array]
         if known and all(fact.dims == () and fact.number is None for fact in known):
-            outcome, index = outcome_for_number(op, value, flow), _index(value, flow)
+            outcome, index = outcome_for_number(op, value, flow), index_of(value)
             # The norm of a number that always was one is merely another way to write its absolute value.
             if outcome and (op.name != "array.linalg" or index is not None):
                 yield Scalar(op, value, outcome, index)
 
 
 def outcome_for_number(op: Op, value: Value, flow: Flow) -> str:
-    """Say what a reduction always gives for one number; empty where it gives what is wanted all the same."""
+    """Return what a reduction always gives for one number; empty where it gives what is wanted all the same."""
     function = op.function
-    if function in _SPREADS or function in _PICKS:
+    if function in SPREADS | PICKED_POSITIONS or function in ("ptp", "argsort"):
         return f"`{function}` of one number is always 0"
     if function == "norm":
         return "the norm of one number is its absolute value"
-    if function in _MEANS and any(_subtracts(reader, value, op.result) for reader in flow.readers.get(op.result, ())):
-        return f"a number minus its own `{function}` is always 0"
+    if function in AVERAGES | EXTREMES or function == "median":
+        readers = flow.readers.get(op.result, ())
+        if any(one.function == "subtract" and one.operands == (value, op.result) for one in readers):
+            return f"a number minus its own `{function}` is always 0"
     return ""
 
 
-def _subtracts(op: Op, whole: Value, mean: Value) -> bool:
-    if op.name != "array.map" or op.function != "subtract":
-        return False
-    return list(op.operands) == [whole, mean]
+def _indices(flow: Flow) -> Answers[Value, Op | None]:
+    """Answer which indexing a value without axes comes from, behind elementwise functions of nothing else."""
 
+    def index(value: Value, ask: Callable[[Value], Op | None]) -> Op | None:
+        op = flow.maker(value)
+        if op is not None and op.name == "py.item":
+            at = op.arguments.get("index")
+            return op if isinstance(at, int) and not isinstance(at, bool) else None
+        if op is None or op.name not in ("array.map", "array.convert") or not op.operands:
+            return None
+        found = [ask(one) for one in op.operands]
+        return found[0] if None not in found else None
 
-def _index(value: Value, flow: Flow) -> Op | None:
-    """Return the indexing that a value without axes comes from, behind functions of one array."""
-
-    def rule(one: Value, ask: Callable[[Value], Op | None]) -> Op | None:
-        op = flow.maker(one)
-        if op is None or op.name == "py.item":
-            return op if op is not None and _is_integer(op.arguments.get("index")) else None
-        found = [ask(operand) for operand in op.operands] if op.name in ("array.map", "array.convert") else []
-        return found[0] if found and None not in found else None
-
-    return Answers(rule, otherwise=None)(value)
-
-
-def _is_integer(index: object) -> bool:
-    return isinstance(index, int) and not isinstance(index, bool)
+    return Answers(index, None)

@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.products import Sums
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.axes._shared.phrases import name_of, shape_of
 from jaxaudit.rules.base import Obligation, Step, Verdict
 
 
 def steps_mapped(rule: str, program: Program, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
     """Return every map over the steps of a scan whose function scans the rest from its end to its beginning."""
-    backwards = [op for op in program.named("scan") if op.reverse is True]
-    scanned = _scanned(backwards, flow)
-    for op in program.named("vmap") if backwards else ():
+    scanned = _scanned_backwards(program, flow)
+    for op in program.named("vmap") if scanned else ():
         for value, param in _first_axes(op):
             fact, scan = shapes.of(value), scanned.get(param)
             if scan is not None and _is_steps_first(fact):
-                yield _told(rule, op, value, fact, scan)
+                yield _finding(rule, op, value, fact, scan)
                 break
 
 
-def _scanned(scans: Sequence[Op], flow: Flow) -> dict[Value, Op]:
-    """Return the first scan that goes through each array, outside of calls and before conversions."""
+def _scanned_backwards(program: Program, flow: Flow) -> dict[Value, Op]:
+    """Return the first scan that goes backwards through each array, outside of calls and before conversions."""
     sums, found = Sums(flow, {}), dict[Value, Op]()
-    for scan in scans:
-        for value in scan.operands[scan.carry or 0 :]:
+    for scan in program.named("scan"):
+        for _, value in Loop(scan).elements if scan.reverse else ():
             found.setdefault(sums.source(value), scan)
     return found
 
 
 def _first_axes(op: Op) -> Iterator[tuple[Value, Value]]:
     """Return each operand whose first axis is mapped, and what the function sees of it."""
-    axes, region = op.in_axes, op.regions[0]
-    if isinstance(axes, tuple) and len(axes) == len(op.operands) == len(region.params):
-        yield from ((op.operands[at], region.params[at]) for at, axis in enumerate(axes) if axis == 0)
+    pairs = zip(op.operands, op.regions[0].params, op.in_axes or (), strict=False)
+    return ((value, param) for value, param, axis in pairs if axis == 0)
 
 
 def _is_steps_first(fact: ShapeFact) -> bool:
@@ -48,7 +47,7 @@ def _is_steps_first(fact: ShapeFact) -> bool:
     return "scan" in made[0] and "scan" not in made[1]
 
 
-def _told(rule: str, op: Op, value: Value, fact: ShapeFact, scan: Op) -> Obligation:
+def _finding(rule: str, op: Op, value: Value, fact: ShapeFact, scan: Op) -> Obligation:
     return Obligation(
         rule,
         op.span,
