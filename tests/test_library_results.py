@@ -174,6 +174,41 @@ optax.softmax_cross_entropy | x, x
 optax.softmax_cross_entropy_with_integer_labels | x, whole[..., 0]
 optax.kl_divergence | x, x
 optax.global_norm | tree
+jax.random.normal | key, (3, 4)
+jax.random.bits | key, (3, 4)
+jax.random.rademacher | key, (3, 4)
+jax.random.cauchy | key, (3, 4)
+jax.random.exponential | key, (3, 4)
+jax.random.laplace | key, (3, 4)
+jax.random.logistic | key, (3, 4)
+jax.random.maxwell | key, (3, 4)
+jax.random.gumbel | key, (3, 4)
+jax.random.uniform | key, (3, 4)
+jax.random.uniform | key
+jax.random.randint | key, (3, 4), 0, 10
+jax.random.bernoulli | key, 0.5, (3, 4)
+jax.random.bernoulli | key, x
+jax.random.beta | key, x, one
+jax.random.binomial | key, 10, x
+jax.random.categorical | key, x
+jax.random.chisquare | key, x
+jax.random.t | key, x
+jax.random.choice | key, 10, (3, 4)
+jax.random.choice | key, x, (3, 4)
+jax.random.f | key, x, x
+jax.random.gamma | key, x
+jax.random.loggamma | key, x
+jax.random.geometric | key, x
+jax.random.lognormal | key, x
+jax.random.multivariate_normal | key, one, jnp.eye(5)
+jax.random.pareto | key, x
+jax.random.permutation | key, x
+jax.random.permutation | key, 10
+jax.random.poisson | key, x
+jax.random.rayleigh | key, x
+jax.random.triangular | key, x, x, x
+jax.random.truncated_normal | key, x, 2.0
+jax.random.wald | key, x
 distrax.Normal(loc=x, scale=1.0).log_prob | x
 distrax.Normal(loc=x, scale=1.0).sample | seed=key
 distrax.Normal(loc=x, scale=1.0).entropy |
@@ -223,6 +258,7 @@ OPTIONS = {
     "preserve_dims": ("2",),
     "qkv_features": ("16",),
     "rate": ("2",),
+    "shape": ("(8, 16, 5)", "(3, 8, 16, 5)", "(2,)"),
     "stride": ("2", "(2, 1)"),
     "strides": ("2", "(2, 2)", "(3, 1)"),
     "unroll": ("2",),

@@ -19,34 +19,36 @@ _SAMPLERS = rows(
     "jax.random",
     "key.draw",
     """
-    bits cauchy exponential laplace logistic maxwell normal rademacher: key shape dtype
-    gumbel: key shape dtype mode
-    uniform: key shape dtype minval maxval
-    randint: key shape minval maxval dtype
+    bits rademacher: key shape dtype -> words(shape)
+    cauchy exponential laplace logistic maxwell normal: key shape dtype -> floats(shape)
+    gumbel: key shape dtype mode -> floats(shape)
+    uniform: key shape dtype minval maxval -> floats(shape, minval, maxval)
+    randint: key shape minval maxval dtype -> integers(shape, minval, maxval)
     ball: key d p shape dtype
-    bernoulli: key p shape mode
-    beta: key a b shape dtype
-    binomial: key n p shape dtype
-    categorical: key logits axis shape replace mode
-    chisquare t: key df shape dtype
-    choice: key a shape replace p axis mode
+    bernoulli: key p shape mode -> truths(shape, p)
+    beta: key a b shape dtype -> floats(shape, a, b)
+    binomial: key n p shape dtype -> floats(shape, n, p)
+    categorical: key logits axis shape replace mode -> classes(logits, axis, shape)
+    chisquare t: key df shape dtype -> floats(shape, df)
+    choice: key a shape replace p axis mode -> chosen(a, axis, shape)
     dirichlet: key alpha shape dtype
     double_sided_maxwell: key loc scale shape dtype
-    f: key dfnum dfden shape dtype
-    gamma loggamma: key a shape dtype
-    generalized_normal geometric: key p shape dtype
-    lognormal: key sigma shape dtype
+    f: key dfnum dfden shape dtype -> floats(shape, dfnum, dfden)
+    gamma loggamma: key a shape dtype -> floats(shape, a)
+    geometric: key p shape dtype -> integers(shape, p)
+    generalized_normal: key p shape dtype
+    lognormal: key sigma shape dtype -> floats(shape, sigma)
     multinomial: key n p
-    multivariate_normal: key mean cov shape dtype method
+    multivariate_normal: key mean cov shape dtype method -> vectors(mean, shape)
     orthogonal: key n shape dtype m
-    pareto: key b shape dtype
-    permutation: key x axis independent
-    poisson: key lam shape dtype
-    rayleigh: key scale shape dtype
-    shuffle: key x axis
-    triangular: key left mode right shape dtype
-    truncated_normal: key lower upper shape dtype
-    wald: key mean shape dtype
+    pareto: key b shape dtype -> floats(shape, b)
+    permutation: key x axis independent -> permuted(x)
+    poisson: key lam shape dtype -> integers(shape, lam)
+    rayleigh: key scale shape dtype -> floats(shape, scale)
+    shuffle: key x axis -> permuted(x)
+    triangular: key left mode right shape dtype -> floats(shape, left, mode, right)
+    truncated_normal: key lower upper shape dtype -> floats(shape, lower, upper)
+    wald: key mean shape dtype -> floats(shape, mean)
     weibull_min: key scale concentration shape dtype
     """,
     key="key",

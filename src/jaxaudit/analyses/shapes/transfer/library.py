@@ -10,7 +10,6 @@ from jaxaudit.analyses.shapes.broadcast import equal, shape_text
 from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, ShapeFact
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer import convolve, distributions, layers
-from jaxaudit.analyses.shapes.transfer.keys import draw
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.stated import stated
 from jaxaudit.ir import REST
@@ -47,9 +46,7 @@ def _draw(look: Look) -> ShapeFact:
     """Return what is drawn from a key: numbers, a new layer, or a layer's input with noise."""
     name = look.op.qualified
     made = stated(look, name)
-    if made is None:
-        made = layers.made(look, name)
-    return draw(look) if made is NOTHING else made
+    return layers.made(look, name) if made is None else made
 
 
 def _asserts(look: Look) -> ShapeFact:

@@ -14,7 +14,7 @@ from jaxaudit.analyses.shapes.dtypes import promote
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, sequence
 from jaxaudit.analyses.shapes.literals import array_like
 from jaxaudit.analyses.shapes.mapped import without_axis
-from jaxaudit.analyses.shapes.transfer import distributions, layers, windows
+from jaxaudit.analyses.shapes.transfer import distributions, keys, layers, windows
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.results import Like, Made, Number, Parts, Result, Shaped
@@ -98,6 +98,7 @@ _FUNCTIONS: Mapping[str, Callable[..., ShapeFact]] = {
     "broadcast": _pairwise,
     "without": _without,
     "per_label": _per_label,
+    **keys.FUNCTIONS,
     **distributions.FUNCTIONS,
     **layers.FUNCTIONS,
     **windows.FUNCTIONS,
