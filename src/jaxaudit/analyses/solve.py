@@ -31,6 +31,16 @@ class Source:
     """The facts that it reads, which are made first."""
 
 
+DOMAINS: Mapping[type, tuple[Callable[[Facts], Domain[Any]], tuple[type, ...]]] = {
+    KeyFacts: (KeysDomain, ()),
+    Shapes: (ShapesDomain, ()),
+    TracingFacts: (TracingDomain, ()),
+    Ranges: (RangesDomain, (Shapes,)),
+    Uses: (UsesDomain, ()),
+}
+"""Every domain by the type of what it finds, with the facts that it reads."""
+
+
 def _by(domain: Callable[[Facts], Domain[Any]]) -> Callable[[Facts], object]:
     """Solve a domain, unless it can tell its result without."""
 
@@ -43,12 +53,8 @@ def _by(domain: Callable[[Facts], Domain[Any]]) -> Callable[[Facts], object]:
 
 
 SOURCES: Mapping[type, Source] = {
-    KeyFacts: Source(_by(KeysDomain)),
-    Shapes: Source(_by(ShapesDomain)),
-    TracingFacts: Source(_by(TracingDomain)),
-    Ranges: Source(_by(RangesDomain), after=(Shapes,)),
+    **{kind: Source(_by(domain), after) for kind, (domain, after) in DOMAINS.items()},
     Axes: Source(axes_of, after=(Shapes,)),
-    Uses: Source(_by(UsesDomain)),
 }
 """Everything that rules can ask for in `needs`."""
 

@@ -130,7 +130,8 @@ def test_joining_keeps_what_both_say():
     first, second = array((constant(3), n), "float32"), array((constant(4), n), "float32")
     assert join(first, second) == array((UNKNOWN, n), "float32")
     assert join(first, first) is first
-    assert join(first, array((n,), "float32")) == NOTHING
+    assert join(first, array((n,), "float32")) == array(None, "float32")
+    assert join(first, array((n,), "int32")) == NOTHING
     assert join(sequence((integer(n), first)), sequence((integer(n), second))).items == (
         integer(n),
         array((UNKNOWN, n), "float32"),

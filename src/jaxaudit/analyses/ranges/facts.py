@@ -179,7 +179,7 @@ def _either(first: Zero | None, second: Zero | None) -> Zero | None:
     """
     found = sorted(
         (one for one in (first, second) if one is not None),
-        key=lambda one: (not one.ordinary, one.assumed, one.reason),
+        key=lambda one: (not one.ordinary, one.assumed, one.reason, sorted(one.along), *one[3:]),
     )
     return found[0] if found else None
 

@@ -130,14 +130,16 @@ def join(first: ShapeFact, second: ShapeFact) -> ShapeFact:
         return sequence(tuple(join(a, b) for a, b in zip(first.items, second.items, strict=True)))
     if first.parts is not None and second.parts is not None and len(first.parts) == len(second.parts):
         return ShapeFact(parts=tuple(join(a, b) for a, b in zip(first.parts, second.parts, strict=True)))
-    if first.dims is None or second.dims is None or len(first.dims) != len(second.dims):
-        return NOTHING
     alike = first.dtype == second.dtype and first.weak == second.weak
+    dtype, weak = (first.dtype, first.weak) if alike else (None, False)
+    if first.dims is None or second.dims is None or len(first.dims) != len(second.dims):
+        # What else they are, they have one type.
+        return NOTHING if dtype is None else ShapeFact(None, dtype, weak)
     number = None
     if first.number is not None and second.number is not None:
         number = either(first.number, second.number)
     dims = tuple(either(a, b) for a, b in zip(first.dims, second.dims, strict=True))
-    return ShapeFact(dims, first.dtype if alike else None, first.weak and alike, number)
+    return ShapeFact(dims, dtype, weak, number)
 
 
 def named(fact: ShapeFact, value: Value) -> ShapeFact:

@@ -83,31 +83,31 @@ def revised(fact: Trace, **fields: Any) -> Trace:
 
 
 def join(first: Trace, second: Trace) -> Trace:
-    """Return what holds on both of two paths."""
-    if first is second or first == second or second.what == "empty":
+    """Return what holds on both of two paths; a list that is empty so far says nothing beside another one."""
+    if first is second or first == second:
         return first
-    if first.what == "empty":
-        return second
-    what = first.what if first.what == second.what else ""
-    flags = {
-        "mask": first.mask and second.mask,
-        "made": first.made and second.made,
-        "again": first.again or second.again,
-        "turn": first.turn or second.turn,
-        "varies": first.varies or second.varies,
-        "axis": first.axis and second.axis,
-        "length": first.length or second.length,
-        "holds": first.holds if first.holds is second.holds else None,
-    }
-    for one, other in ((first, second), (second, first)):
-        if one.kind is Kind.TRACED and (one.again or other.kind is Kind.TRACED):
-            kept = one.what if one.again or one.what == other.what else ""
-            return revised(one, what=kept, **flags)
-    if first.kind is second.kind:
-        return revised(first, what=what, **flags)
-    if {first.kind, second.kind} == {Kind.STATIC, Kind.CONCRETE}:
-        return revised(first, kind=Kind.CONCRETE, what=what, **flags)
-    return Trace(Kind.UNKNOWN, what, **flags)
+    if (first.what == "empty") is not (second.what == "empty"):
+        return second if first.what == "empty" else first
+    # What later turns trace is traced, whatever the first turn saw; then they alone say what it is.
+    sure = [one for one in (first, second) if one.kind is Kind.TRACED and one.again] or [first, second]
+    kinds, whats = {one.kind for one in sure}, {one.what for one in sure}
+    kind = sure[0].kind if len(kinds) == 1 else Kind.CONCRETE if kinds == _AT_HAND else Kind.UNKNOWN
+    return revised(
+        next((one for one in sure if one.kind is Kind.TRACED), first),
+        kind=kind,
+        what=sure[0].what if len(whats) == 1 else "",
+        mask=first.mask and second.mask,
+        made=first.made and second.made,
+        again=first.again or second.again,
+        turn=first.turn or second.turn,
+        varies=first.varies or second.varies,
+        axis=first.axis and second.axis,
+        length=first.length or second.length,
+        holds=first.holds if first.holds is second.holds else None,
+    )
+
+
+_AT_HAND = {Kind.STATIC, Kind.CONCRETE}
 
 
 @record

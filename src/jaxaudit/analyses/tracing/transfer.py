@@ -15,6 +15,7 @@ from jaxaudit.analyses.tracing.names import (
     keeps_mask,
 )
 from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.functions import COMPARISONS
 from jaxaudit.ir.ops import VOCABULARY
 from jaxaudit.libraries.packages import JAX, package
 
@@ -42,11 +43,10 @@ def _together(facts: Sequence[Trace]) -> Trace:
     kinds = {fact.kind for fact in facts}
     if kinds == {Kind.TRACED}:
         return revised(facts[0], what="", mask=False, again=False)
-    if kinds <= {Kind.STATIC, Kind.CONCRETE}:
-        varies = any(fact.varies for fact in facts)
-        turn = any(fact.turn for fact in facts)
-        return Trace(Kind.STATIC if kinds == {Kind.STATIC} else Kind.CONCRETE, varies=varies, turn=turn)
-    return UNKNOWN
+    varies, turn = any(fact.varies for fact in facts), any(fact.turn for fact in facts)
+    known = kinds <= {Kind.STATIC, Kind.CONCRETE}
+    kind = Kind.STATIC if kinds == {Kind.STATIC} else Kind.CONCRETE if known else Kind.UNKNOWN
+    return Trace(kind, varies=varies, turn=turn)
 
 
 class TransferTable:
@@ -136,9 +136,10 @@ class TransferTable:
             return NUMBER
         if any(one.kind is Kind.TRACED for one in operands):
             return self._made(operands, "" if _structural(op, operands) else "array", mask=mask)
+        # The answer to a comparison is one of two, whatever the turn.
+        turn = op.function not in COMPARISONS and any(one.turn for one in operands)
         if all(one.kind is Kind.STATIC for one in operands):
-            number = all(one.what == "number" for one in operands)
-            turn, axis = any(one.turn for one in operands), any(one.axis for one in operands)
+            number, axis = all(one.what == "number" for one in operands), any(one.axis for one in operands)
             return Trace(Kind.STATIC, "number" if number else "", turn=turn, axis=axis)
         if any(one.what == "array" for one in operands):
             made = self._made(operands, mask=mask)
@@ -146,7 +147,7 @@ class TransferTable:
         if all(one.what in ("numpy", "number") for one in operands):
             return revised(NUMPY, mask=mask)
         known = all(one.kind in (Kind.STATIC, Kind.CONCRETE) for one in operands)
-        return CONCRETE if known and self.context.stage is None else revised(UNKNOWN, mask=mask)
+        return revised(CONCRETE, turn=turn) if known and self.context.stage is None else revised(UNKNOWN, turn=turn)
 
     def _method(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
         """Return what a method of an array makes: NumPy's arrays stay NumPy's."""
@@ -159,7 +160,7 @@ class TransferTable:
             return revised(self._made(operands, what, mask=mask), varies=receiver.varies)
         if receiver.what == "numpy":
             return revised(NUMPY, mask=mask, varies=receiver.varies)
-        return UNKNOWN if receiver.kind is Kind.UNKNOWN else CONCRETE
+        return UNKNOWN if any(one.kind is Kind.UNKNOWN for one in operands) else CONCRETE
 
     def _attribute(self, op: Op, read: Read[Trace]) -> Trace:
         base = fact_of(op.arguments.get("base"), read)
@@ -172,6 +173,9 @@ class TransferTable:
     def _item(self, op: Op, read: Read[Trace]) -> Trace:
         base = fact_of(op.arguments.get("base"), read)
         index = fact_of(op.arguments.get("index"), read)
+        if base.what == "empty":
+            # Nothing was put in so far, and nothing is taken out.
+            return base
         by_name = base.what == "array" and isinstance(op.arguments.get("index"), str)
         if base.what == "items" or by_name:
             # No array has items with names: what it is taken for is wrong, and it holds something else.

@@ -209,7 +209,7 @@ def _length(base: ShapeFact) -> ShapeFact:
         return DEVICES[base.symbol]
     if base.symbol and not base.symbol.endswith(".shape"):
         return integer(variable(f"{base.symbol}.shape[0]", "size", base.born))
-    return NOTHING
+    return integer(UNKNOWN if base.length is None else base.length)
 
 
 def _to_python(look: Look) -> ShapeFact:
