@@ -37,6 +37,7 @@ from jaxaudit.discover import (
 from jaxaudit.frontends.base import Problem, Reach, Reading, SourceFile
 from jaxaudit.frontends.source.read import read_source
 from jaxaudit.ir import Program
+from jaxaudit.ir.basis import Basis
 from jaxaudit.ir.collector import collector_paused
 from jaxaudit.outcome import Outcome, sources_of
 from jaxaudit.pages import BUILTIN, OBSERVED
@@ -108,7 +109,10 @@ def audit(
         told = _guard(
             lambda: list(seen.conclude([one.path for one in results], sources)), [], "the observation", faults
         )
-        obligations = [*_but_once(obligations, told), *(replace(one, front_end="run") for one in told)]
+        obligations = [
+            *_but_once(obligations, told),
+            *(replace(one, front_end="run", basis=Basis.OBSERVED) for one in told),
+        ]
         # A program that stops at a file which cannot be read is told by that file.
         unread = {(one.path, one.line) for one in problems}
         obligations = [one for one in obligations if one.rule != "script-failed" or one.span[:2] not in unread]

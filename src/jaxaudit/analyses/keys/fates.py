@@ -54,10 +54,6 @@ class Fates:
         """Whether an op computes and nothing is done with what it gives."""
         return bool(op.results) and (op.name == "jit" or is_pure(op)) and not self.of(op)
 
-    def is_dropped(self, op: Op) -> bool:
-        """Whether nobody reads what an op gives, whatever else it does."""
-        return bool(op.results) and not any(map(self.flow.is_read, op.results))
-
     def gives_samples(self, op: Op) -> bool:
         """Whether an op gives numbers as they are drawn, scaled and shifted at most, and nothing computed of many."""
         if op.name == "key.draw":
@@ -99,17 +95,6 @@ class Fates:
 
     def _readers(self, op: Op) -> Iterator[Op]:
         return (user for value in reached(self.flow, op.results) for user in self.flow.readers.get(value, ()))
-
-    def are_parts(self, first: Op, second: Op) -> bool:
-        """Whether two calls are alike but for operands that are two parts of one object."""
-        pairs = [pair for pair in zip(first.operands, second.operands, strict=False) if pair[0] is not pair[1]]
-        owners = [tuple(map(self._owner, pair)) for pair in pairs]
-        alike = len(first.operands) == len(second.operands) and bool(pairs)
-        return alike and all(one is not None and one is other for one, other in owners)
-
-    def _owner(self, value: Value) -> Value | None:
-        made = self.flow.maker(value)
-        return made.operands[0] if made is not None and made.name == "py.attr" and made.operands else None
 
     def only_choice(self, op: Op) -> tuple[Op, Value] | None:
         """Return the `where` or `select` that all of a result goes to, and the value that arrives there."""

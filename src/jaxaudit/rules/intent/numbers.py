@@ -12,7 +12,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.fates import Fate, is_init
 from jaxaudit.analyses.keys.terms import Each, Split, root, rows_behind
-from jaxaudit.analyses.queries import reached
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import reached, walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import PLACES, REORDERINGS
@@ -102,9 +103,6 @@ def not_used(one: Obligation, facts: Facts) -> str:
             op for op in spots if (splits or op.name != "key.split" or op is spots[-1]) and keys.fates.is_unused(op)
         ]:
             return f"nothing is done with what `{callee_of(idle[0])}` gives"
-    mapped = one.subject.around is not None and one.subject.around.name in MAPPED
-    if len(uses) == 1 and not mapped and keys.fates.is_dropped(spots[0]):
-        return "nothing is done with the result"
     if fruitless := [use for use in uses[:-1] if _is_fruitless(keys, use)]:
         return f"nothing is drawn from the keys that `{callee_of(fruitless[0].spot)}` splits off"
     direct = [op for op in spots if op.name.startswith("key.") and not is_init(op)]
@@ -132,19 +130,15 @@ def alike(one: Obligation, facts: Facts) -> str:
 def aligned(one: Obligation, facts: Facts) -> str:
     """Read from draws of places in several arrays: `permutation(key, images)`, `permutation(key, labels)`."""
     uses, around = one.subject.uses, one.subject.around
-    draws = [use.origin.spot for use in uses]
     if len(uses) == 2:
         first, second = (use.spot for use in uses)
         same = callee_of(first) == callee_of(second) and first is not second
-        if same and (keys_of(facts).fates.are_parts(first, second) or _picks_apart(facts, first, second)):
-            return f"`{callee_of(first)}` treats two arrays alike, it seems"
-        aligns = all(map(_permutes, draws)) or (all(map(_chooses, draws)) and _differ_in_data(*draws))
-        return "picking from two arrays with one key keeps them aligned" if aligns else ""
-    if around is None or draws[0].function not in PLACES or draws[0].name != "key.draw":
-        return ""
-    if (_permutes(draws[0]) and around.name in MAPPED) or (
-        _has_items(facts, around, uses[0]) and _picks(facts, draws[0])
-    ):
+        apart = first.operands != second.operands and _picks(facts, first) and _picks(facts, second)
+        reordered = all(use.origin.spot.function in REORDERINGS for use in uses)
+        return "picking the same places in two arrays keeps them aligned" if reordered or (same and apart) else ""
+    draw = uses[0].origin.spot
+    reordered = around is not None and around.name in MAPPED and draw.function in REORDERINGS
+    if reordered or (around is not None and _has_items(facts, around, uses[0]) and _picks(facts, draw)):
         return "picking the same places in every item keeps them aligned"
     return ""
 
@@ -264,39 +258,23 @@ def _is_one_module(first: Use, second: Use) -> bool:
     return module == ways[1].object_id and (ways[0] is not ways[1] or operands)
 
 
-def _permutes(op: Op) -> bool:
-    return op.name == "key.draw" and op.function in REORDERINGS
+def _picks(facts: Facts, op: Op) -> bool:
+    """Whether all that an op draws are places in arrays, directly or after a little arithmetic."""
+    draws = [op] if op.name == "key.draw" else [one for one in _inside(op) if one.name == "key.draw"]
+    return bool(draws) and all(one.function in PLACES and _is_index(facts.flow, one) for one in draws)
 
 
-def _chooses(op: Op) -> bool:
-    return op.name == "key.draw" and op.function == "choice" and isinstance(op.arguments.get("a"), Value)
+def _is_index(flow: Flow, draw: Op) -> bool:
+    def step(value: Value) -> Iterator[Value]:
+        return (one for op in flow.readers.get(value, ()) if op.name.startswith("array.") for one in op.results)
+
+    drawn = walk(draw.results, step)
+    picked = (op.name in _PICKS for value in drawn for op in flow.readers.get(value, ()))
+    return isinstance(draw.argument("x", "a"), Value) or any(picked)
 
 
-def _differ_in_data(first: Op, second: Op) -> bool:
-    """Whether two choices differ in nothing but the array that is chosen from."""
-    rest, other = ({name: one for name, one in op.arguments.items() if name != "a"} for op in (first, second))
-    return rest == other and first.arguments.get("a") is not second.arguments.get("a")
-
-
-def _picks_apart(facts: Facts, first: Op, second: Op) -> bool:
-    """Whether a function is called for two arrays, and all that it draws are places in them."""
-    draws = [op for region in first.regions for op in region.walk() if op.name == "key.draw"]
-    places = bool(draws) and all(op.function in PLACES and _picks(facts, op) for op in draws)
-    return places and first.operands != second.operands
-
-
-def _picks(facts: Facts, draw: Op) -> bool:
-    """Whether what is drawn is an index into something, directly or after a little arithmetic."""
-    flow = facts.flow
-    if isinstance(draw.argument("x", "a"), Value):
-        return True
-    values = list(draw.results)
-    for value in values:
-        readers = flow.readers.get(value, ())
-        if any(op.name in _PICKS for op in readers):
-            return True
-        values += [made for op in readers if op.name.startswith("array.") for made in op.results if made not in values]
-    return False
+def _inside(op: Op) -> Iterator[Op]:
+    return (inner for region in op.regions for inner in region.walk())
 
 
 def _has_items(facts: Facts, around: Op, use: Use) -> bool:
@@ -383,7 +361,7 @@ def _asks_for_key(op: Op) -> bool:
 def _is_renewed(keys: KeyFacts, op: Op, use: Use) -> bool:
     """Whether a body puts a key of the same split into an object that outlives it, for the next turn to find."""
     behind = {use.origin.site, *rows_behind((use.term, use.origin.term))}
-    stores = (inner for region in op.regions for inner in region.walk() if inner.name in _STORES)
+    stores = (inner for inner in _inside(op) if inner.name in _STORES)
     return any(_split_behind(keys, value) in behind for store in stores for value in store.operands)
 
 
