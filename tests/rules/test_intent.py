@@ -90,6 +90,15 @@ def test_every_sign_that_speaks_to_keys_has_an_example():
     assert len({one.name for one in SIGNALS}) == len(SIGNALS)
 
 
+def test_choices_by_other_probabilities_are_not_aligned():
+    code = """
+def f(images, labels, p, q, key):
+    return jax.random.choice(key, images, p=p), jax.random.choice(key, labels, p={})
+"""
+    assert severities(code.format("p")) == ["warning"]
+    assert severities(code.format("q")) == ["error"]
+
+
 PLAIN = """
 def f(key):
     return jax.random.normal(key), jax.random.uniform(key)

@@ -14,7 +14,7 @@ from jaxaudit.analyses.keys.fates import Fate, is_init
 from jaxaudit.analyses.keys.terms import Each, Split, root, rows_behind
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import reached, walk
-from jaxaudit.ir import Op, Value
+from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import PLACES, REORDERINGS
 from jaxaudit.ir.interfaces import Mapped
@@ -132,7 +132,7 @@ def aligned(one: Obligation, facts: Facts) -> str:
     uses, around = one.subject.uses, one.subject.around
     if len(uses) == 2:
         first, second = (use.spot for use in uses)
-        same = callee_of(first) == callee_of(second) and first is not second
+        same = callee_of(first) == callee_of(second) and first is not second and _settings(first) == _settings(second)
         apart = first.operands != second.operands and _picks(facts, first) and _picks(facts, second)
         reordered = all(use.origin.spot.function in REORDERINGS for use in uses)
         return "picking the same places in two arrays keeps them aligned" if reordered or (same and apart) else ""
@@ -256,6 +256,12 @@ def _is_one_module(first: Use, second: Use) -> bool:
         # A transformed function of a library: one call of it, made twice with the same arguments.
         return ways[0].qualified == ways[1].qualified and operands
     return module == ways[1].object_id and (ways[0] is not ways[1] or operands)
+
+
+def _settings(op: Op) -> dict[str, Argument]:
+    """Return what a draw is given besides the array that it picks from."""
+    arguments = op.arguments.items() if op.name == "key.draw" else ()
+    return {name: given for name, given in arguments if name not in ("a", "x")}
 
 
 def _picks(facts: Facts, op: Op) -> bool:
