@@ -1,0 +1,225 @@
+"""What `axis-conflict` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, said
+
+PROGRAMS = {
+    "a list of ones that is written to": """
+        def shifted(ids):
+            shape = [1] * ids.ndim
+            shape[0] = ids.shape[0]
+            left = jnp.full(shape, -1, dtype=ids.dtype)
+            return jnp.concatenate([left, ids[:, :-1]], axis=1)
+
+        print(shifted(jnp.ones((3, 20), dtype=jnp.int32)))
+        """,
+    "ranks of the way that is taken": """
+        def attend(one_step, probs, values):
+            def after(p, v):
+                if one_step:
+                    return jnp.einsum("BNS,BSNH->BNH", p, v)
+                return jnp.einsum("BNTS,BSNH->BTNH", p, v)
+            return after(probs, values)
+        """,
+    "what a helper says of all items": """
+        def is_pairs(value):
+            return isinstance(value, (list, tuple)) and all(isinstance(one, tuple) for one in value)
+
+        def visit(key, value):
+            if is_pairs(value):
+                for one in value:
+                    visit(f"{key}[{one[0]}]", one[1])
+            else:
+                print(key, value)
+
+        visit("a", jnp.arange(3))
+        """,
+    "distributions and tables have a mean as well": """
+        def reward(heads, states):
+            return heads["reward"](states).mean()[1:]
+
+        def overview(output):
+            return output.mean()[:, 0]
+
+        def counted(mask):
+            return mask.sum(dim=1).sum(dim=0)[0]
+
+        def difference(a, b):
+            return ((a - b) ** 2).mean()[0]  #! axis-conflict
+
+        def squashed(x):
+            return jnp.tanh(x).sum()[0]  #! axis-conflict
+        """,
+    "a tuple of rows indexes an axis with each": """
+        def scatter(indices, updates, shape):
+            return jnp.zeros(shape).at[tuple(jnp.moveaxis(indices, -1, 0))].add(updates)
+
+        def together(indices, updates, shape):
+            return jnp.zeros(shape).at[jnp.moveaxis(indices, -1, 0)].add(updates)  #! axis-conflict
+
+        def main():
+            indices = jnp.array([[0, 0], [1, 1], [2, 0]])
+            updates = jnp.array([1.0, 2.0, 3.0])
+            return scatter(indices, updates, (3, 2)), together(indices, updates, (3, 2))
+        """,
+    "a flag says which rank there is": """
+        @jax.jit
+        def rotate(k):
+            if len(k.shape) == 3:
+                k = jnp.expand_dims(k, 2)
+                expanded = True
+            else:
+                expanded = False
+            k = k * 2
+            if expanded:
+                k = jnp.squeeze(k, 2)
+            return k
+
+        def main():
+            return rotate(jnp.ones((2, 6, 7, 10)))
+        """,
+    "a size that an if has told": """
+        def blocks(matrix, n, d):
+            if d == 2:
+                off = jnp.diag(matrix).reshape(n, d)[:, 1:]
+                return off[..., None] * jnp.eye(d)
+            return matrix
+
+        def wrong(matrix, n, d):
+            off = jnp.diag(matrix).reshape(n, d)[:, 1:]
+            return off[..., None] * jnp.eye(d)  #! axis-conflict
+        """,
+    "parts of a tree that are lists": """
+        def stacked(start, stop):
+            pairs = jax.tree.map(lambda x: [x, x], {"a": jnp.zeros(()), "b": jnp.ones(())})
+            return jax.tree.map(lambda x: jnp.stack(x[start:stop]), pairs, is_leaf=lambda x: isinstance(x, list))
+
+        def wrong(start, stop):
+            return jax.tree.map(lambda x: x[start:stop], {"a": jnp.zeros(()), "b": jnp.ones(())})  #! axis-conflict
+        """,
+    "arrays of another library": """
+        def shuffle(x, groups):
+            b, c, h, w = x.shape
+            return x.reshape(b, groups, c // groups, h, w).transpose(1, 2).reshape(b, c, h, w)
+
+        def wrong(x, groups):
+            b, c, h, w = x.shape
+            return jnp.exp(x).reshape(b, groups, c // groups, h, w).transpose(1, 2)  #! axis-conflict
+        """,
+    "code that a test expects to fail": """
+        def test_shapes():
+            x = jnp.ones((3, 5))
+            with pytest.raises(ValueError):
+                jnp.broadcast_to(jnp.ones(4), (3, 5)) + jnp.ones((2, 2))
+            with pytest.raises(TypeError):
+                x[0] = 1.0
+        """,
+    "sizes of zero": """
+        def residual(weights, x, n):
+            inputs = jnp.zeros((n, 0))
+            return x - weights[:, : weights.shape[1]] @ inputs[0]
+        """,
+    "a property made without a decorator, and a question it answers": """
+        class Named:
+            def __init__(self, array):
+                self.array = array
+
+            ndim = property(lambda self: self.array.ndim)
+            kind = functools.singledispatchmethod(lambda self: self.array.kind)
+
+        def flat(one):
+            if one.ndim > 0:
+                return one.array
+            return one.array.reshape((1,))
+
+        def asked(one):
+            if one.kind > 0:
+                return one.array
+            return one.array.reshape((1,))
+
+        def main():
+            one = Named(jnp.ones((2,)))
+            return flat(one), asked(one), one.array.reshape((1,))  #! axis-conflict
+        """,
+    "a partial class that is lifted": """
+        class Inner(nn.Module):
+            width: int = 8
+
+            @nn.compact
+            def __call__(self, x):
+                return x.transpose(1, 0, 2)
+
+        class Outer(nn.Module):
+            def setup(self):
+                self.lifted = nn.vmap(
+                    partial(Inner, width=4), variable_axes={"params": None}, split_rngs={"params": False}, in_axes=0
+                )
+
+            def __call__(self, x):
+                return self.lifted()(x)
+
+        def main(key):
+            x = jnp.ones((2, 3, 4, 5))
+            return Outer().init(key, x)
+        """,
+    "a list of rows and one more": """
+        @jax.jit
+        def f(x, y):
+            rows = list(x) + [y]
+            return jnp.stack(rows), [y] + list(x)
+        def main(n):
+            return f(jnp.ones((3, 4)), jnp.ones(4))
+        """,
+    "a size of which nothing is known": """
+        def main(info, n, k):
+            shape = (info.batch,) + tuple(info.size)
+            other = tuple(info.size) + (n + 1, 3)
+            return jnp.zeros(shape), jnp.zeros(other)
+        """,
+    "parts of shapes": """
+        @jax.jit
+        def f(x):
+            z = jnp.zeros((3,) + tuple(x.shape[1:]))
+            y = jnp.ones(list(x.shape) + [2])
+            return z + x, y[..., 0] + x
+        def main():
+            return f(jnp.ones((3, 4)))
+        """,
+    "a shape put together that does not fit": """
+        @jax.jit
+        def f(x):
+            z = jnp.zeros((3,) + tuple(x.shape[1:]))
+            return z + jnp.ones((5, 4))  #! axis-conflict
+        def main():
+            return f(jnp.ones((3, 4)))
+        """,
+    "tuples as indices": """
+        def main(x, index):
+            i = tuple(jnp.unravel_index(index, x.shape)) + (0,)
+            return x[i], x[tuple(index)], x.at[tuple(index) + (0,)].set(2.0)
+        """,
+    "one index for each axis": """
+        @jax.jit
+        def f(grid, idx):
+            return grid[tuple(idx)] + jnp.ones(5)
+        def main():
+            return f(jnp.ones((3, 4, 5)), jnp.array([1, 2]))
+        """,
+    "rows that are joined again": """
+        def main():
+            x = jnp.ones((3, 4, 5))
+            joined = jnp.concatenate(list(x)) + jnp.ones((12, 5))
+            return joined, jnp.stack(tuple(x)) + x, jnp.array(list(x)) + x, sum(list(x)) + x[0]
+        """,
+    "rows that are unpacked": """
+        def main():
+            a, b, c = list(jnp.ones((3, 4)))
+            d, *e = tuple(jnp.ones((3, 4)))
+            return a + jnp.ones(4), d + jnp.ones(4), len(list(jnp.ones((3, 4))))
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)

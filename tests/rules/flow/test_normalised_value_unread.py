@@ -1,0 +1,52 @@
+"""What `normalised-value-unread` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, said
+
+PROGRAMS = {
+    "an option of a normalisation is not its data": """
+        class Net(nn.Module):
+            raw: bool
+
+            @nn.compact
+            def __call__(self, x, train: bool):
+                if self.raw:
+                    dummy = nn.BatchNorm(use_running_average=not train)(x)
+                    x = x / 255.0
+                else:
+                    x = nn.BatchNorm(use_running_average=not train)(x)
+                return Head()(x, train)
+
+        class Head(nn.Module):
+            @nn.compact
+            def __call__(self, x, train: bool):
+                return nn.Dense(3)(nn.BatchNorm(use_running_average=not train)(x))
+
+        class Careless(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                y = nn.LayerNorm()(x)
+                return nn.Dense(3)(x)  #! normalised-value-unread
+        """,
+    "a part of what was normalised before": """
+        class Body(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                return nn.LayerNorm()(nn.Dense(8)(x))
+
+        class Decoder(nn.Module):
+            def setup(self):
+                self.body = Body()
+                self.out = nn.Dense(3)
+
+            def __call__(self, x):
+                x = self.body(x)
+                first = x[:, :1, :]
+                return self.out(x[:, 1:, :])
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)

@@ -1,0 +1,38 @@
+"""What `where-nan-gradient` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, messages, said
+
+PROGRAMS = {
+    "gradients of what is masked out": """
+        def g1(w, x): r = x @ w; return jnp.where(r > 0, jnp.log(r), 0.0).sum()  #! where-nan-gradient
+        def g2(w, x): n = jnp.linalg.norm(x * w, axis=-1); return jnp.where(n > 1e-6, 1.0 / n, 0.0).sum()  #! where-nan-gradient
+        def g3(w, x): r = x @ w; return jnp.where(r == 0, 0.0, jnp.sin(r) / r).sum()  #! where-nan-gradient
+        def g4(w, x): r = jnp.maximum(x @ w, 0.0); return jnp.sqrt(r).sum()  #! where-nan-gradient
+        def g5(w, x): y = x * w; d = y[:, None] - y[None]; return jnp.sqrt((d ** 2).sum(-1)).sum()  #! where-nan-gradient
+        def g6(w, x): r = x @ w; return jnp.where(jnp.abs(r) < 1, jnp.arccos(r), 0.0).sum()  #! where-nan-gradient
+        def k1(w, x): r = x @ w; s = jnp.where(r > 0, r, 1.0); return jnp.where(r > 0, jnp.log(s), 0.0).sum()
+        def k2(w, x): n = jnp.sqrt(((x * w) ** 2).sum(-1) + 1e-8); return jnp.where(n > 1e-3, 1.0 / n, 0.0).sum()
+        def k3(w, x): r = x @ w; return jnp.where(x[:, 0] > 0, jnp.exp(-r * r), 0.0).sum()
+        def k4(w, x): return jnp.where(x > 0, jnp.log(x), 0.0).sum() * w.sum()
+        def k5(w, x): r = x @ w; return jnp.where(r > 0, jnp.log(jax.lax.stop_gradient(r)), 0.0).sum() + r.sum()
+        def k6(w, x): r = x @ w; return jnp.where(r > 0, r ** 2, -r).sum()
+        def k7(w, x): r = x @ w; return jnp.sqrt(jax.nn.relu(r)).sum() + jnp.sqrt(jnp.where(r > 0, r, 0.0)).sum()
+        W = jax.random.normal(jax.random.key(0), (3,))
+        X = jax.random.normal(jax.random.key(1), (4, 3))
+        for _ in range(1):
+            jax.grad(g1)(W, X), jax.grad(g2)(W, X), jax.grad(g3)(W, X), jax.grad(g4)(W, X), jax.grad(g5)(W, X)
+            jax.grad(g6)(W, X), jax.grad(k1)(W, X), jax.grad(k2)(W, X), jax.grad(k3)(W, X), jax.grad(k4)(W, X)
+            jax.grad(k5)(W, X), jax.grad(k6)(W, X), jax.grad(k7)(W, X)
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)
+
+
+def test_messages_name_the_reason():
+    found = messages(PROGRAMS["gradients of what is masked out"], "where-nan-gradient")
+    assert found[0] == "the gradient of log is NaN at the points that this `where` masks out"

@@ -1,0 +1,66 @@
+"""What `dynamic-shape` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, said
+
+PROGRAMS = {
+    "the bounds of a grid": """
+        @jax.jit
+        def grid(low, high, n):
+            return jnp.logspace(jnp.log10(low), high, 20) + jnp.geomspace(low, high, 20) + jnp.linspace(low, high, 20)
+
+        @jax.jit
+        def wrong(low, high, n):
+            return jnp.logspace(low, high, n)  #! dynamic-shape
+        """,
+    "ends of a range of numbers are no sizes": """
+        @jax.jit
+        def half_lives(steps):
+            return jnp.logspace(1, jnp.log10(steps), 10)
+
+        @jax.jit
+        def spaced(steps):
+            return jnp.linspace(0, 1, steps)  #! dynamic-shape
+        """,
+    "counting distinct values under jit": """
+        @jax.jit
+        def f(labels):
+            return jnp.unique(labels).shape[0]  #! dynamic-shape
+        """,
+    "a number among the children": """
+        @register_pytree_node_class
+        class Net:
+            def __init__(self, w, n):
+                self.w = w
+                self.n = n
+            def tree_flatten(self):
+                return (self.w, self.n), None
+
+            @classmethod
+            def tree_unflatten(cls, aux, children):
+                return cls(*children)
+
+            @jax.jit
+            def go(self, x):
+                return x.reshape(self.n, 3)  #! dynamic-shape
+        def main(x):
+            return Net(jnp.ones(()), 3).go(x)
+        """,
+    "boolean masks made of masks": """
+        @jax.jit
+        def pick(x, y):
+            keep = (x > 0) & (y < 1)
+            return x[keep].sum(), jnp.unique(y)  #! dynamic-shape
+        """,
+    "sizes from values": """
+        @jax.jit
+        def grow(x):
+            n = jnp.argmax(x)
+            return jnp.zeros((n, 2)), x[: n + 1]  #! dynamic-shape
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)

@@ -1,0 +1,59 @@
+"""What `in-place-update` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, said
+
+PROGRAMS = {
+    "entries with names": """
+        def finish(metrics, x):
+            metrics = jax.jit(lambda x: x * 2)(x)
+            metrics["rate"] = 1.0
+            metrics[0] = 1.0  #! in-place-update
+            return metrics
+        """,
+    "lists of rows, on one path or the other": """
+        def weights(batch, rng, each):
+            if each:
+                found = list(jax.random.beta(rng, 1.0, 1.0, shape=[len(batch)]))
+            else:
+                found = [jax.random.beta(rng, 1.0, 1.0)] * len(batch)
+            for i in range(len(batch)):
+                found[i] *= jnp.ones((3, 1))
+            return found
+
+        def rows(batch, rng):
+            found = jax.random.beta(rng, 1.0, 1.0, shape=[len(batch)])
+            for i in range(len(batch)):
+                found[i] *= 2.0  #! in-place-update
+            return found
+        """,
+    "a tree under a collective": """
+        def update(params, batch):
+            def loss(params):
+                value = (params * batch).sum()
+                return value, {"value": value}
+
+            (value, extras), grads = jax.value_and_grad(loss, has_aux=True)(params)
+            value, extras, grads = lax.pmean((value, extras, grads), axis_name="i")
+            extras["norm"] = jnp.sqrt(jnp.vdot(grads, grads))
+            return extras
+
+        def main(params, batch):
+            return jax.pmap(update, axis_name="i")(params, batch)
+        """,
+    "a copy of a dict that is traced": """
+        @jax.jit
+        def extended(collections, parameters):
+            collections = collections.copy()
+            collections["parameters"] = parameters
+            return collections
+
+        def main(x):
+            return extended({"a": x}, x)
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)

@@ -1,0 +1,180 @@
+"""What `numpy-on-traced` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, said
+
+PROGRAMS = {
+    "arrays of NumPy are joined by NumPy": """
+        @jax.jit
+        def joined(parts):
+            if isinstance(parts[0], np.ndarray):
+                return np.concatenate(parts)
+            return jnp.concatenate(parts)
+
+        @jax.jit
+        def wrong(parts):
+            return np.concatenate(parts)  #! numpy-on-traced
+
+        print(joined([jnp.ones(3), jnp.ones(2)]), wrong([jnp.ones(3) * 2, jnp.ones(2)]))
+        """,
+    "a script that gives a library's name to another": """
+        import jax.numpy as xp
+
+        def size(x):
+            return xp.abs(x)
+
+        def later(x):
+            return jax.pmap(lambda x: size(x))(x)
+
+        before = later(xp.ones((8, 3)))
+
+        def never_called_here(x):
+            return jax.pmap(lambda x: size(x))(x)
+
+        import numpy as xp
+
+        after = xp.array(before)
+        """,
+    "a name of its own for fields that are structure": """
+        fixed = functools.partial(flax.struct.field, pytree_node=False)
+
+        class Agent(flax.struct.PyTreeNode):
+            rate: jax.Array
+            config: dict = fixed()
+
+            @jax.jit
+            def update(agent, batch):
+                return batch * int(1.0 / agent.config["rate"])
+
+            @jax.jit
+            def refused(agent, batch):
+                return batch * int(1.0 / agent.rate)  #! numpy-on-traced
+
+        def main(batch, rate):
+            agent = Agent(jnp.ones(()), config={"rate": rate})
+            return agent.update(batch), agent.refused(batch)
+        """,
+    "values for tracers and for arrays": """
+        def has_tracers(tree):
+            return any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(tree))
+
+        def check(x):
+            if has_tracers(x):
+                return jnp.isfinite(x).all()
+            else:
+                return bool(np.isfinite(x).all())
+
+        @jax.jit
+        def step(x):
+            return check(x) * x
+        """,
+    "a question that is asked with an exception": """
+        @jax.jit
+        def step(x):
+            try:
+                shown = float(x)
+            except jax.errors.ConcretizationTypeError:
+                shown = None
+            return x * 2
+        """,
+    "an exception that nobody catches": """
+        @jax.jit
+        def step(x):
+            try:
+                scale = float(x)  #! numpy-on-traced
+            except KeyError:
+                scale = 1.0
+            return x * scale
+        """,
+    "NumPy hands over to the method": """
+        @jax.jit
+        def bounds(x):
+            return np.min(x, axis=0) + np.sum(x, axis=0)
+        """,
+    "what a `try` leaves to arrays that have values": """
+        def scattered(index, weights):
+            try:
+                places = np.asarray(index)
+            except (TypeError, ValueError):
+                return weights
+            valid = places >= 0
+            size = int(np.max(places[valid])) if np.any(valid) else -1
+            return jnp.zeros(size) + np.asarray(weights)
+
+        @jax.jit
+        def main(x):
+            return scattered(x * 2, x + 1)
+
+        @jax.jit
+        def bare(x):
+            return np.asarray(x + 1)  #! numpy-on-traced
+        """,
+    "sizes that NumPy is asked for": """
+        @partial(jax.jit, static_argnums=1)
+        def pool(image, factor):
+            width, height = np.shape(image)
+            if int(width / factor) == width / factor and np.ndim(image) == 2:
+                return image.reshape([int(width / factor), factor, height]).mean(1)
+            raise ValueError(f"{factor} does not divide {width}")
+
+        @jax.jit
+        def main(image):
+            return pool(jnp.sin(image), 4)
+        """,
+    "computed at compile time": """
+        @jax.jit
+        def pad(x):
+            with jax.ensure_compile_time_eval():
+                n = int(jnp.ceil(jnp.sqrt(16.0)))
+            return jnp.pad(x, (0, n))
+        """,
+    "a callback runs at run time": """
+        def show(x):
+            if x > 0:
+                print(float(x), np.sum(x))
+
+        @jax.jit
+        def forward(x):
+            jax.debug.callback(show, x)
+            return x
+        """,
+    "numpy under eager code": """
+        def main(x):
+            y = jnp.sin(x)
+            if y.max() > 0:
+                return float(y.sum()), np.asarray(y)
+            return y[y > 0]
+        """,
+    "jit in the constructor": """
+        class Model:
+            def __init__(self, dim):
+                self.dim = dim
+                self.forward = jax.jit(self._forward)
+
+            def _forward(self, x):
+                y = x * self.dim
+                return float(y.sum())  #! numpy-on-traced
+        """,
+    "item and numpy inside scan": """
+        def body(carry, x):
+            y = np.exp(x * 2)  #! numpy-on-traced
+            return carry + y.sum(), carry
+
+        def main(xs):
+            return lax.scan(body, jnp.zeros(()), jnp.abs(xs))
+        """,
+    "rows of a list by a traced number": """
+        @jax.jit
+        def pick(x, i):
+            tables = [x, x * 2]
+            return tables[i + 1]  #! numpy-on-traced
+
+        def main(x):
+            return pick(x, 0)
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)

@@ -1,0 +1,154 @@
+"""What `stale-captured-state` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, said
+
+PROGRAMS = {
+    "functions that are made when they are missing": """
+        class Analyzer:
+            def __init__(self, scale):
+                self.scale = scale
+                self.results = {}
+                self.held = None
+
+            def function(self):
+                if "f" not in self.results:
+                    self.results["f"] = jax.jit(lambda x: x * self.scale)
+                if self.held is None:
+                    self.held = jax.jit(lambda x: x + self.scale)
+                return lambda x: self.held(self.results["f"](x))
+
+        def run(xs, n):
+            analyzer = Analyzer(3.0)
+            step = jax.jit(lambda x: analyzer.function()(x))
+            for _ in range(n):
+                y = analyzer.function()(step(xs))
+            return y
+
+        def wrong(xs, n):
+            analyzer = Analyzer(3.0)
+            analyzer.results["k"] = 1.0
+            step = jax.jit(lambda x: x * analyzer.results["k"])  #! stale-captured-state
+            for _ in range(n):
+                y = step(xs)
+                analyzer.results["k"] = analyzer.results["k"] * 0.5
+            return y
+        """,
+    "a depth that is counted up and down": """
+        class Depth:
+            def __init__(self):
+                self.level = 0
+
+        DEPTH = Depth()
+
+        @jax.jit
+        def step(x):
+            if DEPTH.level:
+                return x * 2
+            return x
+
+        def run(x):
+            for _ in range(10):
+                DEPTH.level += 1
+                x = step(x)
+                DEPTH.level -= 1
+            return x
+        """,
+    "state refreshed before each call": """
+        class Agent:
+            def __init__(self):
+                self.lr = 0.1
+
+            def fit(self, w, g):
+                step = jax.jit(lambda w, g: w - self.lr * g)
+                return step(w, g)
+
+        def main(w, g):
+            agent = Agent()
+            w = agent.fit(w, g)
+            agent.lr = 0.01
+            return agent.fit(w, g)
+        """,
+    "an attribute that changes between calls": """
+        class Agent:
+            def __init__(self):
+                self.lr = 0.1
+                self.step = jax.jit(self._step)
+
+            def _step(self, w, g):
+                return w - self.lr * g  #! stale-captured-state
+
+        def main(w, g):
+            agent = Agent()
+            for _ in range(100):
+                w = agent.step(w, g)
+                agent.lr = agent.lr * 0.9
+            return w
+        """,
+    "an attribute of a namespace": """
+        import types
+
+        def main(w, g):
+            cfg = types.SimpleNamespace(lr=0.1)
+
+            @jax.jit
+            def step(w, g):
+                return w - cfg.lr * g  #! stale-captured-state
+
+            for _ in range(100):
+                w = step(w, g)
+                cfg.lr = cfg.lr * 0.9
+            return w
+        """,
+    "an attribute behind a static self": """
+        class Agent:
+            def __init__(self):
+                self.lr = 0.1
+
+            @partial(jax.jit, static_argnums=0)
+            def step(self, w, g):
+                return w - self.lr * g  #! stale-captured-state
+
+        def main(w, g):
+            agent = Agent()
+            for _ in range(100):
+                w = agent.step(w, g)
+                agent.lr *= 0.9
+            return w
+        """,
+    "a module-level dict": """
+        CONFIG = {"lr": 0.1}
+
+        @jax.jit
+        def step(w, g):
+            return w - CONFIG["lr"] * g  #! stale-captured-state
+
+        def main(w, g):
+            for _ in range(100):
+                w = step(w, g)
+                CONFIG["lr"] *= 0.9
+            return w
+        """,
+    "a variable that another function changes": """
+        def main(w, g):
+            lr = 0.1
+
+            def decay():
+                nonlocal lr
+                lr = lr * 0.9
+
+            @jax.jit
+            def step(w, g):
+                return w - lr * g  #! stale-captured-state
+
+            for _ in range(100):
+                w = step(w, g)
+                decay()
+            return w
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)

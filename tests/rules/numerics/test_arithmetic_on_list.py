@@ -1,0 +1,81 @@
+"""What `arithmetic-on-list` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, said
+
+PROGRAMS = {
+    "a field called size": """
+        @dataclasses.dataclass
+        class Info:
+            size: Sequence[int]
+            mode: object = None
+
+        def shape_of(info):
+            return (info.mode,) + tuple(info.size)
+
+        def wrong(x):
+            return (1, 2) + jnp.ones(3).size  #! arithmetic-on-list
+        """,
+    "index functions give tuples": """
+        def scaled(x, factor):
+            return x.at[jnp.diag_indices(x.shape[0]) + (Ellipsis,)].mul(factor)
+
+        def joined(x):
+            return jnp.diag(x) + (1, 2)  #! arithmetic-on-list
+        """,
+    "records that count as leaves": """
+        class Pair(NamedTuple):
+            x: jax.Array
+            slope: jax.Array
+
+        def forward(f):
+            def wrapped(*args):
+                plain = jax.tree.map(
+                    lambda one: one.x if isinstance(one, Pair) else one, args, is_leaf=lambda one: isinstance(one, Pair)
+                )
+                return f(*plain)
+            return wrapped
+
+        def run(q, e):
+            return forward(lambda q, e: jnp.exp(q) + e)(Pair(q, q), Pair(e, e))
+
+        def wrong(q, e):
+            return jnp.exp(q) + Pair(e, e)  #! arithmetic-on-list
+        """,
+    "lists of arrays that are joined": """
+        RED = jnp.ones(3)
+
+        def colours(n, m):
+            return [RED] * n + [RED] * m + list(jnp.zeros((2, 4)))
+        """,
+    "abstract properties that subclasses fill": """
+        class Loss(abc.ABC):
+            @property
+            @abc.abstractmethod
+            def arrays(self) -> tuple[jax.Array, ...]:
+                "What it depends on."
+
+            @property
+            def count(self) -> int:
+                return len(self.arrays)
+
+            def rest(self):
+                return self.flat()[self.count:]
+
+            def flat(self):
+                return self.arrays + self.constants()
+
+            def constants(self):
+                raise NotImplementedError
+        """,
+    "places of a grid, and one more index": """
+        def main(x, index):
+            grid = jnp.meshgrid(*[np.arange(d) for d in x.shape], indexing="ij")
+            return x.at[tuple(grid) + (index,)].set(1.0)
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)

@@ -1,0 +1,46 @@
+"""What `integer-overflow` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, messages, said
+
+PROGRAMS = {
+    "counts in small integers, of which only the type is known": """
+        def moved(matrix, moves):
+            hits = jnp.sum(matrix, axis=-1, dtype=jnp.int8) - 1  #? integer-overflow
+            return jnp.maximum(jnp.minimum(hits, 1) - ~moves.any(axis=-1), 0)
+        """,
+    "whole numbers that wrap around": """
+        K = jax.random.key(0)
+        A = jax.random.randint(K, (8,), 0, 255).astype(jnp.uint8)
+        S = jax.random.randint(K, (8,), -100, 100).astype(jnp.int8)  #? key-reused
+        b1 = jnp.mean((A - A[::-1]).astype(jnp.float32))  #! integer-overflow #? unsigned-difference
+        b2 = jax.random.randint(K, (9,), 0, 50000) * 50000  #! integer-overflow #? key-reused
+        b3 = 10 ** jnp.arange(12)  #! integer-overflow
+        b4 = S * S  #! integer-overflow
+        b5 = (jnp.arange(100000) + 1) * 30000  #! integer-overflow
+        o1 = A.astype(jnp.float32) - A[::-1].astype(jnp.float32)
+        o2 = jax.random.randint(K, (9,), 0, 40000) * 40000  #? key-reused
+        o3 = A // 2 + A // 4
+        o4 = (A * 31 + 7) % 256
+        o5 = (255 - A, A > 3, A.sum())  #? unsigned-difference
+        o6 = 300000 * 300000
+        o7 = np.arange(100000) * 100000
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)
+
+
+def test_64_bit_integers_hold_more():
+    program = "\n{}\nx = jnp.arange(100000) * 100000{}\n"
+    narrow = program.format("", "  #! integer-overflow")
+    assert said(narrow) == marked(narrow)
+    assert said(program.format('jax.config.update("jax_enable_x64", True)', "")) == []
+
+
+def test_messages_name_the_reason():
+    found = messages(PROGRAMS["whole numbers that wrap around"], "integer-overflow")
+    assert found[0] == "this difference wraps around in `uint8`: it is integer [-254, 254]"

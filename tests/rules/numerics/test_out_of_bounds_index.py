@@ -1,0 +1,70 @@
+"""What `out-of-bounds-index` finds in programs, and what it leaves alone."""
+
+import pytest
+from rules.programs import marked, messages, said
+
+PROGRAMS = {
+    "a loop without a turn": """
+        def children(parents):
+            count = np.zeros((len(parents),), int)
+            order = [-1]
+            for b in range(1, len(parents)):
+                order.append(count[parents[b]])
+            return order
+
+        print(children(jnp.array([-1])))
+        """,
+    "arrays that may be empty": """
+        def newest(x, xs):
+            x, xs = map(np.asarray, (x, xs))
+            assert len(xs) == 0 or x.shape == xs[0].shape
+            return xs
+
+        def start(x):
+            return newest(x, [])
+
+        def wrong(x):
+            return jnp.zeros(3)[3]  #! out-of-bounds-index
+        """,
+    "an empty array stands in for data": """
+        class Tree:
+            def __init__(self):
+                self.storage = np.zeros(0)
+
+            def root(self, size):
+                return self.storage[1] if size > 0 else np.nan
+
+        def main(size):
+            return Tree().root(size)
+
+        def beyond():
+            return jnp.ones(3)[3]  #! out-of-bounds-index
+        """,
+    "indices beyond the end": """
+        N = 16
+        X = jax.random.normal(jax.random.key(0), (N,))
+        I = jnp.arange(N)
+        b1 = (X[I + 1] - X[I]).sum()  #! out-of-bounds-index
+        b2 = jax.lax.fori_loop(0, N, lambda k, t: t + X[k + 1], 0.0)  #! out-of-bounds-index
+        b3 = X.at[I + 1].set(0.0)  #! out-of-bounds-index
+        b4 = X[N]  #! out-of-bounds-index
+        b5 = jnp.take(X, I * 2)  #! out-of-bounds-index
+        o1 = X[jnp.arange(N - 1) + 1] - X[jnp.arange(N - 1)]
+        o2 = jax.lax.fori_loop(0, N - 1, lambda k, t: t + X[k + 1], 0.0)
+        o3 = jnp.where(I < N - 1, X[I + 1], 0.0)
+        o4 = X[(I + 1) % N] + X[jnp.clip(I + 1, 0, N - 1)] + X[I - 1]
+        o5 = (X[jnp.argmax(X)], X[jnp.argsort(X)], X[jnp.searchsorted(X, 0.5) - 1])
+        o6 = X[I + 1] * (I < N - 1)
+        o7 = (X.at[I + 1].set(1.0, mode="drop"), jnp.take(X, I + 1, mode="clip"), X.at[I + 1].get(mode="fill"))
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)
+
+
+def test_messages_name_the_reason():
+    found = messages(PROGRAMS["indices beyond the end"], "out-of-bounds-index")
+    assert found[0] == "the index goes up to 16 in an axis of size 16"

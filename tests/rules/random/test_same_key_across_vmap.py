@@ -1,0 +1,153 @@
+"""Verdicts of `same-key-across-vmap` on programs built by hand, and what it finds in source."""
+
+import pytest
+from rules.programs import marked, said
+from sketch import Sketch
+
+from jaxaudit.rules.random.same_key_across_vmap import SameKeyAcrossVmap
+
+
+def verdict(sketch: Sketch, op) -> str | None:
+    return sketch.verdicts(SameKeyAcrossVmap).get(op.span.line)
+
+
+@pytest.mark.parametrize(("axis", "expected"), [(0, "proved"), (None, "error"), ("?", "unknown")])
+def test_key_as_argument(axis, expected):
+    s = Sketch()
+    keys, xs = s.param("keys"), s.param("xs")
+    k, x = s.value("k"), s.value("x")
+    with s.region("function", "one", (k, x)) as body:
+        made = s.draw(k).result
+    s.close(body, made)
+    assert verdict(s, s.call(body, keys, xs, name="vmap", in_axes=(axis, 0))) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("vmap", "error"), ("pmap", "error"), ("map", "error"), ("tree.map", "error"), ("shard_map", "warning")],
+)
+def test_closed_over_key(name, expected):
+    s = Sketch()
+    key, xs = s.param("key"), s.param("xs")
+    x = s.value("x")
+    with s.region("function", "one", (x,)) as body:
+        use = s.draw(key)
+    s.close(body, use.result)
+    mapped = s.call(body, xs, name=name, in_axes=(0,))
+    assert verdict(s, mapped) == expected
+    (finding,) = s.judge(SameKeyAcrossVmap)
+    assert ("leaf" in finding.message) == (name == "tree.map")
+    assert len(finding.message) <= 90
+
+
+def test_mapped_index_folded_in():
+    s = Sketch()
+    key, xs = s.param("key"), s.param("xs")
+    i = s.value("i")
+    with s.region("function", "one", (i,)) as body:
+        s.draw(s.fold(key, i))
+    assert verdict(s, s.call(body, xs, name="vmap", in_axes=(0,))) == "proved"
+
+
+def test_axis_index_folded_in():
+    s = Sketch()
+    key, xs = s.param("key"), s.param("xs")
+    with s.region("function", "one", (s.value("x"),)) as body:
+        index = s.op("collective", attrs={"function": "jax.lax.axis_index", "axis_name": "d"}).result
+        s.draw(s.fold(key, index))
+    assert verdict(s, s.call(body, xs, name="pmap", in_axes=(0,))) == "proved"
+
+
+def test_use_deep_in_a_callee():
+    s = Sketch()
+    key, xs = s.param("key"), s.param("xs")
+    inner = s.value("key")
+    with s.region("function", "lambda", (s.value("o"),)) as body:
+        with s.region("function", "choose", (inner,)) as choose:
+            s.draw(inner)
+        s.call(choose, key)
+    mapped = s.call(body, xs, name="vmap", in_axes=(0,))
+    assert s.verdicts(SameKeyAcrossVmap) == {mapped.span.line: "error"}
+
+
+def test_no_keys_no_obligation():
+    s = Sketch()
+    with s.region("function", "one", (s.value("x"),)) as body:
+        pass
+    s.call(body, s.param("xs"), name="vmap", in_axes=(0,))
+    assert s.judge(SameKeyAcrossVmap) == []
+
+
+def test_ranked_results_are_a_warning():
+    s = Sketch()
+    key, xs = s.param("key"), s.param("xs")
+    with s.region("function", "one", (s.value("x"),)) as body:
+        made = s.draw(key).result
+    s.close(body, made)
+    mapped = s.call(body, xs, name="vmap", in_axes=(0,))
+    s.op("array.order", {"x": mapped.result}, {"function": "jax.numpy.argmax"})
+    assert verdict(s, mapped) == "warning"
+
+
+def test_copies_of_one_key():
+    s = Sketch()
+    key = s.param("key")
+    tiled = s.op("array.expand", {"x": key}, {"function": "jax.numpy.tile"}).result
+    k = s.value("k")
+    with s.region("function", "one", (k,)) as body:
+        s.draw(k)
+    assert verdict(s, s.call(body, tiled, name="vmap", in_axes=(0,))) == "error"
+
+
+PROGRAMS = {
+    "an object that hands out keys": """
+        class Keys:
+            def __init__(self, key):
+                self.key = key
+
+            def take(self):
+                self.key, one = jax.random.split(self.key)
+                return one
+
+        def renewed(params, seed):
+            keys = Keys(jax.random.PRNGKey(seed))
+            return jax.tree.map(lambda p: jax.random.normal(keys.take(), p.shape), params)  #? same-key-across-vmap
+        """,
+    "parameters that start alike": """
+        class Experiment:
+            def __init__(self, forward):
+                self.net = hk.transform_with_state(forward)
+                self.key = jax.random.PRNGKey(0)
+
+            def start(self, inputs):
+                init = jax.pmap(lambda *args: self.net.init(*args), axis_name="i")
+                keys = jnp.broadcast_to(self.key, (8,) + self.key.shape)
+                params, state = init(keys, inputs)
+                average, _ = init(keys, inputs)  #? key-reused
+                return params, average, state
+
+            def drop(self, params, state, inputs):
+                apply = jax.pmap(lambda *args: self.net.apply(*args), axis_name="i")
+                keys = jnp.broadcast_to(self.key, (8,) + self.key.shape)
+                return apply(params, state, keys, inputs)  #! same-key-across-vmap
+
+        def main(forward, inputs):
+            experiment = Experiment(forward)
+            params, average, state = experiment.start(inputs)
+            return average, experiment.drop(params, state, inputs)  #! key-reused
+        """,
+    "a network that is run at several points of a batch": """
+        def analysed(forward, params, rng, data):
+            model = hk.transform(forward)
+            predict = lambda z: model.apply(params, rng, z[None])[0, -1]
+            return jax.vmap(jax.grad(predict))(data)  #? same-key-across-vmap
+
+        def noisy(rng, data):
+            return jax.vmap(lambda z: z + jax.random.normal(rng, z.shape))(data)  #! same-key-across-vmap
+        """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_findings_are_the_marked_ones(program: str) -> None:
+    assert said(program) == marked(program)
