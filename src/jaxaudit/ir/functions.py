@@ -97,11 +97,14 @@ COMPARISONS = ORDERINGS | EQUALITIES
 """Compare two arrays element by element."""
 DIFFERENCES = ORDERINGS | _ids("subtract divide")
 """Say how two things differ."""
-EQUALITIES = _ids(
-    "equal not_equal isclose allclose array_equal assert_equal assert_allclose assert_array_equal"
-) | _ids("assert_array_almost_equal assert_trees_all_close")
+EQUALITY_CHECKS = EQUALITIES | _ids(
+    """isclose allclose array_equal assert_equal assert_allclose assert_array_equal assert_array_almost_equal
+    assert_trees_all_close"""
+)
 """Check whether two things are equal."""
-TRUTHS = COMPARISONS | _ids("isfinite isnan isinf isclose logical_and logical_or logical_xor logical_not isin signbit")
+TRUTHS = COMPARISONS | _ids(
+    "isfinite isnan isinf isclose isneginf isposinf logical_and logical_or logical_xor logical_not isin signbit"
+)
 """Elementwise functions whose result is boolean whatever they are given."""
 CONJUNCTIONS = _ids("logical_and bitwise_and")
 DISJUNCTIONS = _ids("logical_or bitwise_or")
@@ -145,6 +148,8 @@ AVERAGES = _ids("mean nanmean average pmean")
 SPREADS = _ids("std var nanstd nanvar")
 EXTREMES = _ids("max min nanmax nanmin ptp pmax pmin")
 QUANTIFIERS = _ids("all any")
+ASSERTIONS = QUANTIFIERS | _ids("array_equal allclose")
+"""Give one truth value for whole arrays."""
 NAN_SKIPPING = _ids("nansum nanmean nanmax nanmin nanprod nanstd nanvar nanmedian")
 SPACED = _ids("linspace logspace geomspace")
 """Make arrays between two bounds; the number of points alone is a size."""
@@ -169,7 +174,7 @@ OVER_DEVICES = _ids("psum pmean pmax pmin")
 CUMULATIVE = _ids("cumsum cumprod cummax cummin cumlogsumexp")
 """Give for every position the sum, product or extreme of all elements up to it."""
 FLAT = (TRUTHS | LOGIC | ROUNDINGS | QUANTIFIERS | POSITIONS) | _ids(
-    """floor_divide isposinf isneginf count_nonzero nextafter clz histogram histogram2d histogramdd population_count
+    """floor_divide count_nonzero nextafter clz histogram histogram2d histogramdd population_count
     left_shift right_shift shift_right_logical array_equal allclose"""
 )
 """Move in steps, or not at all, when their operands move: their derivative is zero."""
@@ -201,6 +206,14 @@ PLOTS = _ids(
     "plot scatter fill_between errorbar hist hist2d imshow pcolormesh contour contourf semilogx semilogy loglog bar"
 ) | _ids("step stairs axhline axvline vlines hlines quiver boxplot violinplot text annotate")
 """Methods of Matplotlib that show data."""
+
+SEVERAL_ARRAYS = _ids(
+    """nonzero unique unique_all unique_counts unique_inverse top_k meshgrid histogram histogram2d histogramdd
+    frexp modf divmod svd eigh eig qr lu slogdet split array_split hsplit vsplit dsplit unstack broadcast_arrays
+    tril_indices triu_indices tril_indices_from triu_indices_from diag_indices diag_indices_from mask_indices
+    unravel_index polydiv indices ix_ lstsq"""
+)
+"""Give a tuple or list of arrays."""
 
 # meaning
 DENSITIES = _ids("log_prob logpdf logp")

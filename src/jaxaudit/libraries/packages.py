@@ -28,6 +28,15 @@ FOR_ONE_EXAMPLE = frozenset(("equinox",))
 """Libraries whose layers take one example without an axis for the batch."""
 
 
+TYPE_TESTS = frozenset(
+    """builtins.hasattr builtins.callable builtins.type jax.numpy.isscalar numpy.isscalar equinox.is_array
+    equinox.is_inexact_array equinox.is_array_like jax.core.is_concrete""".split()
+)
+"""Functions that ask what kind of object something is."""
+
+TRACER_TESTS = ("is_concrete", "trace_state_clean", "is_tracer", "unsafe_am_i_under_a_jit_DO_NOT_USE")
+"""Functions of JAX and its users that ask whether something is traced, by the last part of their names."""
+
 _COMPUTING = tuple(f"jax.{module}." for module in "numpy lax nn scipy random image tree".split())
 
 

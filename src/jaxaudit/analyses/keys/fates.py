@@ -9,7 +9,7 @@ from enum import Enum
 from jaxaudit.analyses.lineage.index import Flow, is_pure
 from jaxaudit.analyses.queries import entered, left, reached, walk
 from jaxaudit.ir import Op, Region, Value
-from jaxaudit.ir.functions import DIFFERENCES, EQUALITIES, PLOTS, RANKINGS
+from jaxaudit.ir.functions import DIFFERENCES, EQUALITY_CHECKS, PLOTS, RANKINGS
 from jaxaudit.ir.ops import VOCABULARY
 
 _PARTS = frozenset(("py.item", "py.unpack", "py.element", "py.container", "py.to_python", "py.loop", "py.while"))
@@ -69,7 +69,7 @@ class Fates:
 
     def are_equated(self, first: Op, second: Op) -> bool:
         """Whether results of two ops are checked to be equal, or not to be."""
-        return self._meet(first, second, EQUALITIES)
+        return self._meet(first, second, EQUALITY_CHECKS)
 
     def are_compared(self, first: Op, second: Op) -> bool:
         """Whether results of two ops are subtracted, divided or ordered."""

@@ -4,56 +4,47 @@ from __future__ import annotations
 
 from jaxaudit.analyses.threads.relation import Relation, Seen, Slot, in_order, near, same_shape
 from jaxaudit.ir import Value
+from jaxaudit.ir.interfaces import Loop, given_to
 
 
 def body(relation: Relation, seen: Seen) -> None:
     """What goes in and out of a call keeps its axes."""
-    _whole(relation, seen, seen.op.operands)
+    for region in seen.op.regions:
+        for param, value in given_to(seen.op, region):
+            same_shape(relation, seen, value, param)
+        for inner, result in zip(region.results, seen.op.results, strict=False):
+            same_shape(relation, seen, inner, result)
 
 
 def gradient(relation: Relation, seen: Seen) -> None:
     """A gradient has the axes of what it is taken for."""
     body(relation, seen)
-    wrt = seen.op.wrt
-    for result, place in zip(seen.op.results, wrt if wrt is not None else (), strict=False):
+    for result, place in zip(seen.op.results, seen.op.wrt or (), strict=False):
         if isinstance(place, int) and place < len(seen.op.operands):
             same_shape(relation, seen, seen.op.operands[place], result)
 
 
 def branches(relation: Relation, seen: Seen) -> None:
     """What goes into a branch keeps its axes; the first operand only chooses."""
-    _whole(relation, seen, seen.op.operands[1:])
-
-
-def counted(relation: Relation, seen: Seen) -> None:
-    """What a counted loop carries keeps its axes."""
-    region = seen.op.regions[0]
-    for value, param in zip(seen.op.operands[2:], region.params[1:], strict=False):
-        same_shape(relation, seen, value, param)
-    for param, inner, result in zip(region.params[1:], region.results, seen.op.results, strict=False):
-        same_shape(relation, seen, inner, result)
-        same_shape(relation, seen, param, result)
-
-
-def _whole(relation: Relation, seen: Seen, operands: tuple[Value, ...]) -> None:
-    for region in seen.op.regions:
-        for value, param in zip(operands, region.params, strict=False):
-            same_shape(relation, seen, value, param)
-        for inner, result in zip(region.results, seen.op.results, strict=False):
-            same_shape(relation, seen, inner, result)
+    body(relation, seen)
 
 
 def loop(relation: Relation, seen: Seen) -> None:
-    """What a `while` carries keeps its axes."""
-    region = seen.op.regions[-1]
-    _whole(relation, seen, seen.op.operands)
-    for param, result in zip(region.params, seen.op.results, strict=False):
-        same_shape(relation, seen, param, result)
+    """What a loop carries keeps its axes."""
+    view = Loop(seen.op)
+    for region in seen.op.regions:
+        for one in view.carried_in(region):
+            same_shape(relation, seen, one.start, one.param)
+    for one in view.carried:
+        if one.position < len(seen.op.results):
+            result = seen.op.results[one.position]
+            same_shape(relation, seen, view.body.results[one.position], result)
+            same_shape(relation, seen, one.param, result)
 
 
 def mapped(relation: Relation, seen: Seen) -> None:
     """Inside `vmap` an array still has the mapped axis, which all mapped arrays have in common."""
-    _whole(relation, seen, seen.op.operands)
+    body(relation, seen)
     op = seen.op
     places = [*_places(op.operands, op.mapped_in), *_places(op.results, op.mapped_out)]
     for slot in places:
@@ -61,26 +52,18 @@ def mapped(relation: Relation, seen: Seen) -> None:
         relation.deed("vmapped" if slot.value in op.operands else "collected", *slot)
 
 
-def _places(values: tuple[Value, ...], axes: object) -> list[Slot]:
-    known = axes if isinstance(axes, tuple) else ()
-    return [Slot(value, axis) for value, axis in zip(values, known, strict=False) if isinstance(axis, int)]
+def _places(values: tuple[Value, ...], axes: tuple[int | None, ...] | None) -> list[Slot]:
+    return [Slot(value, axis) for value, axis in zip(values, axes or (), strict=False) if isinstance(axis, int)]
 
 
 def scan(relation: Relation, seen: Seen) -> None:
     """A scan takes the first axis off what it reads, and puts it on what it collects."""
-    op, region = seen.op, seen.op.regions[0]
-    carried = op.carry
-    count = carried if carried is not None else 0
-    for value, param in zip(op.operands[:count], region.params[:count], strict=False):
-        same_shape(relation, seen, value, param)
-    for param, inner, result in zip(region.params[:count], region.results, op.results[:count], strict=False):
-        same_shape(relation, seen, inner, result)
-        same_shape(relation, seen, param, result)
-    turns = [Slot(value, 0) for value in (*op.operands[count:], *op.results[count:]) if seen.shape(value)]
-    for value, param in zip(op.operands[count:], region.params[count:], strict=False):
-        in_order(relation, seen, value, param, (0,))
-    for inner, result in zip(region.results[count:], op.results[count:], strict=False):
-        in_order(relation, seen, result, inner, (0,))
+    loop(relation, seen)
+    op, view = seen.op, Loop(seen.op)
+    wholes = [*((whole, one) for one, whole in view.elements), *((whole, one) for one, whole in view.stacked)]
+    for whole, one in wholes:
+        in_order(relation, seen, whole, one, (0,))
+    turns = [Slot(whole, 0) for whole, _ in wholes if seen.shape(whole)]
     for slot in turns:
         relation.link(*turns[0], *slot)
         relation.deed("scanned" if slot.value in op.operands else "stacked", *slot)
@@ -89,8 +72,7 @@ def scan(relation: Relation, seen: Seen) -> None:
 def each(relation: Relation, seen: Seen) -> None:
     """`lax.map` and `pmap` take the first axis off everything that is mapped."""
     op = seen.op
-    axes = op.in_axes
-    known = axes if axes is not None else (0,) * len(op.operands)
+    known = op.in_axes or (0,) * len(op.operands)
     kind = "sharded" if op.name == "pmap" else "vmapped"
     slots: list[Slot] = []
     for value, param, axis in zip(op.operands, op.regions[0].params, known, strict=False):

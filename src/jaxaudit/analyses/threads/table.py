@@ -54,7 +54,7 @@ TABLE: Mapping[str, Rule] = {
     "transform": regions.body,
     "cond": regions.branches,
     "while": regions.loop,
-    "fori": regions.counted,
+    "fori": regions.loop,
     "scan": regions.scan,
     "vmap": regions.mapped,
     "map": regions.each,

@@ -9,6 +9,7 @@ from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
 from jaxaudit.ir import Op, Region
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.libraries.packages import FILTERING, PLAIN, package
 
 _TO_ARRAY = ("array", "numpy", "number")
@@ -20,19 +21,18 @@ _WHOLE = ("pmap", "shard_map", "scan", "map", "associative_scan", "abstract")
 def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
     """Return the facts of a region's parameters from those of the op's operands."""
     facts = [_settled(read(value)) for value in op.operands]
-    held = op.held
-    if held is not None and len(held) == len(facts):
-        facts = [_field(fact) if inside else fact for fact, inside in zip(facts, held, strict=True)]
+    if len(op.held or ()) == len(facts):
+        facts = [_field(fact) if inside else fact for fact, inside in zip(facts, op.held or (), strict=True)]
     match op.name:
         case "jit" | "checkpoint":
             return [_staged(op, fact, static) for fact, static in zip(facts, _statics(op, len(facts)), strict=True)]
         case "vmap":
-            axes = op.in_axes
-            known = axes if axes is not None else ("?",) * len(facts)
-            return [_mapped(op, fact, axis) for fact, axis in zip(facts, known, strict=True)]
+            axes = op.in_axes or ("?",) * len(facts)
+            return [_mapped(op, fact, axis) for fact, axis in zip(facts, axes, strict=True)]
         case "fori":
             index = Trace(Kind.TRACED, "array", by=op, way="index")
-            return [index, *(_traced(op, fact, "carry") for fact in facts[2:])]
+            bounds = len(facts) - len(Loop(op).carried)
+            return [index, *(_traced(op, fact, "carry") for fact in facts[bounds:])]
         case "while":
             return [_traced(op, fact, "carry") for fact in facts]
         case "cond":
@@ -48,8 +48,7 @@ def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
         case "py.loop" | "py.while":
             return [Trace(Kind.STATIC, "number", turn=True), *facts]
         case name if name in _WHOLE:
-            carry = op.carry if name == "scan" else 0
-            count = carry if isinstance(carry, int) else 0
+            count = op.carry or 0 if name == "scan" else 0
             fixed = _statics(op, len(facts))
             if name == "abstract" and package(op.spelling) in FILTERING:
                 fixed = tuple(True if fact.kind is Kind.STATIC else None for fact in facts)
@@ -79,8 +78,7 @@ def _settled(fact: Trace) -> Trace:
 
 
 def _statics(op: Op, count: int) -> tuple[object, ...]:
-    statics = op.static
-    return statics if statics is not None and len(statics) == count else (None,) * count
+    return op.static if op.static is not None and len(op.static) == count else (None,) * count
 
 
 def _staged(op: Op, fact: Trace, static: object) -> Trace:
@@ -164,8 +162,7 @@ def _first_traced(operands: list[Trace]) -> list[Trace]:
 
 def _given_back(op: Op, inner: list[Trace], context: Context, traced: list[Trace]) -> list[Trace]:
     """Return the results as the code around sees them; what is part of an object's structure stays what it is."""
-    kept = op.kept
-    flags = kept if kept is not None and len(kept) == len(inner) else (False,) * len(inner)
+    flags = op.kept if op.kept is not None and len(op.kept) == len(inner) else (False,) * len(inner)
     return [fact if stays else _outside(fact, context, traced) for fact, stays in zip(inner, flags, strict=True)]
 
 

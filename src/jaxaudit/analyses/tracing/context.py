@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from jaxaudit.ir import Op
+from jaxaudit.ir.ops import DERIVATIVES
 from jaxaudit.ir.record import record
 
 STAGES = frozenset("jit pmap shard_map scan map fori while cond associative_scan checkpoint abstract".split())
 """Transformations under which every JAX operation is staged, whatever its operands are."""
 
-TRACERS = STAGES | {"vmap", "grad", "jvp", "vjp"}
+TRACERS = STAGES | DERIVATIVES | {"vmap"}
 """Transformations that trace at least some of their arguments."""
 
 COMPILE_TIME = "compile time"
@@ -17,7 +18,7 @@ COMPILE_TIME = "compile time"
 WITHOUT_JIT = "without jit"
 """The construct of a block in which compiled functions and loops of JAX run as plain Python."""
 
-_COMPILED = frozenset("jit scan map fori while cond associative_scan checkpoint".split())
+_COMPILED = STAGES - {"pmap", "shard_map", "abstract"}
 
 
 @record

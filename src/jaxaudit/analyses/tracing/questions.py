@@ -6,30 +6,26 @@ operators that put truth values together.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
+
+from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Program, Value
+from jaxaudit.libraries.packages import TRACER_TESTS
 
 _CLASSES = ("Tracer", "DynamicJaxprTracer", "JVPTracer", "BatchTracer")
 _NEVER_TRACED = frozenset(("numpy.ndarray", "numpy.generic"))
 """Classes that no tracer is an instance of."""
 _PYTHON = frozenset(f"builtins.{name}" for name in "int float bool complex str bytes".split())
-_QUESTIONS = frozenset(("is_concrete", "trace_state_clean", "is_tracer", "unsafe_am_i_under_a_jit_DO_NOT_USE"))
 _PASSING = frozenset("py.operator py.join py.call_library py.container py.to_python py.element".split())
 """Ops whose result answers the question when an operand does."""
-_ROUNDS = 4
 
 
 def tracer_questions(program: Program) -> set[Value]:
     """Return the values that say whether something is a tracer."""
     asked = program.named("py.operator", "py.call_library", "py.call_unknown")
     found = {value for op in asked if _asks(op) for value in op.results}
-    known = 0
-    for _ in range(_ROUNDS if found else 0):
-        if len(found) == known:
-            break
-        known = len(found)
-        for op in program.walk():
-            _follow(op, found)
-    return found
+    return set(walk(found, _answers(program).__getitem__)) if found else found
 
 
 def asked_numbers(program: Program) -> dict[Value, Value]:
@@ -51,7 +47,7 @@ def _asks(op: Op) -> bool:
         asked = _texts(op.arguments.get("y")) if op.operator == "isinstance" else ()
         return any(name.rpartition(".")[2] in _CLASSES or name in _NEVER_TRACED for name in asked)
     function = op.qualified or op.callee
-    return function.rpartition(".")[2] in _QUESTIONS
+    return function.rpartition(".")[2] in TRACER_TESTS
 
 
 def _texts(argument: object) -> list[str]:
@@ -60,11 +56,14 @@ def _texts(argument: object) -> list[str]:
     return [argument] if isinstance(argument, str) else []
 
 
-def _follow(op: Op, found: set[Value]) -> None:
-    if op.name in _PASSING:
-        if not found.isdisjoint(op.operands):
-            found.update(op.results)
-        return
-    for region in op.regions:
-        # A loop that builds a list gives what its turns add after what it carries, in the order of its results.
-        found.update(made for made, inner in zip(op.results, region.results, strict=False) if inner in found)
+def _answers(program: Program) -> Mapping[Value, list[Value]]:
+    """Return the values that answer a question when a value does."""
+    found: defaultdict[Value, list[Value]] = defaultdict(list)
+    for op in program.walk():
+        for value in op.operands if op.name in _PASSING else ():
+            found[value].extend(op.results)
+        for region in op.regions:
+            # A loop that builds a list gives what its turns add after what it carries, in the order of its results.
+            for made, inner in zip(op.results, region.results, strict=False):
+                found[inner].append(made)
+    return found

@@ -8,16 +8,13 @@ from functools import reduce
 from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
-from jaxaudit.analyses.tracing.names import (
-    ARITHMETIC,
-    comparison,
-    gives_several,
-    keeps_mask,
-)
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.functions import COMPARISONS
-from jaxaudit.ir.ops import VOCABULARY
+from jaxaudit.ir.functions import ASSERTIONS, COMPARISONS, EQUALITIES, LOGIC, SEVERAL_ARRAYS, SIZES, TRUTHS
+from jaxaudit.ir.ops import REARRANGED, SELECTED, VOCABULARY
 from jaxaudit.libraries.packages import JAX, package
+
+_ON_NUMBERS = frozenset(f"builtins.{name}" for name in "abs max min sum round pow divmod len sorted".split())
+"""Built-in functions that give numbers for numbers."""
 
 One = Callable[[Op, Read[Trace]], Trace]
 
@@ -121,7 +118,7 @@ class TransferTable:
             return self._operated(op, operands, mask)
         if package(function) not in JAX:
             return self._method(op, operands, mask)
-        what = "" if gives_several(op.name, function) else "array"
+        what = "" if gives_several(op) else "array"
         made = self._made(operands, what, mask=mask)
         return revised(made, varies=True) if _varies(op, operands, read) else made
 
@@ -131,7 +128,7 @@ class TransferTable:
             return _joined_items(operands)
         if _compares_items(op, operands):
             return UNKNOWN
-        if op.qualified in ("equal", "not_equal") and any(isinstance(one, str) for one in op.arguments.values()):
+        if op.function in EQUALITIES and any(isinstance(one, str) for one in op.arguments.values()):
             # Arrays do not compare with text: Python answers, and says that they differ.
             return NUMBER
         if any(one.kind is Kind.TRACED for one in operands):
@@ -156,7 +153,7 @@ class TransferTable:
             # Dicts and lists have this method too.
             return revised(receiver, again=False)
         if receiver.kind is Kind.TRACED or receiver.what == "array":
-            what = "" if gives_several(op.name, op.qualified) else "array"
+            what = "" if gives_several(op) else "array"
             return revised(self._made(operands, what, mask=mask), varies=receiver.varies)
         if receiver.what == "numpy":
             return revised(NUMPY, mask=mask, varies=receiver.varies)
@@ -251,7 +248,7 @@ class TransferTable:
         operands = self._operands(op, read)
         function = op.qualified
         owner = package(function)
-        if owner in ("math", "cmath", "statistics") or function in ARITHMETIC:
+        if owner in ("math", "cmath", "statistics") or function in _ON_NUMBERS:
             return self._computed(function, operands)
         if function == "builtins.map" and op.of == "builtins.len":
             return revised(UNKNOWN, length=True)
@@ -332,12 +329,12 @@ def _shape(op: Op, read: Read[Trace]) -> Trace:
     if function == "len":
         base = fact_of(op.arguments.get("a"), read)
         return revised(NUMBER, turn=base.varies, axis=base.traced_array, length=base.kind is not Kind.TRACED)
-    return NUMBER if function in ("ndim", "size", "nbytes", "itemsize") else STATIC
+    return NUMBER if function in SIZES else STATIC
 
 
 def _structural(op: Op, operands: Sequence[Trace]) -> bool:
     """Whether an operator may compare or join containers instead of computing with arrays."""
-    if op.qualified not in ("equal", "not_equal", "add") or any(one.what == "array" for one in operands):
+    if op.function not in EQUALITIES | {"add"} or any(one.what == "array" for one in operands):
         return False
     others = [argument for argument in op.arguments.values() if not isinstance(argument, Value)]
     return not any(isinstance(argument, bool | int | float | complex) for argument in others)
@@ -365,11 +362,10 @@ def _joined_items(operands: Sequence[Trace]) -> Trace:
 
 def _compares_items(op: Op, operands: Sequence[Trace]) -> bool:
     """Whether a list or tuple is compared with what is no array for sure: arrays of JAX refuse that."""
-    compares = op.qualified in _COMPARISONS and any(isinstance(one, tuple) for one in op.arguments.values())
+    compares = op.function in COMPARISONS and any(isinstance(one, tuple) for one in op.arguments.values())
     return compares and not any(one.what in ("array", "numpy", "shape", "number") for one in operands)
 
 
-_COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
 _SEQUENCES = ("list", "tuple")
 _SIZES = ("shape", "N", "M", "num", "stop", "repeats", "reps")
 
@@ -383,14 +379,22 @@ def _varies(op: Op, operands: Sequence[Trace], read: Read[Trace]) -> bool:
 
 
 def _makes_mask(op: Op, operands: Sequence[Trace]) -> bool:
-    function = op.qualified
-    if comparison(function):
+    function = op.function
+    if function in TRUTHS or function in ASSERTIONS:
         return True
     if op.name == "array.convert":
-        return _boolean_type(op.arguments.get("dtype")) or function.endswith((".bool_", ".bool"))
+        return _boolean_type(op.arguments.get("dtype", op.qualified))
     if op.name == "array.create":
         return _boolean_type(op.arguments.get("dtype"))
-    return keeps_mask(op.name, function) and bool(operands) and all(one.mask for one in operands)
+    keeps = function in LOGIC or op.name in REARRANGED or op.name in SELECTED or op.name == "array.join"
+    return keeps and bool(operands) and all(one.mask for one in operands)
+
+
+def gives_several(op: Op) -> bool:
+    """Whether a function gives a tuple or list of arrays."""
+    function = op.function
+    several = op.name == "array.split" or function in SEVERAL_ARRAYS
+    return several or (op.name == "array.linalg" and function not in ("norm", "det", "inv"))
 
 
 def _boolean_type(dtype: Argument) -> bool:

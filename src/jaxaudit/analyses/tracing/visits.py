@@ -9,6 +9,7 @@ from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import UNKNOWN, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.libraries.packages import TYPE_TESTS
 from jaxaudit.spans import Span
 
 _ANYWHERE = frozenset("jit pmap scan map py.set_item array.create array.join array.reduce".split())
@@ -23,12 +24,6 @@ _TRACED_CODE = frozenset(
 
 _CONVERTS = frozenset(("array.numpy", "py.to_python", "py.test"))
 """Ops that raise for a traced array."""
-
-_TYPE_TESTS = frozenset(
-    """builtins.hasattr builtins.callable builtins.type jax.numpy.isscalar numpy.isscalar equinox.is_array
-    equinox.is_inexact_array equinox.is_array_like jax.core.is_concrete""".split()
-)
-
 
 _ASKS = frozenset(("py.operator", "py.call_library", "array.shape"))
 """Ops that may ask for the type of a value."""
@@ -119,4 +114,4 @@ class Visits:
 def _tests_type(op: Op) -> bool:
     if op.name == "py.operator":
         return op.operator == "isinstance"
-    return op.qualified in _TYPE_TESTS
+    return op.qualified in TYPE_TESTS
