@@ -103,7 +103,8 @@ EQUALITY_CHECKS = EQUALITIES | _ids(
 )
 """Check whether two things are equal."""
 TRUTHS = COMPARISONS | _ids(
-    "isfinite isnan isinf isclose isneginf isposinf logical_and logical_or logical_xor logical_not isin signbit"
+    """isfinite isnan isinf isclose isneginf isposinf isreal iscomplex isin signbit
+    logical_and logical_or logical_xor logical_not"""
 )
 """Elementwise functions whose result is boolean whatever they are given."""
 CONJUNCTIONS = _ids("logical_and bitwise_and")
@@ -139,12 +140,27 @@ REINTERPRETED = _ids("view bitcast_convert_type packbits unpackbits byteswap")
 """Read the bits of an array as other numbers."""
 GROWING = _ids("multiply power square left_shift")
 """Leave the range of an integer dtype soon when they are repeated."""
+FLOATING = _ids(
+    """divide exp exp2 expm1 log log10 log1p log2 sqrt rsqrt cbrt sin cos tan sinh cosh tanh
+    arcsin arccos arctan arcsinh arccosh arctanh arctan2 sigmoid softplus erf erfc erf_inv log_sigmoid
+    gelu silu mish elu celu selu softmax log_softmax lgamma digamma logaddexp deg2rad rad2deg sinc hypot
+    reciprocal nan_to_num"""
+)
+"""Elementwise functions that give floats, of integers too."""
+PROMOTING = (ARITHMETIC | BOUNDS) | _ids(
+    """positive abs square sign relu relu6 leaky_relu conj invert bitwise_and bitwise_or bitwise_xor
+    left_shift right_shift fmax fmin identity where"""
+)
+"""Elementwise functions whose result has the dtype that those of their operands are promoted to."""
+NOT_BROADCASTING = _ids("modf frexp divmod interp digitize polyval in1d isin combine_masks")
+"""Elementwise functions that give several arrays, or do not broadcast."""
 PERIODIC = _ids("sin cos tan")
 INVERSE_ANGLES = _ids("arctan2 arctan arcsin arccos angle")
 
 # reductions
 ADDITIONS = _ids("sum nansum psum")
 AVERAGES = _ids("mean nanmean average pmean")
+PRODUCTS = _ids("prod nanprod")
 SPREADS = _ids("std var nanstd nanvar")
 EXTREMES = _ids("max min nanmax nanmin ptp pmax pmin")
 QUANTIFIERS = _ids("all any")
@@ -178,6 +194,9 @@ FLAT = (TRUTHS | LOGIC | ROUNDINGS | QUANTIFIERS | POSITIONS) | _ids(
     left_shift right_shift shift_right_logical array_equal allclose"""
 )
 """Move in steps, or not at all, when their operands move: their derivative is zero."""
+SOLVERS = _ids("solve cho_solve lu_solve solve_triangular")
+JACOBIANS = _ids("jacrev jacfwd jacobian hessian")
+"""Derivatives of functions that give more than one number."""
 ROOTS = _ids("sqrt norm vector_norm")
 """Take roots: their slope at zero is infinite."""
 EVEN = _ids("square abs power cosh log_cosh")

@@ -78,6 +78,11 @@ class Op(Attributes):
         return None
 
     @property
+    def transformation(self) -> str:
+        """The transformation by its own name, whatever library spells it: `jit` of `equinox.filter_jit`."""
+        return self.spelling.rpartition(".")[2].removeprefix("filter_")
+
+    @property
     def base(self) -> Value | None:
         """The array that a function rearranges or takes elements of: its first argument, else the first operand."""
         first = next(iter(self.arguments.values()), None)

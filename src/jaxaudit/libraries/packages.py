@@ -45,6 +45,10 @@ def computes(name: str) -> bool:
     return name.startswith(_COMPUTING)
 
 
+ON_EACH_DEVICE = ("prefetch_to_device", "device_put_replicated", "device_put_sharded", "pad_shard_unpad")
+"""Functions that give each device an array of its own."""
+
+
 def package(name: str) -> str:
     """Return the top-level package of a qualified name."""
     return name.partition(".")[0]

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.gradients.edges import Edge
 from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.functions import JACOBIANS
 from jaxaudit.ir.interfaces import Loop, given_as, inside_of, turn_before
 from jaxaudit.ir.ops import BRANCHES, CUSTOM_DERIVATIVES, LOOPS
 
 Inner = tuple[Region | None, Value, Edge]
 """A value that a result or a parameter comes from: in a region of the op, or (None) beside the op itself."""
-
-_DERIVED = ("jacrev", "jacfwd", "jacobian", "hessian")
 
 
 def behind_result(op: Op, position: int, *, traced: bool) -> Iterator[Inner]:
@@ -34,13 +33,9 @@ def behind_result(op: Op, position: int, *, traced: bool) -> Iterator[Inner]:
         yield from ((None, value, Edge.LIVE) for value in op.operands)
         yield from ((op.regions[0], value, Edge.LIVE) for value in op.regions[0].results)
     elif op.name != "abstract":
-        own = position >= len(op.regions[0].results) or (_is_derived(op) and not traced)
+        own = position >= len(op.regions[0].results) or (op.transformation in JACOBIANS and not traced)
         # In source, derivatives themselves are no results of any region.
         yield from ((op.regions[0], value, Edge.MAYBE) for value in op.regions[0].results[:1]) if own else inner
-
-
-def _is_derived(op: Op) -> bool:
-    return op.spelling.rpartition(".")[2].removeprefix("filter_") in _DERIVED
 
 
 def behind_parameter(op: Op, region: Region, param: Value) -> Iterator[Inner]:

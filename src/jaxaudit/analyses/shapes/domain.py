@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _MOST_CONTEXTS = 16
 
-_NOTED = frozenset({"scan", "fori", "while", "cond", "grad", "vmap", "pmap"})
+_NOTED = ("scan", "fori", "while", "cond", "grad", "vmap", "pmap")
 """Ops with regions whose inside rules compare with their outside."""
 
 
@@ -76,11 +76,11 @@ class ShapesDomain:
         """Return the exact type where JAX told it, the rank where the code takes the shape apart, else an identity."""
         fact = self._own.get(value)
         if fact is None:
-            fact = self._own[value] = self._told(value, named(self._first(value), value))
+            fact = self._own[value] = self._with_declared(value, named(self._first(value), value))
         return fact
 
-    def _told(self, value: Value, fact: ShapeFact) -> ShapeFact:
-        """Return the axes of a value the names that were declared for them."""
+    def _with_declared(self, value: Value, fact: ShapeFact) -> ShapeFact:
+        """Give the axes of a value the names that were declared for them."""
         declared = self.declared.get(value)
         return fact if declared is None else with_names(fact, declared)
 
@@ -169,7 +169,7 @@ class ShapesDomain:
     def _bound(self, param: Value, fact: ShapeFact) -> ShapeFact:
         if param in self.types or (param in self.ranks and not _is_told(fact)):
             return self.unknown(param)
-        return self._told(param, self._marked(param, fact))
+        return self._with_declared(param, self._marked(param, fact))
 
     def _marked(self, value: Value, fact: ShapeFact) -> ShapeFact:
         """Let the axes of an array whose shape is read be known again by the numbers that were read."""
@@ -219,7 +219,7 @@ class ShapesDomain:
             return fact
         if fact is None or fact.dims is None:
             return self.unknown(value) if value in self.ranks else fact
-        return self._told(value, fact)
+        return self._with_declared(value, fact)
 
     def _wrap(self, transfer: Inner) -> Transfer[ShapeFact]:
         def run(op: Op, read: Read[ShapeFact]) -> Sequence[ShapeFact | None]:

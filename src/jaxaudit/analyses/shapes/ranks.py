@@ -65,19 +65,18 @@ def methods_of_objects(program: Program) -> frozenset[Value]:
     arrays: set[Value] = set()
     found: set[Value] = set()
     for op in program.walk():
-        if op.name in _METHODS and _is_method(op) and op.operands and op.operands[0] not in arrays:
+        if op.operands and _is_method(op) and op.operands[0] not in arrays:
             found.update(op.results)
         elif op.name.startswith(_MAKE_ARRAYS):
             arrays.update(op.results)
     return frozenset(found)
 
 
-_METHODS = frozenset(("array.reduce", "array.order"))
 _MAKE_ARRAYS = ("array.", "key.", "grad.stop", "collective", "device.place")
 
 
 def _is_method(op: Op) -> bool:
-    return "." not in op.qualified
+    return op.name in ("array.reduce", "array.order") and "." not in op.qualified
 
 
 def measured(program: Program) -> frozenset[Value]:

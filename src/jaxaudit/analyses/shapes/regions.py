@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 
 from jaxaudit.analyses.dims import UNKNOWN, Atom, Dim, constant
 from jaxaudit.analyses.domain import Read
@@ -12,13 +13,14 @@ from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, atoms_
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.analyses.shapes.transfer.table import TABLE
-from jaxaudit.ir import Exit, Op, Region, Value
+from jaxaudit.ir import Op, Region
+from jaxaudit.ir.functions import JACOBIANS
+from jaxaudit.ir.interfaces import Branch, Loop
 from jaxaudit.ir.ops import BODIES
 
 Facts = Sequence[ShapeFact]
 
 _PYTHON_LOOPS = ("py.loop", "py.while")
-_JACOBIANS = ("jacrev", "jacfwd", "jacobian", "hessian", "make_jaxpr")
 
 
 def enter(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
@@ -48,7 +50,7 @@ def _body(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
 
 def _returned(op: Op, look: Look) -> Facts:
     region = op.regions[0]
-    if op.spelling.rpartition(".")[2].removeprefix("filter_") in _JACOBIANS:
+    if op.transformation in JACOBIANS | {"make_jaxpr"}:
         return ()
     left = [look.read(value) for value in region.results]
     if op.yields:
@@ -68,32 +70,28 @@ def _column(fact: ShapeFact, region: Region) -> ShapeFact:
 def _gradient(op: Op, look: Look) -> Facts:
     """The function's own results come first, then a gradient for each leaf of the chosen arguments."""
     own = _returned(op, look)
-    options = op.options
-    argnums = options.get("argnums", 0) if options is not None else 0
     extra = op.results[len(own) :]
-    if argnums != 0 or len(extra) > len(op.operands):
+    if op.option("argnums", 0) != 0 or len(extra) > len(op.operands):
         return own
     pairs = zip(extra, op.operands, strict=False)
     return [*own, *(look.read(start) if made.name == start.name else NOTHING for made, start in pairs)]
 
 
 def _scanned(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
-    count = op.carry or 0
-    carry = [traced(read(value)) for value in op.operands[:count]]
-    return [*carry, *(mapped.without_axis(read(value), 0) for value in op.operands[count:])]
+    loop = Loop(op)
+    carry = [traced(read(one.start)) for one in loop.carried]
+    return [*carry, *(mapped.without_axis(read(whole), 0) for _, whole in loop.elements)]
 
 
 def _after_scan(op: Op, look: Look) -> Facts:
-    count = op.carry or 0
-    region = op.regions[0]
     length = scan_length(op, look.read).labelled(made_by("scan", op))
-    ys = [mapped.with_axis(look.read(value), 0, length) for value in region.results[count:]]
-    return [*_after_carry(region.params[:count], region, look), *ys]
+    steps = op.regions[0].results[len(Loop(op).carried) :]
+    return [*_after_carry(op, look), *(mapped.with_axis(look.read(value), 0, length) for value in steps)]
 
 
 def scan_length(op: Op, read: Read[ShapeFact]) -> Dim:
     """Return how many turns a scan takes, from its inputs or from `length`."""
-    sizes = [dims[0] for value in op.operands[op.carry or 0 :] if (dims := read(value).dims)]
+    sizes = [dims[0] for _, whole in Loop(op).elements if (dims := read(whole).dims)]
     if sizes:
         return sizes[0].labelled(frozenset().union(*(size.labels for size in sizes)))
     given = stated_length(op, read)
@@ -111,11 +109,12 @@ def traced(fact: ShapeFact) -> ShapeFact:
     return fact if fact.number is None else ShapeFact(fact.dims, fact.dtype, fact.weak)
 
 
-def _after_carry(params: Sequence[Value], region: Region, look: Look) -> Facts:
+def _after_carry(op: Op, look: Look) -> Facts:
     """A carry leaves a loop with the type it came in with, but that weak types yield to what the body makes."""
     made: list[ShapeFact] = []
-    for param, end in zip(params, region.results, strict=False):
-        first, last = look.read(param), look.read(end)
+    loop = Loop(op)
+    for one, end in zip(loop.carried, loop.body.results, strict=False):
+        first, last = look.read(one.param), look.read(end)
         if first.dims is not None and first.weak and last.dtype != first.dtype:
             first = ShapeFact(first.dims, last.dtype)
         made.append(first)
@@ -123,27 +122,15 @@ def _after_carry(params: Sequence[Value], region: Region, look: Look) -> Facts:
 
 
 def _counted(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
-    count = len(region.params) - 1
-    carry = op.operands[len(op.operands) - count :] if count else ()
-    return [ShapeFact((), "int32", True), *(traced(read(value)) for value in carry)]
-
-
-def _after_fori(op: Op, look: Look) -> Facts:
-    region = op.regions[0]
-    return _after_carry(region.params[1:], region, look)
+    return [ShapeFact((), "int32", True), *_looped(op, region, read, turn)]
 
 
 def _looped(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
-    return [traced(read(value)) for value in op.operands]
-
-
-def _after_while(op: Op, look: Look) -> Facts:
-    region = op.regions[-1]
-    return _after_carry(region.params, region, look)
+    return [traced(read(one.start)) for one in Loop(op).carried_in(region)]
 
 
 def _chosen(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
-    return [traced(read(value)) for value in op.operands[1:]]
+    return [traced(read(value)) for value in Branch(op).operands]
 
 
 def taken(op: Op, read: Read[ShapeFact]) -> int | None:
@@ -160,14 +147,9 @@ def taken(op: Op, read: Read[ShapeFact]) -> int | None:
 
 def _joined(op: Op, look: Look) -> Facts:
     only = taken(op, look.read)
-    regions = op.regions if only is None else op.regions[only : only + 1]
-    ways = [region.results for region in regions if region.exit is Exit.FALL]
-    if not ways:
-        return ()
-    made = [look.read(value) for value in ways[0]]
-    for way in ways[1:]:
-        made = [join(fact, look.read(value)) for fact, value in zip(made, way, strict=False)]
-    return made
+    arms = [region for region in Branch(op).arms if only is None or region is op.regions[only]]
+    ways = [[look.read(value) for value in region.results] for region in arms]
+    return [reduce(join, facts) for facts in zip(*ways, strict=False)]
 
 
 def _turn(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
@@ -282,8 +264,8 @@ _LEAVE: Mapping[str, Leave] = {
     "transform": _none_left,
     "grad": _gradient,
     "scan": _after_scan,
-    "fori": _after_fori,
-    "while": _after_while,
+    "fori": _after_carry,
+    "while": _after_carry,
     "cond": _joined,
     "py.branch": _joined,
     "vmap": mapped.leave,

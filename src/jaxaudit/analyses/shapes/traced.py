@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from jaxaudit.analyses.shapes.transfer.maps import NOT_OPERANDS, OWN_SHAPE
+from jaxaudit.analyses.shapes.transfer.maps import NOT_OPERANDS
 from jaxaudit.analyses.shapes.transfer.rarer import is_usual
 from jaxaudit.analyses.shapes.transfer.table import TABLE
 from jaxaudit.ir import ArrayType, Op, Value
+from jaxaudit.ir.functions import NOT_BROADCASTING
 
 Types = Mapping[Value, ArrayType]
 
@@ -17,7 +18,7 @@ _OPERANDS = (Value, int, float)
 def sizes_meet(op: Op, types: Types) -> bool | None:
     """Whether sizes meet in an op that JAX traced; None where that takes a closer look."""
     if op.regions:
-        return None if op.name in _MAPS else False
+        return None if op.name in ("vmap", "pmap") else False
     if op.name not in TABLE:
         return False
     ask = _MEET.get(op.name)
@@ -29,7 +30,7 @@ def _operands_meet(op: Op, types: Types) -> bool | None:
     if sum([value in types and bool(types[value].shape) for value in op.operands]) < 2:
         return False
     given = [value for name, value in op.arguments.items() if name not in NOT_OPERANDS and value is not None]
-    usual = bool(given) and op.function not in OWN_SHAPE and not op.is_operator and is_usual(op)
+    usual = bool(given) and op.function not in NOT_BROADCASTING and not op.is_operator and is_usual(op)
     if not usual or op.has("*", "**") or not all(isinstance(one, _OPERANDS) for one in given):
         return None
     return sum([isinstance(one, Value) and bool(types[one].shape) for one in given]) > 1
@@ -73,8 +74,6 @@ def _never(op: Op, types: Types) -> bool:
     """Sizes could only clash here, with axes that the operand does not have."""
     return False
 
-
-_MAPS = frozenset({"vmap", "pmap"})
 
 _MEET: Mapping[str, Callable[[Op, Types], bool | None]] = {
     "array.map": _operands_meet,

@@ -92,19 +92,22 @@ FUNCTIONS: Mapping[str, Callable[..., ShapeFact]] = {
 }
 """What is drawn, by the names that rows use."""
 
-_NUMPY = frozenset("normal uniform integers randint standard_normal random random_sample choice".split())
+_NUMPY = {
+    **dict.fromkeys("normal uniform standard_normal random random_sample".split(), "float32"),
+    **dict.fromkeys("integers randint choice".split(), "int32"),
+}
+"""The generators of NumPy that take a `size`, with what they draw."""
 
 
 def _numpy(look: Look) -> ShapeFact:
     """Return what NumPy's generators draw: as many numbers as `size` says."""
     if look.has("*", "**") or (look.function == "choice" and look.fact("a").number is None):
         return NOTHING
-    dtype = "int32" if look.function in ("integers", "randint", "choice") else "float32"
     if look.function in ("randn", "rand"):
-        return array(shape_of(look.fact("args")) if look.has("args") else (), dtype)
+        return array(shape_of(look.fact("args")) if look.has("args") else (), "float32")
     if look.function not in _NUMPY or not look.has("size"):
         return NOTHING
-    return array(() if look.raw("size") is None else shape_of(look.fact("size")), dtype)
+    return array(() if look.raw("size") is None else shape_of(look.fact("size")), _NUMPY[look.function])
 
 
 TABLE: Mapping[str, Transfer] = {

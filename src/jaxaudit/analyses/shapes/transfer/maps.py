@@ -13,31 +13,15 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.numbers import arithmetic, negated
 from jaxaudit.ir import Value
+from jaxaudit.ir.functions import FLOATING, NOT_BROADCASTING, PROMOTING, REINTERPRETED, TRUTHS
 from jaxaudit.ir.trees import CONTAINERS, Tree
+from jaxaudit.libraries.packages import ON_EACH_DEVICE
 
-_TRUTH = frozenset(
-    "equal not_equal less less_equal greater greater_equal isnan isinf isfinite isclose "
-    "logical_and logical_or logical_not logical_xor isneginf isposinf signbit isreal iscomplex isin".split()
-)
-_FLOATS = frozenset(
-    "divide exp exp2 expm1 log log10 log1p log2 sqrt rsqrt cbrt sin cos tan sinh cosh tanh arcsin arccos "
-    "arctan arcsinh arccosh arctanh arctan2 sigmoid softplus erf erfc "
-    "erf_inv log_sigmoid gelu silu mish elu celu selu softmax log_softmax lgamma digamma logaddexp deg2rad "
-    "rad2deg sinc hypot reciprocal nan_to_num".split()
-)
-_SAME = frozenset(
-    "add subtract multiply negative positive abs maximum minimum max min power remainder "
-    "fmod floor_divide square sign relu relu6 conj invert bitwise_and bitwise_or bitwise_xor "
-    "left_shift right_shift fmax fmin clip identity leaky_relu where".split()
-)
 NOT_OPERANDS = frozenset(
     "out where rtol atol equal_nan decimals approximate negative_slope alpha b deg copy nan posinf neginf invert "
     "assume_unique exponent_bits mantissa_bits accuracy precision".split()
 )
 """Arguments of elementwise functions that do not broadcast with the others."""
-_ON_EACH_DEVICE = frozenset("prefetch_to_device device_put_replicated device_put_sharded pad_shard_unpad".split())
-OWN_SHAPE = frozenset("modf frexp divmod interp digitize polyval in1d isin combine_masks".split())
-"""Functions that give several arrays, or do not broadcast."""
 
 
 def operands(look: Look) -> list[ShapeFact]:
@@ -55,7 +39,7 @@ def _map(look: Look) -> ShapeFact:
             return number
         if _joins_sequences(look) or _is_text(look):
             return NOTHING
-    if look.function in OWN_SHAPE or look.has("*", "**"):
+    if look.function in NOT_BROADCASTING or look.has("*", "**"):
         return NOTHING
     given = operands(look)
     dims = fitted(look, given)
@@ -93,12 +77,12 @@ def fitted(look: Look, given: Sequence[ShapeFact]) -> Dims | None:
 
 
 def _dtype(function: str, given: Sequence[ShapeFact]) -> tuple[str | None, bool]:
-    if function in _TRUTH:
+    if function in TRUTHS:
         return "bool", False
     dtype, weak = promote(given)
-    if function in _FLOATS:
+    if function in FLOATING:
         return inexact(dtype, weak)
-    return (dtype, weak) if function in _SAME else (None, False)
+    return (dtype, weak) if function in PROMOTING else (None, False)
 
 
 def _select(look: Look) -> ShapeFact:
@@ -163,7 +147,7 @@ def _convert(look: Look) -> ShapeFact:
         return base
     if look.function == "astype":
         return array(base.dims, named_dtype(given))
-    if look.function in ("view", "bitcast_convert_type", "packbits", "unpackbits", "from_dlpack"):
+    if look.function in REINTERPRETED or look.function == "from_dlpack":
         return NOTHING
     return array(base.dims, named_dtype(look.function) or named_dtype(given))
 
@@ -209,7 +193,7 @@ def _placed(look: Look) -> ShapeFact:
         return NOTHING if size is None or look.has("devices") else with_axis(array_like(base), 0, size)
     if look.function == "unreplicate":
         return without_axis(base, 0)
-    return NOTHING if look.function in _ON_EACH_DEVICE else base
+    return NOTHING if look.function in ON_EACH_DEVICE else base
 
 
 TABLE: Mapping[str, Transfer] = {

@@ -13,13 +13,20 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.einops import is_pattern, patterned
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.ir import Argument
+from jaxaudit.ir.functions import (
+    ADDITIONS,
+    AVERAGES,
+    EXTREMES,
+    PICKED_POSITIONS,
+    PRODUCTS,
+    QUANTIFIERS,
+    SOLVERS,
+    SPREADS,
+)
 
-_SUMS = frozenset("sum prod nansum nanprod".split())
-_MEANS = frozenset("mean std var nanmean nanstd nanvar median nanmedian logsumexp average logmeanexp".split())
-_KEEPS = frozenset("max min nanmax nanmin ptp".split())
-_TRUTH = frozenset("all any".split())
-_SOLVERS = ("solve", "cho_solve", "lu_solve", "solve_triangular")
-_KNOWN = _SUMS | _MEANS | _KEEPS | _TRUTH | {"count_nonzero"}
+_SUMMED = ADDITIONS | PRODUCTS
+_AVERAGED = AVERAGES | SPREADS | {"median", "nanmedian", "logsumexp", "logmeanexp"}
+_KNOWN = _SUMMED | _AVERAGED | EXTREMES | QUANTIFIERS | {"count_nonzero"}
 
 
 def reduced(look: Look, base: ShapeFact, axis: Argument, *, given: bool, keep: Argument) -> Dims | None:
@@ -52,18 +59,18 @@ def _reduce(look: Look) -> ShapeFact:
 
 
 def _dtype(function: str, base: ShapeFact) -> str | None:
-    if function in _TRUTH:
+    if function in QUANTIFIERS:
         return "bool"
     if function == "count_nonzero":
         return "int32"
-    if function in _SUMS:
+    if function in _SUMMED:
         return summed(base.dtype)
-    return inexact(base.dtype, False)[0] if function in _MEANS else base.dtype
+    return inexact(base.dtype, False)[0] if function in _AVERAGED else base.dtype
 
 
 def _order(look: Look) -> ShapeFact:
     base, function = array_like(look.first()), look.function
-    if function in ("argmax", "argmin", "nanargmax", "nanargmin"):
+    if function in PICKED_POSITIONS:
         given = look.raw("axis") is not None
         dims = reduced(look, base, look.raw("axis"), given=given, keep=look.raw("keepdims"))
         return array(dims, None if look.has("index_dtype") else "int32")
@@ -90,7 +97,7 @@ def _linalg(look: Look) -> ShapeFact:
         return array(base.dims[:-2], dtype)
     if function == "eigvalsh" and base.dims is not None and len(base.dims) >= 2:
         return array(base.dims[:-1], dtype)
-    return array(look.fact("b").dims, None) if function in _SOLVERS else NOTHING
+    return array(look.fact("b").dims, None) if function in SOLVERS else NOTHING
 
 
 def _top(look: Look) -> ShapeFact | None:

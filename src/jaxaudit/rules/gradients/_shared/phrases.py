@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.gradients import Gradient, Leaf, Node, gradients_of
 from jaxaudit.ir import Op
+from jaxaudit.ir.functions import JACOBIANS
 from jaxaudit.ir.trees import split_path
 
 _SHOWN = 3
@@ -21,11 +22,8 @@ def judged(facts: Facts, *, losses: bool = False) -> list[Gradient]:
 
 
 def _is_chosen(op: Op, *, losses: bool) -> bool:
-    spelling = op.spelling.rpartition(".")[2].removeprefix("filter_")
-    if spelling in ("jacrev", "jacfwd", "jacobian"):
-        return not losses
-    if spelling == "hessian":
-        return True
+    if op.transformation in JACOBIANS:
+        return op.transformation == "hessian" or not losses
     paths, chosen = op.paths, op.differentiated
     if isinstance(paths, tuple) and chosen is not None:
         return len({split_path(str(paths[at]))[0] for at in chosen if at < len(paths)}) == 1
