@@ -13,7 +13,7 @@ from enum import Enum
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir.basis import Basis
 from jaxaudit.rules.base import Obligation, Raises, Severity, Verdict
-from jaxaudit.rules.intent import numbers
+from jaxaudit.rules.intent import results, sharing, subjects
 from jaxaudit.rules.intent.names import is_unwanted, says_evaluation, says_purpose, says_shared, says_side
 from jaxaudit.rules.intent.places import in_benchmark, in_main_block, in_test
 from jaxaudit.spans import Span
@@ -90,7 +90,7 @@ def _with(one: Obligation, level: Level, why: str) -> Obligation:
 def _open_in_test(one: Obligation, facts: Facts) -> str:
     """Read from the path of the file, or a function that test runners call: `tests/model.py`, `test_draws`."""
     # What a trace of a test shows was run at least.
-    tested = in_test(one.span) or numbers.is_in_test_function(one, facts)
+    tested = in_test(one.span) or subjects.is_in_test_function(one, facts)
     return "this is test code, where it may not matter" if tested and facts.program.front_end == "source" else ""
 
 
@@ -130,7 +130,7 @@ def _on_purpose(one: Obligation, facts: Facts) -> str:
     """Read from a comment at the line or just above, or the name of a loss: `# on purpose`, `residual_loss`."""
     if any(says_purpose(name, one.subject.about) for name in one.subject.names):
         return "its name says so"
-    places = [one.span, *one.subject.places, *numbers.places_of(one, facts)]
+    places = [one.span, *one.subject.places, *subjects.places_of(one, facts)]
     return "a comment nearby says so" if any(_has_comment(one, span, facts) for span in places) else ""
 
 
@@ -143,7 +143,7 @@ def _has_comment(one: Obligation, span: Span, facts: Facts) -> bool:
 
 def _shared_by_name(one: Obligation, facts: Facts) -> str:
     """Read from the names of a key: `shared_key`, and `eval_key` of a map."""
-    names = list(numbers.names_of(one, facts))
+    names = list(subjects.names_of(one, facts))
     if any(map(says_shared, names)):
         return "its name says that it is shared"
     evaluates = one.rule == "same-key-across-vmap" and any(map(says_evaluation, names))
@@ -167,12 +167,12 @@ SIGNALS = (
     Signal("only said", Level.WARNING, _only_said),
     Signal("on purpose", Level.WARNING, _on_purpose),
     Signal("shared by name", Level.WARNING, _shared_by_name, _KEYS),
-    Signal("starts alike", Level.WARNING, numbers.alike, _KEYS),
-    Signal("not shared", Level.WARNING, numbers.not_shared, _KEYS),
-    Signal("not used", Level.WARNING, numbers.not_used, _KEYS),
-    Signal("aligned", Level.WARNING, numbers.aligned, _KEYS),
-    Signal("compared", Level.WARNING, numbers.compared, _KEYS),
-    Signal("held fixed", Level.WARNING, numbers.held_fixed, _KEYS),
+    Signal("starts alike", Level.WARNING, sharing.alike, _KEYS),
+    Signal("not shared", Level.WARNING, results.not_shared, _KEYS),
+    Signal("not used", Level.WARNING, results.not_used, _KEYS),
+    Signal("aligned", Level.WARNING, sharing.aligned, _KEYS),
+    Signal("compared", Level.WARNING, results.compared, _KEYS),
+    Signal("held fixed", Level.WARNING, sharing.held_fixed, _KEYS),
     Signal("tried out", Level.WARNING, _tried_out, _KEYS),
 )
 """Every sign of purpose, in the order in which they are asked for; what each is read from stands at its function."""

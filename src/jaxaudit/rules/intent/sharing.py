@@ -1,0 +1,168 @@
+"""Signs that random numbers are shared on purpose, in how functions and objects are given their keys.
+
+Each function looks at the one or two uses of a key that an obligation is about, and says what it sees, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from jaxaudit.analyses.explain import callee_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.keys import KeyFacts, Use
+from jaxaudit.analyses.keys.fates import is_init
+from jaxaudit.analyses.keys.terms import Split, root, rows_behind
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import reached, walk
+from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir.functions import PLACES, REORDERINGS
+from jaxaudit.ir.ops import MAPPED
+from jaxaudit.libraries.lookup import plays
+from jaxaudit.rules.base import Obligation
+from jaxaudit.rules.intent.names import are_inverse
+from jaxaudit.rules.intent.subjects import keys_of
+
+_STORES = frozenset(("py.store_attr", "py.store_nonlocal", "py.store_global"))
+_PICKS = frozenset(("array.gather", "array.scatter", "array.at", "array.move", "py.item"))
+_PYTHON_LOOPS = ("py.loop", "py.while")
+
+
+def alike(one: Obligation, facts: Facts) -> str:
+    """Read from two calls of one initialiser, or of a function and its inverse: `net.init(key, x)` for a target too."""
+    uses = one.subject.uses
+    if len(uses) != 2 or uses[0].spot is uses[1].spot:
+        return ""
+    names = [callee_of(use.spot) for use in uses]
+    if are_inverse(*names):
+        return f"`{names[1]}` undoes what `{names[0]}` did, with the same numbers, it seems"
+    if _is_same_start(uses[0].spot, uses[1].spot) or _is_one_module(uses[0], uses[1]):
+        return f"both are made by the same `{callee_of(uses[0].spot)}`, so that they start alike, it seems"
+    return ""
+
+
+def aligned(one: Obligation, facts: Facts) -> str:
+    """Read from draws of places in several arrays: `permutation(key, images)`, `permutation(key, labels)`."""
+    uses, around = one.subject.uses, one.subject.around
+    if len(uses) == 2:
+        first, second = (use.spot for use in uses)
+        same = callee_of(first) == callee_of(second) and first is not second and _settings(first) == _settings(second)
+        apart = first.operands != second.operands and _picks(facts, first) and _picks(facts, second)
+        reordered = all(use.origin.spot.function in REORDERINGS for use in uses)
+        return "picking the same places in two arrays keeps them aligned" if reordered or (same and apart) else ""
+    draw = uses[0].origin.spot
+    reordered = around is not None and around.name in MAPPED and draw.function in REORDERINGS
+    if reordered or (around is not None and _has_items(facts, around, uses[0]) and _picks(facts, draw)):
+        return "picking the same places in every item keeps them aligned"
+    return ""
+
+
+def held_fixed(one: Obligation, facts: Facts) -> str:
+    """Read from closures and objects that hold a key: `sample = partial(f, key)` at several points."""
+    keys, uses, around = keys_of(facts), one.subject.uses, one.subject.around
+    closed = all(use.inner is not None and not _is_given(keys, use.spot, use) for use in uses)
+    if len(uses) == 2:
+        networks = all(callee_of(use.origin.spot) == "apply" for use in uses)
+        same = callee_of(uses[0].spot) == callee_of(uses[1].spot) and uses[0].spot is not uses[1].spot
+        return f"`{callee_of(uses[0].spot)}` holds its key fixed, it seems" if closed and same and networks else ""
+    if around is None:
+        return ""
+    if around.name in (*_PYTHON_LOOPS, "tree.map") and _is_renewed(keys, around, uses[0]):
+        return "every turn puts a new key into an object, which may be the one that is used"
+    outside = uses[0].inner is not None and not _is_given(keys, around, uses[0])
+    if around.name == "pmap" and outside:
+        return "the mapped function holds its key fixed, which is often meant for devices"
+    if around.name == "vmap" and not _is_given(keys, around, uses[0]) and _asks_for_key(uses[0].origin.spot):
+        return "the mapped function holds it fixed, and `apply` asks for a key whether it draws or not"
+    if around.name in _PYTHON_LOOPS and closed and _is_given_data(around, uses[0].spot):
+        return f"`{callee_of(uses[0].spot)}` holds its key fixed and is given one piece of data after the other"
+    return ""
+
+
+def _is_same_start(first: Op, second: Op) -> bool:
+    if first.name != second.name or not callee_of(first).startswith("init") or callee_of(first) != callee_of(second):
+        return False
+    if (receiver := first.arguments.get("self")) is not None:
+        return receiver is second.arguments.get("self")
+    same = [one is other for one, other in zip(first.operands, second.operands, strict=False)]
+    # The key is one of the operands; a network that starts alike shares an input too.
+    return len(first.operands) == len(second.operands) and (all(same) or (first.name == "key.draw" and sum(same) > 1))
+
+
+def _is_one_module(first: Use, second: Use) -> bool:
+    """Whether one module is initialised twice with one key, wherever that is written."""
+    ways = [one.origin.spot for one in (first, second)]
+    if not all(map(is_init, ways)):
+        return False
+    module, operands = ways[0].object_id, first.spot.operands == second.spot.operands
+    if module is None:
+        # A transformed function of a library: one call of it, made twice with the same arguments.
+        return ways[0].qualified == ways[1].qualified and operands
+    return module == ways[1].object_id and (ways[0] is not ways[1] or operands)
+
+
+def _settings(op: Op) -> dict[str, Argument]:
+    """Return what a draw is given besides the array that it picks from."""
+    arguments = op.arguments.items() if op.name == "key.draw" else ()
+    return {name: given for name, given in arguments if name not in ("a", "x")}
+
+
+def _picks(facts: Facts, op: Op) -> bool:
+    """Whether all that an op draws are places in arrays, directly or after a little arithmetic."""
+    draws = [op] if op.name == "key.draw" else [one for one in _inside(op) if one.name == "key.draw"]
+    return bool(draws) and all(one.function in PLACES and _is_index(facts.flow, one) for one in draws)
+
+
+def _is_index(flow: Flow, draw: Op) -> bool:
+    def step(value: Value) -> Iterator[Value]:
+        return (one for op in flow.readers.get(value, ()) if op.name.startswith("array.") for one in op.results)
+
+    drawn = walk(draw.results, step)
+    picked = (op.name in _PICKS for value in drawn for op in flow.readers.get(value, ()))
+    return isinstance(draw.argument("x", "a"), Value) or any(picked)
+
+
+def _inside(op: Op) -> Iterator[Op]:
+    return (inner for region in op.regions for inner in region.walk())
+
+
+def _has_items(facts: Facts, around: Op, use: Use) -> bool:
+    """Whether each turn of a loop has another array to pick from."""
+    if around.name == "tree.map":
+        return True
+    elements = [op for op in around.regions[0].ops if op.name == "py.element"] if around.name == "py.loop" else []
+    counts = all(isinstance(op.arguments.get("iterable"), Mapping) for op in elements)
+    if not elements or use.inner is None or not counts:
+        return bool(elements)
+    changing = reached(facts.flow, (*around.regions[0].params, *(made for op in elements for made in op.results)))
+    return not changing.isdisjoint(use.spot.operands)
+
+
+def _is_given(keys: KeyFacts, call: Op, use: Use) -> bool:
+    """Whether the key of a use, or what it is a part of, is an argument of the call."""
+    return any(root(keys.term(value)) is root(use.term) for value in call.operands)
+
+
+def _is_given_data(loop: Op, call: Op) -> bool:
+    """Whether a call is given something of this turn, and nothing that the turns hand on."""
+    carried = set(loop.regions[-1].params)
+    mark = loop.entered
+    begun = mark[0] if isinstance(mark, tuple) else 0
+    return any(value.id > begun for value in call.operands) and carried.isdisjoint(call.operands)
+
+
+def _asks_for_key(op: Op) -> bool:
+    """Whether an op runs a module with a key for it as a whole, though it may draw nothing."""
+    return op.name == "key.draw" and plays(op.qualified, "module.apply") and not op.folds
+
+
+def _is_renewed(keys: KeyFacts, op: Op, use: Use) -> bool:
+    """Whether a body puts a key of the same split into an object that outlives it, for the next turn to find."""
+    behind = {use.origin.site, *rows_behind((use.term, use.origin.term))}
+    stores = (inner for inner in _inside(op) if inner.name in _STORES)
+    return any(_split_behind(keys, value) in behind for store in stores for value in store.operands)
+
+
+def _split_behind(keys: KeyFacts, value: Value) -> Op | None:
+    term = root(keys.term(value))
+    made = keys.terms.made_by.get(term)
+    return term.tag[-1] if isinstance(term, Split) else None if made is None else made[0]
