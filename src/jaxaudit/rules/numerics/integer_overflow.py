@@ -10,7 +10,7 @@ from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.ranges.dtypes import SMALL, ends, wraps
 from jaxaudit.analyses.ranges.transfer.maps import map_range, result_dtype
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import BITWISE, MODULAR, REMAINDERS
 from jaxaudit.ir.ops import MOVING
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
@@ -167,20 +167,18 @@ def _keeps_bits(op: Op) -> bool:
 def _judge(op: Op, ranges: Ranges, flow: Flow, *, wide: bool) -> Iterator[Obligation]:
     look = ranges.look(op)
     dtype = result_dtype(look)
-    if dtype is None or ends(dtype) is None or dtype in ("uint32", "uint64", "int64"):
-        return
     # Source does not tell 64-bit integers from 32-bit ones where both exist.
-    if dtype not in SMALL and not ranges.known.types and wide:
+    if dtype is None or not (dtype in SMALL or (dtype == "int32" and not wide)):
         return
     exact = map_range(look, op.function)
-    if exact is None or _is_python(op, ranges) or _is_modular(op.results[0], flow):
+    if exact is None or _is_python(op, ranges):
         return
-    if not wraps(exact, dtype):
-        if dtype in SMALL and exact.is_bounded:
-            reason = f"the {_ARITHMETIC[op.function]} is {range_text(exact)}, which `{dtype}` holds"
-            yield proved(IntegerOverflow.name, op.span, reason)
-        return
-    yield _finding(op, dtype, exact, _severity(op, dtype, exact, ranges))
+    if wraps(exact, dtype):
+        if not _is_modular(op.results[0], flow):
+            yield _finding(op, dtype, exact, _severity(op, dtype, exact, ranges))
+    elif dtype in SMALL and exact.is_bounded:
+        reason = f"the {_ARITHMETIC[op.function]} is {range_text(exact)}, which `{dtype}` holds"
+        yield proved(IntegerOverflow.name, op.span, reason)
 
 
 def _made_by_numpy(program: Program, flow: Flow) -> set[Value]:
@@ -205,8 +203,7 @@ def _severity(op: Op, dtype: str, exact: Range, ranges: Ranges) -> Severity:
     low, high = SMALL[dtype]
     if exact.low > high or exact.high < low or (dtype in ("int8", "uint8") and _is_square(op)):
         return Severity.ERROR
-    given = list(op.arguments.values()) or list(op.operands)
-    varying = [one for one in given if isinstance(one, Value) and ranges.of(one).constant is None]
+    varying = [one for one in _given(op) if isinstance(one, Value) and ranges.of(one).constant is None]
     unsigned_difference = dtype.startswith("u") and op.function == "subtract" and len(varying) == 2
     inside = all(_is_inside(ranges.of(one), *SMALL[dtype]) for one in varying)
     return Severity.ERROR if unsigned_difference or (inside and len(varying) == 2) else Severity.WARNING
@@ -219,10 +216,12 @@ def _is_inside(one: Range, low: float, high: float) -> bool:
 
 def _is_square(op: Op) -> bool:
     """Whether a number is raised to a power, or multiplied by itself: of bytes, few stay within their dtype."""
-    if op.function == "multiply":
-        given = list(op.arguments.values()) or list(op.operands)
-        return len(given) == 2 and given[0] is given[1]
-    return op.function in ("power", "square")
+    x, y, *_ = (*_given(op), None, None)
+    return op.function in ("power", "square") or (op.function == "multiply" and x is y)
+
+
+def _given(op: Op) -> list[Argument]:
+    return list(op.arguments.values()) or list(op.operands)
 
 
 def _finding(op: Op, dtype: str, exact: Range, severity: Severity) -> Obligation:

@@ -96,7 +96,7 @@ class LengthAsRank(Rule):
 
 def _judge(op: Op, values: PythonValues, shapes: Shapes) -> Iterator[Obligation]:
     for name in _AXES:
-        found = _length(op.arguments.get(name), values)
+        found = _length(op.arguments[name], values) if name in op.arguments else None
         if found is not None and _is_array(found.operands[0], values, shapes):
             yield Obligation(
                 LengthAsRank.name,
