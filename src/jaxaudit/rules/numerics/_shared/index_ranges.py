@@ -7,7 +7,7 @@ from math import inf
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import ahead, walk
+from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import CONJUNCTIONS
@@ -123,7 +123,12 @@ def _is_masked(op: Op, flow: Flow, *, far: bool) -> bool:
     """Whether something afterwards may leave out what was read beyond the end, by more than one place or not."""
     if not op.results or op.name == "array.scatter":
         return False
-    reached = walk(op.results[:1], lambda one: ahead(flow, one, _hands_on))
+
+    def computed(value: Value) -> Iterator[Value]:
+        # Whoever gets it from elsewhere knows nothing of the index that it would have to mask.
+        return (made for reader in flow.readers.get(value, ()) if _hands_on(reader) for made in reader.results)
+
+    reached = walk(op.results[:1], computed)
     return any(_masks(reader, far=far) for value in reached for reader in flow.readers.get(value, ()))
 
 

@@ -11,8 +11,7 @@ from jaxaudit.analyses.lineage.skeletons import skeleton
 from jaxaudit.analyses.queries import last, walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.interfaces import leaves_as
-from jaxaudit.ir.ops import BODIES
+from jaxaudit.ir.interfaces import Call
 from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.rules.pytrees._shared.optimizers import resolved
 
@@ -50,7 +49,10 @@ def _only_outside(flow: Flow, value: Value) -> Value | None:
     """Return what a value is called where the one call that gives it away was made, if nobody reads it before."""
     regions = flow.leaving.get(value, [])
     holder = flow.places.holder.get(id(regions[0])) if len(regions) == 1 and not _is_read(flow, value) else None
-    found = list(leaves_as(holder, regions[0], value)) if holder is not None and holder.name in BODIES else []
+    call = None if holder is None else Call.of(holder)
+    if call is None:
+        return None
+    found = [made for at, made in enumerate(call.op.results) if call.inside(at) is value]
     return found[0] if len(found) == 1 else None
 
 
