@@ -68,18 +68,18 @@ _RLAX = merge(
 )
 
 _CHEX = merge(
+    rows("chex", "py.call_library", "assert_shape: inputs expected_shapes", roles="assertion assertion.shapes"),
+    rows("chex", "py.call_library", "assert_rank: inputs expected_ranks", roles="assertion assertion.ranks"),
     rows(
         "chex",
         "py.call_library",
-        """
-        assert_shape: inputs expected_shapes
-        assert_rank: inputs expected_ranks
-        assert_equal_shape: inputs dims
-        assert_equal_rank: inputs
-        assert_axis_dimension: tensor axis expected
-        """,
+        "assert_equal_shape: inputs dims\nassert_equal_rank: inputs",
+        roles="assertion assertion.alike",
     ),
-    rows("chex", "py.call_library", "assert_*: *args\nclear_trace_counter disable_asserts enable_asserts:"),
+    rows("chex", "py.call_library", "assert_axis_dimension: tensor axis expected", roles="assertion assertion.axis"),
+    rows("chex", "py.call_library", "Dimensions:", result="itself", roles="assertion.letters"),
+    rows("chex", "py.call_library", "assert_*: *args", roles="assertion"),
+    rows("chex", "py.call_library", "clear_trace_counter disable_asserts enable_asserts:"),
     rows("chex", "py.call_library", "block_until_chexify_assertions_complete:\nset_n_cpu_devices: n"),
 )
 

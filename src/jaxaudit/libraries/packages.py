@@ -18,9 +18,6 @@ DIFFERENTIABLE = {"equinox": "equinox.is_inexact_array", "flax.nnx": "flax.nnx.P
 """What a library's own derivatives are taken of, where they leave parts of a tree out."""
 
 
-MODELS = frozenset("equinox.Module flax.nnx.Module flax.nnx.Pytree".split())
-"""Classes whose objects are trees of their arrays, and can be called."""
-
 WEIGHTS = {"flax": "param_dtype", "equinox": "dtype", "haiku": None}
 """The option of a library's layers that says the dtype of their weights; None where they follow the input."""
 

@@ -36,6 +36,12 @@ ROLES = {
     "model.join": "makes a model of what it was divided into",
     "optimizer.make": "makes an optimizer of its two functions",
     "tree.flatten": "gives the leaves of a tree and its structure",
+    "assertion": "raises where arrays are not as they should be",
+    "assertion.shapes": "asserts the shapes of its first argument",
+    "assertion.ranks": "asserts how many axes its first argument has",
+    "assertion.alike": "asserts that arrays have as many axes as one another",
+    "assertion.axis": "asserts the size of one axis",
+    "assertion.letters": "makes an object that gives shapes by letters",
     "record.copy": "gives a changed copy of a record or tree",
 }
 

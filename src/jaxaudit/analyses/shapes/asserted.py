@@ -8,9 +8,9 @@ from itertools import repeat
 from jaxaudit.analyses.shapes.ranks import always
 from jaxaudit.ir import REST, Argument, Declared, Op, Program, Size, Value
 from jaxaudit.ir.basis import Basis
+from jaxaudit.libraries.lookup import plays
 
 Names = tuple[str, ...]
-_ALIKE = ("chex.assert_equal_shape", "chex.assert_equal_rank")
 
 
 def asserted_axes(program: Program) -> dict[Value, Declared]:
@@ -19,7 +19,7 @@ def asserted_axes(program: Program) -> dict[Value, Declared]:
     alike: list[tuple[Op, tuple[Value, ...]]] = []
     sized: list[Op] = []
     letters = _letters(program)
-    asserting = {op for op in program.named("py.call_library") if op.qualified.startswith("chex.assert_")}
+    asserting = {op for op in program.named("py.call_library") if plays(op.qualified, "assertion")}
     for region in program.regions() if asserting else ():
         if asserting.isdisjoint(region.ops):
             continue
@@ -28,9 +28,9 @@ def asserted_axes(program: Program) -> dict[Value, Declared]:
             own.update(op.results)
             if op not in asserting:
                 continue
-            if op.qualified in _ALIKE:
+            if plays(op.qualified, "assertion.alike"):
                 alike.append((op, tuple(value for value in _values(op) if value in own)))
-            if op.function == "assert_axis_dimension" and set(_values(op)) <= own:
+            if plays(op.qualified, "assertion.axis") and set(_values(op)) <= own:
                 sized.append(op)
             for value, names in asserted(op, letters):
                 if value in own:
@@ -57,7 +57,7 @@ def _size(op: Op, found: dict[Value, Declared]) -> None:
 
 def asserted(op: Op, letters: Mapping[Value, Names] | None = None) -> Iterator[tuple[Value, Names]]:
     """Return the values that one assertion speaks of, each with what it says of their axes."""
-    reads = _READS.get(op.function)
+    reads = next((reads for role, reads in _READS.items() if plays(op.qualified, role)), None)
     expected = op.argument("expected_shapes", "expected_ranks")
     if reads is None or expected is None:
         return
@@ -110,14 +110,14 @@ def _rank(number: Argument) -> Names | None:
 
 
 _READS: Mapping[str, Callable[[Argument | Names, int], Sequence[Names | None] | Iterator[Names | None]]] = {
-    "assert_shape": _shapes,
-    "assert_rank": _ranks,
+    "assertion.shapes": _shapes,
+    "assertion.ranks": _ranks,
 }
 
 
 def _letters(program: Program) -> dict[Value, Names]:
     """Return the shapes that `chex.Dimensions` is asked for: `dims["BT"]` has an axis for each letter."""
-    made = {op.result for op in program.named("py.call_library") if op.qualified == "chex.Dimensions"}
+    made = {op.result for op in program.named("py.call_library") if plays(op.qualified, "assertion.letters")}
     found: dict[Value, Names] = {}
     for op in program.named("py.item") if made else ():
         index = op.arguments.get("index")

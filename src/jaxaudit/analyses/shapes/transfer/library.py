@@ -13,7 +13,7 @@ from jaxaudit.analyses.shapes.transfer import convolve, distributions, layers
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.stated import stated
 from jaxaudit.ir import REST
-from jaxaudit.libraries.lookup import lookup
+from jaxaudit.libraries.lookup import lookup, plays
 
 _DEVICES: Mapping[str, str] = {
     "jax.devices": "jax.devices()",
@@ -30,7 +30,7 @@ def _call(look: Look) -> ShapeFact:
         return made
     if name in _DEVICES and not look.op.arguments:
         return DEVICES[_DEVICES[name]] if name.endswith("count") else ShapeFact(symbol=_DEVICES[name])
-    if name.startswith("chex.assert_"):
+    if plays(name, "assertion"):
         return _asserts(look)
     return _made(look, name)
 

@@ -29,29 +29,19 @@ from jaxaudit.frontends.source.values.model import (
 )
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Exit
+from jaxaudit.libraries import classes
 from jaxaudit.libraries.lookup import canonical, lookup
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
-_GENERATED_INIT = frozenset(
-    """dataclasses.dataclass flax.struct.dataclass chex.dataclass jax_dataclasses.pytree_dataclass
-    flax.nnx.dataclass tjax.dataclass attr.s attr.define attrs.define attrs.frozen attr.dataclass
-    pydantic.dataclasses.dataclass brax.base.dataclass mujoco.mjx.dataclass""".split()
-)
-_FROZEN = frozenset("flax.struct.dataclass jax_dataclasses.pytree_dataclass attrs.frozen".split())
-_DATACLASS_BASES = frozenset(
-    """flax.linen.Module equinox.Module flax.struct.PyTreeNode simple_pytree.Pytree penzai.pz.Struct
-    flax.training.train_state.TrainState pydantic.BaseModel""".split()
-)
-_NAMED_TUPLES = frozenset(("typing.NamedTuple", "typing_extensions.NamedTuple"))
-_ENUMS = frozenset("enum.Enum enum.IntEnum enum.StrEnum enum.Flag enum.IntFlag".split())
-# Bases that add no state and no constructor of their own.
-_HARMLESS = frozenset(
-    """builtins.object abc.ABC typing.Generic typing.Protocol typing_extensions.Protocol haiku.Module flax.nnx.Module
-    flax.nnx.Pytree flax.nnx.Object""".split()
-)
+_GENERATED_INIT = classes.decorators("init")
+_FROZEN = classes.decorators("frozen")
+_DATACLASS_BASES = classes.bases("init")
+_NAMED_TUPLES = classes.bases("namedtuple")
+_ENUMS = classes.bases("enum")
+_STATELESS = classes.bases("stateless")
 
 
 def define(it: Interpreter, node: ast.ClassDef) -> Exit:
@@ -152,7 +142,7 @@ def construct(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) ->
 
 
 def _strange_bases(cls: ClassValue) -> bool:
-    return any(name not in _HARMLESS for name in library_bases(cls)) or any(
+    return any(name not in _STATELESS for name in library_bases(cls)) or any(
         not isinstance(base, ClassValue | Library) for current in ancestry(cls) for base in current.bases
     )
 

@@ -12,36 +12,28 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.classes.members import ancestry, has_unknown_base, library_bases
 from jaxaudit.frontends.source.interpret.syntax import landmarks, names_in, walk
 from jaxaudit.frontends.source.values.model import ClassValue, FunctionValue
+from jaxaudit.libraries.classes import bases, decorators
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
-_REGISTERS = frozenset(
-    """jax.tree_util.register_pytree_node_class jax.tree_util.register_dataclass jax.tree_util.register_static
-    jax.tree_util.register_pytree_with_keys_class flax.struct.dataclass chex.dataclass flax.nnx.dataclass
-    jax_dataclasses.pytree_dataclass tjax.dataclass chex.mappable_dataclass""".split()
-)
-_DATA_TREES = frozenset(
-    "flax.struct.dataclass chex.dataclass jax_dataclasses.pytree_dataclass jax.tree_util.register_dataclass".split()
-)
-_NEUTRAL = frozenset(
-    """dataclasses.dataclass functools.total_ordering typing.final typing_extensions.final typing.runtime_checkable
-    typing_extensions.runtime_checkable""".split()
-)
-_REGISTERED_BASES = frozenset("equinox.Module flax.struct.PyTreeNode simple_pytree.Pytree penzai.pz.Struct".split())
+_REGISTERS = decorators("registered")
+_DATA_TREES = decorators("fields")
+_NEUTRAL = decorators("neutral")
+_REGISTERED_BASES = bases("registered")
+_NEUTRAL_BASES = bases("neutral")
 _MAKERS = ("__init_subclass__", "__new__")
 _NAMES = (ast.Attribute, ast.Name)
-_NEUTRAL_BASES = frozenset("builtins.object abc.ABC typing.Generic typing.Protocol typing_extensions.Protocol".split())
 
 
 def registration(it: Interpreter, cls: ClassValue) -> str:
     """Say `yes` when JAX can take instances apart, `no` when it surely cannot, else why that is not known."""
     if cls.kind == "namedtuple" or _REGISTERS.intersection(cls.decorators) or _mentioned(it, cls):
         return "yes"
-    bases = set(library_bases(cls))
-    if bases & _REGISTERED_BASES or _is_read_base(cls) or any(_registers_itself(one) for one in ancestry(cls)):
+    inherited = set(library_bases(cls))
+    if inherited & _REGISTERED_BASES or _is_read_base(cls) or any(_registers_itself(one) for one in ancestry(cls)):
         return "yes"
-    if bases - _NEUTRAL_BASES or has_unknown_base(cls):
+    if inherited - _NEUTRAL_BASES or has_unknown_base(cls):
         return f"what the bases of {cls.name} do is not known"
     for current in ancestry(cls):
         strange = set(current.decorators) - _NEUTRAL - _REGISTERS

@@ -11,7 +11,7 @@ from jaxaudit.frontends.source.classes.members import library_bases
 from jaxaudit.frontends.source.interpret.likeness import leaf_by_leaf
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, ObjectBox, Ref, TupleValue
-from jaxaudit.libraries.packages import MODELS
+from jaxaudit.libraries.classes import bases
 from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 _APART = frozenset(("model.filter", "model.partition", "model.split"))
+_MODELS = bases("model")
 _PART = "<part of a model>"
 """The class of what holds the model that it is a part of."""
 
@@ -47,4 +48,4 @@ def _is_model(it: Interpreter, value: Abstract) -> bool:
     if isinstance(value, Leaf):
         return any(value.cls.startswith(f"{library}.") for library in ("equinox.nn", "flax.nnx"))
     box = it.heap[value] if isinstance(value, Ref) else None
-    return isinstance(box, ObjectBox) and not MODELS.isdisjoint(library_bases(box.cls))
+    return isinstance(box, ObjectBox) and not _MODELS.isdisjoint(library_bases(box.cls))

@@ -1,0 +1,49 @@
+"""Bases and decorators of classes: one row each, with what they make of the class.
+
+`registered`: JAX can take its objects apart. `fields`: each of its fields is a leaf or a tree, but for those declared
+static. `init`: its constructor takes its fields. `frozen`: its objects do not change. `model`: its objects are trees of
+their arrays, and can be called. `neutral`: nothing that matters to JAX. `stateless`: a base without fields and
+constructor of its own.
+"""
+
+from __future__ import annotations
+
+_DECORATORS = """
+flax.struct.dataclass jax_dataclasses.pytree_dataclass: registered fields init frozen
+chex.dataclass: registered fields init
+jax.tree_util.register_dataclass: registered fields
+jax.tree_util.register_pytree_node_class jax.tree_util.register_pytree_with_keys_class: registered
+jax.tree_util.register_static chex.mappable_dataclass: registered
+flax.nnx.dataclass tjax.dataclass: registered init
+dataclasses.dataclass: init neutral
+attrs.frozen: init frozen
+attr.s attr.define attrs.define attr.dataclass pydantic.dataclasses.dataclass brax.base.dataclass mujoco.mjx.dataclass: init
+functools.total_ordering typing.final typing_extensions.final: neutral
+typing.runtime_checkable typing_extensions.runtime_checkable: neutral
+"""
+
+_BASES = """
+equinox.Module: registered fields init model
+flax.struct.PyTreeNode simple_pytree.Pytree penzai.pz.Struct: registered fields init
+flax.linen.Module flax.training.train_state.TrainState pydantic.BaseModel: init
+flax.nnx.Module flax.nnx.Pytree: model stateless
+flax.nnx.Object haiku.Module: stateless
+builtins.object abc.ABC typing.Generic typing.Protocol typing_extensions.Protocol: neutral stateless
+typing.NamedTuple typing_extensions.NamedTuple: namedtuple
+enum.Enum enum.IntEnum enum.StrEnum enum.Flag enum.IntFlag: enum
+"""
+
+
+def _that_are(table: str, fact: str) -> frozenset[str]:
+    lines = (line.split(":") for line in table.strip().splitlines())
+    return frozenset(name for names, facts in lines if fact in facts.split() for name in names.split())
+
+
+def decorators(fact: str) -> frozenset[str]:
+    """Return the decorators that make a class so."""
+    return _that_are(_DECORATORS, fact)
+
+
+def bases(fact: str) -> frozenset[str]:
+    """Return the bases that make a class so."""
+    return _that_are(_BASES, fact)
