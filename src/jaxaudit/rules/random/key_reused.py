@@ -50,6 +50,7 @@ class KeyReused(Rule):
 
     A key that is shared on purpose (common random numbers, two networks that start alike) is a warning where the code,
     a comment or a name says so; `jax.random.clone(key)` says it in code.
+    So is one in a benchmark or a main block, and one that Flax folds the paths of modules into; tests are left open.
 
     ## When it cannot tell
 
