@@ -57,6 +57,14 @@ class Use:
     """The branch ops and regions that must have run for this key to be the one that is used."""
 
     @property
+    def chain(self) -> Iterator[Use]:
+        """This use and those inside it, down to where the key is given."""
+        use: Use | None = self
+        while use is not None:
+            yield use
+            use = use.inner
+
+    @property
     def consumes(self) -> bool:
         """Whether the key is spent for sure."""
         return self.certain and self.how in (How.DRAW, How.SPLIT)

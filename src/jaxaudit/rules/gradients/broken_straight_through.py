@@ -9,7 +9,7 @@ from graphlib import TopologicalSorter
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.flat import FlatValues
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.queries import reached
+from jaxaudit.analyses.queries import reached, walk
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import SUMS_OF_TWO
@@ -145,13 +145,8 @@ def _judge(op: Op, flat: FlatValues, shapes: Shapes, flow: Flow) -> Iterator[Obl
 
 def _parts(op: Op, flat: FlatValues) -> dict[Value, Counts]:
     """Return how often a sum counts each of its parts, through the sums it is made of and through `stop_gradient`."""
-    terms: dict[Value, list[tuple[Value, int, bool]]] = {}
-    pending = [op.result]
-    while pending:
-        value = pending.pop()
-        if value not in terms:
-            terms[value] = list(_terms(flat.made_by.get(value)))
-            pending.extend(part for part, _, _ in reversed(terms[value]))
+    below = walk(op.results, lambda value: [part for part, _, _ in _terms(flat.made_by.get(value))])
+    terms = {value: list(_terms(flat.made_by.get(value))) for value in below}
     counts = {value: Counts() for value in terms} | {op.result: Counts(1, 1, 1)}
     inner_first = TopologicalSorter({value: [part for part, _, _ in parts] for value, parts in terms.items()})
     for value in reversed([*inner_first.static_order()]):

@@ -118,12 +118,7 @@ def _tries(loop: Op, use: Use) -> bool:
 
 def _is_mapped_inside(use: Use) -> bool:
     """Whether a function mapped further in gives every element a key of its own from the shared array."""
-    inner: Use | None = use
-    while inner is not None:
-        if inner.site.name in ("vmap", "pmap") and isinstance(inner.term, Each):
-            return True
-        inner = inner.inner
-    return False
+    return any(one.site.name in ("vmap", "pmap") and isinstance(one.term, Each) for one in use.chain)
 
 
 def _judges_parameters(facts: Facts, op: Op) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.keys import KeyFacts, Use
+from jaxaudit.analyses.keys import KeyFacts
 from jaxaudit.analyses.keys.terms import root
 from jaxaudit.rules.base import Obligation
 from jaxaudit.spans import Span
@@ -20,10 +20,7 @@ def names_of(one: Obligation, facts: Facts) -> Iterator[str]:
     """Return the names that the key of an obligation goes by."""
     keys, around = keys_of(facts), one.subject.around
     for use in one.subject.uses[-1:]:
-        inner: Use | None = use
-        while inner is not None:
-            yield inner.value.name if inner.value is not None else ""
-            inner = inner.inner
+        yield from (one.value.name if one.value is not None else "" for one in use.chain)
         yield from (made[1].name for term in (use.term, root(use.term)) if (made := keys.terms.made_by.get(term)))
     axes = None if around is None else around.in_axes
     if around is not None and isinstance(axes, tuple):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Argument, Op, Program, Region
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 
@@ -90,11 +91,14 @@ def library_function(grads):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every collective with a constant axis name."""
-        walk = _Walk()
-        for root in program.roots if next(program.named("collective"), None) is not None else ():
-            # A module runs as it stands; a function that nobody calls may be mapped by somebody else.
-            walk.region(root.region, _Around(certain=root.runs))
-        yield from walk.found
+        if next(program.named("collective"), None) is None:
+            return
+        # A module runs as it stands; a function that nobody calls may be mapped by somebody else.
+        roots = ((root.region, _Around(certain=root.runs)) for root in program.roots)
+        for region, around in walk(roots, lambda place: _entered(*place)):
+            for op in region.ops:
+                if op.name == "collective":
+                    yield from (_judge(op, name, around) for name in _names(op.arguments.get("axis_name")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +110,12 @@ class _Around:
     binder: Op | None = None
 
 
-@dataclass(slots=True)
-class _Walk:
-    found: list[Obligation] = field(default_factory=list)
-    seen: set[tuple[int, _Around]] = field(default_factory=set)
-
-    def region(self, region: Region, around: _Around) -> None:
-        if (id(region), around) in self.seen:
-            return
-        self.seen.add((id(region), around))
-        for op in region.ops:
-            if op.name == "collective":
-                self.found.extend(_judge(op, name, around) for name in _names(op.arguments.get("axis_name")))
-            inside = _inside(op, around) if op.regions else around
-            for inner in op.regions:
-                self.region(inner, inside)
+def _entered(region: Region, around: _Around) -> Iterator[tuple[Region, _Around]]:
+    """Return the regions inside a region, each with what is around it."""
+    for op in region.ops:
+        if op.regions:
+            inside = _inside(op, around)
+            yield from ((inner, inside) for inner in op.regions)
 
 
 def _inside(op: Op, around: _Around) -> _Around:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS, is_optimizer_step
-from jaxaudit.analyses.queries import last
+from jaxaudit.analyses.queries import last, walk
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import given_as, inside_of
@@ -53,22 +53,23 @@ def _owner(flow: Flow, value: Value, *, in_turn: bool) -> Value:
 
 def behind(flow: Flow, argument: Argument) -> Iterator[tuple[Op, int]]:
     """Return the derivatives that gradients or updates come from, each with the position among its results."""
-    for given in values_in(argument):
-        value = made_as(flow, given)
-        op = flow.maker(value)
-        if op is None:
-            continue
-        if op.name == "py.unpack" and op.results[0] is value:
-            base = op.arguments.get("base")
-            step = flow.maker(base) if isinstance(base, Value) else None
-            if step is not None and is_optimizer_step(step):
-                yield from behind(flow, step.arguments.get("updates"))
-        elif op.name == "tree.leaf":
-            whole = flow.maker(op.operands[-1])
-            if whole is not None and whole.name == "py.unpack":
-                yield from behind(flow, op.arguments.get("like"))
-        elif op.name == "grad":
-            yield op, op.results.index(value)
+    for value in walk(values_in(argument), lambda one: values_in(_before_step(flow, one))):
+        made = made_as(flow, value)
+        op = flow.maker(made)
+        if op is not None and op.name == "grad":
+            yield op, op.results.index(made)
+
+
+def _before_step(flow: Flow, value: Value) -> Argument:
+    """Return what an optimizer, or a function of trees, made updates from."""
+    made = made_as(flow, value)
+    op = flow.maker(made)
+    if op is not None and op.name == "py.unpack" and op.results[0] is made:
+        base = op.arguments.get("base")
+        step = flow.maker(base) if isinstance(base, Value) else None
+        return step.arguments.get("updates") if step is not None and is_optimizer_step(step) else None
+    whole = flow.maker(op.operands[-1]) if op is not None and op.name == "tree.leaf" else None
+    return op.arguments.get("like") if op is not None and whole is not None and whole.name == "py.unpack" else None
 
 
 def made_as(flow: Flow, value: Value) -> Value:

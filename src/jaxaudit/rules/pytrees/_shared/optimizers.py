@@ -82,15 +82,24 @@ def resolved(flow: Flow, value: object) -> Op | None:
 
 def _differentiated(flow: Flow, updates: Value | None, context: Context) -> Value | None:
     """Return what a tree of gradients, or of updates made from gradients, is the gradient of."""
-    found = None if updates is None else origin(flow, updates, context)
-    if found is None or found.op is None:
+    if updates is None:
         return None
-    if found.op.name == "py.unpack" and found.op.results[0] is found.value:
-        base = found.op.arguments.get("base")
+    contexts = {updates: context}
+
+    def before_step(value: Value) -> Value | None:
+        """Return the gradients that an optimizer made updates from."""
+        made = origin(flow, value, contexts[value])
+        taken = made.op is not None and made.op.name == "py.unpack" and made.op.results[0] is made.value
+        base = made.op.arguments.get("base") if made.op is not None and taken else None
         step = flow.maker(base) if isinstance(base, Value) else None
-        if step is not None and is_optimizer_step(step):
-            return _differentiated(flow, _value(step, "updates"), found.context)
-    if found.op.name != "grad":
+        given = _value(step, "updates") if step is not None and is_optimizer_step(step) else None
+        if given is not None:
+            contexts.setdefault(given, made.context)
+        return given
+
+    first = last(updates, before_step)
+    found = origin(flow, first, contexts[first])
+    if found.op is None or found.op.name != "grad":
         return None
     at = found.op.results.index(found.value) - len(found.op.regions[0].results)
     first_alone = (found.op.options or {}).get("argnums", 0) == 0
