@@ -94,6 +94,8 @@ def test_logits_are_known_by_their_use():
         ("next_done", Kind.DONE),
         ("batch['obs']", Kind.RAW),
         ("gae", Kind.ADVANTAGE),
+        ("old_log_probs", Kind.LOG_PROBABILITIES),
+        ("raw_frames", Kind.RAW),
         ("x", None),
     ],
 )

@@ -77,6 +77,11 @@ class Op(Attributes):
                 return self.arguments[name]
         return None
 
+    def value(self, *names: str) -> Value | None:
+        """Return an argument under the first of these names that was used, where it is a value and no constant."""
+        given = self.argument(*names)
+        return given if isinstance(given, Value) else None
+
     @property
     def transformation(self) -> str:
         """The transformation by its own name, whatever library spells it: `jit` of `equinox.filter_jit`."""

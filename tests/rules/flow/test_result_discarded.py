@@ -61,6 +61,10 @@ PROGRAMS = {
             for _ in range(9):
                 jnp.dot(x, x)  #? result-discarded
         """,
+    "a module may drop what it computes once": """
+        x = jnp.ones(3)
+        jnp.sin(x)  #? result-discarded
+        """,
     "what is stored is mapped for its effect": """
         def f(tree):
             jax.tree.map(lambda x: x.block_until_ready(), tree)

@@ -58,5 +58,4 @@ def _operand(op: Op, name: str, at: int) -> Value | None:
     """Return an argument of an op by its name; a trace has operands alone."""
     if not op.arguments:
         return op.operands[at] if at < len(op.operands) else None
-    given = op.arguments.get(name)
-    return given if isinstance(given, Value) else None
+    return op.value(name)

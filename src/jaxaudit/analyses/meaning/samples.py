@@ -30,16 +30,14 @@ def samples(flow: Flow) -> Iterator[Sample]:
     """Return every sample of a normal distribution in a program."""
     for op in flow.program.named("key.draw"):
         owner, _, method = op.qualified.rpartition(".")
-        distribution = op.arguments.get("self")
+        distribution = op.value("self")
         if op.backward or not op.results:
             continue
         if op.qualified == "jax.random.normal":
             centres = _followed(flow, op.results[0])
             if any(centres.values()):
                 yield Sample(op, centres)
-        elif (
-            method == "sample" and owner.rpartition(".")[2] in NORMAL_DISTRIBUTIONS and isinstance(distribution, Value)
-        ):
+        elif method == "sample" and owner.rpartition(".")[2] in NORMAL_DISTRIBUTIONS and distribution is not None:
             centre = (whole_of(flow, distribution),)
             yield Sample(op, dict.fromkeys(_followed(flow, op.results[0]), centre))
 

@@ -80,8 +80,7 @@ def densities(flow: Flow, values: Collection[Value], sample: Sample) -> Iterator
 def _centre(op: Op, value: Value, flow: Flow) -> Value | None:
     """Return the distribution, or its centre, whose density an op computes at a value: `log_prob`, `(x - mean)**2`."""
     if op.function in DENSITIES and op.name in ("py.call_library", "array.map"):
-        about = op.argument("self", "loc")
-        return about if isinstance(about, Value) else None
+        return op.value("self", "loc")
     others = [one for one in op.operands if one is not value]
     if op.name == "array.map" and op.function == "subtract" and others and _is_squared(flow, op.result):
         return others[0]

@@ -37,12 +37,12 @@ def takers(program: Program) -> Iterator[Taker]:
 def _in_source(op: Op) -> Iterator[Taker]:
     """In source, parameters say what they take."""
     name, axis = op.function, op.arguments.get("axis", -1)
-    given = {**op.arguments, **(op.named or {})}
+    given = op.named or op.arguments
     logits, probabilities = given.get("logits"), given.get("p" if op.name == "key.draw" else "probs")
     if op.name == "array.normalise" and name in NORMALISED_EXPONENTIALS:
-        logits = op.arguments.get("x")
-        if isinstance(logits, Value):
-            yield Taker(op, logits, Kind.LOGITS, name, "softmax", axis)
+        scores = op.value("x")
+        if scores is not None:
+            yield Taker(op, scores, Kind.LOGITS, name, "softmax", axis)
     elif isinstance(logits, Value):
         by = "categorical" if op.name == "key.draw" else name
         otherwise = "" if op.name == "py.call_library" else "softmax"

@@ -125,8 +125,8 @@ class _Choice:
 
 
 def _choice(op: Op, sums: Sums, shapes: Shapes) -> _Choice | None:
-    condition = op.operands[0] if op.name == "cond" and op.operands else op.argument("condition", "pred")
-    reduced = sums.maker(condition) if isinstance(condition, Value) else None
+    condition = op.operands[0] if op.name == "cond" and op.operands else op.value("condition", "pred")
+    reduced = None if condition is None else sums.maker(condition)
     if reduced is None or reduced.name != "array.reduce" or reduced.function not in QUANTIFIERS:
         return None
     if not reduced.operands or reduced.arguments.get("axis") is not None:
@@ -146,8 +146,8 @@ def _arms(op: Op) -> list[tuple[Value, ...]]:
     if op.name == "cond":
         # The regions are those of true and false, in this order.
         return [tuple(region.results) for region in op.regions]
-    given = (op.argument("x", "on_true"), op.argument("y", "on_false"))
-    return [(one,) for one in given if isinstance(one, Value)]
+    given = (op.value("x", "on_true"), op.value("y", "on_false"))
+    return [(one,) for one in given if one is not None]
 
 
 def _spans(value: Value, size: Dim, shapes: Shapes) -> bool:
@@ -195,7 +195,7 @@ def _judged(one: _Choice, program: Program) -> Obligation:
 def _chosen_by_element(one: _Choice, program: Program) -> Op | None:
     """Return a choice by the same mask that takes every element by itself."""
     for op in program.named("array.select"):
-        condition = op.argument("condition", "pred")
-        if isinstance(condition, Value) and one.sums.source(condition) is one.mask:
+        condition = op.value("condition", "pred")
+        if condition is not None and one.sums.source(condition) is one.mask:
             return op
     return None

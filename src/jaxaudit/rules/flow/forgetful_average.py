@@ -99,7 +99,7 @@ class ForgetfulAverage(Rule):
         for op in chain(program.mapping("add"), program.named("tree.map", "py.call_library")):
             blends = list(_blends(op, flow)) if not op.is_derived and _may_replace(op, flow) else ()
             yield from (_finding(one, flow) for one in blends if _replaced(one.small, one, flow) is not None)
-            yield from (_kept(one) for one in blends if _replaced(one.large, one, flow) is not None)
+            yield from (_keeps_most(one) for one in blends if _replaced(one.large, one, flow) is not None)
 
 
 def _may_replace(op: Op, flow: Flow) -> bool:
@@ -109,8 +109,8 @@ def _may_replace(op: Op, flow: Flow) -> bool:
 
 def _blends(op: Op, flow: Flow) -> Iterator[Blend]:
     if plays(op.qualified, "average"):
-        new, old, rate = (op.arguments.get(name) for name in ("new_tensors", "old_tensors", "step_size"))
-        if isinstance(new, Value) and isinstance(old, Value) and isinstance(rate, float) and 0 < rate <= _LITTLE:
+        new, old, rate = op.value("new_tensors"), op.value("old_tensors"), op.arguments.get("step_size")
+        if new is not None and old is not None and isinstance(rate, float) and 0 < rate <= _LITTLE:
             yield Blend(op, rate, new, old, op.results[0])
     elif op.name == "tree.map" and op.regions and len(op.regions[0].params) == len(op.operands):
         given = dict(zip(op.regions[0].params, op.operands, strict=True))
@@ -187,6 +187,6 @@ def _finding(blend: Blend, flow: Flow) -> Obligation:
     )
 
 
-def _kept(blend: Blend) -> Obligation:
+def _keeps_most(blend: Blend) -> Obligation:
     share = f"{1 - blend.weight:g}"
     return proved(ForgetfulAverage.name, blend.op.span, f"what is replaced keeps {share} of itself")

@@ -112,9 +112,8 @@ def _distribution(value: Value, meanings: Meanings) -> Meaning | None:
 def _is_logarithm(value: Value, meanings: Meanings) -> bool:
     """Whether a value is logarithms of a distribution, or a difference of two."""
     made = meanings.flow.maker(value)
-    differs = made is not None and made.function == "subtract" and len(made.operands) == 2
-    parts = made.operands if made is not None and differs else ()
-    return any(all(_distribution(one, meanings) is not None for one in some) for some in ((value,), parts) if some)
+    sides = made.operands if made is not None and made.function == "subtract" and len(made.operands) == 2 else (value,)
+    return _distribution(value, meanings) is not None or all(_distribution(one, meanings) for one in sides)
 
 
 def _is_own_softmax(weight: Value, term: Value, meanings: Meanings) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.meaning import Kind, Meaning, Meanings, meanings_of
 from jaxaudit.analyses.meaning.takers import Taker
-from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir import Op, Program
 from jaxaudit.ir.functions import ARITHMETIC
 from jaxaudit.libraries.meanings import APPLIED_TO_LOGITS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
@@ -163,7 +163,7 @@ def _fits(taker: Taker, found: Meaning) -> Obligation:
 
 
 def _finding(taker: Taker, found: Meaning, why: str, *, sure: bool = True) -> Obligation:
-    name, wanted = _name(taker.value), taker.wants.value
+    name, wanted = named(taker.value, "what it is given"), taker.wants.value
     suggestion = f"leave the {found.how} out, or use a function that takes {found.kind.value}"
     if taker.by == "categorical":
         suggestion = "give it the logits, or the logarithm of the probabilities"
@@ -178,7 +178,3 @@ def _finding(taker: Taker, found: Meaning, why: str, *, sure: bool = True) -> Ob
         steps=(Step(found.made.span, f"{found.how} makes {found.kind.value} here"),),
         suggestion=suggestion,
     )
-
-
-def _name(value: Value) -> str:
-    return named(value, "what it is given")

@@ -140,8 +140,8 @@ def _enters_network(raw: Value, read: Span, flow: Flow) -> bool:
 def _is_scaled(value: Value, flow: Flow) -> bool:
     """Whether a value is a difference divided by something: the form of a normalisation by stored statistics."""
     op = origin(flow, value, {}).op
-    above = op.arguments.get("x") if op is not None and op.function == "divide" else None
-    made = flow.maker(above) if isinstance(above, Value) else None
+    above = op.value("x") if op is not None and op.function == "divide" else None
+    made = None if above is None else flow.maker(above)
     return made is not None and made.function == "subtract"
 
 

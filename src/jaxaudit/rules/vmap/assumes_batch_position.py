@@ -103,8 +103,8 @@ def _only_outputs(facts: Facts, shapes: Shapes) -> Iterator[Obligation]:
     """Return every index under `vmap` that keeps one output of a layer, where nothing reads the others."""
     flow = facts.flow
     for op in mapped_ops(facts):
-        base, at = op.arguments.get("base"), op.arguments.get("index")
-        if op.name != "py.item" or at not in (0, -1) or isinstance(at, bool) or not isinstance(base, Value):
+        base, at = op.value("base"), op.arguments.get("index")
+        if op.name != "py.item" or at not in (0, -1) or isinstance(at, bool) or base is None:
             continue
         shapes_met = [context.of(base).dims for context in shapes.contexts(op)]
         sizes = [dims[0].constant for dims in shapes_met if dims is not None and len(dims) == 1]

@@ -18,6 +18,9 @@ from jaxaudit.ir.functions import ADDITIONS, AVERAGES
 from jaxaudit.rules.axes._shared.phrases import axis_of, name_of, shape_of
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 
+_HIDES = ADDITIONS | AVERAGES | {"norm"}
+"""Reductions that leave one number, whatever the axes were."""
+
 _PROGRAM = """import jax
 import jax.numpy as jnp
 
@@ -104,9 +107,6 @@ class BatchedArgumentBroadcast(Rule):
         """List every argument that is not mapped while others are."""
         shapes = facts.get(Shapes)
         yield from (one for op in program.named("vmap") if op.regions for one in _judged(op, shapes, facts.flow))
-
-
-_HIDES = ADDITIONS | AVERAGES | {"norm"}
 
 
 @dataclass(frozen=True, slots=True)

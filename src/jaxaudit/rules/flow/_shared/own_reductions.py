@@ -65,7 +65,7 @@ def _judge(rule: str, op: Op, whole: Value, reduction: Op, shapes: Shapes) -> It
 
 
 def _doubt(dims: Dims, place: int) -> str | None:
-    """Say `none` where sizes show a mistake already or a matrix is square on purpose, `some` where it may be."""
+    """Return `none` where sizes show a mistake already or a matrix is square on purpose, `some` where it may be."""
     pairs = [(dims[at], dims[at + 1]) for at in range(place)]
     if any(differ(one, other) for one, other in pairs):
         return "none"

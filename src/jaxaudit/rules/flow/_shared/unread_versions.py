@@ -116,8 +116,8 @@ def _is_wanted(unread: UnreadVersion, flow: Flow) -> bool:
     if not is_unwanted(unread.note.label):
         return True
     made, old = unread.made, unread.old
-    optimizer, state = made.arguments.get("self"), values_in(made.arguments.get("state"))
-    if not is_optimizer_step(made) or not old.next_turn or not isinstance(optimizer, Value):
+    optimizer, state = made.value("self"), values_in(made.arguments.get("state"))
+    if not is_optimizer_step(made) or not old.next_turn or optimizer is None:
         return False
     maker = origin(flow, optimizer, {}).op
     return set(old.leaves) <= set(state) and maker is not None and plays(maker.qualified, "optimizer.moments")
