@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from jaxaudit.ir import Argument, Op, Program, Region, Value
+from jaxaudit.libraries.lookup import playing
 
 State = tuple[str, object, object]
 """What is read or changed: its kind, whose it is, its name."""
 
 _COMPILED = ("jit", "pmap", "shard_map")
 _FOLLOWED = ("array.map", "py.operator", "py.unpack", "tree.other")
-_STRUCTURES = {"flax.nnx.split": 0, "jax.tree.flatten": 1}
+_STRUCTURES = dict.fromkeys(playing("model.split"), 0) | dict.fromkeys(playing("tree.flatten"), 1)
 """Functions that give the structure of a tree beside its leaves, and where it stands among their results."""
 _FILLED = ("filled",)
 """Stands for whatever variable is None in one arm of a branch, is filled there, and stays as it is in the other."""
