@@ -5,11 +5,8 @@ from __future__ import annotations
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.keys.terms import END, SHORTEST, Each, Steps, Term, Terms
 from jaxaudit.ir import Op, Region, Value
-from jaxaudit.ir.interfaces import Loop, Mapped
-from jaxaudit.ir.ops import BODIES, LOOPS, MAPPED
-
-_COUNTED = {"py.loop": 1, "py.while": 1, "fori": 1}
-"""Loops whose regions have a counter as first parameter."""
+from jaxaudit.ir.interfaces import Loop, Mapped, given_to
+from jaxaudit.ir.ops import BODIES, MAPPED
 
 
 def stacked(op: Op, region: Region) -> list[tuple[Value, Value]]:
@@ -24,50 +21,33 @@ def bindings(op: Op, region: Region) -> dict[Value, Value]:
 
     Not so in a shared region (it has many operands), for what is mapped, and for what a loop carries.
     """
-    operands = op.operands[1:] if op.name == "cond" else op.operands
-    pairs = zip(region.params, operands, strict=False)
-    if op.name in MAPPED:
-        return {param: value for i, (param, value) in enumerate(pairs) if Mapped(op).is_mapped(i) is False}
-    if op.name == "cond" or (op.name in BODIES and not region.shared):
-        return dict(pairs)
-    return {}
+    if (mapped := Mapped.of(op)) is not None:
+        return dict(mapped.shared)
+    return dict(given_to(op, region)) if op.name == "cond" or (op.name in BODIES and not region.shared) else {}
 
 
 def outside_of(terms: Terms, op: Op, region: Region, read: Read[Term]) -> dict[Value, Term]:
     """Say what each parameter of a region stands for outside: in a loop, what it is in the first turn."""
-    pairs = zip(region.params, op.operands, strict=False)
     if op.name in BODIES:
-        return {param: read(value) for param, value in pairs} if region.shared else {}
-    if op.name in MAPPED:
-        return {
-            param: terms.make(Each, read(value))
-            for i, (param, value) in enumerate(pairs)
-            if Mapped(op).is_mapped(i) is not False
-        }
-    return _outside_loop(terms, op, region, read) if op.name in LOOPS else {}
-
-
-def _outside_loop(terms: Terms, op: Op, region: Region, read: Read[Term]) -> dict[Value, Term]:
-    outside = {param: read(start) for param, start, _ in Loop(op).carried_in(region)}
-    rest = [param for param in region.params if param not in outside]
-    if op.name == "scan":
-        elements = op.operands[len(outside) :]
-        outside.update((param, terms.make(Each, read(xs))) for param, xs in zip(rest, elements, strict=False))
-    elif op.name == "associative_scan":
-        outside.update((param, terms.make(Each, read(xs))) for param, xs in zip(rest, op.operands * 2, strict=False))
-    elif rest and op.name in _COUNTED:
-        outside[rest[0]] = _counter(terms, op, read)
+        return {param: read(value) for param, value in given_to(op, region)} if region.shared else {}
+    view = Loop.of(op) or Mapped.of(op)
+    if view is None:
+        return {}
+    outside: dict[Value, Term] = {param: terms.make(Each, read(whole)) for param, whole in view.elements}
+    if isinstance(view, Loop):
+        outside.update((one.param, read(one.start)) for one in view.carried_in(region))
+        if view.counter is not None and region is view.body:
+            outside[view.counter] = _counter(terms, op, read)
     return outside
 
 
 def _counter(terms: Terms, op: Op, read: Read[Term]) -> Term:
     """Say which rows a counter goes through: up to the known number of turns, else to the end of what is indexed."""
     start, stop = terms.number(0), terms.number(END)
-    trips = op.trips
     if op.name == "fori":
         start, stop = (_bound(terms, op, name, i, read) for i, name in enumerate(("lower", "upper")))
-    elif isinstance(trips, int):
-        stop = terms.number(trips)
+    elif op.trips is not None:
+        stop = terms.number(op.trips)
     elif _ends_elsewhere(op):
         stop = terms.number(SHORTEST)
     return terms.make(Steps, start, stop, terms.number(1))

@@ -129,7 +129,7 @@ def averaged(flow: Flow, result: Value, params: Sequence[Value]) -> Value | None
 
 
 def _decays(flow: Flow, value: Value, param: Value) -> bool:
-    """Tell `0.9 * mean`: a parameter times a constant below one."""
+    """Whether a value is a parameter times a constant below one: `0.9 * mean`."""
     made = flow.maker(value)
     if made is None or made.qualified != "multiply" or param not in made.operands:
         return False

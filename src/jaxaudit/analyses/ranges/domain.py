@@ -78,7 +78,7 @@ class RangesDomain:
         """Return the ranges of an op's results once its regions are solved."""
         self._leave_branch(op)
         made = regions.leave(op, self._reader(read), self.known)
-        return self._kept(op, made)
+        return self._fitted(op, made)
 
     def finish(self, solved: Facts, solution: Solution[Range]) -> Ranges:
         """Return rules the ranges of all values."""
@@ -107,11 +107,11 @@ class RangesDomain:
         def run(op: Op, read: Read[Range]) -> Sequence[Range | None]:
             # A slope may be any number, and nobody asks what JAX computes it of.
             made = (_SLOPE,) * len(op.results) if op.is_derived else transfer(Look(op, self._reader(read), self.known))
-            return self._kept(op, made)
+            return self._fitted(op, made)
 
         return run
 
-    def _kept(self, op: Op, made: Sequence[Range | None]) -> Sequence[Range | None]:
+    def _fitted(self, op: Op, made: Sequence[Range | None]) -> Sequence[Range | None]:
         if len(made) == len(op.results) == 1:
             value, one = op.results[0], made[0]
             return (WILD if value in self.mutated else self._typed(value, WILD if one is None else one),)

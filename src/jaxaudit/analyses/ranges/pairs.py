@@ -12,7 +12,7 @@ _REASON = "each element minus itself is 0, on the diagonal"
 
 
 def pairwise(look: Look, x: Argument, y: Argument) -> Zero | None:
-    """Tell that an array is subtracted from itself in another layout; None where it is not."""
+    """Return the zeros of an array minus itself in another layout; None for any other difference."""
     first, second = _placed(look, x), _placed(look, y)
     if first is None or second is None or first[0] is not second[0] or first[1] == second[1]:
         return None

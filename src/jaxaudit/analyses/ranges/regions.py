@@ -44,7 +44,7 @@ def _by_dtype(value: Value, known: Known) -> Range:
     return of_dtype(dtype) if dtype is not None and ("int" in dtype or dtype == "bool") else WILD
 
 
-def _given(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
+def _arguments(op: Op, region: Region, read: Reader, turn: int, known: Known) -> Facts:
     if op.name not in _STAGED:
         # A body that several calls share is judged once, so what is zero in one call would be told of all.
         kept = carried if region.shared else plain
@@ -201,7 +201,7 @@ Enter = Callable[[Op, Region, Reader, int, Known], Facts]
 Leave = Callable[[Op, Reader, Known], Facts]
 
 _ENTER: Mapping[str, Enter] = {
-    **dict.fromkeys(_PASSING | _MAPPING | DERIVATIVES | {"abstract"}, _given),
+    **dict.fromkeys(_PASSING | _MAPPING | DERIVATIVES | {"abstract"}, _arguments),
     "scan": _scanned,
     "fori": _counted,
     "while": _looped,

@@ -80,7 +80,7 @@ class ShapesDomain:
         return fact
 
     def _with_declared(self, value: Value, fact: ShapeFact) -> ShapeFact:
-        """Give the axes of a value the names that were declared for them."""
+        """Return what is known of a value with the names that were declared for its axes."""
         declared = self.declared.get(value)
         return fact if declared is None else with_names(fact, declared)
 
@@ -120,7 +120,7 @@ class ShapesDomain:
         return results
 
     def taken(self, op: Op, read: Read[ShapeFact]) -> int | None:
-        """Tell which branch of an `if` runs, where its condition is decided by sizes."""
+        """Return which branch of an `if` runs, where its condition is decided by sizes."""
         return regions.taken(op, read)
 
     def at_once(self, known: Facts) -> Shapes | None:

@@ -91,7 +91,7 @@ class TracingDomain:
         return leaving(op, read, self.context)
 
     def taken(self, op: Op, read: Read[Trace]) -> int | None:
-        """Tell which branch of an `if` runs, where what JAX traces decides its condition."""
+        """Return which branch of an `if` runs, where what JAX traces decides its condition."""
         if op.name != "py.branch" or not op.operands or [region.label for region in op.regions] != ["then", "else"]:
             return None
         answer = read(op.operands[0]).holds

@@ -110,10 +110,10 @@ class ReductionOverWrongAxis(Rule):
         flow = facts.flow
         makers = program.named("array.normalise", "array.map")
         yield from (_judged(one) for op in makers for one in weighted_sums(op, flow, shapes))
-        yield from map(_left, axes_facts(facts).caused(Cause.REDUCED))
+        yield from map(_wrong_axis_left, axes_facts(facts).caused(Cause.REDUCED))
 
 
-def _left(conflict: Conflict) -> Obligation:
+def _wrong_axis_left(conflict: Conflict) -> Obligation:
     op, other = conflict.blamed, conflict.meeting.right
     other = conflict.meeting.left if conflict.astray is other else other
     here, wanted = axis_of(conflict.astray.dim), axis_of(other.dim)

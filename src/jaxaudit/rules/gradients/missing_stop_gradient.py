@@ -217,7 +217,7 @@ def _bootstrapped(program: Program, gradient: Gradient, found: Bootstrap) -> Ite
 
 
 def _trained_target(program: Program, gradient: Gradient, found: Meeting) -> Obligation:
-    """Tell of a label or a teacher that is trained; networks that learn from each other do so on purpose."""
+    """Judge a label or a teacher that is trained; networks that learn from each other do so on purpose."""
     intent = kept_apart(gradient)
     name = f" {named(found.target)}" if found.target.value.name else ""
     return Obligation(

@@ -87,7 +87,7 @@ def _sum(look: Look) -> Range:
 
 
 def _total_zero(x: Range, axes: Axes | None) -> Zero:
-    """Tell how a sum of numbers that are not negative comes to be zero: all of them are."""
+    """Say how a sum of numbers that are not negative comes to be zero: all of them are."""
     if x.zero is not None and axes is not None and axes <= x.zero.along:
         return x.zero
     return Zero(_all_zero(x), ordinary=False, noted=x.is_mask)
@@ -240,14 +240,14 @@ def _running_sum(look: Look) -> Range:
     return made._replace(nonzero=made.low > 0 or made.high < 0, counts=_counts(x))
 
 
-def _kept(look: Look) -> Range:
+def _extreme_so_far(look: Look) -> Range:
     return plain(look.first())
 
 
 SCAN: Mapping[str, Known] = {
     **_each("cumsum nancumsum", _running_sum),
     **_each("cumprod nancumprod cumproduct", _product),
-    **_each("cummax cummin", _kept),
+    **_each("cummax cummin", _extreme_so_far),
     "cumlogsumexp": lambda look: Range(look.first().low, inf, False, look.first().finite, look.first().nan),
 }
 

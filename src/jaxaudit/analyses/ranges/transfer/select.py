@@ -59,7 +59,7 @@ def _either(first: Range, second: Range) -> Range:
 
 
 def _compares_anything(look: Look, condition: Argument) -> bool:
-    """Tell a condition on numbers that may all lie on one side of it from a mask, which has both kinds of elements."""
+    """Whether a condition is on numbers that may all lie on one side of it; a mask has both kinds of elements."""
     maker = look.known.makers.get(condition) if isinstance(condition, Value) else None
     if maker is None or maker.name != "array.map" or maker.function not in ORDERINGS:
         return False
@@ -68,7 +68,7 @@ def _compares_anything(look: Look, condition: Argument) -> bool:
 
 
 def _asks_for_coincidence(look: Look, condition: Argument) -> bool:
-    """Tell a test whether a computed real number is exactly zero: ordinary inputs do not make it so."""
+    """Whether a condition asks if a computed real number is exactly zero: ordinary inputs do not make it so."""
     maker = look.maker(condition)
     if maker is None or maker.name != "array.map" or maker.function not in EQUALITIES:
         return False

@@ -61,7 +61,7 @@ def _without_ellipsis(parts: Sequence[Argument], rank: int, look: Look) -> list[
 
 
 def axes_taken(part: Argument, look: Look) -> int | None:
-    """Tell how many axes one part of an index uses up; None where that depends on what it is."""
+    """Return how many axes one part of an index uses up; None where that depends on what it is."""
     if part is None or part == ELLIPSIS:
         return 0
     if isinstance(part, bool) or (isinstance(part, str) and part != ELLIPSIS):

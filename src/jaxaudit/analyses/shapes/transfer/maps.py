@@ -104,7 +104,7 @@ def _select(look: Look) -> ShapeFact:
     return array(dims, dtype, weak=weak)
 
 
-def _kept(look: Look) -> ShapeFact:
+def _like_first(look: Look) -> ShapeFact:
     """Functions that keep the shape of their first argument."""
     base = array_like(look.first())
     return array(base.dims, base.dtype, weak=base.weak)
@@ -207,6 +207,6 @@ TABLE: Mapping[str, Transfer] = {
     "tree.leaf": single(_same_object),
     "tree.other": single(_leaves),
     "device.place": single(_placed),
-    "key.clone": single(_kept),
+    "key.clone": single(_like_first),
     "key.fold_in": single(lambda look: look.fact("key")),
 }

@@ -36,7 +36,7 @@ def axis_of(dim: Dim) -> str:
 
 
 def meeting_step(conflict: Conflict) -> Step:
-    """Tell where the two axes meet."""
+    """Return the step that shows where the two axes meet."""
     return Step(conflict.meeting.op.span, meeting_text(conflict.meeting))
 
 
@@ -52,20 +52,21 @@ def violated(
     rule: str, conflict: Conflict, message: str, expected: str, suggestion: str, severity: Severity = Severity.ERROR
 ) -> Obligation:
     """Make the finding of a conflict, at the op that is to blame."""
+    axes = f"{_sourced(conflict.left)} and {_sourced(conflict.right)}"
     return Obligation(
         rule,
         conflict.blamed.span,
         Verdict.VIOLATED,
         severity=severity,
         message=message,
-        current=f"{_told(conflict.left)} and {_told(conflict.right)} are taken for one axis; only their sizes agree",
+        current=f"{axes} are taken for one axis; only their sizes agree",
         expected=expected,
         steps=(meeting_step(conflict),),
         suggestion=suggestion,
     )
 
 
-def _told(label: Label) -> str:
+def _sourced(label: Label) -> str:
     return f"`{label.name}` (from {label.where})" if label.where else f"`{label.name}`"
 
 
