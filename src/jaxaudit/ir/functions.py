@@ -234,6 +234,16 @@ SEVERAL_ARRAYS = _ids(
 )
 """Give a tuple or list of arrays."""
 
+SPLITS = _ids("split array_split vsplit hsplit dsplit")
+STACKS_OF_OLD = _ids("hstack vstack column_stack dstack")
+"""Put arrays beside each other after giving each the axes that it lacks."""
+TREE_STRUCTURE = _ids("structure treedef_is_leaf all_leaves treedef_tuple")
+"""Ask for the structure of a tree, not for its leaves."""
+PYTHON_NUMBERS = frozenset(f"builtins.{name}" for name in "abs max min sum round pow divmod len sorted".split())
+"""Built-in functions that give numbers for numbers."""
+PYTHON_SMOOTH = frozenset(f"builtins.{name}" for name in "sum abs max min pow tuple list zip reversed sorted".split())
+"""Built-in functions that pass derivatives on."""
+
 # meaning
 DENSITIES = _ids("log_prob logpdf logp")
 LOG_SPACE = _ids("log log2 log10 log1p log_softmax log_sigmoid logsumexp logaddexp softplus") | DENSITIES

@@ -142,6 +142,8 @@ MAPPED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "m
 BODIES = frozenset(name for name, row in VOCABULARY.items() if row.regions == "body")
 DEFERRED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "deferred")
 NOTES = frozenset(name for name, row in VOCABULARY.items() if row.note)
+REMARKS = frozenset(("py.drop", "py.unread", "py.passed", "py.given_back"))
+"""Notes on how values that other ops make are used; the other notes stand for something that the code does."""
 
 DERIVATIVES = frozenset(("grad", "vjp", "jvp"))
 CUSTOM_DERIVATIVES = frozenset(("custom_jvp", "custom_vjp"))

@@ -7,7 +7,15 @@ from enum import Enum
 
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.ir.functions import DISCRETE_DRAWS, ELEMENTS_IN_ORDER, FIXED, FLAT, is_discrete
+from jaxaudit.ir.functions import (
+    DISCRETE_DRAWS,
+    ELEMENTS_IN_ORDER,
+    FIXED,
+    FLAT,
+    PYTHON_SMOOTH,
+    TREE_STRUCTURE,
+    is_discrete,
+)
 from jaxaudit.ir.ops import NOTES, UNFOLLOWED
 
 
@@ -26,8 +34,6 @@ class Edge(Enum):
 
 Edges = Iterator[tuple[Value, Edge]]
 
-_PYTHON = frozenset(f"builtins.{name}" for name in "sum abs max min tuple list zip reversed sorted pow".split())
-_STRUCTURE = ("structure", "treedef_is_leaf", "all_leaves", "treedef_tuple")
 _GATHERED = ("a", "arr", "x", "array", "operand", "base", "input", "src")
 """The roles of what elements are taken out of; the others are indices and conditions."""
 _INDEPENDENT = NOTES.union(
@@ -129,11 +135,11 @@ def _operator(op: Op) -> Edges:
 
 
 def _library(op: Op) -> Edges:
-    return _live(op) if op.loss or op.qualified in _PYTHON else _maybe(op)
+    return _live(op) if op.loss or op.qualified in PYTHON_SMOOTH else _maybe(op)
 
 
 def _tree(op: Op) -> Edges:
-    return iter(()) if op.function in _STRUCTURE else _live(op)
+    return iter(()) if op.function in TREE_STRUCTURE else _live(op)
 
 
 def _collective(op: Op) -> Edges:

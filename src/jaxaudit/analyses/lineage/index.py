@@ -9,11 +9,8 @@ from typing import Any
 
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Program, Region, Value
-from jaxaudit.ir.ops import VOCABULARY
+from jaxaudit.ir.ops import REMARKS, VOCABULARY
 from jaxaudit.spans import Span
-
-_MOST = 600
-"""How many ops a walk along the data takes before it is given up."""
 
 _DEEP = 8
 """How many calls within each other are looked through."""
@@ -23,9 +20,6 @@ _FEW = 16
 
 _OPAQUE = frozenset(("py.call_library", "array.numpy", "key.stream", "device.place"))
 """Ops that may have effects of their own."""
-
-NOTES = frozenset(("py.drop", "py.unread", "py.passed", "py.given_back"))
-"""Ops that only say something about others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +82,7 @@ class Flow:
             for op in self.program.walk():
                 self._at.setdefault((id(self.places.region_of[op]), op.span), []).append(op)
         ops = self._at.get((id(self.places.region_of[beside]), span), ())
-        return next((op for op in reversed(ops) if op.name not in NOTES), None)
+        return next((op for op in reversed(ops) if op.name not in REMARKS), None)
 
     def is_read(self, value: Value) -> bool:
         """Whether any op reads a value or a region gives it away."""

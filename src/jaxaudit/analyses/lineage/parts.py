@@ -7,8 +7,6 @@ from jaxaudit.analyses.lineage.origins import Context, same
 from jaxaudit.analyses.lineage.skeletons import skeleton
 from jaxaudit.ir import Value
 
-_DEEPEST = 4
-
 
 def part_of(flow: Flow, part: Value, whole: Value, context: Context) -> str:
     """Return the key under which the structure of one value lies in that of another, or an empty text.
@@ -17,7 +15,7 @@ def part_of(flow: Flow, part: Value, whole: Value, context: Context) -> str:
     """
     outer, inner = skeleton(flow, whole, context), skeleton(flow, part, context)
     further = inner.way[len(outer.way) :]
-    if not further or len(further) > _DEEPEST or inner.way[: len(outer.way)] != outer.way:
+    if not further or inner.way[: len(outer.way)] != outer.way:
         return ""
     named = all(step.startswith(("['", '["')) for step in further)
     return "".join(further) if named and same(flow, inner.origin, outer.origin) else ""

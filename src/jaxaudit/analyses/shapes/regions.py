@@ -20,8 +20,6 @@ from jaxaudit.ir.ops import BODIES
 
 Facts = Sequence[ShapeFact]
 
-_PYTHON_LOOPS = ("py.loop", "py.while")
-
 
 def enter(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
     """Return the facts of a region's parameters."""
@@ -258,7 +256,7 @@ _ENTER: Mapping[str, Enter] = {
     "pmap": mapped.enter,
     "map": mapped.enter_map,
     "associative_scan": _pair_of_elements,
-    **dict.fromkeys(_PYTHON_LOOPS, _turn),
+    **dict.fromkeys(("py.loop", "py.while"), _turn),
 }
 _LEAVE: Mapping[str, Leave] = {
     "transform": _none_left,
@@ -273,5 +271,5 @@ _LEAVE: Mapping[str, Leave] = {
     "map": mapped.leave_map,
     "associative_scan": _elements,
     "tree.map": _after_leaves,
-    **dict.fromkeys(_PYTHON_LOOPS, _after_turns),
+    **dict.fromkeys(("py.loop", "py.while"), _after_turns),
 }

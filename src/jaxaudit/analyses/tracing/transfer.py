@@ -9,12 +9,18 @@ from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
 from jaxaudit.ir import Argument, Op, Value
-from jaxaudit.ir.functions import ASSERTIONS, COMPARISONS, EQUALITIES, LOGIC, SEVERAL_ARRAYS, SIZES, TRUTHS
+from jaxaudit.ir.functions import (
+    ASSERTIONS,
+    COMPARISONS,
+    EQUALITIES,
+    LOGIC,
+    PYTHON_NUMBERS,
+    SEVERAL_ARRAYS,
+    SIZES,
+    TRUTHS,
+)
 from jaxaudit.ir.ops import REARRANGED, SELECTED, VOCABULARY
 from jaxaudit.libraries.packages import JAX, package
-
-_ON_NUMBERS = frozenset(f"builtins.{name}" for name in "abs max min sum round pow divmod len sorted".split())
-"""Built-in functions that give numbers for numbers."""
 
 One = Callable[[Op, Read[Trace]], Trace]
 
@@ -248,7 +254,7 @@ class TransferTable:
         operands = self._operands(op, read)
         function = op.qualified
         owner = package(function)
-        if owner in ("math", "cmath", "statistics") or function in _ON_NUMBERS:
+        if owner in ("math", "cmath", "statistics") or function in PYTHON_NUMBERS:
             return self._computed(function, operands)
         if function == "builtins.map" and op.of == "builtins.len":
             return revised(UNKNOWN, length=True)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.index import NOTES, is_pure
+from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.analyses.lineage.versions import is_update, updates_in, versions
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.ops import KEEPING, MAPPED
+from jaxaudit.ir.ops import KEEPING, MAPPED, REMARKS
 from jaxaudit.libraries.lookup import playing
 from jaxaudit.libraries.packages import computes
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
@@ -20,7 +20,7 @@ _COPIES = frozenset(("dataclasses.replace", "copy.replace", *playing("record.cop
 """Functions that give a changed copy."""
 _TIMED = frozenset(("array.create", "array.convert", "array.dot", "array.linalg", "array.convolve", "key.draw"))
 """Ops that are done once to warm up, or again and again to measure the time."""
-_LOOKS = NOTES | {"py.read", "py.return", "py.rebind"}
+_LOOKS = REMARKS | {"py.read", "py.return", "py.rebind"}
 """Ops that read what others have stored, or say something about others, and change nothing."""
 
 

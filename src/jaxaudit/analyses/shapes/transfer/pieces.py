@@ -15,16 +15,14 @@ from jaxaudit.analyses.shapes.mapped import place_of, resized, with_axis
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.einops import is_pattern, packed, unpacked
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
-
-_SPLITS = ("split", "array_split", "vsplit", "hsplit", "dsplit")
-_SHELVED = ("hstack", "vstack", "column_stack", "dstack")
+from jaxaudit.ir.functions import SPLITS, STACKS_OF_OLD
 
 
 def _join(look: Look) -> ShapeFact:
     if is_pattern(look):
         return packed(look)
     given = look.fact("arrays", "tup", "operands")
-    if given.items is None or look.function not in ("concatenate", "stack", *_SHELVED):
+    if given.items is None or look.function not in STACKS_OF_OLD | {"concatenate", "stack"}:
         return _join_each(look, given)
     arrays = [array_like(item) for item in given.items]
     dtype, weak = promote(arrays) if not look.has("dtype") else (None, False)
@@ -121,7 +119,7 @@ def _split(look: Look) -> ShapeFact:
     base, axis = array_like(look.first()), look.raw("axis")
     axis = {"vsplit": 0, "hsplit": 1, "dsplit": 2}.get(look.function, 0 if axis is None else axis)
     parts = look.raw("indices_or_sections")
-    if base.dims is None or not isinstance(axis, int) or look.function not in _SPLITS:
+    if base.dims is None or not isinstance(axis, int) or look.function not in SPLITS:
         return NOTHING
     place = place_of(axis, base.rank)
     if place is None or not isinstance(parts, int) or not 0 < parts <= 64:

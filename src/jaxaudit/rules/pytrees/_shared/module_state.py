@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.index import NOTES
 from jaxaudit.analyses.lineage.origins import contexts, origin
 from jaxaudit.analyses.lineage.skeletons import skeleton
 from jaxaudit.analyses.queries import last, walk
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Call
+from jaxaudit.ir.ops import REMARKS
 from jaxaudit.libraries.lookup import playing, plays
 from jaxaudit.rules.pytrees._shared.optimizers import resolved
 
@@ -42,7 +42,7 @@ def lost_in(flow: Flow, value: Value) -> Op | None:
 
 
 def _is_read(flow: Flow, value: Value) -> bool:
-    return any(one.name not in NOTES and one.name != "py.return" for one in flow.readers.get(value, ()))
+    return any(one.name not in REMARKS and one.name != "py.return" for one in flow.readers.get(value, ()))
 
 
 def _only_outside(flow: Flow, value: Value) -> Value | None:
