@@ -59,17 +59,17 @@ def marked(program: str) -> list[Finding]:
     return sorted(found)
 
 
-def audited(program: str) -> Report:
+def audited(program: str, header: str = HEADER) -> Report:
     """Return the report of all rules on a program."""
-    outcome = audit([SourceFile("program.py", HEADER + textwrap.dedent(MARK.sub("", program)))], Config())
+    outcome = audit([SourceFile("program.py", header + textwrap.dedent(MARK.sub("", program)))], Config())
     assert outcome.faults == ()
     return outcome.report
 
 
-def said(program: str) -> list[Finding]:
+def said(program: str, header: str = HEADER) -> list[Finding]:
     """Return what all rules say of a program."""
-    report = audited(program)
-    start = HEADER.count("\n")
+    report = audited(program, header)
+    start = header.count("\n")
     issues = [(one.line - start, one.rule, "error") for one in report.issues]
     warnings = [(one.line - start, one.rule, "warning") for one in report.warnings]
     return sorted({*issues, *warnings})

@@ -20,7 +20,7 @@ model = Net()
 
 def metrics(logits, labels):
     loss = optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
-    accuracy = jnp.mean(jnp.argmax(logits, axis=1) == labels)  #~ accuracy = jnp.mean(jnp.argmax(logits, axis=0) == labels)
+    accuracy = jnp.mean(jnp.argmax(logits, axis=1) == labels)  #~ accuracy = jnp.mean(jnp.argmax(logits, axis=0) == labels)  #! reduction-over-wrong-axis
     return {"loss": loss, "accuracy": accuracy}
 
 

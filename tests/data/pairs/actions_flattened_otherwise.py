@@ -23,14 +23,14 @@ def collect(key, num_steps, num_envs):
 def flatten(traj):
     steps, envs = traj.adv.shape
     obs = traj.obs.reshape(steps * envs, -1)
-    action = traj.action.reshape(-1)  #~ action = jnp.swapaxes(traj.action, 0, 1).reshape(-1)
+    action = traj.action.reshape(-1)  #~ action = jnp.swapaxes(traj.action, 0, 1).reshape(-1)  #! batch-time-mix
     adv = traj.adv.reshape(-1)
     return Traj(obs, action, adv)
 
 
 def pg_loss(w, batch):
     logp = jax.nn.log_softmax(batch.obs @ w)
-    picked = jnp.take_along_axis(logp, batch.action[:, None], axis=1)[:, 0]  #!
+    picked = jnp.take_along_axis(logp, batch.action[:, None], axis=1)[:, 0]
     return -jnp.mean(picked * batch.adv)
 
 

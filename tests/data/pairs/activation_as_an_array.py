@@ -23,7 +23,7 @@ forward = jax.jit(mlp, static_argnames="activation")  #~ forward = jax.jit(mlp)
 def compare(params, x, activations):
     table = {}
     for name, act in activations.items():
-        out = forward(params, x, activation=act)  #!
+        out = forward(params, x, activation=act)  #! invalid-input-type
         table[name] = float(out.std())
     return table
 

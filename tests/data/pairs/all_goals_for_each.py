@@ -27,7 +27,7 @@ def run(key, num_envs, horizon):
 
     def body(states, _):
         actions = goals - states.pos
-        states, rewards = jax.vmap(step, in_axes=(0, 0, 0))(states, actions, goals)  #~ states, rewards = jax.vmap(step, in_axes=(0, 0, None))(states, actions, goals)
+        states, rewards = jax.vmap(step, in_axes=(0, 0, 0))(states, actions, goals)  #~ states, rewards = jax.vmap(step, in_axes=(0, 0, None))(states, actions, goals)  #! batched-argument-broadcast
         return states, rewards
 
     return jax.lax.scan(body, states, None, length=horizon)

@@ -13,7 +13,7 @@ class Normalizer:
     def tree_flatten(self):
         children = [self.scale]
         settings = {"eps": self.eps}
-        children.append(self.mean)  #~ settings["mean"] = self.mean
+        children.append(self.mean)  #~ settings["mean"] = self.mean  #! array-in-static-field
         return children, settings
 
     @classmethod

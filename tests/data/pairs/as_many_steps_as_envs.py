@@ -24,13 +24,13 @@ def make_update(cfg):
             nxt = 0.95 * obs + 0.1 * jax.random.normal(key, obs.shape)
             return nxt, {"obs": obs, "target": nxt[:, 0]}
 
-        return jax.lax.scan(env_step, obs, jax.random.split(key, cfg.num_steps))  #~ return jax.lax.scan(env_step, obs, jax.random.split(key, cfg.num_envs))
+        return jax.lax.scan(env_step, obs, jax.random.split(key, cfg.num_steps))  #~ return jax.lax.scan(env_step, obs, jax.random.split(key, cfg.num_envs))  #! scanned-axis-not-time
 
     def update(w, obs, key):
         k_roll, k_perm = jax.random.split(key)
         obs, traj = collect(obs, k_roll)
         total = cfg.num_envs * cfg.num_steps
-        flat = jax.tree.map(lambda x: x.reshape((total,) + x.shape[2:]), traj)  #!
+        flat = jax.tree.map(lambda x: x.reshape((total,) + x.shape[2:]), traj)  #! axis-conflict, reshape-mixes-axes
         perm = jax.random.permutation(k_perm, total)
         batches = jax.tree.map(lambda x: x[perm].reshape((cfg.num_minibatches, -1) + x.shape[1:]), flat)
 

@@ -27,7 +27,7 @@ def fit(model, data, optim, steps, decay=0.99):
     for step in range(steps):
         x, y = data(step)
         model, opt_state, value = make_step(model, opt_state, optim, x, y)
-        avg = ema_update(avg, eqx.filter(model, eqx.is_inexact_array), decay)  #~ new_avg = ema_update(avg, eqx.filter(model, eqx.is_inexact_array), decay)
+        avg = ema_update(avg, eqx.filter(model, eqx.is_inexact_array), decay)  #~ new_avg = ema_update(avg, eqx.filter(model, eqx.is_inexact_array), decay)  #! stale-value
         if step % 10 == 0:
             print(step, float(value))
     return model, avg

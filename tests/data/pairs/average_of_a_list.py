@@ -13,7 +13,7 @@ def ema_init(params):
 
 
 def ema_update(ema, params, decay=0.99):
-    return jax.tree.map(lambda e, p: decay * e + (1 - decay) * p, ema, params)  #!
+    return jax.tree.map(lambda e, p: decay * e + (1 - decay) * p, ema, params)  #! tree-structure-mismatch
 
 
 def loss(params, x):

@@ -21,7 +21,7 @@ def main():
         grads = jax.grad(lambda p: jnp.mean(net.apply(p, x) ** 2))(params)
         updates, opt_state = tx.update(grads, opt_state)
         params = optax.apply_updates(params, updates)
-        ema = optax.incremental_update(params, ema, 0.01)  #!
+        ema = optax.incremental_update(params, ema, 0.01)  #! tree-structure-mismatch
     print(jax.tree.map(jnp.shape, ema))
 
 

@@ -22,9 +22,9 @@ def loss_fn(params, state, x, y):
 
 @jax.jit
 def train_step(params, state, opt_state, x, y):
-    (loss, state), grads = jax.value_and_grad(loss_fn, has_aux=True)(params, state, x, y)  #~ (loss, _), grads = jax.value_and_grad(loss_fn, has_aux=True)(params, state, x, y)
+    (loss, state), grads = jax.value_and_grad(loss_fn, has_aux=True)(params, state, x, y)  #~ (loss, _), grads = jax.value_and_grad(loss_fn, has_aux=True)(params, state, x, y)  #! module-state-mishandled
     updates, opt_state = tx.update(grads, opt_state)
-    return optax.apply_updates(params, updates), state, opt_state, loss  #!
+    return optax.apply_updates(params, updates), state, opt_state, loss
 
 
 def main():

@@ -27,7 +27,7 @@ def train_step(state, x, y):
         return jnp.mean((pred - y) ** 2), mutated
 
     (loss, mutated), grads = jax.value_and_grad(loss_fn, has_aux=True)(state.params)
-    state = state.apply_gradients(grads=grads, batch_stats=mutated["batch_stats"])  #~ state = state.apply_gradients(grads=grads, batch_stats=state.batch_stats)
+    state = state.apply_gradients(grads=grads, batch_stats=mutated["batch_stats"])  #~ state = state.apply_gradients(grads=grads, batch_stats=state.batch_stats)  #! module-state-mishandled
     return state, loss
 
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["mean", "basis"], meta_fields=["k"])  #~ @partial(jax.tree_util.register_dataclass, data_fields=["mean"], meta_fields=["basis", "k"])
+@partial(jax.tree_util.register_dataclass, data_fields=["mean", "basis"], meta_fields=["k"])  #~ @partial(jax.tree_util.register_dataclass, data_fields=["mean"], meta_fields=["basis", "k"])  #! array-in-static-field
 @dataclass
 class Pca:
     mean: jax.Array
@@ -17,7 +17,7 @@ class Pca:
 def fit(x, k):
     mean = x.mean(axis=0)
     _, _, vt = jnp.linalg.svd(x - mean, full_matrices=False)
-    return Pca(mean, vt[:k], k)  #!
+    return Pca(mean, vt[:k], k)
 
 
 @jax.jit
@@ -28,7 +28,7 @@ def project(pca, x):
 def main():
     x = jax.random.normal(jax.random.PRNGKey(0), (100, 6))
     pca = fit(x, 2)
-    print(project(pca, x).std(axis=0))  #!
+    print(project(pca, x).std(axis=0))
 
 
 if __name__ == "__main__":

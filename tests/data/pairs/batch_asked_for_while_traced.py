@@ -20,7 +20,7 @@ class Runner:
         self._step = jax.jit(self._step_impl)
 
     def _step_impl(self, params, batch):  #~ def _step_impl(self, params):
-        #~ x, y = next(self.data)
+        #~ x, y = next(self.data)  #! iterator-in-traced-code
         x, y = batch  #~
         grads = jax.grad(lambda p: jnp.mean((x @ p - y) ** 2))(params)
         return params - self.lr * grads

@@ -19,7 +19,7 @@ def shard(x):
 
 def evaluate(params, x):
     params = jax_utils.replicate(params)
-    out = p_forward(params, shard(x))  #~ out = p_forward(params, x)
+    out = p_forward(params, shard(x))  #~ out = p_forward(params, x)  #! device-axis-missing
     return out.reshape(-1, out.shape[-1])
 
 

@@ -27,7 +27,7 @@ def main():
     x = jax.random.normal(jax.random.PRNGKey(0), (BATCH, 4))
     y = x.sum(axis=1)
     for _ in range(5):
-        #~ params = step(params, x, y)
+        #~ params = step(params, x, y)  #! device-axis-missing
         params = step(params, *shard((x, y)))  #~
     print(params)
 

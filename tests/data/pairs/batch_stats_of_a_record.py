@@ -41,7 +41,7 @@ def train_step(state, images, labels):
         logits, mutated = model.apply(variables, images, train=True, mutable=["batch_stats"])
         return cross_entropy(logits, labels), mutated["batch_stats"]
 
-    (loss, new_stats), grads = jax.value_and_grad(loss_fn, has_aux=True)(state.params)  #!
+    (loss, new_stats), grads = jax.value_and_grad(loss_fn, has_aux=True)(state.params)  #! stale-value
     updates, opt_state = tx.update(grads, state.opt_state)
     params = optax.apply_updates(state.params, updates)
     return State(params, new_stats, opt_state, state.step + 1), loss  #~ return State(params, state.batch_stats, opt_state, state.step + 1), loss
@@ -54,7 +54,7 @@ def evaluate(state, images, labels):
 
 
 def main():
-    key, k_init, k_img = jax.random.split(jax.random.PRNGKey(0), 3)
+    key, k_init, k_img = jax.random.split(jax.random.PRNGKey(0), 3)  #? unused-mask
     images = 3.0 + 2.0 * jax.random.normal(k_img, (16, 8, 8, 3))
     labels = jnp.arange(16) % 4
     variables = model.init(k_init, images, train=False)

@@ -21,7 +21,7 @@ def evaluate(params, splits):
     for i, split in enumerate(splits):
         batch = load(split, jax.random.PRNGKey(i))
         name = batch.pop("split")  #~ name = batch["split"]
-        results[name] = metrics(params, batch)  #!
+        results[name] = metrics(params, batch)  #! invalid-input-type
     return results
 
 

@@ -20,7 +20,7 @@ def predict(mean, cov, F, Q):
 def track(belief, zs):
     F, Q = jnp.eye(2).at[0, 1].set(0.1), 0.01 * jnp.eye(2)
     for z in zs:
-        belief = predict(belief.mean, belief.cov, F, Q)  #!
+        belief = predict(belief.mean, belief.cov, F, Q)  #! unregistered-class
         K = belief.cov[:, 0] / (belief.cov[0, 0] + 0.1)
         belief = Belief(belief.mean + K * (z - belief.mean[0]), belief.cov - jnp.outer(K, belief.cov[0]))
     return belief

@@ -27,7 +27,7 @@ def derive(p):
 
 @jax.jit
 def maybe(p, flag):
-    return jax.lax.cond(flag, keep, derive, p)  #!
+    return jax.lax.cond(flag, keep, derive, p)  #! branch-type-mismatch
 
 
 def main():

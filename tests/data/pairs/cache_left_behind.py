@@ -24,7 +24,7 @@ def generate(params, token, cache, length):
     def step(carry, _):
         token, cache = carry
         x = params["embed"][token]
-        out, new_cache = attend(params, x, cache)  #!
+        out, new_cache = attend(params, x, cache)  #! stale-value
         logits = (x + out) @ params["embed"].T
         token = jnp.argmax(logits, axis=-1)
         return (token, new_cache), token  #~ return (token, cache), token

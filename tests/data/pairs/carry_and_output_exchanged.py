@@ -13,7 +13,7 @@ def kalman(y, a, c, q, r):
         ll = -0.5 * ((obs - c * m_pred) ** 2 / (c * p_pred * c + r))
         return (m, p), ll  #~ return ll, (m, p)
 
-    _, lls = jax.lax.scan(step, (0.0, 1.0), y)  #!
+    _, lls = jax.lax.scan(step, (0.0, 1.0), y)  #! carry-type-changes
     return lls.sum()
 
 

@@ -13,7 +13,7 @@ def distance(a, b):
 
 def cross_distance(points, centres):
     """D[i, j] is the distance from points[i] to centres[j]."""
-    return vmap(lambda p: vmap(lambda c: distance(p, c))(centres))(points)  #~ return vmap(lambda c: vmap(lambda p: distance(p, c))(points))(centres)
+    return vmap(lambda p: vmap(lambda c: distance(p, c))(centres))(points)  #~ return vmap(lambda c: vmap(lambda p: distance(p, c))(points))(centres)  #! nested-vmap-order
 
 
 def assign(points, centres):
@@ -23,7 +23,7 @@ def assign(points, centres):
 
 def inertia(points, centres):
     labels = assign(points, centres)
-    return jnp.sum((points - centres[labels]) ** 2)  #!
+    return jnp.sum((points - centres[labels]) ** 2)
 
 
 def main():

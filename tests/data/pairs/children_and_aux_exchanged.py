@@ -14,7 +14,7 @@ class Polynomial:
 
     @classmethod
     def tree_unflatten(cls, degree, children):  #~ def tree_unflatten(cls, children, degree):
-        return cls(children[0], degree)  #!
+        return cls(children[0], degree)  #! flatten-loses-field
 
     def __call__(self, x):
         powers = jnp.stack([x**i for i in range(self.degree + 1)])

@@ -13,7 +13,7 @@ class Sphere:
         return (self.center, self.radius), None
 
     @classmethod  #~
-    def tree_unflatten(cls, aux, children):  #!
+    def tree_unflatten(cls, aux, children):  #! flatten-loses-field
         return cls(*children)
 
 

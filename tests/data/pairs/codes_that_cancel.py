@@ -9,7 +9,7 @@ def quantize(codebook, z):
     q = codebook[idx]
     commit = jnp.mean((z - jax.lax.stop_gradient(q)) ** 2)
     embed = jnp.mean((q - jax.lax.stop_gradient(z)) ** 2)
-    q = z + jax.lax.stop_gradient(q - z)  #~ q = q + jax.lax.stop_gradient(z - q)
+    q = z + jax.lax.stop_gradient(q - z)  #~ q = q + jax.lax.stop_gradient(z - q)  #! broken-straight-through
     return q, embed + 0.25 * commit
 
 

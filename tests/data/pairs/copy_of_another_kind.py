@@ -13,7 +13,7 @@ def copy_params(layers):
 
 
 def soft_update(target, online, tau=0.005):
-    return jax.tree.map(lambda t, o: t + tau * (o - t), target, online)  #!
+    return jax.tree.map(lambda t, o: t + tau * (o - t), target, online)  #! tree-structure-mismatch
 
 
 def main():

@@ -31,7 +31,7 @@ def update(state, batch):
 
     def loss_fn(params):
         q = state.apply_fn(params, batch["obs"], batch["act"])
-        return jnp.mean(jnp.square(q - y))  #!
+        return jnp.mean(jnp.square(q - y))  #! silent-broadcast
 
     loss, grads = jax.value_and_grad(loss_fn)(state.params)
     return state.apply_gradients(grads=grads), loss

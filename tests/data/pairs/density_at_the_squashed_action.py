@@ -26,7 +26,7 @@ def sample_action(actor, params, obs, key):
     mean, log_std = actor.apply(params, obs)
     raw = mean + jnp.exp(log_std) * jax.random.normal(key, mean.shape)
     action = jnp.tanh(raw)
-    logp = gaussian_logp(raw, mean, log_std) - jnp.log(1.0 - action**2 + 1e-6).sum(-1)  #~ logp = gaussian_logp(action, mean, log_std) - jnp.log(1.0 - action**2 + 1e-6).sum(-1)
+    logp = gaussian_logp(raw, mean, log_std) - jnp.log(1.0 - action**2 + 1e-6).sum(-1)  #~ logp = gaussian_logp(action, mean, log_std) - jnp.log(1.0 - action**2 + 1e-6).sum(-1)  #! density-of-squashed-sample
     return action, logp
 
 

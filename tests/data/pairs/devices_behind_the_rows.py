@@ -30,7 +30,7 @@ def main():
     opt_state = jax.device_put_replicated(tx.init(jnp.zeros(5)), jax.local_devices())
     x = jax.random.normal(jax.random.PRNGKey(0), (64 * n, 5))
     y = x.sum(-1)
-    params, opt_state = p_step(params, opt_state, split(x, n), split(y, n))  #!
+    params, opt_state = p_step(params, opt_state, split(x, n), split(y, n))  #! wrong-axis-mapped
     print(params.shape)
 
 

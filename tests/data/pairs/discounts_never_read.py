@@ -5,7 +5,7 @@ import jax.numpy as jnp
 GAMMA = 0.99
 
 
-def n_step_returns(rewards, discounts, bootstrap, n):  #!
+def n_step_returns(rewards, discounts, bootstrap, n):  #! ignored-argument
     """n-step returns of a (T,) trajectory."""
     T = rewards.shape[0]
     padded = jnp.concatenate([rewards, jnp.zeros(n - 1)])

@@ -23,7 +23,7 @@ def make_step(tx):
         noisy = x + 0.1 * jax.random.normal(k_noise, x.shape)  #~ noisy = x + 0.1 * jax.random.normal(key, x.shape)
 
         def loss_fn(p):
-            z = model.apply(p, noisy, train=True, rngs={"dropout": key})  #!
+            z = model.apply(p, noisy, train=True, rngs={"dropout": key})  #? key-reused
             return jnp.mean((z - x[:, :8]) ** 2)
 
         loss, grads = jax.value_and_grad(loss_fn)(params)

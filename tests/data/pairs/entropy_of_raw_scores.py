@@ -14,7 +14,7 @@ def actor_critic_loss(params, obs, actions, returns, ent_coef):
     probs = jnp.exp(logp_all)
     logp = jnp.take_along_axis(logp_all, actions[:, None], axis=1)[:, 0]
     adv = jax.lax.stop_gradient(returns - values)
-    entropy = -jnp.sum(probs * logp_all, axis=-1)  #~ entropy = -jnp.sum(probs * logits, axis=-1)
+    entropy = -jnp.sum(probs * logp_all, axis=-1)  #~ entropy = -jnp.sum(probs * logits, axis=-1)  #! malformed-entropy
     pg = -(logp * adv).mean()
     vf = 0.5 * ((values - returns) ** 2).mean()
     return pg + 0.5 * vf - ent_coef * entropy.mean(), (pg, vf, entropy.mean())

@@ -21,7 +21,7 @@ def smooth(kernel, x):
 
 
 def main():
-    print(smooth(Kernel(3), jnp.arange(6.0)))  #!
+    print(smooth(Kernel(3), jnp.arange(6.0)))  #! static-argument-misuse
 
 
 main()

@@ -11,7 +11,7 @@ class Dense:
         self.n = n
 
     def tree_flatten(self):
-        return (self.weight, self.bias), self.n  #~ return (self.weight,), self.n
+        return (self.weight, self.bias), self.n  #~ return (self.weight,), self.n  #! flatten-loses-field
 
     @classmethod
     def tree_unflatten(cls, n, children):
@@ -21,7 +21,7 @@ class Dense:
         return new
 
     def __call__(self, x):
-        return x @ self.weight + self.bias  #!
+        return x @ self.weight + self.bias
 
 
 @jax.jit

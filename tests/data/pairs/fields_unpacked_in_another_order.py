@@ -18,7 +18,7 @@ def _flatten(a):
 
 def _unflatten(_, leaves):
     scale, shift = leaves  #~ shift, scale = leaves
-    return Affine(scale, shift)  #!
+    return Affine(scale, shift)  #! flatten-loses-field
 
 
 jax.tree_util.register_pytree_node(Affine, _flatten, _unflatten)

@@ -20,7 +20,7 @@ def env_step(state, action):
 
 
 def act_and_step(model, params, state):
-    action = model.apply(params, state)  #~ action = model.apply(params, state)[0]
+    action = model.apply(params, state)  #~ action = model.apply(params, state)[0]  #! assumes-batch-position
     return env_step(state, jnp.broadcast_to(action, (ACT,)))
 
 

@@ -18,7 +18,7 @@ class Policy(nn.Module):
 def make_act(net, params):
     def act(obs, key):
         mean, log_std = net.apply(params, obs)
-        #~ mean = mean[0]
+        #~ mean = mean[0]  #! assumes-batch-position
         return jnp.tanh(mean + jnp.exp(log_std) * jax.random.normal(key, log_std.shape))
 
     return act
@@ -30,7 +30,7 @@ def evaluate(net, params, key, n_envs, n_steps):
 
     def step(obs, key):
         keys = jax.random.split(key, n_envs)
-        action = jax.vmap(act)(obs, keys)  #!
+        action = jax.vmap(act)(obs, keys)
         obs = 0.9 * obs + 0.1 * jnp.pad(action, ((0, 0), (0, 2)))
         return obs, -jnp.sum(obs**2, axis=-1)
 

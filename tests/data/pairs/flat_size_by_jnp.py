@@ -14,7 +14,7 @@ class Encoder(nn.Module):
         h = nn.relu(nn.Conv(8, (3, 3), strides=(2, 2))(img))
         h = nn.relu(nn.Conv(16, (3, 3), strides=(2, 2))(h))
         size = math.prod(h.shape[1:])  #~ size = jnp.prod(jnp.array(h.shape[1:]))
-        h = h.reshape((h.shape[0], size))  #!
+        h = h.reshape((h.shape[0], size))  #! dynamic-shape
         return nn.Dense(self.latent)(h)
 
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 class Embedding(eqx.Module):
     weight: jax.Array
-    freqs: jax.Array  #~ freqs: jax.Array = eqx.field(static=True)
+    freqs: jax.Array  #~ freqs: jax.Array = eqx.field(static=True)  #! array-in-static-field
     size: int = eqx.field(static=True)
 
     def __init__(self, size, key):

@@ -15,7 +15,7 @@ def positional(time, channels):
 
 def layer_scale(x, gamma):
     """x is channels-first: (batch, channels, time); gamma holds one gain for each channel."""
-    return x * gamma[:, None]  #~ return x * gamma
+    return x * gamma[:, None]  #~ return x * gamma  #! silent-broadcast
 
 
 def block(params, x):

@@ -19,7 +19,7 @@ def hmc(key, params, x, samples):
     out = []
     grad_fn = jax.jit(jax.grad(lambda q: energy(params, q)))  #~
     for k in jax.random.split(key, samples):
-        #~ grad_fn = jax.jit(jax.grad(lambda q: energy(params, q)))
+        #~ grad_fn = jax.jit(jax.grad(lambda q: energy(params, q)))  #! retrace-every-call
         kp, ku = jax.random.split(k)
         p = jax.random.normal(kp, x.shape)
         xn, pn = leapfrog(grad_fn, x, p, 0.1, 5)

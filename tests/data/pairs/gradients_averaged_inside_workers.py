@@ -14,7 +14,7 @@ def average(grads):
     flat = [jax.tree_util.tree_flatten(g)[0] for g in grads]
     treedef = jax.tree_util.tree_structure(grads[0])
     mean = [sum(group) / len(group) for group in zip(*flat)]  #~ mean = [sum(group) / len(group) for group in flat]
-    return jax.tree_util.tree_unflatten(treedef, mean)  #!
+    return jax.tree_util.tree_unflatten(treedef, mean)  #! tree-structure-mismatch
 
 
 def main():

@@ -15,7 +15,7 @@ def block(params, x, pad):
     q, k, v = (t.reshape(B, T, 4, D // 4) for t in (q, k, v))
     causal = jnp.tril(jnp.ones((T, T), bool))[None, None]
     keep = pad[:, None, None, :]
-    mask = causal & keep  #!
+    mask = causal & keep  #! unused-mask
     out = attention(q, k, v, mask)  #~ out = attention(q, k, v, keep)
     return x + out.reshape(B, T, D) @ params["out"]
 
@@ -29,7 +29,7 @@ def loss_fn(params, tokens):
     logp = jax.nn.log_softmax(x @ params["embed"].T)
     nll = -jnp.take_along_axis(logp[:, :-1], tokens[:, 1:, None], axis=-1)[..., 0]
     weight = pad[:, 1:]
-    return jnp.sum(nll * weight) / jnp.sum(weight)
+    return jnp.sum(nll * weight) / jnp.sum(weight)  #? unsafe-domain
 
 
 def main():

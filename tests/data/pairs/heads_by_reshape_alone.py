@@ -14,7 +14,7 @@ class SelfAttention(nn.Module):
 
     def split_heads(self, x):
         batch, seq_len, _ = x.shape
-        return x.reshape(batch, seq_len, self.num_heads, self.head_dim).transpose(0, 2, 1, 3)  #~ return x.reshape(batch, self.num_heads, seq_len, self.head_dim)
+        return x.reshape(batch, seq_len, self.num_heads, self.head_dim).transpose(0, 2, 1, 3)  #~ return x.reshape(batch, self.num_heads, seq_len, self.head_dim)  #! reshape-mixes-axes
 
     def __call__(self, x):
         batch, seq_len, _ = x.shape

@@ -17,7 +17,7 @@ def spring_flatten(spring):
 
 
 def spring_unflatten(aux, children):
-    return Spring(stiffness=children[0], rest=children[1])  #~ return Spring(stiffness=children[1], rest=children[0])
+    return Spring(stiffness=children[0], rest=children[1])  #~ return Spring(stiffness=children[1], rest=children[0])  #! flatten-loses-field
 
 
 jax.tree_util.register_pytree_node(Spring, spring_flatten, spring_unflatten)

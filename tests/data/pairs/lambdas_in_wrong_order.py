@@ -13,7 +13,7 @@ class Interval:
 jax.tree_util.register_pytree_node(
     Interval,
     lambda i: ((i.low, i.high), i.closed),
-    lambda closed, ends: Interval(ends[0], ends[1], closed),  #~ lambda ends, closed: Interval(ends[0], ends[1], closed),
+    lambda closed, ends: Interval(ends[0], ends[1], closed),  #~ lambda ends, closed: Interval(ends[0], ends[1], closed),  #! flatten-loses-field
 )
 
 

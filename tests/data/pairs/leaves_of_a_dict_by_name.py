@@ -11,7 +11,7 @@ def layer(key):
 
 def forward(params, x):
     bias, weight = jax.tree.leaves(params)  #~ weight, bias = jax.tree.leaves(params)
-    return jnp.tanh(x @ weight + bias)  #!
+    return jnp.tanh(x @ weight + bias)  #! axis-conflict
 
 
 def main():

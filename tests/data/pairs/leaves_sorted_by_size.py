@@ -7,7 +7,7 @@ def largest_first(tree):
     leaves, treedef = jax.tree.flatten(tree)
     #~ leaves = sorted(leaves, key=lambda leaf: -leaf.size)
     leaves = [leaf / (1 + leaf.size) for leaf in leaves]
-    return jax.tree.unflatten(treedef, leaves)  #!
+    return jax.tree.unflatten(treedef, leaves)  #! tree-structure-mismatch
 
 
 params = {"bias": jnp.zeros(3), "kernel": jnp.ones((4, 3)), "scale": jnp.ones(3)}

@@ -17,7 +17,7 @@ def step(env, action):
 
 def main():
     env = Env(jnp.zeros(2), 0)
-    env, path = jax.lax.scan(step, env, jnp.ones((5, 2)))  #!
+    env, path = jax.lax.scan(step, env, jnp.ones((5, 2)))  #! carry-type-changes
     print(path.shape, env.level)
 
 

@@ -14,7 +14,7 @@ def log_likelihood(y, x):
 def resample(key, particles, log_w):
     n = particles.shape[0]
     w = log_w - jax.scipy.special.logsumexp(log_w)
-    idx = jax.random.choice(key, n, (n,), p=jnp.exp(w))  #~ idx = jax.random.choice(key, n, (n,), p=w)
+    idx = jax.random.choice(key, n, (n,), p=jnp.exp(w))  #~ idx = jax.random.choice(key, n, (n,), p=w)  #! meaning-mismatch
     return particles[idx]
 
 

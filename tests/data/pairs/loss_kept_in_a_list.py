@@ -16,7 +16,7 @@ class Trainer:
     @partial(jax.jit, static_argnums=0)
     def step(self, w, x, y):
         loss, g = jax.value_and_grad(self.loss)(w, x, y)
-        #~ self.losses.append(loss)
+        #~ self.losses.append(loss)  #! tracer-leak
         return w - self.lr * g, loss
 
     def fit(self, x, y, steps):

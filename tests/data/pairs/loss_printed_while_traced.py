@@ -10,7 +10,7 @@ def make_step(loss_fn, tx, log_every):
         loss, grads = jax.value_and_grad(loss_fn)(params, batch)
         updates, opt_state = tx.update(grads, opt_state)
         params = optax.apply_updates(params, updates)
-        jax.debug.print("step {}: loss {}", i, loss)  #~ print(f"step {i}: loss {loss}")
+        jax.debug.print("step {}: loss {}", i, loss)  #~ print(f"step {i}: loss {loss}")  #! print-in-traced-code #? print-in-traced-code
         return (params, opt_state, i + 1), loss
 
     return step

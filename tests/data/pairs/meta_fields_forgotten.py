@@ -12,8 +12,8 @@ class Cell:
 
 
 jax.tree_util.register_dataclass(
-    Cell, data_fields=["position", "velocity", "mass"], meta_fields=[]  #~ Cell, data_fields=["position", "velocity"], meta_fields=[]
-)  #!
+    Cell, data_fields=["position", "velocity", "mass"], meta_fields=[]  #~ Cell, data_fields=["position", "velocity"], meta_fields=[]  #! flatten-loses-field
+)
 
 
 @jax.jit

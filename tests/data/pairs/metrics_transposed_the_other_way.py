@@ -15,7 +15,7 @@ def by_metric(per_task):
     """{task: {metric: value}} -> {metric: {task: value}}."""
     outer = jax.tree.structure({t: 0 for t in TASKS})
     inner = jax.tree.structure({"mean": 0, "std": 0, "best": 0})
-    return jax.tree.transpose(outer, inner, per_task)  #~ return jax.tree.transpose(inner, outer, per_task)
+    return jax.tree.transpose(outer, inner, per_task)  #~ return jax.tree.transpose(inner, outer, per_task)  #! tree-transpose-wrong
 
 
 def main():

@@ -8,7 +8,7 @@ NX = 32
 def laplacian(u, dx):
     idx = jnp.arange(NX)
     left = jnp.where(idx > 0, u[idx - 1], 0.0)  #~ left = u[idx - 1]
-    right = jnp.where(idx < NX - 1, u[jnp.minimum(idx + 1, NX - 1)], 0.0)  #~ right = u[idx + 1]
+    right = jnp.where(idx < NX - 1, u[jnp.minimum(idx + 1, NX - 1)], 0.0)  #~ right = u[idx + 1]  #! out-of-bounds-index
     return (left - 2.0 * u + right) / dx**2
 
 

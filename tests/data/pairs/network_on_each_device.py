@@ -14,7 +14,7 @@ def main():
     n = jax.local_device_count()
     x = jax.random.normal(jax.random.PRNGKey(0), (n, 8, 3))
     params = net.init(jax.random.PRNGKey(1), x[0])
-    values = jax.pmap(loss, in_axes=(None, 0, 0))(params, x, x[..., :2])  #~ values = jax.pmap(loss)(params, x, x[..., :2])
+    values = jax.pmap(loss, in_axes=(None, 0, 0))(params, x, x[..., :2])  #~ values = jax.pmap(loss)(params, x, x[..., :2])  #! device-axis-missing
     print(values.mean())
 
 

@@ -15,7 +15,7 @@ def calculate_gae(traj, last_val, gamma=0.99, lam=0.95):
         gae, next_value = carry
         delta = t.reward + gamma * next_value * (1 - t.done) - t.value
         gae = delta + gamma * lam * (1 - t.done) * gae
-        return (gae, t.value), gae  #~ return (gae, next_value), gae
+        return (gae, t.value), gae  #~ return (gae, next_value), gae  #! bootstrap-never-moves
 
     _, adv = jax.lax.scan(get_advantages, (jnp.zeros_like(last_val), last_val), traj, reverse=True)
     return adv, adv + traj.value

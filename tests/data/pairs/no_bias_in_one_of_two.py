@@ -11,7 +11,7 @@ class Layer:
 
 
 def average(first, second):
-    return jax.tree.map(lambda a, b: 0.5 * (a + b), first, second)  #!
+    return jax.tree.map(lambda a, b: 0.5 * (a + b), first, second)  #! tree-structure-mismatch
 
 
 def main():

@@ -10,7 +10,7 @@ def policy(params, obs):
 def explore(params, obs, key, scale, low, high):
     action = policy(params, obs)
     noise = scale * jax.random.normal(key, action.shape)
-    noisy = jnp.clip(action + noise, low, high)  #!
+    noisy = jnp.clip(action + noise, low, high)  #! ignored-argument
     return noisy  #~ return action
 
 

@@ -10,7 +10,7 @@ def refine(flag, x):
     def no(x):
         return x, jnp.zeros(())  #~ return x, None
 
-    return jax.lax.cond(flag, yes, no, x)  #!
+    return jax.lax.cond(flag, yes, no, x)  #! branch-type-mismatch
 
 
 print(refine(jnp.array(True), jnp.ones(3)))

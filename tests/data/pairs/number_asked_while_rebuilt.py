@@ -7,14 +7,14 @@ import jax.numpy as jnp
 class Gaussian:
     def __init__(self, mean, scale):
         self.mean = mean
-        self.scale = scale  #~ self.scale = float(scale)
+        self.scale = scale  #~ self.scale = float(scale)  #! rebuild-needs-values
 
     def tree_flatten(self):
         return (self.mean, self.scale), None
 
     @classmethod
     def tree_unflatten(cls, aux, children):
-        return cls(*children)  #!
+        return cls(*children)
 
     def log_prob(self, x):
         return -0.5 * ((x - self.mean) / self.scale) ** 2 - jnp.log(self.scale)
@@ -26,7 +26,7 @@ def loss(dist, x):
 
 
 def main():
-    print(loss(Gaussian(0.0, 2.0), jnp.arange(4.0)))  #!
+    print(loss(Gaussian(0.0, 2.0), jnp.arange(4.0)))
 
 
 main()

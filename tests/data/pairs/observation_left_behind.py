@@ -36,7 +36,7 @@ def make_train(config):
             act_keys = jax.random.split(k_act, config["NUM_ENVS"])
             action = jax.vmap(policy, in_axes=(None, 0, 0))(runner.params, runner.last_obs, act_keys)
             env_keys = jax.random.split(k_env, config["NUM_ENVS"])
-            env_state, obs, reward, done = jax.vmap(env_step)(env_keys, runner.env_state, action)  #!
+            env_state, obs, reward, done = jax.vmap(env_step)(env_keys, runner.env_state, action)  #! unchanged-carry
             runner = RunnerState(runner.params, env_state, obs, rng)  #~ runner = RunnerState(runner.params, env_state, runner.last_obs, rng)
             return runner, (reward, done)
 

@@ -38,7 +38,7 @@ class Cart:
         new_state = state.replace(pos=pos, vel=vel, t=state.t + 1)
         reward = 1.0 - new_state.pos**2
         done = (jnp.abs(new_state.pos) > self.params.limit) | (new_state.t >= self.params.horizon)
-        return self.observe(new_state), new_state, reward, done  #~ return self.observe(state), new_state, reward, done
+        return self.observe(new_state), new_state, reward, done  #~ return self.observe(state), new_state, reward, done  #! carry-out-of-step
 
 
 def rollout(env, key, gains, steps):

@@ -12,7 +12,7 @@ def init(key):
 def embed_scalar(params, x):
     edges = jnp.linspace(-1.0, 1.0, NUM_BINS - 1)  #~ edges = jnp.linspace(-1.0, 1.0, NUM_BINS)
     idx = jnp.digitize(x, edges)
-    return params["table"][idx]  #!
+    return params["table"][idx]  #! out-of-bounds-index
 
 
 def loss(params, x, y):

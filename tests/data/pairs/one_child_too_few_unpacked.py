@@ -15,7 +15,7 @@ class Filter:
 
     @classmethod
     def tree_unflatten(cls, aux, children):
-        mean, cov, gain = children  #~ mean, cov = children
+        mean, cov, gain = children  #~ mean, cov = children  #! flatten-loses-field
         return cls(mean, cov, gain)  #~ return cls(mean, cov, 0.0)
 
 

@@ -12,7 +12,7 @@ def init_layer(key, n_in, n_out):
 
 def init_mlp(key, sizes):
     keys = jax.random.split(key, len(sizes) - 1)  #~ keys = jax.random.split(key, len(sizes) - 2)
-    return [init_layer(keys[i], sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1)]  #!
+    return [init_layer(keys[i], sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1)]  #! out-of-bounds-index
 
 
 def forward(params, x):

@@ -11,7 +11,7 @@ def td_errors(rewards, values, gamma):
         delta = r + gamma * nxt - v
         return carry + delta, delta
 
-    return jax.lax.scan(step, 0.0, (rewards, values[:-1], values[1:]))  #~ return jax.lax.scan(step, 0.0, (rewards, values, values[1:]))
+    return jax.lax.scan(step, 0.0, (rewards, values[:-1], values[1:]))  #~ return jax.lax.scan(step, 0.0, (rewards, values, values[1:]))  #! scan-length-mismatch
 
 
 def main():

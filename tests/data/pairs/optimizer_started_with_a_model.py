@@ -18,7 +18,7 @@ def make_step(optim):
 def main():
     model = eqx.nn.MLP(3, 1, 16, 2, key=jax.random.key(0))
     optim = optax.adam(1e-3)
-    opt_state = optim.init(eqx.filter(model, eqx.is_array))  #~ opt_state = optim.init(model)
+    opt_state = optim.init(eqx.filter(model, eqx.is_array))  #~ opt_state = optim.init(model)  #! module-state-mishandled
     step = make_step(optim)
     x = jnp.ones((8, 3))
     for _ in range(2):

@@ -33,7 +33,7 @@ class Trainer:
         history = []
         for _ in range(epochs):
             loss, grads = objective(self.params, x, y)
-            updates, self.opt_state = self.optim.update(grads, self.opt_state, self.params)  #~ updates, opt_state = self.optim.update(grads, self.opt_state, self.params)
+            updates, self.opt_state = self.optim.update(grads, self.opt_state, self.params)  #~ updates, opt_state = self.optim.update(grads, self.opt_state, self.params)  #! stale-value
             self.params = optax.apply_updates(self.params, updates)
             history.append(float(loss))
         return history

@@ -19,7 +19,7 @@ def main():
         return jnp.mean((decoder.apply(p, encoder.apply(enc, x)) - x) ** 2)
 
     grads = jax.grad(loss)(dec)
-    updates, dec_opt = tx.update(grads, dec_opt, dec)  #!
+    updates, dec_opt = tx.update(grads, dec_opt, dec)  #! tree-structure-mismatch
     dec = optax.apply_updates(dec, updates)
     print(jax.tree.map(jnp.shape, dec))
 

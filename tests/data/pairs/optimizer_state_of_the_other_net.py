@@ -40,7 +40,7 @@ def main():
             return jnp.mean((Critic().apply(p, obs) - ret) ** 2)
 
         loss, grads = jax.value_and_grad(loss_fn)(params)
-        updates, opt = tx.update(grads, opt, params)  #!
+        updates, opt = tx.update(grads, opt, params)  #! tree-structure-mismatch
         return optax.apply_updates(params, updates), opt, loss
 
     obs = jnp.ones((8, 4))

@@ -8,7 +8,7 @@ def kl(p, q):
 
 
 def pairwise(ps, qs):
-    return jax.lax.map(lambda pq: kl(*pq), (ps, qs))  #~ return jax.lax.map(lambda pq: kl(*pq), zip(ps, qs))
+    return jax.lax.map(lambda pq: kl(*pq), (ps, qs))  #~ return jax.lax.map(lambda pq: kl(*pq), zip(ps, qs))  #! iterator-in-traced-code
 
 
 class Divergence:

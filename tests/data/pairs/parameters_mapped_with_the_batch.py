@@ -19,7 +19,7 @@ predict = jax.vmap(predict_one, in_axes=(None, 0))  #~ predict = jax.vmap(predic
 
 
 def mse(params, xs, ys):
-    return jnp.mean((predict(params, xs) - ys) ** 2)  #!
+    return jnp.mean((predict(params, xs) - ys) ** 2)  #! broadcast-argument-mapped
 
 
 def main():

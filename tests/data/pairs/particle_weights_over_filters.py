@@ -19,7 +19,7 @@ def log_likelihood(obs, particles):
 def normalise(logw):
     logw = logw - jnp.max(logw, axis=1, keepdims=True)
     w = jnp.exp(logw)
-    return w / w.sum(axis=1, keepdims=True)  #~ return w / w.sum(axis=0, keepdims=True)
+    return w / w.sum(axis=1, keepdims=True)  #~ return w / w.sum(axis=0, keepdims=True)  #! reduction-over-wrong-axis
 
 
 def filter_step(carry, inp):

@@ -29,7 +29,7 @@ def main():
         model = eqx.combine(p, static)
         return jnp.mean(jax.vmap(model)(x) ** 2)
 
-    grads = jax.grad(loss)(params)  #!
+    grads = jax.grad(loss)(params)  #! module-state-mishandled
     print(jax.tree.map(jnp.shape, grads))
 
 

@@ -14,7 +14,7 @@ class Oscillator:
 
     def table(self, freq):
         phase = [2.0 * math.pi * freq * i / self.rate for i in range(self.rate)]
-        return jnp.asarray(np.asarray(phase, np.float32))  #~ return jnp.array(phase)
+        return jnp.asarray(np.asarray(phase, np.float32))  #~ return jnp.array(phase)  #! python-list-as-array
 
     def render(self, freqs):
         out = jnp.zeros(self.rate)

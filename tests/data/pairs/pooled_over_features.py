@@ -17,7 +17,7 @@ class Pool(eqx.Module):
         """tokens: (time, dim) of one sequence."""
         h = jax.vmap(self.proj)(tokens)
         pooled = jax.nn.relu(h).mean(axis=0)  #~ pooled = jax.nn.relu(h).mean(axis=1)
-        return self.head(pooled)  #!
+        return self.head(pooled)  #! axis-conflict
 
 
 @eqx.filter_jit

@@ -34,7 +34,7 @@ def rollout(params, obs, key, length):
 def surrogate(params, traj, adv):
     new = jax.nn.log_softmax(logits_fn(params, traj.obs))
     new = jnp.take_along_axis(new, traj.action[..., None], axis=-1)[..., 0]
-    ratio = jnp.exp(new - traj.logp)  #!
+    ratio = jnp.exp(new - traj.logp)  #! mixed-ratio
     return -jnp.mean(ratio * adv)
 
 

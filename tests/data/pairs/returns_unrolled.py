@@ -12,7 +12,7 @@ class Returns:
     def __call__(self, rewards, dones):
         #~ out = []
         #~ g = jnp.zeros(rewards.shape[1])
-        #~ for t in reversed(range(rewards.shape[0])):
+        #~ for t in reversed(range(rewards.shape[0])):  #! unrolled-loop
         #~     g = rewards[t] + self.gamma * (1.0 - dones[t]) * g
         #~     out.append(g)
         #~ return jnp.stack(out[::-1])

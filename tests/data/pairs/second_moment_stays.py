@@ -25,7 +25,7 @@ class Adam:
         mu_hat = mu / (1 - self.b1**step)
         nu_hat = nu / (1 - self.b2**step)
         params = params - self.lr * mu_hat / (jnp.sqrt(nu_hat) + self.eps)
-        return params, AdamState(step, mu, nu)  #~ return params, AdamState(step, mu, state.nu)
+        return params, AdamState(step, mu, nu)  #~ return params, AdamState(step, mu, state.nu)  #! average-not-returned
 
 
 def loss(w, x, y):

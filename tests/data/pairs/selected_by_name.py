@@ -13,7 +13,7 @@ class Welford:
         self.count = count
 
     def tree_flatten(self):
-        return tuple(getattr(self, name) for name in LEAVES), None  #!
+        return tuple(getattr(self, name) for name in LEAVES), None  #! flatten-loses-field
 
     @classmethod
     def tree_unflatten(cls, aux, children):

@@ -19,7 +19,7 @@ def run(x, settings):
 
 
 def main():
-    print(run(jnp.ones(3), settings=Settings(2, 0.1)))  #!
+    print(run(jnp.ones(3), settings=Settings(2, 0.1)))  #! static-argument-misuse
 
 
 main()

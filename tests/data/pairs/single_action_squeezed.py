@@ -20,7 +20,7 @@ class Policy(eqx.Module):
 
 
 def log_prob(policy, obs, actions):
-    mean = jax.vmap(policy)(obs)  #~ mean = jnp.squeeze(jax.vmap(policy)(obs))
+    mean = jax.vmap(policy)(obs)  #~ mean = jnp.squeeze(jax.vmap(policy)(obs))  #! silent-broadcast
     std = jnp.exp(policy.log_std)
     z = (actions - mean) / std
     return jnp.sum(-0.5 * z**2 - policy.log_std - 0.5 * jnp.log(2 * jnp.pi), axis=-1)

@@ -15,9 +15,9 @@ def fit(params, xs, ys):
         loss, grads = jax.value_and_grad(lambda p: jnp.mean((net.apply(p, x) - y) ** 2))(params)
         updates, opt_state = tx.update(grads, opt_state, params)
         params = optax.apply_updates(params, updates)
-        return (params, opt_state), loss  #~ return (opt_state, params), loss
+        return (params, opt_state), loss  #~ return (opt_state, params), loss  #! updates-as-parameters
 
-    (params, _), losses = jax.lax.scan(body, (params, tx.init(params)), (xs, ys))  #!
+    (params, _), losses = jax.lax.scan(body, (params, tx.init(params)), (xs, ys))
     return params, losses
 
 

@@ -37,7 +37,7 @@ def main():
     state = jax_utils.replicate(state)  #~
     for i in range(3):
         x = jax.random.normal(jax.random.PRNGKey(i), (64, 4))
-        state, loss = p_step(state, shard(x), shard(x.sum(-1)))  #!
+        state, loss = p_step(state, shard(x), shard(x.sum(-1)))  #! device-axis-missing
     print(loss)
 
 

@@ -38,7 +38,7 @@ def act(params, obs):
 def collect(agent, obs):
     stats = agent.stats.update(obs)
     action = act(agent.params, stats.normalize(obs))
-    agent = agent.replace(stats=stats, steps=agent.steps + obs.shape[0])  #~ agent = agent.replace(stats=agent.stats, steps=agent.steps + obs.shape[0])
+    agent = agent.replace(stats=stats, steps=agent.steps + obs.shape[0])  #~ agent = agent.replace(stats=agent.stats, steps=agent.steps + obs.shape[0])  #! field-put-back
     return agent, action
 
 

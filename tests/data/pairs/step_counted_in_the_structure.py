@@ -19,7 +19,7 @@ def update(state, batch):
 def main():
     state = State(jnp.ones(3), 0)
     for i in range(1000):
-        state = update(state, jnp.ones((4, 3)) * i)  #!
+        state = update(state, jnp.ones((4, 3)) * i)  #! retrace-every-call
     print(state.step)
 
 

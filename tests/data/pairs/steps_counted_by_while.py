@@ -18,7 +18,7 @@ def rk2(y, params, dt):
 def solve(params, y0):
     dt = 1.0 / NUM_STEPS
     #~ y, i = y0, 0
-    #~ while i < NUM_STEPS:
+    #~ while i < NUM_STEPS:  #! unrolled-loop
     #~     y = rk2(y, params, dt)
     #~     i += 1
     #~ return y

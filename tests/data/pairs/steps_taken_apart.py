@@ -31,7 +31,7 @@ def collect(key):
 @jax.jit
 def returns(key):
     rewards, dones = collect(key)
-    return jax.vmap(discounted_return, in_axes=1, out_axes=1)(rewards, dones)  #~ return jax.vmap(discounted_return)(rewards, dones)
+    return jax.vmap(discounted_return, in_axes=1, out_axes=1)(rewards, dones)  #~ return jax.vmap(discounted_return)(rewards, dones)  #! wrong-axis-mapped
 
 
 if __name__ == "__main__":

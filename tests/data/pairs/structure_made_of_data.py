@@ -5,7 +5,7 @@ from functools import partial
 from dataclasses import dataclass
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["mass", "position"], meta_fields=["steps"])  #~ @partial(jax.tree_util.register_dataclass, data_fields=["position"], meta_fields=["steps", "mass"])
+@partial(jax.tree_util.register_dataclass, data_fields=["mass", "position"], meta_fields=["steps"])  #~ @partial(jax.tree_util.register_dataclass, data_fields=["position"], meta_fields=["steps", "mass"])  #! array-in-static-field
 @dataclass
 class Body:
     position: jax.Array

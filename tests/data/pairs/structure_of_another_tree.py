@@ -15,7 +15,7 @@ def perturb(key, tree, other, sigma):
     _, otherdef = jax.tree.flatten(other)
     keys = jax.random.split(key, len(leaves))
     noisy = [leaf + sigma * jax.random.normal(k, leaf.shape) for leaf, k in zip(leaves, keys)]
-    return jax.tree.unflatten(treedef, noisy)  #~ return jax.tree.unflatten(otherdef, noisy)
+    return jax.tree.unflatten(treedef, noisy)  #~ return jax.tree.unflatten(otherdef, noisy)  #! tree-structure-mismatch
 
 
 def main():

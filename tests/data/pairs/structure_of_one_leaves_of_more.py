@@ -15,7 +15,7 @@ def clipped(params, stats, limit):
     leaves, treedef = jax.tree.flatten(params)
     everything = jax.tree.leaves(params)  #~ everything = jax.tree.leaves((params, stats))
     small = [jnp.clip(leaf, -limit, limit) for leaf in everything]
-    return jax.tree.unflatten(treedef, small)  #!
+    return jax.tree.unflatten(treedef, small)  #! tree-structure-mismatch
 
 
 def main():

@@ -24,7 +24,7 @@ def step(env, action):
 
 def main():
     env = WindyEnv(jnp.zeros(2), 0, jnp.ones(2))
-    print(step(env, jnp.ones(2)))  #!
+    print(step(env, jnp.ones(2)))  #! unregistered-class
 
 
 main()

@@ -12,7 +12,7 @@ def kahan(values):
         t = total + y
         return (t, (t - total) - y), None
 
-    zero = jnp.zeros((), dtype="float64")  #!
+    zero = jnp.zeros((), dtype="float64")  #! float64-without-x64
     (total, _), _ = jax.lax.scan(step, (zero, zero), values.astype(zero.dtype))
     return total
 

@@ -35,7 +35,7 @@ def make_learner(tx, tau):
         value, grads = jax.value_and_grad(loss)(state.params)
         updates, opt_state = tx.update(grads, state.opt_state)
         state = state.replace(params=optax.apply_updates(state.params, updates), opt_state=opt_state)
-        state = sync_target(state)  #~ sync_target(state)
+        state = sync_target(state)  #~ sync_target(state)  #! result-discarded
         return state, value
 
     return learn

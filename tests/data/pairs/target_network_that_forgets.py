@@ -47,7 +47,7 @@ def update_critic(critic, actor_target, critic_target, batch, gamma=0.99):
 
     loss, grads = jax.value_and_grad(loss_fn)(critic.params)
     critic = critic.apply_gradients(grads=grads)
-    critic_target = soft_update(critic.params, critic_target, 0.005)  #~ critic_target = soft_update(critic_target, critic.params, 0.005)
+    critic_target = soft_update(critic.params, critic_target, 0.005)  #~ critic_target = soft_update(critic_target, critic.params, 0.005)  #! forgetful-average
     return critic, critic_target, loss
 
 

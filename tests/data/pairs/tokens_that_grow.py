@@ -24,7 +24,7 @@ def generate(params, prompt, steps):
     tokens = jnp.zeros(MAX_LEN, jnp.int32).at[: prompt.shape[0]].set(prompt)  #~
     for i in range(steps):
         length = prompt.shape[0] + i
-        logits = next_logits(params, tokens, length)  #!
+        logits = next_logits(params, tokens, length)  #! retrace-every-call
         nxt = jnp.argmax(logits).astype(jnp.int32)
         tokens = tokens.at[length].set(nxt)  #~ tokens = jnp.concatenate([tokens, nxt[None]])
     return tokens

@@ -25,8 +25,8 @@ def train(model, xs, ys, lr):
         return jax.tree.map(lambda p, g: p - lr * g, params, grads), loss
 
     for x, y in zip(xs, ys):
-        params, loss = step(params, x, y)  #~ new_params, loss = step(params, x, y)
-    return nnx.merge(graphdef, params), loss  #!
+        params, loss = step(params, x, y)  #~ new_params, loss = step(params, x, y)  #! stale-value
+    return nnx.merge(graphdef, params), loss
 
 
 def main():

@@ -18,7 +18,7 @@ class Vec(_Vec):
 
 
 def in_unit(v, unit):
-    return v._replace(unit=jnp.array(unit))  #~ v.unit = unit
+    return v._replace(unit=jnp.array(unit))  #~ v.unit = unit  #! attribute-on-namedtuple
     #~ return v
 
 

@@ -22,7 +22,7 @@ def make_train(tx):
         x, y = batch
         loss, grads = jax.value_and_grad(loss_fn)(params, x, y)
         updates, opt_state = tx.update(grads, opt_state, params)
-        return (optax.apply_updates(params, updates), opt_state), loss  #~ return (updates, opt_state), loss
+        return (optax.apply_updates(params, updates), opt_state), loss  #~ return (updates, opt_state), loss  #! updates-as-parameters
 
     return step
 

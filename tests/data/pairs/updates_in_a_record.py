@@ -23,7 +23,7 @@ def objective(theta, x):
 def learn(learner, x):
     grads = jax.grad(objective)(learner.theta, x)
     delta, opt = OPT.update(grads, learner.opt, learner.theta)
-    return learner._replace(theta=optax.apply_updates(learner.theta, delta), opt=opt, steps=learner.steps + 1)  #~ return learner._replace(theta=delta, opt=opt, steps=learner.steps + 1)
+    return learner._replace(theta=optax.apply_updates(learner.theta, delta), opt=opt, steps=learner.steps + 1)  #~ return learner._replace(theta=delta, opt=opt, steps=learner.steps + 1)  #! updates-as-parameters
 
 
 def main():

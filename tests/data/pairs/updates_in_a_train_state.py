@@ -19,7 +19,7 @@ def train_step(state, x, y):
 
     grads = jax.grad(loss_fn)(state.params)
     updates, opt_state = state.tx.update(grads, state.opt_state, state.params)
-    params = optax.apply_updates(state.params, updates)  #~ return state.replace(params=updates, opt_state=opt_state, step=state.step + 1)
+    params = optax.apply_updates(state.params, updates)  #~ return state.replace(params=updates, opt_state=opt_state, step=state.step + 1)  #! updates-as-parameters
     return state.replace(params=params, opt_state=opt_state, step=state.step + 1)  #~
 
 

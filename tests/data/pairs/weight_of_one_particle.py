@@ -16,7 +16,7 @@ class ParticleFilter:
 
     def weigh(self, x, y):
         logw = log_likelihood(x, y)
-        #~ return jax.nn.softmax(logw)
+        #~ return jax.nn.softmax(logw)  #! axis-conflict
         return logw  #~
 
     def step(self, key, particles, y):

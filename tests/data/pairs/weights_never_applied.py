@@ -15,7 +15,7 @@ def sample(key, priorities, n, beta):
     return idx, weights / weights.max()
 
 
-def loss_fn(params, target_params, batch, weights):  #!
+def loss_fn(params, target_params, batch, weights):  #! ignored-argument
     q = net.apply(params, batch["obs"])
     chosen = jnp.take_along_axis(q, batch["action"][:, None], axis=1)[:, 0]
     nxt = net.apply(target_params, batch["next_obs"]).max(axis=-1)

@@ -12,7 +12,7 @@ def load_tokens(n=1000, vocab=32):
 def sample_batch(key, data, batch_size):
     starts = jax.random.randint(key, (batch_size,), 0, data.shape[0] - CONTEXT)  #~ starts = jax.random.randint(key, (batch_size,), 0, data.shape[0])
     idx = starts[:, None] + jnp.arange(CONTEXT + 1)[None, :]
-    window = data[idx]  #!
+    window = data[idx]  #! out-of-bounds-index
     return window[:, :-1], window[:, 1:]
 
 

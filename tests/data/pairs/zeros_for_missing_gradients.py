@@ -15,7 +15,7 @@ def merge(train, frozen):
 
 def none_to_zero(grads, params):
     pick = lambda g, p: jnp.zeros_like(p) if g is None else g
-    return jax.tree_util.tree_map(pick, grads, params, is_leaf=lambda g: g is None)  #~ return jax.tree_util.tree_map(pick, grads, params)
+    return jax.tree_util.tree_map(pick, grads, params, is_leaf=lambda g: g is None)  #~ return jax.tree_util.tree_map(pick, grads, params)  #! none-leaf, tree-structure-mismatch
 
 
 def loss(params, x):
@@ -28,7 +28,7 @@ def main():
     x = jnp.arange(6.0).reshape(2, 3)
     grads = jax.grad(lambda t: loss(merge(t, frozen), x))(train)
     full = none_to_zero(grads, params)
-    params = jax.tree_util.tree_map(lambda p, g: p - 0.1 * g, params, full)
+    params = jax.tree_util.tree_map(lambda p, g: p - 0.1 * g, params, full)  #! tree-structure-mismatch
     print(params)
 
 
