@@ -26,7 +26,7 @@ node is met once, however deep the program, so that a walk costs what it sees.
 - `readers(flow, value)`: the ops that read a value, under any name that borders give it.
 - `reached(flow, values)`: everything that depends on some values.
 - `sources(flow, values, through)`: everything that some values were computed from.
-- `depends(flow, value, on, through)`: whether a value was computed from one of some others; cheaper than the sets.
+- `depends(flow, value, on)`: whether a value was computed from one of some others; cheaper than the sets.
 - `through_ops(*names)`: lets ops of some names pass, for `through`.
 """
 
@@ -281,15 +281,25 @@ def sources(flow: Flow, values: Iterable[Value], through: Through = anything) ->
     return set(walk(values, lambda one: behind(flow, one, through)))
 
 
-def depends(flow: Flow, value: Value, on: Collection[Value], through: Through = anything) -> bool:
+def depends(flow: Flow, value: Value, on: Collection[Value]) -> bool:
     """Whether a value is one of some others or was computed from one of them."""
-    homes = [flow.places.region_of_value(one) for one in on]
-    ways = [{id(region) for region, _ in flow.places.up(home)} for home in homes if home is not None]
-    around = set[int]().union(*ways)
+    homes = [home for one in on if (home := flow.places.region_of_value(one)) is not None]
+    around = {id(region) for home in homes for region, _ in flow.places.up(home)}
+    holding = {id(region) for region in walk(homes, lambda one: _regions_around(flow, one))}
 
     def step(one: Value) -> Iterable[Value]:
+        op = flow.maker(one)
+        if op is not None:
+            # A closed body sees nothing but what its call was given.
+            closed = op.regions and all(region.shared and id(region) not in holding for region in op.regions)
+            return op.operands if closed else behind(flow, one)
         region = flow.places.owner.get(one)
         # Whatever comes from outside of a region around all of them was not computed from one of them.
-        return _turn_before(flow, one) if region is not None and id(region) in around else behind(flow, one, through)
+        return _turn_before(flow, one) if region is not None and id(region) in around else behind(flow, one)
 
     return any(one in on for one in walk((value,), step))
+
+
+def _regions_around(flow: Flow, region: Region) -> Iterator[Region]:
+    """Return the regions that the ops stand in that run a region."""
+    return (flow.places.region_of[op] for op in holders(flow, region))
