@@ -36,15 +36,28 @@ class Forward(Generic[Fact]):
     """Gives the fact of a value in this context: one object, so that domains can tell whether they know it."""
 
     def __post_init__(self) -> None:
-        self.read = self._read
+        current, unknown = self.current, self.domain.unknown
 
-    def _read(self, value: Value) -> Fact:
-        fact = self.current.get(value)
-        return self.domain.unknown(value) if fact is None else fact
+        def read(value: Value) -> Fact:
+            fact = current.get(value)
+            return unknown(value) if fact is None else fact
+
+        self.read = read
 
     def write(self, values: Sequence[Value], facts: Sequence[Fact | None]) -> None:
         """Set the facts of values that an op made."""
         current = self.current
+        if len(values) == len(facts) == 1:
+            # By far the most frequent case.
+            value, fact = values[0], facts[0]
+            old = current.get(value)
+            if old is fact:
+                return
+            if old is not None:
+                self.forget(value)
+            if fact is not None:
+                current[value] = fact
+            return
         for value, fact in zip(values, facts, strict=False):
             old = current.get(value)
             if old is not None and old is not fact:
@@ -79,8 +92,9 @@ class Forward(Generic[Fact]):
                     return False
             elif (transfer := table.get(op.name)) is not None:
                 made = transfer(op, read)
-                if op.results:
-                    write(op.results, made)
+                results = op.results
+                if results:
+                    write(results, made)
         return True
 
     def drop(self, ops: Sequence[Op]) -> None:

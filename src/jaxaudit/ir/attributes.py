@@ -95,9 +95,7 @@ class Attributes:
     __slots__ = ()
     attrs: Mapping[str, object]
 
-    # what the op is a call of
-    qualified = _text("function")
-    """The function by its qualified name (`jax.numpy.sum`), or by the name its author gave it."""
+    # what the op is a call of, besides `Op.qualified` and `Op.function`
     spelling = _text("spelling")
     """The transformation as it is spelled: `jax.value_and_grad`, `equinox.filter_jit`."""
     api = _text("api")
@@ -300,7 +298,7 @@ def kinds_of(key: str) -> tuple[Any, ...]:
     return _KINDS.get(key, ())
 
 
-_KINDS: dict[str, tuple[Any, ...]] = {}
+_KINDS: dict[str, tuple[Any, ...]] = {"function": (str,)}
 for _one in vars(Attributes).values():
     if isinstance(_one, Attribute):
         # What is computed is not known, where an attribute has a word for that.

@@ -53,6 +53,16 @@ class Op(Attributes):
     attrs: Mapping[str, object] = field(default_factory=dict)
     """What is known of the op itself: which function, which options."""
     regions: tuple[Region, ...] = ()
+    qualified: str = field(init=False, repr=False)
+    """The function by its qualified name (`jax.numpy.sum`), or by the name its author gave it."""
+    function: str = field(init=False, repr=False)
+    """The canonical id of the function that the op is a call of: `subtract`, however it was spelled."""
+
+    def __post_init__(self) -> None:
+        # Everybody asks for these two, so they are no attributes that are looked up.
+        named = self.attrs.get("function")
+        self.qualified = named if isinstance(named, str) else ""
+        self.function = canonical(self.name, self.qualified)
 
     @property
     def result(self) -> Value:
@@ -63,12 +73,7 @@ class Op(Attributes):
     @property
     def is_derived(self) -> bool:
         """Whether JAX made it of a line by differentiating; the lines of a derivative rule are the author's own."""
-        return bool(self.backward) and not self.rule
-
-    @property
-    def function(self) -> str:
-        """The canonical id of the function that the op is a call of: `subtract`, however it was spelled."""
-        return canonical(self.name, self.qualified)
+        return bool(self.attrs.get("backward")) and not self.rule
 
     def argument(self, *names: str) -> Argument:
         """Return an argument under the first of these names that was used; None where none of them was."""
@@ -255,6 +260,11 @@ class Program:
         """Return every op that has an attribute, in order."""
         self._walked()
         return self._having.get(attribute.key, ())
+
+    def calls(self) -> Sequence[Op]:
+        """Return every op that is a call of some function, in order."""
+        self._walked()
+        return self._having.get("function", ())
 
     def regions(self) -> Sequence[Region]:
         """Return every region once: those of the roots, then all others in order."""

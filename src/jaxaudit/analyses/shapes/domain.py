@@ -179,13 +179,22 @@ class ShapesDomain:
         return replace(fact, dims=tuple(dim.labelled(mark) for dim, mark in zip(fact.dims, marks, strict=True)))
 
     def _naming(self, read: Read[ShapeFact]) -> Read[ShapeFact]:
+        if self._names[0] is read:
+            return self._names[1]
+
+        symbols: dict[Value, ShapeFact] = {}
+
         def name(value: Value) -> ShapeFact:
             fact = read(value)
-            return fact if is_named(fact) else named(fact, value)
+            if fact is not NOTHING:
+                return fact if is_named(fact) else named(fact, value)
+            known = symbols.get(value)
+            if known is None:
+                known = symbols[value] = named(fact, value)
+            return known
 
-        if self._names[0] is not read:
-            self._names = (read, name)
-        return self._names[1]
+        self._names = (read, name)
+        return name
 
     def _results(self, op: Op, made: Sequence[ShapeFact | None]) -> Sequence[ShapeFact | None]:
         if self.types:

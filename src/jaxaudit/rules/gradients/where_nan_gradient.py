@@ -142,7 +142,7 @@ class WhereNanGradient(Rule):
         flow = facts.flow
         yield from (
             one
-            for op in program.having(Op.qualified)
+            for op in program.calls()
             if _may_matter(op) and _is_on_the_way(op, gradients)
             for one in _judge(op, ranges, gradients, flow)
         )

@@ -120,7 +120,7 @@ print(weights(3))
             return
         if has_x64(facts):
             yield from (one for root in program.roots for one in _early(root, facts.get(Shapes)))
-        elif any(map(_asks_wide, program.having(Op.qualified))):
+        elif any(map(_asks_wide, program.calls())):
             yield from _wide(program)
 
 

@@ -102,10 +102,11 @@ class Interpreter:
     def span(self, node: ast.expr | ast.stmt | ast.arg | ast.excepthandler | ast.alias) -> Span:
         """Return the place of a node in the file being interpreted."""
         # Most nodes are met again and again, so the place is kept where the node keeps what else is known of it.
-        known = node.__dict__.get("span")
-        if known is None:
-            known = node.__dict__["span"] = span_of(node, self.frame.module.path)
-        return known
+        try:
+            return node.span  # type: ignore[union-attr]
+        except AttributeError:
+            node.span = found = span_of(node, self.frame.module.path)  # type: ignore[union-attr]
+            return found
 
     def emit(
         self,
