@@ -7,7 +7,7 @@ from functools import reduce
 
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.tracing.context import Context
-from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
+from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
 from jaxaudit.ir import Op, Region
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.libraries.packages import FILTERING, PLAIN, package
@@ -182,8 +182,3 @@ def _outside(fact: Trace, context: Context, operands: list[Trace]) -> Trace:
 
 def _derived(context: Context, operands: list[Trace]) -> Trace:
     return _outside(CONCRETE, context, operands)
-
-
-def number_or(fact: Trace) -> Trace:
-    """Return the fact of a Python number made from this one."""
-    return revised(NUMBER, turn=fact.turn)

@@ -8,7 +8,7 @@ from math import inf, pi
 
 from jaxaudit.analyses.ranges import arithmetic
 from jaxaudit.analyses.ranges.arithmetic import monotone, rounded
-from jaxaudit.analyses.ranges.facts import ANY, TRUTH, WILD, Range, Zero
+from jaxaudit.analyses.ranges.facts import ANY, TRUTH, Range, Zero
 
 Unary = Callable[[Range], Range]
 
@@ -141,10 +141,6 @@ def _angle(factor: float) -> Unary:
 
 def _any(x: Range) -> Range:
     return Range(finite=x.finite, nan=x.nan)
-
-
-def _wild(x: Range) -> Range:
-    return WILD
 
 
 def _count(x: Range) -> Range:
