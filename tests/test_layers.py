@@ -44,6 +44,11 @@ def test_no_file_is_longer_than_500_lines(path):
     assert lines <= 500 or is_table(path), f"{name(path)} has {lines} lines"
 
 
+def test_no_file_of_tests_of_rules_is_longer_than_500_lines():
+    lengths = {path.name: len(path.read_text().splitlines()) for path in (ROOT / "tests" / "rules").rglob("*.py")}
+    assert [f"{file}: {lines}" for file, lines in lengths.items() if lines > 500] == []
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name)
 def test_no_function_is_longer_than_80_lines(path):
     long = [f"{node.name}: {length(node)}" for node in functions(path) if length(node) > 80]
