@@ -12,9 +12,6 @@ from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.ops import REMARKS, VOCABULARY
 from jaxaudit.spans import Span
 
-_DEEP = 8
-"""How many calls within each other are looked through."""
-
 _FEW = 16
 """How many values are searched one by one; the gradients of a large model are looked up in a table."""
 
@@ -105,7 +102,9 @@ class Flow:
         Of the calls of a body that several share, it is the one that `calls` names, or that takes one of the values.
         """
         home, current = self.places.region_of[beside], op
-        for _ in range(_DEEP):
+        seen: set[Op] = set()
+        while current not in seen:
+            seen.add(current)
             region = self.places.region_of[current]
             if region is home:
                 return current

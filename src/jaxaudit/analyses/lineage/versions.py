@@ -7,18 +7,16 @@ parameters came in is a newer version of the argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.queries import Answers, depends
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import BODIES
 from jaxaudit.libraries.lookup import UPDATES, like, playing
-
-_DEPTH = 6
 
 _UPDATING = ("array.scatter", "py.replace")
 
@@ -32,6 +30,9 @@ class Version:
     """What made it."""
     plain: bool
     """True when the op is an update by its nature; False when a function of the audited code hands it back changed."""
+
+
+Ask = Callable[[Value], Version | None]
 
 
 OPTIMIZER_STEPS = playing("optimizer.step")
@@ -53,10 +54,17 @@ def updates_in(program: Program) -> Iterator[Op]:
     return chain(program.named(*_UPDATING), program.calling(*UPDATES))
 
 
-def versions(flow: Flow, value: Value, depth: int = _DEPTH) -> Version | None:
-    """Say what a value is a newer version of; None when that is not known."""
+def versions(flow: Flow, value: Value) -> Version | None:
+    """Return what a value is a newer version of; None when that is not known."""
+    kept = flow.table(versions)
+    if not kept:
+        kept[None] = Answers[Value, Version | None](lambda one, ask: _version(flow, one, ask), otherwise=None)
+    return kept[None](value)
+
+
+def _version(flow: Flow, value: Value, ask: Ask) -> Version | None:
     op = flow.maker(value)
-    if op is None or depth == 0:
+    if op is None:
         return None
     if op.name == "array.scatter":
         return _from(op, "base") or _from(op, "operand")
@@ -70,14 +78,14 @@ def versions(flow: Flow, value: Value, depth: int = _DEPTH) -> Version | None:
         index = op.arguments.get("index")
         return _collection(flow, op, index) if isinstance(index, str) else _part(flow, op, index)
     if op.name == "tree.leaf":
-        return _leaf(flow, op, depth)
+        return _leaf(op, ask)
     if op.name == "tree.map" and op.operands and _blends(flow, op):
         return Version(frozenset((op.operands[0], *_first_tree(op))), op, plain=False)
     made = like(op.qualified)
     if made is not None and made.newer:
         return _from(op, made.param)
     if op.name in BODIES and op.regions:
-        return _handed_back(flow, op, op.results.index(value), depth)
+        return _handed_back(flow, op, op.results.index(value), ask)
     return None
 
 
@@ -86,10 +94,10 @@ def _from(op: Op, argument: str) -> Version | None:
     return Version(old, op, plain=True) if old else None
 
 
-def _leaf(flow: Flow, op: Op, depth: int) -> Version | None:
+def _leaf(op: Op, ask: Ask) -> Version | None:
     """Follow a leaf of a tree that is a newer version of another tree to the leaf in its place there."""
     tree = op.arguments.get("tree")
-    whole = versions(flow, tree, depth - 1) if isinstance(tree, Value) else None
+    whole = ask(tree) if isinstance(tree, Value) else None
     return None if whole is None else Version(frozenset(values_in(op.arguments.get("like"))), whole.op, whole.plain)
 
 
@@ -165,7 +173,7 @@ def _part(flow: Flow, op: Op, position: object) -> Version | None:
     return _from(made, part.param) if part is not None and part.newer else None
 
 
-def _handed_back(flow: Flow, op: Op, position: int, depth: int) -> Version | None:
+def _handed_back(flow: Flow, op: Op, position: int, ask: Ask) -> Version | None:
     region = op.regions[0]
     if position >= len(region.results) or len(region.params) != len(op.operands):
         return None
@@ -173,7 +181,7 @@ def _handed_back(flow: Flow, op: Op, position: int, depth: int) -> Version | Non
     outside = dict(zip(region.params, op.operands, strict=True))
     if result in outside:
         return None
-    inner = versions(flow, result, depth - 1)
+    inner = ask(result)
     if inner is not None:
         # What is not a parameter may come from the functions around.
         return Version(frozenset(outside.get(old, old) for old in inner.old), op, inner.plain)
