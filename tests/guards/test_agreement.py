@@ -30,8 +30,6 @@ LEAST_KNOWN = 0.8
 BUGS = {
     # bug: what is read of a global array inside compiled code is taken for an array that is at hand.
     "c51.py": [(21, "traced")],
-    # bug: a size that a layer of equinox is given as "scalar" is taken for an axis of unknown size.
-    "parts_of_a_model_exchanged.py": [(19, "shape"), (30, "shape")],
     # bug: a flax module is entered with what `apply` gives it, never with what `init` does.
     "optimizer_state_of_the_other_net.py": [(19, "shape"), (19, "shape"), (20, "shape"), (20, "shape")],
 }
