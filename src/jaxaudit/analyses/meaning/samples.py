@@ -43,12 +43,15 @@ def samples(flow: Flow) -> Iterator[Sample]:
 
 
 def _followed(flow: Flow, noise: Value) -> dict[Value, tuple[Value, ...]]:
-    """Follow noise forwards through scaling, adding and calls, and note what has been added to it by then."""
+    """Follow noise forwards through scaling, calls and the sum that centres it, and note what it is centred on."""
     centres: dict[Value, tuple[Value, ...]] = {noise: ()}
 
     def step(value: Value) -> Iterator[Value]:
         for op in readers(flow, value):
             added = _added(op, value)
+            if added and centres[value]:
+                # What is added to a sample moves it to a place that no distribution here has as its centre.
+                continue
             for made in entered(op, value) if op.regions else op.results if added is not None else ():
                 centres.setdefault(made, (*centres[value], *(whole_of(flow, one) for one in added or ())))
                 yield made
