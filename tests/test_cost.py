@@ -60,7 +60,7 @@ def work(source: str) -> int:
 def test_chains_of_calls_cost_what_their_length_says() -> None:
     work(HEAD)  # imports
     for program in (calls_in_a_chain, calls_in_pairs):
-        assert work(program(80)) < 3 * work(program(40)), program.__name__
+        assert work(program(160)) < 3 * work(program(80)), program.__name__
 
 
 @pytest.mark.parametrize(
