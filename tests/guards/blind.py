@@ -14,6 +14,7 @@ from jaxaudit.analyses.keys import KeyFacts, KeysDomain
 from jaxaudit.analyses.ranges import Ranges, RangesDomain
 from jaxaudit.analyses.shapes import Shapes, ShapesDomain
 from jaxaudit.analyses.tracing import TracingDomain, TracingFacts
+from jaxaudit.analyses.uses import Uses, UsesDomain
 from jaxaudit.ir import Op, Program, Region, Value
 
 Sight = Callable[[Value], bool]
@@ -36,7 +37,7 @@ class Blind:
 
     def __init__(self, domain: Domain[Any], sight: Sight, *, itself: bool) -> None:
         self.inner, self.sight, self.itself = domain, sight, itself
-        self.name, self.direction = domain.name, domain.direction
+        self.name, self.direction, self.must = domain.name, domain.direction, domain.must
         self.by_summary, self.widen_after = domain.by_summary, domain.widen_after
         self.join, self.widen, self.place = domain.join, domain.widen, domain.place
         self.twins: dict[Value, Value] = {}
@@ -99,6 +100,7 @@ BLINDED: Mapping[type, Callable[[Facts, Sight], object]] = {
     TracingFacts: _blind(TracingDomain),
     Ranges: _blind(RangesDomain),
     Axes: _axes,
+    Uses: _blind(UsesDomain),
 }
 """How facts of each type look where only some values may be known."""
 

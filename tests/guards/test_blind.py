@@ -54,13 +54,14 @@ INDEPENDENT = {
         "leak-across-episodes": "what is multiplied with what is data flow",
         "reduction-over-wrong-axis": "the axis of the softmax and that of the sum stand in the calls",
         "reverse-through-while-loop": "what depends on what is data flow",
-        "stale-value": "which value goes where is data flow",
         "static-argument-misuse": "which arguments are static stands in the call",
+        "unchanged-carry": "which value goes where is data flow",
         "unrolled-loop": "the number of turns is a constant",
         "unused-mask": "who reads what is data flow",
         "wrong-argnums": "which argument is differentiated stands in the call",
         "wrong-custom-derivative": "the rule gives `None`",
     },
+    "Uses": {},
     "TracingFacts": {
         "dynamic-shape": "the size is given in the call",
         "invalid-input-type": "the kinds of arguments are those of their expressions",
@@ -80,6 +81,7 @@ BUGS = {
     "TracingFacts": {"retrace-every-call", "static-argument-misuse", "tracer-leak"},
     "Axes": set(),
     "Ranges": set(),
+    "Uses": set(),
 }
 """Rules that prove something of which they know nothing."""
 

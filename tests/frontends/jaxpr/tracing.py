@@ -16,7 +16,7 @@ pytest.importorskip("jax")
 from jaxaudit.analyses.solve import solve
 from jaxaudit.frontends.jaxpr import lower
 from jaxaudit.ir import Op, Program
-from jaxaudit.ir.check import check_program
+from jaxaudit.ir.check import check_program, unread_attributes
 from jaxaudit.rules.base import Obligation, Severity, Verdict
 from jaxaudit.rules.intent import judged
 from jaxaudit.rules.registry import all_rules
@@ -41,7 +41,7 @@ def trace(function: Any, *args: Any, **kwargs: Any) -> Program:
     lower.install_markers()
     with contextlib.redirect_stdout(io.StringIO()):
         program = lower.trace_and_lower(function, args, kwargs, name="main", path=function.__code__.co_filename)
-    problems = check_program(program)
+    problems = [*check_program(program), *unread_attributes(program)]
     assert problems == [], problems
     return program
 

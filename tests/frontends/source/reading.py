@@ -8,7 +8,7 @@ from textwrap import dedent
 from jaxaudit.frontends.base import Reading, SourceFile
 from jaxaudit.frontends.source.read import read_source
 from jaxaudit.ir import Op
-from jaxaudit.ir.check import check_program
+from jaxaudit.ir.check import check_program, unread_attributes
 
 
 def read(code: str | Mapping[str, str], unaudited: Mapping[str, str] | None = None) -> Reading:
@@ -21,6 +21,7 @@ def read(code: str | Mapping[str, str], unaudited: Mapping[str, str] | None = No
 
     reading = read_source([SourceFile(path, dedent(text)) for path, text in files.items()], load)
     assert check_program(reading.program) == []
+    assert unread_attributes(reading.program) == []
     return reading
 
 
