@@ -187,9 +187,7 @@ def _is_array_method(op: Op) -> bool:
 
 
 def _serves_as_array(op: Op, flow: Flow) -> bool:
-    """Whether a receiver is an array: other things can be flattened in place, so ask who else takes it for one."""
-    if op.qualified not in ("flatten", "transpose", "squeeze", "clip") or len(op.arguments) > 1:
-        return True
+    """Whether a receiver is an array: other things can be flattened or copied too, so ask who else takes it for one."""
     receiver = next((value for value in op.arguments.values() if isinstance(value, Value)), None)
     others = () if receiver is None else (one for one in flow.readers.get(receiver, ()) if one is not op)
     return any(one.name.startswith("array.") for one in others)
