@@ -128,14 +128,14 @@ SAME_UNIT = SUMS_OF_TWO | BOUNDS | _ids("abs negative remainder fmod")
 BITWISE = _ids("bitwise_and bitwise_or bitwise_xor invert left_shift right_shift")
 REMAINDERS = _ids("remainder fmod")
 MODULAR = SUMS_OF_TWO | BITWISE | _ids("multiply negative square")
-"""Give the same bits whether or not the integers they are given have wrapped around."""
+"""Return the same bits whether or not the integers they are given have wrapped around."""
 NEEDS_SIGN = _ids("abs square less less_equal negative sign maximum relu power")
 """Pointless, or wrong, unless numbers may be negative."""
 FINITE_AT_INFINITY = _ids("exp expm1 sigmoid tanh arctan softmax log_softmax logsumexp logaddexp erf")
 """Take minus infinity for nothing at all, so that it spoils no result."""
 NAN_TESTS = _ids("isfinite isnan isinf nan_to_num")
 IDENTITIES = _ids("positive identity reduce_precision copy checkpoint_name from_dlpack")
-"""Give each element as it is, or nearly so."""
+"""Return each element as it is, or nearly so."""
 REINTERPRETED = _ids("view bitcast_convert_type packbits unpackbits byteswap")
 """Read the bits of an array as other numbers."""
 GROWING = _ids("multiply power square left_shift")
@@ -165,30 +165,30 @@ SPREADS = _ids("std var nanstd nanvar")
 EXTREMES = _ids("max min nanmax nanmin ptp pmax pmin")
 QUANTIFIERS = _ids("all any")
 ASSERTIONS = QUANTIFIERS | _ids("array_equal allclose")
-"""Give one truth value for whole arrays."""
+"""Return one truth value for whole arrays."""
 NAN_SKIPPING = _ids("nansum nanmean nanmax nanmin nanprod nanstd nanvar nanmedian")
 SPACED = _ids("linspace logspace geomspace")
 """Make arrays between two bounds; the number of points alone is a size."""
 AS_LARGE_AS_GIVEN = _ids("array asarray full_like zeros_like ones_like empty_like")
 """Make arrays of the shape of what they are given."""
 SIZED_BY_VALUES = _ids("nonzero flatnonzero argwhere unique unique_values extract")
-"""Give as many elements as the values say, unless a `size` is given."""
+"""Return as many elements as the values say, unless a `size` is given."""
 COUNTING = _ids("arange iota broadcasted_iota")
 """Make arrays of consecutive numbers."""
 SIZES = _ids("shape size ndim len itemsize nbytes axis_size")
-"""Give numbers that are known while a program is traced."""
+"""Return numbers that are known while a program is traced."""
 PICKED_POSITIONS = _ids("argmax argmin nanargmax nanargmin")
 POSITIONS = PICKED_POSITIONS | _ids("argsort argpartition searchsorted digitize lexsort nonzero argwhere flatnonzero")
-"""Give indices and no elements."""
+"""Return indices and no elements."""
 SORTED = _ids("sort msort sort_complex partition sort_key_val unique unique_values setdiff1d")
 ELEMENTS_IN_ORDER = SORTED | _ids("top_k approx_max_k approx_min_k median")
-"""Give the elements themselves, by their order."""
+"""Return the elements themselves, by their order."""
 REORDERED = _ids("roll flip fliplr flipud sort permutation")
-"""Give all elements of one array in another order."""
+"""Return all elements of one array in another order."""
 OVER_DEVICES = _ids("psum pmean pmax pmin")
 """Reduce over devices, element by element; gathering makes arrays of more axes."""
 CUMULATIVE = _ids("cumsum cumprod cummax cummin cumlogsumexp")
-"""Give for every position the sum, product or extreme of all elements up to it."""
+"""Return for every position the sum, product or extreme of all elements up to it."""
 FLAT = (TRUTHS | LOGIC | ROUNDINGS | QUANTIFIERS | POSITIONS) | _ids(
     """floor_divide count_nonzero nextafter clz histogram histogram2d histogramdd population_count
     left_shift right_shift shift_right_logical array_equal allclose"""
@@ -200,7 +200,7 @@ JACOBIANS = _ids("jacrev jacfwd jacobian hessian")
 ROOTS = _ids("sqrt norm vector_norm")
 """Take roots: their slope at zero is infinite."""
 EVEN = _ids("square abs power cosh log_cosh")
-"""Give the same for an error and its negative."""
+"""Return the same for an error and its negative."""
 
 # what is made without operands, or from a key
 FIXED = _ids("zeros ones empty zeros_like ones_like empty_like arange eye identity iota tri indices ones_like_p")
@@ -232,7 +232,7 @@ SEVERAL_ARRAYS = _ids(
     tril_indices triu_indices tril_indices_from triu_indices_from diag_indices diag_indices_from mask_indices
     unravel_index polydiv indices ix_ lstsq"""
 )
-"""Give a tuple or list of arrays."""
+"""Return a tuple or list of arrays."""
 
 SPLITS = _ids("split array_split vsplit hsplit dsplit")
 STACKS_OF_OLD = _ids("hstack vstack column_stack dstack")
@@ -247,7 +247,7 @@ PYTHON_SMOOTH = frozenset(f"builtins.{name}" for name in "sum abs max min pow tu
 # meaning
 DENSITIES = _ids("log_prob logpdf logp")
 LOG_SPACE = _ids("log log2 log10 log1p log_softmax log_sigmoid logsumexp logaddexp softplus") | DENSITIES
-"""Give logarithms of what they are given, or of probabilities."""
+"""Return logarithms of what they are given, or of probabilities."""
 NORMALISED_EXPONENTIALS = _ids("softmax log_softmax")
 
 # Python's operators, methods and objects
