@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, rows
 from jaxaudit.spans import Span
 
 _FAMILY = ("JaxRuntimeError", "XlaRuntimeError", "RuntimeError")
@@ -49,41 +49,28 @@ ROWS = (
         _FAMILY,
     ),
     Row(r"callback: Traceback .*\n(\S[^\n]*)\s*$", _raised, _FAMILY),
-    Row(
-        r"vmap is only supported for the (\w+) primitive when vmap_method is one of .* Got vmap_method=None",
-        say(
-            "script-failed",
-            "a callback is mapped by `vmap`, and nothing says how",
-            "`vmap_method=` in the call of `{1}`",
-            "`vmap_method='sequential'` calls it for each element, `'expand_dims'` once with a leading axis",
-            "the call stops with an exception",
-        ),
-        ("NotImplementedError",),
-    ),
-    Row(
-        r"first argument to (\S+) must be callable, but got an object of type <class '([^']+)'>",
-        say(
-            "invalid-input-type",
-            "`{1}` is given a value where the function to call is needed",
-            "the function first, then what it is called with",
-            "`{1}(function, value)`",
-            "the call stops with an exception",
-        ),
-        ("TypeError",),
+    *rows(
+        r"""
+current: the call stops with an exception
+NotImplementedError: vmap is only supported for the (\w+) primitive when vmap_method is one of .* Got vmap_method=None
+    script-failed: a callback is mapped by `vmap`, and nothing says how
+    expected: `vmap_method=` in the call of `{1}`
+    suggestion: `vmap_method='sequential'` calls it for each element, `'expand_dims'` once with a leading axis
+TypeError: first argument to (\S+) must be callable, but got an object of type <class '([^']+)'>
+    invalid-input-type: `{1}` is given a value where the function to call is needed
+    expected: the function first, then what it is called with
+    suggestion: `{1}(function, value)`
+"""
     ),
 )
 
-PRINT_ROWS = (
-    Row(
-        r"^'?(\w+)'?$|tuple index out of range|Replacement index \d+ out of range",
-        say(
-            "print-in-traced-code",
-            "the format of `jax.debug.print` has places for which no value is given (`{1}`)",
-            "one value for each pair of braces, by name or by position",
-            "pass it: `jax.debug.print('{{x}}', x=x)`; write `{{{{` for a brace",
-            "the call stops with an exception",
-        ),
-        ("KeyError", "IndexError"),
-    ),
+PRINT_ROWS = rows(
+    r"""
+current: the call stops with an exception
+KeyError, IndexError: ^'?(\w+)'?$|tuple index out of range|Replacement index \d+ out of range
+    print-in-traced-code: the format of `jax.debug.print` has places for which no value is given (`{1}`)
+    expected: one value for each pair of braces, by name or by position
+    suggestion: pass it: `jax.debug.print('{{x}}', x=x)`; write `{{{{` for a brace
+"""
 )
 """Rows that hold only on a line with `debug.print`."""

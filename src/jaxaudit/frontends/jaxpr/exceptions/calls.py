@@ -6,7 +6,7 @@ import ast
 import re
 
 from jaxaudit.frontends.jaxpr.exceptions.locate import definition_of, returned_counts, rule_named
-from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say, written
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, rows, written
 from jaxaudit.frontends.jaxpr.exceptions.refused import array_or
 from jaxaudit.spans import Span
 
@@ -289,14 +289,12 @@ ROWS = (
         ("AttributeError",),
     ),
     Row(r"unsupported operand type\(s\) for ([^:]+): '([^']+)' and '([^']+)'", _operands, ("TypeError",)),
-    Row(
-        r"'_IndexUpdateHelper' object (?:is not callable|does not support item assignment)",
-        say(
-            "in-place-update",
-            "`.at` is called or assigned to, but it takes an index and a method",
-            "a new array: `x = x.at[index].set(value)`",
-            "write `x = x.at[index].set(value)`, with square brackets",
-        ),
-        ("TypeError",),
+    *rows(
+        r"""
+TypeError: '_IndexUpdateHelper' object (?:is not callable|does not support item assignment)
+    in-place-update: `.at` is called or assigned to, but it takes an index and a method
+    expected: a new array: `x = x.at[index].set(value)`
+    suggestion: write `x = x.at[index].set(value)`, with square brackets
+"""
     ),
 )

@@ -5,17 +5,7 @@ from __future__ import annotations
 import re
 
 from jaxaudit.frontends.jaxpr.exceptions.locate import spec_call
-from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
-
-
-def _unbound(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "unbound-axis-name",
-        f"a collective names the axis `{match[1]}`, which nothing around it binds",
-        current="tracing stops with an exception",
-        expected="the name is that of the `vmap`, `pmap` or `shard_map` around the collective",
-        suggestion=f"use the name the transformation has, or give it `axis_name='{match[1]}'`",
-    )
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, rows
 
 
 def _indivisible(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -36,27 +26,6 @@ def _indivisible(facts: Facts, match: re.Match[str]) -> Explanation:
         suggestion="name the mesh axis at the position of the batch axis, or pad the axis",
         span=spec_call(facts, spec),
         steps=((facts.span, "an array of that shape gets this sharding here"),) if facts.span else (),
-    )
-
-
-def _divisible(facts: Facts, match: re.Match[str]) -> Explanation:
-    axis, parts, size = match.groups()
-    return Explanation(
-        "spec-does-not-fit",
-        f"a sharding splits axis {axis} of size {size} into {parts} equal parts",
-        current=f"the call stops with an exception: {parts} does not divide {size}",
-        expected="the sharded axis has a size that the number of devices divides",
-        suggestion="name the mesh axis at the position of the batch axis, or pad the axis",
-    )
-
-
-def _no_axis(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "spec-does-not-fit",
-        f"a PartitionSpec names the axis `{match[1]}`, but the mesh has {match[2]}",
-        current="making the sharding stops with an exception",
-        expected="specs use the names of the mesh",
-        suggestion="use a name of the mesh, or add the axis to the mesh",
     )
 
 
@@ -94,37 +63,6 @@ def _spec_told(message: str) -> str:
     return f"a spec splits axis {uneven[10]} of `{uneven[9]}`, of size {uneven[11]}, unevenly" if uneven else ""
 
 
-def _replication(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "missing-cross-device-reduction",
-        "`out_specs` says the output is the same on every device, but each device computes its own",
-        current="tracing stops with an exception: nothing in the body makes the shards agree",
-        expected="the shards are reduced, or the output is declared sharded",
-        suggestion="reduce with `lax.pmean` or `lax.psum` over the mesh axis, or name the axis in `out_specs`; where "
-        "the body does make them equal (`all_gather`), say so with `check_vma=False`",
-    )
-
-
-def _explicit(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "explicit-sharding-conflict",
-        "the shardings of the operands do not say how the result is to be sharded",
-        current=first_line(facts.message, 220),
-        expected="operands whose shardings agree, or an explicit choice",
-        suggestion="say it with `out_sharding=` (indexing: `x.at[i].get(out_sharding=...)`), or `reshard` one",
-    )
-
-
-def _devices(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "mixed-devices",
-        "arrays that live on different devices meet in one operation",
-        current=first_line(match[1], 200),
-        expected="all operands are on the same devices",
-        suggestion="move them to one device with `jax.device_put` first, or keep them sharded over one mesh",
-    )
-
-
 def _deleted(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "used-after-donation",
@@ -140,192 +78,148 @@ def _deleted_type(told: str) -> str:
     return f": {found[0]}" if found else ""
 
 
-def _logical(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "device-axis-missing",
-        f"`pmap` needs {match[1]} devices, one for each element of the leading axis, but there are {match[2]}",
-        current="the call stops with an exception",
-        expected="the leading axis of every mapped argument is the device axis",
-        suggestion="reshape to `(n_devices, per_device, ...)`, or run with more devices (`--devices`)",
-    )
-
-
-def _pmap_squeeze(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "device-axis-missing",
-        "`pmap` is given a leading axis that is not the number of devices: a multiple of it "
-        f"(each device got a block of shape {match[1]} for its 1)",
-        current="the call stops with an exception whose text is about squeezing",
-        expected="the leading axis of every mapped argument has one element a device",
-        suggestion="reshape to `(n_devices, per_device, ...)`",
-    )
-
-
-def _pmap_size(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "device-axis-missing",
-        "`pmap` maps axes of different sizes",
-        current=first_line(facts.message, 200),
-        expected="the leading axis of every mapped argument is the device axis",
-        suggestion="give every argument the device axis, or `in_axes=None` for those that are shared",
-    )
-
-
 ROWS = (
-    Row(r"[Uu]nbound axis name: (\w+)", _unbound, ("NameError",)),
+    *rows(
+        r"""
+current: the call stops with an exception
+NameError: [Uu]nbound axis name: (\w+)
+    unbound-axis-name: a collective names the axis `{1}`, which nothing around it binds
+    current: tracing stops with an exception
+    expected: the name is that of the `vmap`, `pmap` or `shard_map` around the collective
+    suggestion: use the name the transformation has, or give it `axis_name='{1}'`
+"""
+    ),
     Row(
         r"spec=P(?:artitionSpec)?(\(.*?\)), memory_kind.*?array axis (\d+) is partitioned (\d+) times, "
         r"but the dimension size is (\d+) \(full shape: (\([^)]*\))",
         _indivisible,
     ),
-    Row(r"global size of its dimension (\d+) should be divisible by (\d+), but it is equal to (\d+)", _divisible),
-    Row(r"Resource axis: (\w+) of .*? is not found in mesh: (\([^)]*\))", _no_axis, ("ValueError",)),
+    *rows(
+        r"""
+any: global size of its dimension (\d+) should be divisible by (\d+), but it is equal to (\d+)
+    spec-does-not-fit: a sharding splits axis {1} of size {3} into {2} equal parts
+    current: the call stops with an exception: {2} does not divide {3}
+    expected: the sharded axis has a size that the number of devices divides
+    suggestion: name the mesh axis at the position of the batch axis, or pad the axis
+current: the call stops with an exception
+ValueError: Resource axis: (\w+) of .*? is not found in mesh: (\([^)]*\))
+    spec-does-not-fit: a PartitionSpec names the axis `{1}`, but the mesh has {2}
+    current: making the sharding stops with an exception
+    expected: specs use the names of the mesh
+    suggestion: use a name of the mesh, or add the axis to the mesh
+"""
+    ),
     Row(r"shard_map applied to the function .*?(?:evenly divisible|rank|length)", _spec_rank),
-    Row(
-        r"prefix pytree shard_map (\w+) has a subtree of type \w+ of length (\d+), but .* of length (\d+)",
-        say(
-            "spec-does-not-fit",
-            "`{1}` of `shard_map` has {2} entries for {3} values",
-            "one spec for all of them, or one for each",
-            "give `{1}` as many entries as there are values",
-            "the call stops with an exception",
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"in_specs passed to shard_map: (P\(.*?\)) does not match the specs of the input: (P\(.*?\)) "
-        r"for arg: (\S+?)\. ",
-        say(
-            "explicit-sharding-conflict",
-            "`in_specs` says {1}, but the argument {3} comes sharded as {2}",
-            "arguments that are sharded as `in_specs` says: this mesh has explicit axes",
-            "leave `in_specs` out, `jax.reshard` the argument before, or make the mesh with "
-            "`axis_types=(AxisType.Auto,)`",
-            "the call stops with an exception",
-        ),
-        ("ValueError",),
-    ),
-    Row(r"which require replication which can't be statically inferred", _replication, ("ValueError",)),
-    Row(r"", _explicit, ("ShardingTypeError",)),
-    Row(r"Received incompatible devices for jitted computation\. (.*)", _devices, ("ValueError",)),
-    Row(
-        r"Attempt to donate the same buffer twice in Execute\(\) \(flattened argument (\d+), .*?first use: (\d+)\)",
-        say(
-            "used-after-donation",
-            "one array is donated twice: it is leaf {2} and leaf {1} of the arguments",
-            "every donated array is given once",
-            "copy one of them, such as a target or an average of the parameters: `jax.tree.map(jnp.copy, params)`",
-            "the call stops with an exception: the buffer can be given away only once",
-        ),
+    *rows(
+        r"""
+current: the call stops with an exception
+ValueError: prefix pytree shard_map (\w+) has a subtree of type \w+ of length (\d+), but .* of length (\d+)
+    spec-does-not-fit: `{1}` of `shard_map` has {2} entries for {3} values
+    expected: one spec for all of them, or one for each
+    suggestion: give `{1}` as many entries as there are values
+ValueError: in_specs passed to shard_map: (P\(.*?\)) does not match the specs of the input: (P\(.*?\))
+        for arg: (\S+?)\.\s
+    explicit-sharding-conflict: `in_specs` says {1}, but the argument {3} comes sharded as {2}
+    expected: arguments that are sharded as `in_specs` says: this mesh has explicit axes
+    suggestion: leave `in_specs` out, `jax.reshard` the argument before, or make the mesh with
+        `axis_types=(AxisType.Auto,)`
+ValueError: which require replication which can't be statically inferred
+    missing-cross-device-reduction: `out_specs` says the output is the same on every device, but each device computes
+        its own
+    current: tracing stops with an exception: nothing in the body makes the shards agree
+    expected: the shards are reduced, or the output is declared sharded
+    suggestion: reduce with `lax.pmean` or `lax.psum` over the mesh axis, or name the axis in `out_specs`; where the
+        body does make them equal (`all_gather`), say so with `check_vma=False`
+ShardingTypeError:
+    explicit-sharding-conflict: the shardings of the operands do not say how the result is to be sharded
+    current: {said}
+    expected: operands whose shardings agree, or an explicit choice
+    suggestion: say it with `out_sharding=` (indexing: `x.at[i].get(out_sharding=...)`), or `reshard` one
+ValueError: Received incompatible devices for jitted computation\. (.*)
+    mixed-devices: arrays that live on different devices meet in one operation
+    current: {1}
+    expected: all operands are on the same devices
+    suggestion: move them to one device with `jax.device_put` first, or keep them sharded over one mesh
+any: Attempt to donate the same buffer twice in Execute\(\) \(flattened argument (\d+), .*?first use: (\d+)\)
+    used-after-donation: one array is donated twice: it is leaf {2} and leaf {1} of the arguments
+    current: the call stops with an exception: the buffer can be given away only once
+    expected: every donated array is given once
+    suggestion: copy one of them, such as a target or an average of the parameters: `jax.tree.map(jnp.copy, params)`
+"""
     ),
     Row(r"(?:Array|Buffer) has been deleted(?: with shape=)?(.*)", _deleted, ("RuntimeError", "ValueError")),
-    Row(
-        r"shard_map (\w+) argument must refer to an axis marked as manual \(frozenset\(\{(.*?)\}\)\), but:\s*\w+\S* "
-        r"refers to '(\w+)'",
-        say(
-            "spec-does-not-fit",
-            "`{1}` names the axis `{3}`, but the mesh has {2}",
-            "specs use the names of the mesh",
-            "use a name of the mesh, or add the axis to the mesh",
-            "the call stops with an exception",
-        ),
-        ("ValueError",),
+    *rows(
+        r"""
+current: the call stops with an exception
+ValueError: shard_map (\w+) argument must refer to an axis marked as manual \(frozenset\(\{(.*?)\}\)\), but:\s*\w+\S*
+        refers to '(\w+)'
+    spec-does-not-fit: `{1}` names the axis `{3}`, but the mesh has {2}
+    expected: specs use the names of the mesh
+    suggestion: use a name of the mesh, or add the axis to the mesh
+ValueError: Mesh requires the ndim of its first argument .* devices\.ndim == (\d+) and len\(axis_names\) == (\d+)
+    spec-does-not-fit: a mesh of {2} names is made of an array of devices with {1} axes
+    current: making the mesh stops with an exception
+    expected: one name for each axis of the array of devices
+    suggestion: `jax.make_mesh((2, 4), ('data', 'model'))`, or reshape the devices
+any: P(\(.*?\)) has duplicate entries for `(\w+)`
+    spec-does-not-fit: the spec P{1} splits two axes over the same mesh axis `{2}`
+    current: making the sharding stops with an exception
+    expected: each mesh axis once at most
+    suggestion: use another mesh axis, or None, for one of them
+ValueError: spec=P(\(.*?\)),.*is only valid for values of rank at least (\d+), but was applied to a value of rank (\d+)
+    spec-does-not-fit: the spec P{1} has entries for {2} axes, but the array has {3}
+    expected: one entry at most for each axis of the array
+    suggestion: shorten the spec
+RuntimeError: requires a non-empty mesh in context
+    spec-does-not-fit: a bare PartitionSpec is used where no mesh is set
+    expected: a mesh around the call, or a sharding that holds one
+    suggestion: `with jax.set_mesh(mesh):` around it, or `NamedSharding(mesh, P(...))`
+ValueError: pjit (in_shardings|out_shardings) .*?(?:length (\d+) for an args tuple of length (\d+)|of length (\d+), but
+        the full pytree .* of length (\d+))
+    spec-does-not-fit: `{1}` has {2}{4} entries for {3}{5} values
+    expected: one sharding for all, or one for each
+    suggestion: give `{1}` as many entries as there are values
+ValueError: pmap requires at least one argument with a mapped axis
+    device-axis-missing: nothing that `pmap` is given has a device axis
+    expected: an argument whose leading axis has one element a device
+    suggestion: stack or reshape to `(n_devices, ...)`
+ValueError: Number of devices (\d+) must (?:be >=|equal) the product of mesh_shape (\([^)]*\))
+    script-failed: a mesh of shape {2} is made, but there are {1} devices
+    current: making the mesh stops with an exception
+    expected: as many devices as the sizes of the mesh multiply to
+    suggestion: run with `--devices N` to simulate them on the CPU, or compute the shape from `jax.device_count()`
+any: requires (\d+) (?:logical devices|replicas), but only (\d+)
+    device-axis-missing: `pmap` needs {1} devices, one for each element of the leading axis, but there are {2}
+    expected: the leading axis of every mapped argument is the device axis
+    suggestion: reshape to `(n_devices, per_device, ...)`, or run with more devices (`--devices`)
+ValueError: pmap got inconsistent sizes
+    device-axis-missing: `pmap` maps axes of different sizes
+    current: {said}
+    expected: the leading axis of every mapped argument is the device axis
+    suggestion: give every argument the device axis, or `in_axes=None` for those that are shared
+"""
     ),
-    Row(
-        r"Mesh requires the ndim of its first argument .* devices\.ndim == (\d+) and len\(axis_names\) == (\d+)",
-        say(
-            "spec-does-not-fit",
-            "a mesh of {2} names is made of an array of devices with {1} axes",
-            "one name for each axis of the array of devices",
-            "`jax.make_mesh((2, 4), ('data', 'model'))`, or reshape the devices",
-            "making the mesh stops with an exception",
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"P(\(.*?\)) has duplicate entries for `(\w+)`",
-        say(
-            "spec-does-not-fit",
-            "the spec P{1} splits two axes over the same mesh axis `{2}`",
-            "each mesh axis once at most",
-            "use another mesh axis, or None, for one of them",
-            "making the sharding stops with an exception",
-        ),
-    ),
-    Row(
-        r"spec=P(\(.*?\)),.*is only valid for values of rank at least (\d+), but was applied to a value of rank (\d+)",
-        say(
-            "spec-does-not-fit",
-            "the spec P{1} has entries for {2} axes, but the array has {3}",
-            "one entry at most for each axis of the array",
-            "shorten the spec",
-            "the call stops with an exception",
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"requires a non-empty mesh in context",
-        say(
-            "spec-does-not-fit",
-            "a bare PartitionSpec is used where no mesh is set",
-            "a mesh around the call, or a sharding that holds one",
-            "`with jax.set_mesh(mesh):` around it, or `NamedSharding(mesh, P(...))`",
-            "the call stops with an exception",
-        ),
-        ("RuntimeError",),
-    ),
-    Row(
-        r"pjit (in_shardings|out_shardings) .*?(?:length (\d+) for an args tuple of length (\d+)"
-        r"|of length (\d+), but the full pytree .* of length (\d+))",
-        say(
-            "spec-does-not-fit",
-            "`{1}` has {2}{4} entries for {3}{5} values",
-            "one sharding for all, or one for each",
-            "give `{1}` as many entries as there are values",
-            "the call stops with an exception",
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"pmap requires at least one argument with a mapped axis",
-        say(
-            "device-axis-missing",
-            "nothing that `pmap` is given has a device axis",
-            "an argument whose leading axis has one element a device",
-            "stack or reshape to `(n_devices, ...)`",
-            "the call stops with an exception",
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"Number of devices (\d+) must (?:be >=|equal) the product of mesh_shape (\([^)]*\))",
-        say(
-            "script-failed",
-            "a mesh of shape {2} is made, but there are {1} devices",
-            "as many devices as the sizes of the mesh multiply to",
-            "run with `--devices N` to simulate them on the CPU, or compute the shape from `jax.device_count()`",
-            "making the mesh stops with an exception",
-        ),
-        ("ValueError",),
-    ),
-    Row(r"requires (\d+) (?:logical devices|replicas), but only (\d+)", _logical),
-    Row(r"pmap got inconsistent sizes", _pmap_size, ("ValueError",)),
 )
 
-COLLECTIVE_ROWS = (
-    Row(
-        r"^()$",
-        say(
-            "unbound-axis-name",
-            "a collective in `shard_map` names an axis that the mesh does not have",
-            "the name of an axis of the mesh",
-            "use the name that the mesh has",
-            "tracing stops with a bare AssertionError",
-        ),
-        ("AssertionError",),
-    ),
+COLLECTIVE_ROWS = rows(
+    r"""
+current: tracing stops with a bare AssertionError
+AssertionError: ^()$
+    unbound-axis-name: a collective in `shard_map` names an axis that the mesh does not have
+    expected: the name of an axis of the mesh
+    suggestion: use the name that the mesh has
+"""
 )
 """Rows that hold only on a line with a collective: JAX says nothing there."""
 
-PMAP_ROWS = (Row(r"cannot select an axis to squeeze out.*got shape=(\([^)]*\))", _pmap_squeeze, ("ValueError",)),)
+PMAP_ROWS = rows(
+    r"""
+current: the call stops with an exception whose text is about squeezing
+ValueError: cannot select an axis to squeeze out.*got shape=(\([^)]*\))
+    device-axis-missing: `pmap` is given a leading axis that is not the number of devices: a multiple of it (each
+        device got a block of shape {1} for its 1)
+    expected: the leading axis of every mapped argument has one element a device
+    suggestion: reshape to `(n_devices, per_device, ...)`
+"""
+)
 """Rows that hold only inside `pmap`."""

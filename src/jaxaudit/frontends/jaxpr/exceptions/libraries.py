@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from jaxaudit.frontends.jaxpr.exceptions.callbacks import told_place
-from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, rows
 
 _RULE = "module-state-mishandled"
 _CALL = "the call stops with an exception"
@@ -55,267 +55,116 @@ def _given_key(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 ROWS = (
-    Row(
-        r'For parameter "(\w+)" in "(\S+)".*generate shape (\([^)]*\)).*received has shape (\([^)]*\))',
-        say(
-            _RULE,
-            "parameter `{1}` of `{2}` has shape {4}, but this input needs {3}",
-            "the input has the size that it had when the module was initialised",
-            "correct the last axis of the input, or initialise with inputs like it",
-            _CALL,
-        ),
-        ("ScopeParamShapeError",),
-    ),
-    Row(
-        r'Cannot update variable "(\w+)" in "(\S+)" because collection "(\w+)" is immutable',
-        say(
-            _RULE,
-            "the module updates `{1}` of `{2}`, but the collection `{3}` is not mutable in this call",
-            "the collections that change are named, and their new values kept",
-            "`out, new = module.apply(variables, x, mutable=['{3}'])`, and put `new` into the next call",
-            _CALL,
-        ),
-        ("ModifyScopeVariableError",),
-    ),
-    Row(
-        r"needs PRNG for \"(\w+)\"",
-        say(
-            _RULE,
-            "the module needs random numbers of the kind `{1}`, and is given no key for them",
-            "a key for every kind of randomness that is used",
-            "`module.apply(variables, x, rngs={{'{1}': key}})`, or make the layer deterministic",
-            _CALL,
-        ),
-        ("InvalidRngError",),
-    ),
-    Row(
-        r"Submodule (\w+) must be defined in `setup\(\)` or in a method wrapped in `@compact`",
-        say(
-            _RULE,
-            "`{1}` is made in a method that is not `@nn.compact`",
-            "submodules are made in `setup`, or in the one method that is `@nn.compact`",
-            "add `@nn.compact` above the method",
-            _CALL,
-        ),
-        ("AssignSubModuleError",),
-    ),
-    Row(
-        r"Can't set (\w+)=.* for Module of type (\w+)",
-        say(
-            _RULE,
-            "`self.{1}` of the module `{2}` is assigned while it runs, but modules do not change",
-            "state is a variable: `self.variable(...)`, `self.sow(...)` or a return value",
-            "return the value, or keep it in a collection that is `mutable`",
-            _CALL,
-        ),
-        ("SetAttributeFrozenModuleError", "SetAttributeInModuleSetupError"),
-    ),
-    Row(
-        r'"(\w+)" object has no attribute "(\w+)"\. If "\w+" is defined in \'\.setup\(\)\'',
-        say(
-            _RULE,
-            "the module `{1}` is called by itself, so that `setup` has not run and `{2}` does not exist",
-            "modules are called by `init` and `apply`",
-            "`variables = module.init(key, x)`, then `module.apply(variables, x)`",
-            _CALL,
-        ),
-        ("AttributeError",),
-    ),
-    Row(
-        r"Can't call (?:compact methods|methods) on unbound modules",
-        say(
-            _RULE,
-            "a module is called by itself, without its parameters",
-            "modules are called by `init` and `apply`",
-            "`variables = module.init(key, x)`, then `module.apply(variables, x)`",
-            _CALL,
-        ),
-    ),
-    Row(
-        r"`deterministic` is False, but no `rngs` argument was provided to (\w+)",
-        say(
-            _RULE,
-            "`{1}` is to draw random numbers, but was made without `rngs`",
-            "layers that draw are made with `rngs=nnx.Rngs(...)`",
-            "give `rngs`, or make the layer deterministic (`model.eval()`)",
-            _CALL,
-        ),
-        ("ValueError",),
+    *rows(
+        r"""
+current: the call stops with an exception
+ScopeParamShapeError: For parameter "(\w+)" in "(\S+)".*generate shape (\([^)]*\)).*received has shape (\([^)]*\))
+    module-state-mishandled: parameter `{1}` of `{2}` has shape {4}, but this input needs {3}
+    expected: the input has the size that it had when the module was initialised
+    suggestion: correct the last axis of the input, or initialise with inputs like it
+ModifyScopeVariableError: Cannot update variable "(\w+)" in "(\S+)" because collection "(\w+)" is immutable
+    module-state-mishandled: the module updates `{1}` of `{2}`, but the collection `{3}` is not mutable in this call
+    expected: the collections that change are named, and their new values kept
+    suggestion: `out, new = module.apply(variables, x, mutable=['{3}'])`, and put `new` into the next call
+InvalidRngError: needs PRNG for \"(\w+)\"
+    module-state-mishandled: the module needs random numbers of the kind `{1}`, and is given no key for them
+    expected: a key for every kind of randomness that is used
+    suggestion: `module.apply(variables, x, rngs={{'{1}': key}})`, or make the layer deterministic
+AssignSubModuleError: Submodule (\w+) must be defined in `setup\(\)` or in a method wrapped in `@compact`
+    module-state-mishandled: `{1}` is made in a method that is not `@nn.compact`
+    expected: submodules are made in `setup`, or in the one method that is `@nn.compact`
+    suggestion: add `@nn.compact` above the method
+SetAttributeFrozenModuleError, SetAttributeInModuleSetupError: Can't set (\w+)=.* for Module of type (\w+)
+    module-state-mishandled: `self.{1}` of the module `{2}` is assigned while it runs, but modules do not change
+    expected: state is a variable: `self.variable(...)`, `self.sow(...)` or a return value
+    suggestion: return the value, or keep it in a collection that is `mutable`
+AttributeError: "(\w+)" object has no attribute "(\w+)"\. If "\w+" is defined in \'\.setup\(\)\'
+    module-state-mishandled: the module `{1}` is called by itself, so that `setup` has not run and `{2}` does not exist
+    expected: modules are called by `init` and `apply`
+    suggestion: `variables = module.init(key, x)`, then `module.apply(variables, x)`
+any: Can't call (?:compact methods|methods) on unbound modules
+    module-state-mishandled: a module is called by itself, without its parameters
+    expected: modules are called by `init` and `apply`
+    suggestion: `variables = module.init(key, x)`, then `module.apply(variables, x)`
+ValueError: `deterministic` is False, but no `rngs` argument was provided to (\w+)
+    module-state-mishandled: `{1}` is to draw random numbers, but was made without `rngs`
+    expected: layers that draw are made with `rngs=nnx.Rngs(...)`
+    suggestion: give `rngs`, or make the layer deterministic (`model.eval()`)
+"""
     ),
     Row(r"RNGs should be of shape \(2,\) or PRNGKey", _given_key, ("InvalidRngError",)),
-    Row(
-        r'Could not create (\w+) "(\w+)" in Module (\w+): Name in use',
-        say(
-            _RULE,
-            "`{3}` makes a second {1} with the name `{2}`",
-            "a name of its own for every parameter and submodule",
-            "rename one of them, or make it once and use it twice",
-            _CALL,
-        ),
-        ("NameInUseError",),
-    ),
-    Row(
-        r'Parameter "(\w+)" must be passed to the constructor or at call time',
-        say(
-            _RULE,
-            "the layer is not told `{1}`: whether it trains or is only used",
-            "`{1}=` where the layer is made or called",
-            "`{1}=not train`, with `train` an argument of the model",
-            _CALL,
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"Can't compute input and output sizes of a (\d+)-dimensional weights tensor",
-        say(
-            _RULE,
-            "an initializer that counts inputs and outputs is given a parameter with {1} axes",
-            "a matrix; for vectors such as biases an initializer like `zeros` or `normal`",
-            "use `nn.initializers.zeros` or `normal()`, or give the parameter two axes",
-            _CALL,
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"Cannot mutate (\w+) from a different trace level",
-        say(
-            _RULE,
-            "a `{1}` of a module is changed inside a function that JAX transforms, but the module comes from outside",
-            "the module is an argument of the transformed function",
-            "use `nnx.jit` or `nnx.grad` and pass the module in, or `nnx.split` and `nnx.merge` with its state",
-            _CALL,
-        ),
-        ("TraceContextError",),
-    ),
-    Row(
-        r"Found data on value of type '<class '([^']+)'>' assigned to static attribute '(\w+)'",
-        say(
-            _RULE,
-            "`{2}` is a plain {1} that holds parameters or modules",
-            "containers that nnx knows",
-            "`nnx.List(...)` or `nnx.Dict(...)`; `nnx.data(...)` for other containers",
-            _CALL,
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"Missing required argument `wrt`",
-        say(
-            "wrong-number-of-arguments",
-            "`nnx.Optimizer` is not told which variables it updates",
-            "`wrt=nnx.Param`",
-            "`nnx.Optimizer(model, optimizer, wrt=nnx.Param)`",
-            _CALL,
-        ),
-        ("TypeError",),
-    ),
-    Row(
-        r"transformation that requires the current value of parameters, but you are not passing `params`",
-        say(
-            "wrong-number-of-arguments",
-            "`update` is called without the parameters, which this optimizer needs (for weight decay, for example)",
-            "`optimizer.update(grads, opt_state, params)`",
-            "pass the parameters as the third argument",
-            _CALL,
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"Some parameters have no corresponding transformation.*?labels: (\[.*?\])\s*Transforms keys: (\[.*?\])",
-        say(
-            "path-filter-misses",
-            "parameters are labelled {1}, but there are transformations for {2}",
-            "a transformation for each label",
-            "correct the labels, or add `optax.set_to_zero()` for what stays fixed",
-            _CALL,
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"Input to `(\w+)` needs to have rank (\d+),.*but input has shape (\(.*?\))",
-        say(
-            "axis-conflict",
-            "`{1}` is given an array of shape {3}, and takes arrays with {2} axes: one example, without a batch",
-            "an array with {2} axes",
-            "map the batch: `jax.vmap(layer)(x)`",
-            _CALL,
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"should be called with a scalar index",
-        say(
-            "axis-conflict",
-            "an embedding of equinox is given many indices at once, and takes one",
-            "one whole number, of shape ()",
-            "map it: `jax.vmap(embedding)(indices)`",
-            _CALL,
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"Dropout requires a key when running in non-deterministic mode",
-        say(
-            _RULE,
-            "dropout is called without a key",
-            "`dropout(x, key=key)`, or `inference=True`",
-            "pass a key for every call, or switch to inference with `eqx.nn.inference_mode(model)`",
-            _CALL,
-        ),
-    ),
-    Row(
-        r"Precisely one of `replace` and `replace_fn` must be specified",
-        say(
-            "wrong-number-of-arguments",
-            "`eqx.tree_at` is not told what to put in",
-            "`replace=` or `replace_fn=`",
-            "`eqx.tree_at(where, tree, new_value)`",
-            _CALL,
-        ),
-    ),
-    Row(
-        r"params argument does not appear valid.*is of type <class '(\w+)'>",
-        say(
-            _RULE,
-            "`apply` of haiku is given a {1} as the parameters",
-            "the mapping that `init` gave",
-            "with state: `params, state = f.init(...)`, then `f.apply(params, state, key, x)`",
-            _CALL,
-        ),
-        ("TypeError",),
-    ),
-    Row(
-        r"Unable to retrieve parameter '(\w+)' for module '(\S+)'",
-        say(
-            _RULE,
-            "`apply` needs the parameter `{1}` of `{2}`, which is not among those that it is given",
-            "the parameters that `init` gave, for the same modules with the same names",
-            "pass them whole, and make modules in the same order in `init` and `apply`",
-            _CALL,
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"\[Chex\] Assertion (\w+) failed: +(?:Error in \w+ compatibility check: +)?(.*)",
-        say(
-            "axis-conflict",
-            "`chex.{1}` fails: {2}",
-            "what the assertion states",
-            "correct the arrays, or the assertion",
-            "the assertion stops the program",
-        ),
-        ("AssertionError",),
-    ),
-    Row(
-        r"FrozenDict is immutable",
-        say(
-            "in-place-update",
-            "an entry of a FrozenDict is assigned",
-            "a new dict with the entry replaced",
-            "`params = params.copy({{'key': value}})`, or `flax.core.unfreeze` it first",
-            "the assignment is an exception",
-        ),
-        ("ValueError", "TypeError"),
+    *rows(
+        r"""
+current: the call stops with an exception
+NameInUseError: Could not create (\w+) "(\w+)" in Module (\w+): Name in use
+    module-state-mishandled: `{3}` makes a second {1} with the name `{2}`
+    expected: a name of its own for every parameter and submodule
+    suggestion: rename one of them, or make it once and use it twice
+ValueError: Parameter "(\w+)" must be passed to the constructor or at call time
+    module-state-mishandled: the layer is not told `{1}`: whether it trains or is only used
+    expected: `{1}=` where the layer is made or called
+    suggestion: `{1}=not train`, with `train` an argument of the model
+ValueError: Can't compute input and output sizes of a (\d+)-dimensional weights tensor
+    module-state-mishandled: an initializer that counts inputs and outputs is given a parameter with {1} axes
+    expected: a matrix; for vectors such as biases an initializer like `zeros` or `normal`
+    suggestion: use `nn.initializers.zeros` or `normal()`, or give the parameter two axes
+TraceContextError: Cannot mutate (\w+) from a different trace level
+    module-state-mishandled: a `{1}` of a module is changed inside a function that JAX transforms, but the module comes
+        from outside
+    expected: the module is an argument of the transformed function
+    suggestion: use `nnx.jit` or `nnx.grad` and pass the module in, or `nnx.split` and `nnx.merge` with its state
+ValueError: Found data on value of type '<class '([^']+)'>' assigned to static attribute '(\w+)'
+    module-state-mishandled: `{2}` is a plain {1} that holds parameters or modules
+    expected: containers that nnx knows
+    suggestion: `nnx.List(...)` or `nnx.Dict(...)`; `nnx.data(...)` for other containers
+TypeError: Missing required argument `wrt`
+    wrong-number-of-arguments: `nnx.Optimizer` is not told which variables it updates
+    expected: `wrt=nnx.Param`
+    suggestion: `nnx.Optimizer(model, optimizer, wrt=nnx.Param)`
+ValueError: transformation that requires the current value of parameters, but you are not passing `params`
+    wrong-number-of-arguments: `update` is called without the parameters, which this optimizer needs (for weight decay,
+        for example)
+    expected: `optimizer.update(grads, opt_state, params)`
+    suggestion: pass the parameters as the third argument
+ValueError: Some parameters have no corresponding transformation.*?labels: (\[.*?\])\s*Transforms keys: (\[.*?\])
+    path-filter-misses: parameters are labelled {1}, but there are transformations for {2}
+    expected: a transformation for each label
+    suggestion: correct the labels, or add `optax.set_to_zero()` for what stays fixed
+ValueError: Input to `(\w+)` needs to have rank (\d+),.*but input has shape (\(.*?\))
+    axis-conflict: `{1}` is given an array of shape {3}, and takes arrays with {2} axes: one example, without a batch
+    expected: an array with {2} axes
+    suggestion: map the batch: `jax.vmap(layer)(x)`
+ValueError: should be called with a scalar index
+    axis-conflict: an embedding of equinox is given many indices at once, and takes one
+    expected: one whole number, of shape ()
+    suggestion: map it: `jax.vmap(embedding)(indices)`
+any: Dropout requires a key when running in non-deterministic mode
+    module-state-mishandled: dropout is called without a key
+    expected: `dropout(x, key=key)`, or `inference=True`
+    suggestion: pass a key for every call, or switch to inference with `eqx.nn.inference_mode(model)`
+any: Precisely one of `replace` and `replace_fn` must be specified
+    wrong-number-of-arguments: `eqx.tree_at` is not told what to put in
+    expected: `replace=` or `replace_fn=`
+    suggestion: `eqx.tree_at(where, tree, new_value)`
+TypeError: params argument does not appear valid.*is of type <class '(\w+)'>
+    module-state-mishandled: `apply` of haiku is given a {1} as the parameters
+    expected: the mapping that `init` gave
+    suggestion: with state: `params, state = f.init(...)`, then `f.apply(params, state, key, x)`
+ValueError: Unable to retrieve parameter '(\w+)' for module '(\S+)'
+    module-state-mishandled: `apply` needs the parameter `{1}` of `{2}`, which is not among those that it is given
+    expected: the parameters that `init` gave, for the same modules with the same names
+    suggestion: pass them whole, and make modules in the same order in `init` and `apply`
+AssertionError: \[Chex\] Assertion (\w+) failed: +(?:Error in \w+ compatibility check: +)?(.*)
+    axis-conflict: `chex.{1}` fails: {2}
+    current: the assertion stops the program
+    expected: what the assertion states
+    suggestion: correct the arrays, or the assertion
+ValueError, TypeError: FrozenDict is immutable
+    in-place-update: an entry of a FrozenDict is assigned
+    current: the assignment is an exception
+    expected: a new dict with the entry replaced
+    suggestion: `params = params.copy({{'key': value}})`, or `flax.core.unfreeze` it first
+"""
     ),
     Row(
         r"",
@@ -335,56 +184,31 @@ ROWS = (
         ),
     ),
     Row(r"equinox\.EquinoxRuntimeError: (.*)", _runtime, ("EquinoxRuntimeError", "EqxRuntimeError")),
-    Row(
-        r"Field '(\w+)' was not initialized",
-        say(
-            _RULE,
-            "`__init__` ends without a value for the field `{1}`",
-            "every field of an equinox module gets a value",
-            "assign `self.{1}` in `__init__`, or give the field a default",
-        ),
-        ("TypeError",),
-    ),
-    Row(
-        r"cannot assign to field '(\w+)'",
-        say(
-            "in-place-update",
-            "the field `{1}` of a frozen object is assigned",
-            "a new object with the field replaced",
-            "`dataclasses.replace(obj, {1}=...)`, `obj._replace({1}=...)` or `eqx.tree_at(lambda m: m.{1}, obj, ...)`",
-            "the assignment is an exception: pytree classes are frozen",
-        ),
-        ("FrozenInstanceError",),
-    ),
-    Row(
-        r"must be initialized inside an `hk\.transform`",
-        say(
-            _RULE,
-            "a haiku module is made outside of `hk.transform`",
-            "modules are made inside the function that is transformed",
-            "`net = hk.transform(lambda x: hk.Linear(3)(x))`, then `net.init` and `net.apply`",
-            _CALL,
-        ),
-    ),
-    Row(
-        r"must pass a non-None PRNGKey",
-        say(
-            _RULE,
-            "the function draws random numbers, but `init` or `apply` is given None for the key",
-            "a key in every call of a function that draws",
-            "`net.apply(params, key, x)`",
-            _CALL,
-        ),
-        ("MissingRNGError", "ValueError"),
-    ),
-    Row(
-        r"'(\S+)' with retrieved shape (\([^)]*\)) does not match shape=\[([^\]]*)\]",
-        say(
-            _RULE,
-            "parameter `{1}` has shape {2}, but this input needs ({3})",
-            "the input has the size that it had in `init`",
-            "correct the last axis of the input, or initialise with inputs like it",
-            _CALL,
-        ),
+    *rows(
+        r"""
+current: the call stops with an exception
+TypeError: Field '(\w+)' was not initialized
+    module-state-mishandled: `__init__` ends without a value for the field `{1}`
+    current: the operation stops with an exception
+    expected: every field of an equinox module gets a value
+    suggestion: assign `self.{1}` in `__init__`, or give the field a default
+FrozenInstanceError: cannot assign to field '(\w+)'
+    in-place-update: the field `{1}` of a frozen object is assigned
+    current: the assignment is an exception: pytree classes are frozen
+    expected: a new object with the field replaced
+    suggestion: `dataclasses.replace(obj, {1}=...)`, `obj._replace({1}=...)` or `eqx.tree_at(lambda m: m.{1}, obj, ...)`
+any: must be initialized inside an `hk\.transform`
+    module-state-mishandled: a haiku module is made outside of `hk.transform`
+    expected: modules are made inside the function that is transformed
+    suggestion: `net = hk.transform(lambda x: hk.Linear(3)(x))`, then `net.init` and `net.apply`
+MissingRNGError, ValueError: must pass a non-None PRNGKey
+    module-state-mishandled: the function draws random numbers, but `init` or `apply` is given None for the key
+    expected: a key in every call of a function that draws
+    suggestion: `net.apply(params, key, x)`
+any: '(\S+)' with retrieved shape (\([^)]*\)) does not match shape=\[([^\]]*)\]
+    module-state-mishandled: parameter `{1}` has shape {2}, but this input needs ({3})
+    expected: the input has the size that it had in `init`
+    suggestion: correct the last axis of the input, or initialise with inputs like it
+"""
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, rows
 from jaxaudit.frontends.jaxpr.exceptions.values import kind_of
 from jaxaudit.spans import Span
 
@@ -224,16 +224,6 @@ def _lengths(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
-def _length(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "scan-length-mismatch",
-        f"`scan` is told to run {match[1]} turns over arrays of length {match[2]}",
-        current="the call stops with an exception",
-        expected="`length` equals the first axis of xs, or is left out",
-        suggestion="leave `length` out, or correct the first axis of xs",
-    )
-
-
 def _scalar(facts: Facts, match: re.Match[str]) -> Explanation:
     bare = [leaf for leaf in facts.failure.leaves if leaf.path.startswith("xs") and not _dims(leaf.type)]
     told = f"`{bare[0].path}`, {bare[0].type}" if bare else _plain(match[1])
@@ -246,138 +236,85 @@ def _scalar(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
-def _reverse(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "reverse-through-while-loop",
-        "a gradient is taken through `while_loop`, or `fori_loop` with bounds that are traced",
-        current="differentiation stops with an exception: the number of turns to go back is not known",
-        expected="a loop with a fixed number of turns, or no gradient through it",
-        suggestion="use `lax.scan` (with a mask for early exit), or `fori_loop` with Python integers as bounds",
-    )
-
-
-_ONE = "one truth value, of shape ()"
-_FUNCTIONS = "functions, which JAX traces itself"
-
 ROWS = (
-    Row(
-        r"cond_fun must return a boolean scalar, but got output type\(s\) \[(?:ShapedArray\()?([^\])]*\]?)",
-        say(
-            "condition-not-scalar",
-            "the condition of `while_loop` gives {1}, not one truth value",
-            _ONE,
-            "compare (`> 0`) and reduce with `.any()` or `.all()`",
-            "tracing stops with an exception: a loop either goes on or ends",
-        ),
-        ("TypeError",),
-    ),
-    Row(
-        r"Pred must be a scalar, got .* of shape (\([^)]*\))",
-        say(
-            "condition-not-scalar",
-            "the condition of `cond` has shape {1}, but there is one decision",
-            _ONE,
-            "use `jnp.where` to choose for each element, or reduce with `.any()` or `.all()`",
-            "the call stops with an exception",
-        ),
-        ("TypeError",),
-    ),
-    Row(
-        r"(?:Index|Pred) type must be (?:an )?(\w+).*?, got .* as (\w+)"
-        r"|Pred type must be either boolean or number, got (.*)",
-        say(
-            "condition-not-scalar",
-            "a branch is chosen by a value of type {2}{3}, which does not number branches",
-            "a truth value for `cond`, a whole number for `switch`",
-            "convert it: `.astype(int)`, or compare it",
-            "the call stops with an exception",
-        ),
-        ("TypeError",),
-    ),
-    Row(
-        r"cond_fun must return a boolean scalar, but got pytree PyTreeDef\((.*)\)",
-        say(
-            "condition-not-scalar",
-            "the condition of `while_loop` gives a container {1}, not one truth value",
-            _ONE,
-            "return the comparison alone; the body gives the carry",
-            "tracing stops with an exception: a loop either goes on or ends",
-        ),
-        ("TypeError",),
-    ),
-    Row(
-        r"lower and upper arguments to fori_loop must have equal types, got (\w+) and (\w+)",
-        say(
-            "invalid-input-type",
-            "the bounds of `fori_loop` are {1} and {2}",
-            "two whole numbers",
-            "convert with `int(...)`, or divide with `//`",
-            "the call stops with an exception",
-        ),
-        ("TypeError",),
-    ),
-    Row(
-        r"true_fun and false_fun arguments should be callable|Expected a callable value, got (.*)",
-        say(
-            "invalid-input-type",
-            "`{call}` is given a value where a function is needed",
-            _FUNCTIONS,
-            "wrap it: `lambda: value`; a function is passed without calling it",
-            "the call stops with an exception",
-        ),
-        ("TypeError",),
-    ),
-    Row(
-        r"Pred must be a scalar, got (.*?) of type <class '([^']+)'>",
-        say(
-            "condition-not-scalar",
-            "the condition of `cond` is `{1}`, a {2}",
-            _ONE,
-            "compare it before: `mode == 'train'`; what Python knows needs a Python `if` only",
-            "the call stops with an exception",
-        ),
-        ("TypeError",),
-    ),
-    Row(
-        r"Branch index must be scalar, got .* of shape (\([^)]*\))",
-        say(
-            "condition-not-scalar",
-            "the index of `switch` has shape {1}, but there is one decision",
-            "one whole number, of shape ()",
-            "`jax.vmap` over the index, or `jnp.select` to choose for each element",
-            "the call stops with an exception",
-        ),
-        ("TypeError",),
-    ),
-    Row(
-        r"Empty branch sequence",
-        say(
-            "branch-type-mismatch",
-            "`switch` is given no branches",
-            "one function or more",
-            "find out why the list is empty",
-            "the call stops with an exception",
-        ),
-        ("ValueError",),
+    *rows(
+        r"""
+current: the call stops with an exception
+TypeError: cond_fun must return a boolean scalar, but got output type\(s\) \[(?:ShapedArray\()?([^\])]*\]?)
+    condition-not-scalar: the condition of `while_loop` gives {1}, not one truth value
+    current: tracing stops with an exception: a loop either goes on or ends
+    expected: one truth value, of shape ()
+    suggestion: compare (`> 0`) and reduce with `.any()` or `.all()`
+TypeError: Pred must be a scalar, got .* of shape (\([^)]*\))
+    condition-not-scalar: the condition of `cond` has shape {1}, but there is one decision
+    expected: one truth value, of shape ()
+    suggestion: use `jnp.where` to choose for each element, or reduce with `.any()` or `.all()`
+TypeError: (?:Index|Pred) type must be (?:an )?(\w+).*?, got .* as (\w+)|Pred type must be either boolean or number,
+        got (.*)
+    condition-not-scalar: a branch is chosen by a value of type {2}{3}, which does not number branches
+    expected: a truth value for `cond`, a whole number for `switch`
+    suggestion: convert it: `.astype(int)`, or compare it
+TypeError: cond_fun must return a boolean scalar, but got pytree PyTreeDef\((.*)\)
+    condition-not-scalar: the condition of `while_loop` gives a container {1}, not one truth value
+    current: tracing stops with an exception: a loop either goes on or ends
+    expected: one truth value, of shape ()
+    suggestion: return the comparison alone; the body gives the carry
+TypeError: lower and upper arguments to fori_loop must have equal types, got (\w+) and (\w+)
+    invalid-input-type: the bounds of `fori_loop` are {1} and {2}
+    expected: two whole numbers
+    suggestion: convert with `int(...)`, or divide with `//`
+TypeError: true_fun and false_fun arguments should be callable|Expected a callable value, got (.*)
+    invalid-input-type: `{call}` is given a value where a function is needed
+    expected: functions, which JAX traces itself
+    suggestion: wrap it: `lambda: value`; a function is passed without calling it
+TypeError: Pred must be a scalar, got (.*?) of type <class '([^']+)'>
+    condition-not-scalar: the condition of `cond` is `{1}`, a {2}
+    expected: one truth value, of shape ()
+    suggestion: compare it before: `mode == 'train'`; what Python knows needs a Python `if` only
+TypeError: Branch index must be scalar, got .* of shape (\([^)]*\))
+    condition-not-scalar: the index of `switch` has shape {1}, but there is one decision
+    expected: one whole number, of shape ()
+    suggestion: `jax.vmap` over the index, or `jnp.select` to choose for each element
+ValueError: Empty branch sequence
+    branch-type-mismatch: `switch` is given no branches
+    expected: one function or more
+    suggestion: find out why the list is empty
+"""
     ),
     Row(r"(cond|switch) branch outputs must have the same pytree structure", _branch_trees, ("TypeError",)),
-    Row(
-        r"scan got no values to scan over and `length` not provided",
-        say(
-            "scan-length-mismatch",
-            "`scan` is given nothing to scan and no `length`",
-            "arrays with a first axis, or `xs=None, length=n`",
-            "give `length=`, or stack what is to be scanned",
-            "the call stops with an exception: the number of turns is not known",
-        ),
-        ("ValueError",),
+    *rows(
+        r"""
+current: the call stops with an exception
+ValueError: scan got no values to scan over and `length` not provided
+    scan-length-mismatch: `scan` is given nothing to scan and no `length`
+    current: the call stops with an exception: the number of turns is not known
+    expected: arrays with a first axis, or `xs=None, length=n`
+    suggestion: give `length=`, or stack what is to be scanned
+"""
     ),
     Row(r"(\w+) body function carry input and carry output must have", _carry, ("TypeError",)),
     Row(r"(body_fun) output and input must have", _carry, ("TypeError",)),
     Row(r"scan body output must be a pair, got (.*)", _pair, ("TypeError",)),
     Row(r"(cond|switch) branches must have|(?:true_fun and false_fun) output must have", _branches, ("TypeError",)),
     Row(r"scan got values with different leading axis sizes: (.*)", _lengths, ("ValueError",)),
-    Row(r"scan got `length` argument of (\d+) which disagrees with leading axis sizes \[([^\]]*)\]", _length),
+    *rows(
+        r"""
+current: the call stops with an exception
+any: scan got `length` argument of (\d+) which disagrees with leading axis sizes \[([^\]]*)\]
+    scan-length-mismatch: `scan` is told to run {1} turns over arrays of length {2}
+    expected: `length` equals the first axis of xs, or is left out
+    suggestion: leave `length` out, or correct the first axis of xs
+"""
+    ),
     Row(r"scan got value with no leading axis to scan over: (.*)", _scalar, ("ValueError",)),
-    Row(r"Reverse-mode differentiation does not work for lax\.while_loop", _reverse, ("ValueError",)),
+    *rows(
+        r"""
+current: the call stops with an exception
+ValueError: Reverse-mode differentiation does not work for lax\.while_loop
+    reverse-through-while-loop: a gradient is taken through `while_loop`, or `fori_loop` with bounds that are traced
+    current: differentiation stops with an exception: the number of turns to go back is not known
+    expected: a loop with a fixed number of turns, or no gradient through it
+    suggestion: use `lax.scan` (with a mask for early exit), or `fori_loop` with Python integers as bounds
+"""
+    ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, rows
 from jaxaudit.frontends.jaxpr.exceptions.values import tree_difference
 
 _AXIS = re.compile(r"had size (\d+): (?:for example, )?axis (-?\d+) of (?:argument )?(\S+) of type")
@@ -42,16 +42,6 @@ def _at(message: str) -> str:
     return (f", at `in_axes{where[1]}`" if where else "") + tree_difference(message)
 
 
-def _nothing_mapped(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "in-axes-structure-mismatch",
-        "nothing is mapped: every entry of `in_axes` is None",
-        current="the call stops with an exception: there is no axis to take the size from",
-        expected="at least one argument has an axis to map over",
-        suggestion="give the axis of the mapped argument, or `axis_size=`",
-    )
-
-
 def _rank(facts: Facts, match: re.Match[str]) -> Explanation:
     sizes = match[2].strip("(),").replace(" ", "")
     scalars = ("a Python int", "a Python float", "a Python bool") if not sizes else ()
@@ -81,67 +71,52 @@ def _sizes(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
-def _out_axes(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "out-axes-assumption",
-        "`out_axes` is None for an output that differs between the mapped elements",
-        current="the call stops with an exception: there is a value for each element, not one for all",
-        expected="an axis for every output that depends on a mapped input",
-        suggestion="give it an axis (`out_axes=0`), or reduce it inside with `lax.pmean` over a named axis",
-    )
-
-
 ROWS = (
     Row(r"vmap in_axes must be an int, None, or a tuple.*?but got (.*)", _in_axes),
     Row(r"vmap in_axes specification must be a tree prefix", _prefix, ("ValueError",)),
-    Row(r"vmap must have at least one non-None value in in_axes", _nothing_mapped, ("ValueError",)),
+    *rows(
+        r"""
+current: the call stops with an exception
+ValueError: vmap must have at least one non-None value in in_axes
+    in-axes-structure-mismatch: nothing is mapped: every entry of `in_axes` is None
+    current: the call stops with an exception: there is no axis to take the size from
+    expected: at least one argument has an axis to map over
+    suggestion: give the axis of the mapped argument, or `axis_size=`
+"""
+    ),
     Row(r"map its argument along axis (-?\d+), which implies.*?its shape is (\([^)]*\))", _rank, ("ValueError",)),
     Row(r"vmap got inconsistent sizes for array axes to be mapped:(.*)", _sizes, ("ValueError",)),
-    Row(r"at vmap out_axes.*None but output was batched|vmap has mapped output .* but out_axes is None", _out_axes),
-    Row(
-        r"vmap out_axes specification must be a tree prefix",
-        say(
-            "out-axes-assumption",
-            "`out_axes` does not have the form of what the function gives",
-            "one axis for all outputs, or the containers of the output with an axis each",
-            "give `out_axes` as many entries as there are outputs",
-            "the call stops with an exception",
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"vmap in_axes must be an int, None, or \(nested\) container with those types as leaves, but got (.*)",
-        say(
-            "in-axes-structure-mismatch",
-            "`in_axes` holds something other than whole numbers and None: {1}",
-            "a whole number or None for each argument or leaf",
-            "give the axis as a Python int",
-            "the call stops with an exception",
-        ),
-    ),
-    Row(
-        r"vmap wrapped function must be passed at least one argument containing an array",
-        say(
-            "in-axes-structure-mismatch",
-            "a mapped function is called without an array",
-            "an argument with an axis to map over",
-            "pass the array by position, or give `axis_size=`",
-            "the call stops with an exception",
-        ),
+    *rows(
+        r"""
+current: the call stops with an exception
+any: at vmap out_axes.*None but output was batched|vmap has mapped output .* but out_axes is None
+    out-axes-assumption: `out_axes` is None for an output that differs between the mapped elements
+    current: the call stops with an exception: there is a value for each element, not one for all
+    expected: an axis for every output that depends on a mapped input
+    suggestion: give it an axis (`out_axes=0`), or reduce it inside with `lax.pmean` over a named axis
+ValueError: vmap out_axes specification must be a tree prefix
+    out-axes-assumption: `out_axes` does not have the form of what the function gives
+    expected: one axis for all outputs, or the containers of the output with an axis each
+    suggestion: give `out_axes` as many entries as there are outputs
+any: vmap in_axes must be an int, None, or \(nested\) container with those types as leaves, but got (.*)
+    in-axes-structure-mismatch: `in_axes` holds something other than whole numbers and None: {1}
+    expected: a whole number or None for each argument or leaf
+    suggestion: give the axis as a Python int
+any: vmap wrapped function must be passed at least one argument containing an array
+    in-axes-structure-mismatch: a mapped function is called without an array
+    expected: an argument with an axis to map over
+    suggestion: pass the array by position, or give `axis_size=`
+"""
     ),
 )
 
-OUT_AXES_ROWS = (
-    Row(
-        r"axis (-?\d+) is out of bounds for array of dimension (\d+)",
-        say(
-            "out-axes-assumption",
-            "`out_axes` names axis {1}, but with the mapped axis the output has {2} axes, which count from 0",
-            "an axis below {2}",
-            "correct `out_axes`: an output without axes can only be collected along axis 0",
-            "the call stops with an exception",
-        ),
-        ("ValueError",),
-    ),
+OUT_AXES_ROWS = rows(
+    r"""
+current: the call stops with an exception
+ValueError: axis (-?\d+) is out of bounds for array of dimension (\d+)
+    out-axes-assumption: `out_axes` names axis {1}, but with the mapped axis the output has {2} axes, which count from 0
+    expected: an axis below {2}
+    suggestion: correct `out_axes`: an output without axes can only be collected along axis 0
+"""
 )
 """Rows that hold only on a line that gives `out_axes`, outside the mapped function."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -139,6 +139,28 @@ class Facts:
         return {}
 
     @property
+    def why(self) -> str:
+        """What a traced value depends on and which function is traced, as far as JAX tells."""
+        depends, tracing = DEPENDS.search(self.message), _TRACING.search(self.message)
+        where = f" while `{tracing[1]}` is traced for {tracing[4]}" if tracing else ""
+        names = re.split(r", and |, | and ", depends[1]) if depends else []
+        # Equinox hands JAX the arguments in a structure of its own, which says nothing to the user.
+        if not names or any(name.startswith("dynamic_") for name in names):
+            doing = f"{where.removeprefix(' while ')}, and " if where else ""
+            return f"{doing}the value is known only when the program runs"
+        told = " and ".join(f"`{name}`" for name in names)
+        return f"it depends on the argument{'s' if len(names) > 1 else ''} {told}{where}"
+
+    @property
+    def traced_here(self) -> tuple[tuple[Span, str], ...]:
+        """The step that shows which function of the user's is traced."""
+        tracing = _TRACING.search(self.message)
+        if tracing is None or self.shown(tracing[2]) not in self.files:
+            return ()
+        line = int(tracing[3])
+        return ((Span(self.shown(tracing[2]), line, 0, line, 0), f"`{tracing[1]}` is traced for {tracing[4]} here"),)
+
+    @property
     def subscripted(self) -> str:
         """What the running expression reads a key, an element or a field from, as the user wrote it."""
         node = self.expression
@@ -169,6 +191,8 @@ class Facts:
         return frame.user and self.shown(frame.path) in self.files
 
 
+DEPENDS = re.compile(r"depends on the values? of the arguments? ([\w\[\]'\", .]+?)\.?(?:\n|$)", re.DOTALL)
+_TRACING = re.compile(r"while tracing the function (\S+) at (\S+?):(\d+) for (\w+)")
 _TYPE = re.compile(r"\b[a-z]+\d*(?:<\w+>)?\[[\d,]*\]")
 _LONGEST = 40
 _DEFAULTS = ("False", "True", "'constant'", "'C'", "'auto'")
@@ -237,25 +261,40 @@ class Row:
         return re.search(self.pattern, failure.message, re.DOTALL)
 
 
-def say(rule: str, message: str, expected: str, suggestion: str, current: str = "") -> Explain:
-    """Make the explanation of a row whose texts only need what the pattern matched: `{1}` is its first group.
+def rows(text: str) -> tuple[Row, ...]:
+    """Read rows whose texts only need what the pattern matched.
 
-    `{call}` is the user's own call or operator; where it is not known, the first group.
+    A row has a line of the types and the pattern (`any` for every type), a line of the rule and its message, and lines
+    of further fields; deeper lines go on. `current` without a row above it holds for all rows that follow.
+    """
+    found: list[Row] = []
+    current = "the operation stops with an exception"
+    for block in re.split(r"\n(?=\S)", text.replace("\n        ", " ").strip()):
+        (head, pattern), *fields = (line.strip().partition(":")[::2] for line in block.splitlines())
+        if fields:
+            (rule, message), *rest = ((name, words.strip()) for name, words in fields)
+            types = () if head == "any" else tuple(head.split(", "))
+            found.append(
+                Row(pattern.strip(), _say(rule, {"message": message, "current": current, **dict(rest)}), types)
+            )
+        else:
+            current = pattern.strip()
+    return tuple(found)
+
+
+def _say(rule: str, texts: Mapping[str, str]) -> Explain:
+    """Make the explanation of a row: `{1}` is the first group of its pattern, `{call}` the user's own call or operator.
+
+    Where the call is not known it is the first group; `{why}` is what a traced value depends on, `{said}` the message.
     """
 
     def explain(facts: Facts, match: re.Match[str]) -> Explanation:
-        found = ["", *((group or "").strip().rstrip(".") for group in match.groups())]
+        found = ["", *(first_line(group or "", 200).strip().rstrip(".") for group in match.groups())]
         call = facts.call or found[min(1, len(found) - 1)]
-
-        def filled(text: str) -> str:
-            return text.format(*found, call=call)
-
-        return Explanation(rule, filled(message), filled(current or _STOPS), filled(expected), filled(suggestion))
+        fills = {**match.groupdict(), "call": call, "why": facts.why, "said": first_line(facts.message, 200)}
+        return Explanation(rule, **{name: text.format(*found, **fills) for name, text in texts.items()})
 
     return explain
-
-
-_STOPS = "the operation stops with an exception"
 
 
 def first_line(text: str, most: int = 160) -> str:

@@ -5,34 +5,10 @@ from __future__ import annotations
 import re
 
 from jaxaudit.frontends.jaxpr.exceptions.locate import leak_of, returned, static_names
-from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, first_line, say
+from jaxaudit.frontends.jaxpr.exceptions.model import DEPENDS, Explanation, Facts, Row, first_line, rows
 from jaxaudit.frontends.jaxpr.exceptions.refused import array_or, failed
-from jaxaudit.spans import Span
 
-_DEPENDS = re.compile(r"depends on the values? of the arguments? ([\w\[\]'\", .]+?)\.?(?:\n|$)", re.DOTALL)
-_TRACING = re.compile(r"while tracing the function (\S+) at (\S+?):(\d+) for (\w+)")
 _ITERATORS = ("zip", "map", "filter", "generator", "enumerate", "range_iterator", "list_iterator", "reversed")
-
-
-def _why(facts: Facts) -> str:
-    """Say what the value depends on and which function is traced, as far as JAX tells."""
-    depends, tracing = _DEPENDS.search(facts.message), _TRACING.search(facts.message)
-    where = f" while `{tracing[1]}` is traced for {tracing[4]}" if tracing else ""
-    names = re.split(r", and |, | and ", depends[1]) if depends else []
-    # Equinox hands JAX the arguments in a structure of its own, which says nothing to the user.
-    if not names or any(name.startswith("dynamic_") for name in names):
-        doing = f"{where.removeprefix(' while ')}, and " if where else ""
-        return f"{doing}the value is known only when the program runs"
-    told = " and ".join(f"`{name}`" for name in names)
-    return f"it depends on the argument{'s' if len(names) > 1 else ''} {told}{where}"
-
-
-def _steps(facts: Facts) -> tuple[tuple[Span, str], ...]:
-    tracing = _TRACING.search(facts.message)
-    if tracing is None or facts.shown(tracing[2]) not in facts.files:
-        return ()
-    line = int(tracing[3])
-    return ((Span(facts.shown(tracing[2]), line, 0, line, 0), f"`{tracing[1]}` is traced for {tracing[4]} here"),)
 
 
 def _construct(facts: Facts) -> str:
@@ -51,26 +27,24 @@ def _needs_number(facts: Facts) -> Explanation:
     return Explanation(
         "dynamic-shape",
         f"`{facts.call}` needs a number that is known while tracing, and gets a traced value",
-        current=f"tracing stops with an exception: {_why(facts)}",
+        current=f"tracing stops with an exception: {facts.why}",
         expected="sizes, counts and axes are Python integers while tracing",
         suggestion=f"{cure}; where the length of the result depends on data, give `size=` or use a mask",
-        steps=_steps(facts),
     )
 
 
 def _branch(facts: Facts, match: re.Match[str]) -> Explanation:
     if facts.of_library:
         return _needs_number(facts)
-    depends = _DEPENDS.search(facts.message)
+    depends = DEPENDS.search(facts.message)
     flag = depends[1] if depends and re.fullmatch(r"\w+", depends[1]) else ""
     static = f"; if `{flag}` is an option and no data, name it in static_argnames" if flag else ""
     return Explanation(
         "python-branch-on-traced",
         f"Python needs the truth of a traced value for {_construct(facts)}, and it is not known while tracing",
-        current=f"tracing stops with an exception: {_why(facts)}",
+        current=f"tracing stops with an exception: {facts.why}",
         expected="the decision is made inside the compiled program",
         suggestion=f"use `jnp.where`, `lax.cond` or `lax.while_loop`{static}",
-        steps=_steps(facts),
     )
 
 
@@ -82,12 +56,11 @@ def _numpy(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "numpy-on-traced",
         f"{what} is given a traced array" if not method else f"{what} is called on a traced array",
-        current=f"tracing stops with an exception: {_why(facts)}",
+        current=f"tracing stops with an exception: {facts.why}",
         expected="the function works on traced arrays",
         suggestion="do this outside the transformed function"
         if method
         else "use the function of `jax.numpy` of the same name, or do this outside the transformed function",
-        steps=_steps(facts),
     )
 
 
@@ -98,28 +71,16 @@ def _fixed(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "dynamic-shape",
         f"{what} is a traced value, and shapes depend on it",
-        current=f"tracing stops with an exception: {_why(facts)}",
+        current=f"tracing stops with an exception: {facts.why}",
         expected="sizes and lengths are Python integers while tracing",
         suggestion="take it from `.shape` or from a static argument (`static_argnums`)"
         if function
         else "use `lax.dynamic_slice` with a fixed size, or a mask; for a size that Python knows, a static argument",
-        steps=_steps(facts),
     )
 
 
 def _counted(facts: Facts, match: re.Match[str]) -> Explanation:
     return _fixed(facts, re.match(r"(.*)\.(.*)", f"{match[2]}.{match[1]}") or match)
-
-
-def _index(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "traced-shape-arithmetic",
-        "a traced value is used where Python needs an integer: a size, an index or a count",
-        current=f"tracing stops with an exception: {_why(facts)}",
-        expected="sizes and counts are Python integers while tracing",
-        suggestion="take it from `.shape` or from Python, or make the argument static (`static_argnums`)",
-        steps=_steps(facts),
-    )
 
 
 def _to_python(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -128,28 +89,16 @@ def _to_python(facts: Facts, match: re.Match[str]) -> Explanation:
         return Explanation(
             "traced-shape-arithmetic",
             "`int()` is called on a traced value",
-            current=f"tracing stops with an exception: {_why(facts)}; `jnp` traces even constants",
+            current=f"tracing stops with an exception: {facts.why}; `jnp` traces even constants",
             expected="arithmetic on sizes stays in Python",
             suggestion="compute it with `math` or with Python's operators (`-(-n // k)` rounds up)",
-            steps=_steps(facts),
         )
     return Explanation(
         "numpy-on-traced",
         f"`{name}()` is called on a traced value, which has no number yet",
-        current=f"tracing stops with an exception: {_why(facts)}",
+        current=f"tracing stops with an exception: {facts.why}",
         expected=f"`{name}()` is called on the result, outside the transformed function",
         suggestion=f"return the array and call `{name}()` on it outside",
-        steps=_steps(facts),
-    )
-
-
-def _mask(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "dynamic-shape",
-        f"a traced mask {match[1]} selects elements, so the shape of the result depends on the data",
-        current="tracing stops with an exception: shapes must be known before the program runs",
-        expected="an array of fixed shape",
-        suggestion="keep the shape and mask: `jnp.where(mask, x, 0)`, or `jnp.sum(x * mask) / mask.sum()` for a mean",
     )
 
 
@@ -165,10 +114,9 @@ def _shape(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "dynamic-shape",
         "an array is made with a shape that is a traced value",
-        current=f"tracing stops with an exception: {_why(facts)}",
+        current=f"tracing stops with an exception: {facts.why}",
         expected="shapes are Python integers while tracing",
         suggestion="take the size from `.shape` or from a static argument (`static_argnums`)",
-        steps=_steps(facts),
     )
 
 
@@ -179,7 +127,6 @@ def _size(facts: Facts, match: re.Match[str]) -> Explanation:
         current="tracing stops with an exception: shapes must be known before the program runs",
         expected="a result of fixed length",
         suggestion=f"give `{match[1]}` a `size=` (and `fill_value=`), or use a mask",
-        steps=_steps(facts),
     )
 
 
@@ -324,16 +271,6 @@ def _returned(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
-def _in_place(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "in-place-update",
-        "an element of a JAX array is assigned in place",
-        current="the assignment is an exception: JAX arrays never change",
-        expected="a new array with the element replaced",
-        suggestion="write `x = x.at[index].set(value)`",
-    )
-
-
 def _article(kind: str) -> str:
     name = kind.rpartition(".")[2]
     return "an array" if name in ("ArrayImpl", "ndarray", "Array") else f"a `{name}`"
@@ -372,67 +309,54 @@ ROWS = (
         _returned,
         ("TypeError",),
     ),
-    Row(
-        r"Output from batched function (.*?) with type <class '([^']+)'> is not a valid JAX type",
-        say(
-            "invalid-input-type",
-            "a mapped function gives {1}, a {2}, which is no array",
-            "arrays, numbers or containers of these",
-            "return arrays only",
-            "the call stops with an exception",
-        ),
-        ("TypeError",),
-    ),
-    Row(
-        r"invalid argnames \{(.*?)\} in (\w+)\. Function does not take these args",
-        say(
-            "static-argument-misuse",
-            "`{2}` names {1}, which is no parameter of the function",
-            "names of parameters",
-            "correct the name",
-            "making the function stops with an exception",
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"(static_argnums|donate_argnums)=(\(.*?\)), but only accepts (\d+) positional arguments",
-        say(
-            "static-argument-misuse",
-            "`{1}={2}` names an argument that the function does not have: it takes {3}, which count from 0",
-            "positions of parameters",
-            "correct the position, or use the name: `static_argnames`",
-            "making the function stops with an exception",
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"the `static_argnums` argument to `jax\.checkpoint` .* but got (\(.*?\)), while `len\(args\)` = (\d+)",
-        say(
-            "static-argument-misuse",
-            "`static_argnums={1}` of `checkpoint` names an argument that is not given: there are {2}, counted from 0",
-            "positions of arguments of the call",
-            "correct the position",
-            "the call stops with an exception",
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"static_argnames and donate_argnames cannot intersect\. Argument names \{(.*?)\}",
-        say(
-            "static-argument-misuse",
-            "{1} is declared both static and donated",
-            "static arguments are Python values, donated ones arrays",
-            "take it out of one of the two",
-            "making the function stops with an exception",
-        ),
-        ("ValueError",),
+    *rows(
+        r"""
+current: making the function stops with an exception
+TypeError: Output from batched function (.*?) with type <class '([^']+)'> is not a valid JAX type
+    invalid-input-type: a mapped function gives {1}, a {2}, which is no array
+    current: the call stops with an exception
+    expected: arrays, numbers or containers of these
+    suggestion: return arrays only
+ValueError: invalid argnames \{(.*?)\} in (\w+)\. Function does not take these args
+    static-argument-misuse: `{2}` names {1}, which is no parameter of the function
+    expected: names of parameters
+    suggestion: correct the name
+ValueError: (static_argnums|donate_argnums)=(\(.*?\)), but only accepts (\d+) positional arguments
+    static-argument-misuse: `{1}={2}` names an argument that the function does not have: it takes {3}, which count from
+        0
+    expected: positions of parameters
+    suggestion: correct the position, or use the name: `static_argnames`
+ValueError: the `static_argnums` argument to `jax\.checkpoint` .* but got (\(.*?\)), while `len\(args\)` = (\d+)
+    static-argument-misuse: `static_argnums={1}` of `checkpoint` names an argument that is not given: there are {2},
+        counted from 0
+    current: the call stops with an exception
+    expected: positions of arguments of the call
+    suggestion: correct the position
+ValueError: static_argnames and donate_argnames cannot intersect\. Argument names \{(.*?)\}
+    static-argument-misuse: {1} is declared both static and donated
+    expected: static arguments are Python values, donated ones arrays
+    suggestion: take it out of one of the two
+"""
     ),
     Row(r"The '(\w+)' method is not available on traced array", _numpy, ("AttributeError",)),
     Row(r"^()Leaked trace", _leak),
     Row("", _branch, ("TracerBoolConversionError",)),
     Row("", _numpy, ("TracerArrayConversionError",)),
-    Row("", _index, ("TracerIntegerConversionError",)),
-    Row(r"got (bool\[[\d,]*\])", _mask, ("NonConcreteBooleanIndexError",)),
+    *rows(
+        r"""
+current: making the function stops with an exception
+TracerIntegerConversionError:
+    traced-shape-arithmetic: a traced value is used where Python needs an integer: a size, an index or a count
+    current: tracing stops with an exception: {why}
+    expected: sizes and counts are Python integers while tracing
+    suggestion: take it from `.shape` or from Python, or make the argument static (`static_argnums`)
+NonConcreteBooleanIndexError: got (bool\[[\d,]*\])
+    dynamic-shape: a traced mask {1} selects elements, so the shape of the result depends on the data
+    current: tracing stops with an exception: shapes must be known before the program runs
+    expected: an array of fixed shape
+    suggestion: keep the shape and mask: `jnp.where(mask, x, 0)`, or `jnp.sum(x * mask) / mask.sum()` for a mean
+"""
+    ),
     Row(r"The problem arose with the `(\w+)` function", _to_python, ("ConcretizationTypeError",)),
     Row(r"argument of (j(?:np|ax\.numpy)\.\w+) must be (?:statically )?specified", _size, ("ConcretizationTypeError",)),
     Row(r"It arose in the (jnp\.\w+) argument", _shape, ("ConcretizationTypeError",)),
@@ -463,6 +387,15 @@ ROWS = (
     ),
     Row(r"requires ndarray or scalar arguments, got <class '([^']+)'>", _type, ("TypeError",)),
     Row(r"unsupported format string passed to \w*Tracer\.__format__", _format, ("TypeError",)),
-    Row(r"do not support in-place item assignment|object does not support item assignment", _in_place, ("TypeError",)),
+    *rows(
+        r"""
+current: making the function stops with an exception
+TypeError: do not support in-place item assignment|object does not support item assignment
+    in-place-update: an element of a JAX array is assigned in place
+    current: the assignment is an exception: JAX arrays never change
+    expected: a new array with the element replaced
+    suggestion: write `x = x.at[index].set(value)`
+"""
+    ),
     Row(r"Non-hashable static arguments.*?of type <class '([^']+)'>", _static, ("ValueError",)),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, say
+from jaxaudit.frontends.jaxpr.exceptions.model import Explanation, Facts, Row, rows
 
 
 def _tree(facts: Facts, match: re.Match[str]) -> Explanation:
@@ -62,16 +62,6 @@ def kind_of(name: str) -> str:
     return {"NoneType": "None", "ArrayImpl": "an array", "ShapedArray": "an array"}.get(short, f"a {short}")
 
 
-def _aux_array(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "array-in-static-field",
-        "an array is part of the static data (aux) of a pytree class, where JAX compares it with `==`",
-        current="comparing two trees stops with an exception: the truth of an array is ambiguous",
-        expected="arrays are children of the class, and aux holds what can be hashed and compared",
-        suggestion="move the array from aux to the children in the flatten function",
-    )
-
-
 def _broadcast(facts: Facts, match: re.Match[str]) -> Explanation:
     inner = match[1] or next((one for one in facts.inner if one.isidentifier()), "")
     name = f"`{facts.call or inner}`" if facts.call or inner else "this line"
@@ -99,16 +89,6 @@ def _sizes(text: str) -> str:
     return re.sub(r"^\((\d+),\)$", r"\1", text)
 
 
-def _reshape(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "axis-conflict",
-        f"an array of shape {match[1]} ({match[2]} elements) is reshaped to {match[3]}, which has another size",
-        current="the reshape stops with an exception",
-        expected="the sizes multiply to the same number",
-        suggestion="compute the sizes from `.shape`, or use -1 for one of them",
-    )
-
-
 def _join(facts: Facts, match: re.Match[str]) -> Explanation:
     return Explanation(
         "axis-conflict",
@@ -116,36 +96,6 @@ def _join(facts: Facts, match: re.Match[str]) -> Explanation:
         current="the operation stops with an exception",
         expected="equal shapes, except along the axis that is joined",
         suggestion="keep the axes of every part: `squeeze(-1)` instead of `squeeze()`, `x[None]` for a single element",
-    )
-
-
-def _squeeze(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "axis-conflict",
-        f"an axis of another size than 1 is squeezed away: shape {match[1]}, axes {match[2]}",
-        current="the squeeze stops with an exception",
-        expected="the axis has size 1",
-        suggestion="select an element (`x[..., 0]`), reduce the axis, or name another one",
-    )
-
-
-def _einsum(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "axis-conflict",
-        f"einsum's axis `{match[1]}` has size {match[3]} in operand {match[2]}, and {match[4]} before",
-        current="the operation stops with an exception",
-        expected="one letter stands for one size",
-        suggestion="use another letter, or transpose the operand",
-    )
-
-
-def _nan(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "unsafe-domain",
-        f"`{match[2]}` gives {match[1]}, and `jax_debug_nans` makes that an exception",
-        current="the value leaves the domain of the function here",
-        expected="the argument stays in the domain",
-        suggestion="guard the argument before the function: `jnp.log(jnp.maximum(x, eps))`",
     )
 
 
@@ -161,53 +111,70 @@ def _overflow(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
-TREE_TESTS = (Row(r"The truth value of an array with more than one element is ambiguous", _aux_array, ("ValueError",)),)
+TREE_TESTS = rows(
+    r"""
+current: comparing two trees stops with an exception: the truth of an array is ambiguous
+ValueError: The truth value of an array with more than one element is ambiguous
+    array-in-static-field: an array is part of the static data (aux) of a pytree class, where JAX compares it with `==`
+    expected: arrays are children of the class, and aux holds what can be hashed and compared
+    suggestion: move the array from aux to the children in the flatten function
+"""
+)
 """Rows that hold only inside JAX's functions on trees."""
 
 ROWS = (
     Row(r"pytree structure error|(?:Dict key|Tuple arity|List arity|Custom node type|Node type) mismatch", _tree),
     Row(r"Expected (?:dict|list|tuple|None|\w+), got ", _tree, ("ValueError",)),
     Row(r"Too (?:few|many) leaves for PyTreeDef; expected (\d+)(?:, got (\d+))?", _leaves, ("ValueError",)),
-    Row(
-        r"Mismatch\s+PyTreeDef\((.*)\)\s+!=\s+PyTreeDef\((.*)\)",
-        say(
-            "tree-transpose-wrong",
-            "a tree of structure {1} is transposed as if it were {2}",
-            "the outer structure filled with trees of the inner one",
-            "give `outer` as it is outside, and `inner` as each of its leaves is",
-        ),
-        ("TypeError",),
-    ),
-    Row(
-        r"Duplicate custom PyTreeDef type registration for <class '(?:\w+\.)*(\w+)'>",
-        say(
-            "unregistered-class",
-            "`{1}` is registered as a pytree a second time",
-            "one registration for each class",
-            "drop the second one: a decorator, a base class or an earlier run of the cell has done it",
-        ),
-        ("ValueError",),
-    ),
-    Row(
-        r"type object '(\w+)' has no attribute '(tree_flatten|tree_unflatten)'",
-        say(
-            "unregistered-class",
-            "`{1}` is registered as a pytree, but has no `{2}`",
-            "`tree_flatten(self)` and the classmethod `tree_unflatten(cls, aux, children)`",
-            "add `{2}`, or use `register_dataclass`",
-        ),
-        ("AttributeError",),
+    *rows(
+        r"""
+TypeError: Mismatch\s+PyTreeDef\((.*)\)\s+!=\s+PyTreeDef\((.*)\)
+    tree-transpose-wrong: a tree of structure {1} is transposed as if it were {2}
+    expected: the outer structure filled with trees of the inner one
+    suggestion: give `outer` as it is outside, and `inner` as each of its leaves is
+ValueError: Duplicate custom PyTreeDef type registration for <class '(?:\w+\.)*(\w+)'>
+    unregistered-class: `{1}` is registered as a pytree a second time
+    expected: one registration for each class
+    suggestion: drop the second one: a decorator, a base class or an earlier run of the cell has done it
+AttributeError: type object '(\w+)' has no attribute '(tree_flatten|tree_unflatten)'
+    unregistered-class: `{1}` is registered as a pytree, but has no `{2}`
+    expected: `tree_flatten(self)` and the classmethod `tree_unflatten(cls, aux, children)`
+    suggestion: add `{2}`, or use `register_dataclass`
+"""
     ),
     Row(r"(\w+) got incompatible shapes for broadcasting: (.*)", _broadcast),
     Row(r"()Incompatible shapes for broadcasting: (?:shapes=)?\[?(.*?)\]?$", _broadcast),
     Row(r"dot_general requires contracting dimensions to have the same shape, got (\(.*?\)) and (\(.*?\))", _contract),
-    Row(r"cannot reshape array of shape (\(.*?\)) \(size (\d+)\) into shape (\(.*?\))", _reshape),
+    *rows(
+        r"""
+any: cannot reshape array of shape (\(.*?\)) \(size (\d+)\) into shape (\(.*?\))
+    axis-conflict: an array of shape {1} ({2} elements) is reshaped to {3}, which has another size
+    current: the reshape stops with an exception
+    expected: the sizes multiply to the same number
+    suggestion: compute the sizes from `.shape`, or use -1 for one of them
+"""
+    ),
     Row(r"Cannot (?:concatenate|stack) arrays with different (numbers of dimensions): got (.*)", _join),
     Row(r"Cannot concatenate arrays with shapes that differ in (dimensions) other than .* for shapes (.*)", _join),
     Row(r"All input arrays must have the same (shape)[.:]*\s*(?:[Gg]ot:?\s*)?(.*)", _join, ("ValueError",)),
-    Row(r"cannot select an axis to squeeze out.*got shape=(\(.*?\)) and dimensions=(\(.*?\))", _squeeze),
-    Row(r"Size of label '(\w)' for operand (\d+) \((\d+)\) does not match previous terms \((\d+)\)", _einsum),
-    Row(r"invalid value \((\w+)\) encountered in (\S+)", _nan, ("FloatingPointError",)),
+    *rows(
+        r"""
+any: cannot select an axis to squeeze out.*got shape=(\(.*?\)) and dimensions=(\(.*?\))
+    axis-conflict: an axis of another size than 1 is squeezed away: shape {1}, axes {2}
+    current: the squeeze stops with an exception
+    expected: the axis has size 1
+    suggestion: select an element (`x[..., 0]`), reduce the axis, or name another one
+any: Size of label '(\w)' for operand (\d+) \((\d+)\) does not match previous terms \((\d+)\)
+    axis-conflict: einsum's axis `{1}` has size {3} in operand {2}, and {4} before
+    expected: one letter stands for one size
+    suggestion: use another letter, or transpose the operand
+FloatingPointError: invalid value \((\w+)\) encountered in (\S+)
+    unsafe-domain: `{2}` gives {1}, and `jax_debug_nans` makes that an exception
+    current: the value leaves the domain of the function here
+    expected: the argument stays in the domain
+    suggestion: guard the argument before the function: `jnp.log(jnp.maximum(x, eps))`
+"""
+    ),
     Row(
         r"Got <class 'int'> with value (-?\d+)|Python int(?:eger)? (-?\d+) (?:too large|out of bounds)",
         _overflow,
