@@ -42,13 +42,6 @@ def _shape(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 ROWS = (
-    Row(
-        r"Incorrect output (?P<what>shape|dtype) for return value #\d+: Expected: (?P<wanted>.+?), "
-        r"Actual: (?P<got>.+?)\s*$",
-        _shape,
-        _FAMILY,
-    ),
-    Row(r"callback: Traceback .*\n(\S[^\n]*)\s*$", _raised, _FAMILY),
     *rows(
         r"""
 current: the call stops with an exception
@@ -62,6 +55,13 @@ TypeError: first argument to (\S+) must be callable, but got an object of type <
     suggestion: `{1}(function, value)`
 """
     ),
+    Row(
+        r"Incorrect output (?P<what>shape|dtype) for return value #\d+: Expected: (?P<wanted>.+?), "
+        r"Actual: (?P<got>.+?)\s*$",
+        _shape,
+        _FAMILY,
+    ),
+    Row(r"callback: Traceback .*\n(\S[^\n]*)\s*$", _raised, _FAMILY),
 )
 
 PRINT_ROWS = rows(

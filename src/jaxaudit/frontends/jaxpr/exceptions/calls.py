@@ -272,6 +272,14 @@ def _operands(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 ROWS = (
+    *rows(
+        r"""
+TypeError: '_IndexUpdateHelper' object (?:is not callable|does not support item assignment)
+    in-place-update: `.at` is called or assigned to, but it takes an index and a method
+    expected: a new array: `x = x.at[index].set(value)`
+    suggestion: write `x = x.at[index].set(value)`, with square brackets
+"""
+    ),
     Row(
         r"([\w.<>]+)\(\) ((?:takes (?:from )?\d+.* positional arguments? but \d+ w|missing \d+ required |"
         r"got (?:an unexpected keyword|multiple values for)|takes no arguments).*)",
@@ -289,12 +297,4 @@ ROWS = (
         ("AttributeError",),
     ),
     Row(r"unsupported operand type\(s\) for ([^:]+): '([^']+)' and '([^']+)'", _operands, ("TypeError",)),
-    *rows(
-        r"""
-TypeError: '_IndexUpdateHelper' object (?:is not callable|does not support item assignment)
-    in-place-update: `.at` is called or assigned to, but it takes an index and a method
-    expected: a new array: `x = x.at[index].set(value)`
-    suggestion: write `x = x.at[index].set(value)`, with square brackets
-"""
-    ),
 )

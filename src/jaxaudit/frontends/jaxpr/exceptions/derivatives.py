@@ -115,11 +115,6 @@ def _argnums(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 ROWS = (
-    Row(
-        r"'\w+' object cannot be interpreted as an integer|argnums must be an integer or",
-        _argnums,
-        ("TypeError",),
-    ),
     *rows(
         r"""
 any: primal and tangent arguments to jax\.jvp must be tuples or lists; found (\w+) and (\w+)
@@ -160,21 +155,11 @@ TypeError: Gradient only defined for scalar-output functions\. Output had shape:
     current: the call stops with an exception: only a scalar has a gradient
     expected: the function ends in one number
     suggestion: reduce it, for example with `.mean()` or `.sum()`; for all derivatives use `jax.jacrev`
-"""
-    ),
-    Row(r"Gradient only defined for scalar-output functions\. Output was (.*)", _tuple, ("TypeError",)),
-    *rows(
-        r"""
 TypeError: expected function with aux output to return a two-element tuple
     aux-mishandled: `has_aux=True` is given, but the function does not give a pair of loss and aux
     current: the call stops with an exception
     expected: the function gives (loss, aux): a tuple of exactly two
     suggestion: return `(loss, aux)`, with all further values in one container, or leave `has_aux` out
-"""
-    ),
-    Row(r"requires real-(?: or complex-)?valued inputs .*?but got (\w+)", _integers, ("TypeError",)),
-    *rows(
-        r"""
 TypeError: requires real-valued outputs .*?but got (\w+)
     non-scalar-grad: a gradient is taken of a function that gives a number of dtype {1}
     current: the call stops with an exception: gradients are of real numbers
@@ -214,6 +199,13 @@ any: Custom VJP fwd rule (\S+) for function (\S+) must produce a pair
     suggestion: return both
 """
     ),
+    Row(
+        r"'\w+' object cannot be interpreted as an integer|argnums must be an integer or",
+        _argnums,
+        ("TypeError",),
+    ),
+    Row(r"Gradient only defined for scalar-output functions\. Output was (.*)", _tuple, ("TypeError",)),
+    Row(r"requires real-(?: or complex-)?valued inputs .*?but got (\w+)", _integers, ("TypeError",)),
     Row(
         r"Custom VJP bwd rule .* at output\[?(.*?)\]? the bwd rule produced .* of type (\S+) corr.* type (\S+)",
         _bwd_type,

@@ -87,32 +87,16 @@ NameError: [Uu]nbound axis name: (\w+)
     current: tracing stops with an exception
     expected: the name is that of the `vmap`, `pmap` or `shard_map` around the collective
     suggestion: use the name the transformation has, or give it `axis_name='{1}'`
-"""
-    ),
-    Row(
-        r"spec=P(?:artitionSpec)?(\(.*?\)), memory_kind.*?array axis (\d+) is partitioned (\d+) times, "
-        r"but the dimension size is (\d+) \(full shape: (\([^)]*\))",
-        _indivisible,
-    ),
-    *rows(
-        r"""
 any: global size of its dimension (\d+) should be divisible by (\d+), but it is equal to (\d+)
     spec-does-not-fit: a sharding splits axis {1} of size {3} into {2} equal parts
     current: the call stops with an exception: {2} does not divide {3}
     expected: the sharded axis has a size that the number of devices divides
     suggestion: name the mesh axis at the position of the batch axis, or pad the axis
-current: the call stops with an exception
 ValueError: Resource axis: (\w+) of .*? is not found in mesh: (\([^)]*\))
     spec-does-not-fit: a PartitionSpec names the axis `{1}`, but the mesh has {2}
     current: making the sharding stops with an exception
     expected: specs use the names of the mesh
     suggestion: use a name of the mesh, or add the axis to the mesh
-"""
-    ),
-    Row(r"shard_map applied to the function .*?(?:evenly divisible|rank|length)", _spec_rank),
-    *rows(
-        r"""
-current: the call stops with an exception
 ValueError: prefix pytree shard_map (\w+) has a subtree of type \w+ of length (\d+), but .* of length (\d+)
     spec-does-not-fit: `{1}` of `shard_map` has {2} entries for {3} values
     expected: one spec for all of them, or one for each
@@ -145,12 +129,6 @@ any: Attempt to donate the same buffer twice in Execute\(\) \(flattened argument
     current: the call stops with an exception: the buffer can be given away only once
     expected: every donated array is given once
     suggestion: copy one of them, such as a target or an average of the parameters: `jax.tree.map(jnp.copy, params)`
-"""
-    ),
-    Row(r"(?:Array|Buffer) has been deleted(?: with shape=)?(.*)", _deleted, ("RuntimeError", "ValueError")),
-    *rows(
-        r"""
-current: the call stops with an exception
 ValueError: shard_map (\w+) argument must refer to an axis marked as manual \(frozenset\(\{(.*?)\}\)\), but:\s*\w+\S*
         refers to '(\w+)'
     spec-does-not-fit: `{1}` names the axis `{3}`, but the mesh has {2}
@@ -199,6 +177,13 @@ ValueError: pmap got inconsistent sizes
     suggestion: give every argument the device axis, or `in_axes=None` for those that are shared
 """
     ),
+    Row(
+        r"spec=P(?:artitionSpec)?(\(.*?\)), memory_kind.*?array axis (\d+) is partitioned (\d+) times, "
+        r"but the dimension size is (\d+) \(full shape: (\([^)]*\))",
+        _indivisible,
+    ),
+    Row(r"shard_map applied to the function .*?(?:evenly divisible|rank|length)", _spec_rank),
+    Row(r"(?:Array|Buffer) has been deleted(?: with shape=)?(.*)", _deleted, ("RuntimeError", "ValueError")),
 )
 
 COLLECTIVE_ROWS = rows(

@@ -90,12 +90,6 @@ ValueError: `deterministic` is False, but no `rngs` argument was provided to (\w
     module-state-mishandled: `{1}` is to draw random numbers, but was made without `rngs`
     expected: layers that draw are made with `rngs=nnx.Rngs(...)`
     suggestion: give `rngs`, or make the layer deterministic (`model.eval()`)
-"""
-    ),
-    Row(r"RNGs should be of shape \(2,\) or PRNGKey", _given_key, ("InvalidRngError",)),
-    *rows(
-        r"""
-current: the call stops with an exception
 NameInUseError: Could not create (\w+) "(\w+)" in Module (\w+): Name in use
     module-state-mishandled: `{3}` makes a second {1} with the name `{2}`
     expected: a name of its own for every parameter and submodule
@@ -164,29 +158,6 @@ ValueError, TypeError: FrozenDict is immutable
     current: the assignment is an exception
     expected: a new dict with the entry replaced
     suggestion: `params = params.copy({{'key': value}})`, or `flax.core.unfreeze` it first
-"""
-    ),
-    Row(
-        r"",
-        _no_collections,
-        ("ApplyScopeInvalidVariablesTypeError",),
-    ),
-    Row(
-        r"",
-        _state,
-        (
-            "ScopeCollectionNotFound",
-            "ScopeParamNotFoundError",
-            "ScopeVariableNotFoundError",
-            "ScopeParamShapeError",
-            "ApplyScopeInvalidVariablesStructureError",
-            "ModifyScopeVariableError",
-        ),
-    ),
-    Row(r"equinox\.EquinoxRuntimeError: (.*)", _runtime, ("EquinoxRuntimeError", "EqxRuntimeError")),
-    *rows(
-        r"""
-current: the call stops with an exception
 TypeError: Field '(\w+)' was not initialized
     module-state-mishandled: `__init__` ends without a value for the field `{1}`
     current: the operation stops with an exception
@@ -211,4 +182,23 @@ any: '(\S+)' with retrieved shape (\([^)]*\)) does not match shape=\[([^\]]*)\]
     suggestion: correct the last axis of the input, or initialise with inputs like it
 """
     ),
+    Row(r"RNGs should be of shape \(2,\) or PRNGKey", _given_key, ("InvalidRngError",)),
+    Row(
+        r"",
+        _no_collections,
+        ("ApplyScopeInvalidVariablesTypeError",),
+    ),
+    Row(
+        r"",
+        _state,
+        (
+            "ScopeCollectionNotFound",
+            "ScopeParamNotFoundError",
+            "ScopeVariableNotFoundError",
+            "ScopeParamShapeError",
+            "ApplyScopeInvalidVariablesStructureError",
+            "ModifyScopeVariableError",
+        ),
+    ),
+    Row(r"equinox\.EquinoxRuntimeError: (.*)", _runtime, ("EquinoxRuntimeError", "EqxRuntimeError")),
 )

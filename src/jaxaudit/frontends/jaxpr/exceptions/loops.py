@@ -279,37 +279,15 @@ ValueError: Empty branch sequence
     branch-type-mismatch: `switch` is given no branches
     expected: one function or more
     suggestion: find out why the list is empty
-"""
-    ),
-    Row(r"(cond|switch) branch outputs must have the same pytree structure", _branch_trees, ("TypeError",)),
-    *rows(
-        r"""
-current: the call stops with an exception
 ValueError: scan got no values to scan over and `length` not provided
     scan-length-mismatch: `scan` is given nothing to scan and no `length`
     current: the call stops with an exception: the number of turns is not known
     expected: arrays with a first axis, or `xs=None, length=n`
     suggestion: give `length=`, or stack what is to be scanned
-"""
-    ),
-    Row(r"(\w+) body function carry input and carry output must have", _carry, ("TypeError",)),
-    Row(r"(body_fun) output and input must have", _carry, ("TypeError",)),
-    Row(r"scan body output must be a pair, got (.*)", _pair, ("TypeError",)),
-    Row(r"(cond|switch) branches must have|(?:true_fun and false_fun) output must have", _branches, ("TypeError",)),
-    Row(r"scan got values with different leading axis sizes: (.*)", _lengths, ("ValueError",)),
-    *rows(
-        r"""
-current: the call stops with an exception
 any: scan got `length` argument of (\d+) which disagrees with leading axis sizes \[([^\]]*)\]
     scan-length-mismatch: `scan` is told to run {1} turns over arrays of length {2}
     expected: `length` equals the first axis of xs, or is left out
     suggestion: leave `length` out, or correct the first axis of xs
-"""
-    ),
-    Row(r"scan got value with no leading axis to scan over: (.*)", _scalar, ("ValueError",)),
-    *rows(
-        r"""
-current: the call stops with an exception
 ValueError: Reverse-mode differentiation does not work for lax\.while_loop
     reverse-through-while-loop: a gradient is taken through `while_loop`, or `fori_loop` with bounds that are traced
     current: differentiation stops with an exception: the number of turns to go back is not known
@@ -317,4 +295,11 @@ ValueError: Reverse-mode differentiation does not work for lax\.while_loop
     suggestion: use `lax.scan` (with a mask for early exit), or `fori_loop` with Python integers as bounds
 """
     ),
+    Row(r"(cond|switch) branch outputs must have the same pytree structure", _branch_trees, ("TypeError",)),
+    Row(r"(\w+) body function carry input and carry output must have", _carry, ("TypeError",)),
+    Row(r"(body_fun) output and input must have", _carry, ("TypeError",)),
+    Row(r"scan body output must be a pair, got (.*)", _pair, ("TypeError",)),
+    Row(r"(cond|switch) branches must have|(?:true_fun and false_fun) output must have", _branches, ("TypeError",)),
+    Row(r"scan got values with different leading axis sizes: (.*)", _lengths, ("ValueError",)),
+    Row(r"scan got value with no leading axis to scan over: (.*)", _scalar, ("ValueError",)),
 )

@@ -72,8 +72,6 @@ def _sizes(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 ROWS = (
-    Row(r"vmap in_axes must be an int, None, or a tuple.*?but got (.*)", _in_axes),
-    Row(r"vmap in_axes specification must be a tree prefix", _prefix, ("ValueError",)),
     *rows(
         r"""
 current: the call stops with an exception
@@ -82,13 +80,6 @@ ValueError: vmap must have at least one non-None value in in_axes
     current: the call stops with an exception: there is no axis to take the size from
     expected: at least one argument has an axis to map over
     suggestion: give the axis of the mapped argument, or `axis_size=`
-"""
-    ),
-    Row(r"map its argument along axis (-?\d+), which implies.*?its shape is (\([^)]*\))", _rank, ("ValueError",)),
-    Row(r"vmap got inconsistent sizes for array axes to be mapped:(.*)", _sizes, ("ValueError",)),
-    *rows(
-        r"""
-current: the call stops with an exception
 any: at vmap out_axes.*None but output was batched|vmap has mapped output .* but out_axes is None
     out-axes-assumption: `out_axes` is None for an output that differs between the mapped elements
     current: the call stops with an exception: there is a value for each element, not one for all
@@ -108,6 +99,10 @@ any: vmap wrapped function must be passed at least one argument containing an ar
     suggestion: pass the array by position, or give `axis_size=`
 """
     ),
+    Row(r"vmap in_axes must be an int, None, or a tuple.*?but got (.*)", _in_axes),
+    Row(r"vmap in_axes specification must be a tree prefix", _prefix, ("ValueError",)),
+    Row(r"map its argument along axis (-?\d+), which implies.*?its shape is (\([^)]*\))", _rank, ("ValueError",)),
+    Row(r"vmap got inconsistent sizes for array axes to be mapped:(.*)", _sizes, ("ValueError",)),
 )
 
 OUT_AXES_ROWS = rows(

@@ -300,15 +300,6 @@ _STATIC_AROUND = "declare it static in the function around as well, take it from
 
 
 ROWS = (
-    Row(r"unhashable type: '(?:\w+\.)*(ArrayImpl|\w*Tracer)'", _hashed, ("TypeError",)),
-    Row(r"setting an array element with a sequence\.$", _stored, ("ValueError",)),
-    Row(r"format: a (?:real )?number is required, not \w*Tracer", _format, ("TypeError",)),
-    Row(
-        r"function (?P<name>\S+) at (?P<path>\S+?):(?P<line>\d+) traced for \w+ returned a value of type <\w+ "
-        r"'(?P<kind>[^']+)'>(?: at output component (?P<where>\S+))?, which is not a valid JAX type",
-        _returned,
-        ("TypeError",),
-    ),
     *rows(
         r"""
 current: making the function stops with an exception
@@ -336,15 +327,6 @@ ValueError: static_argnames and donate_argnames cannot intersect\. Argument name
     static-argument-misuse: {1} is declared both static and donated
     expected: static arguments are Python values, donated ones arrays
     suggestion: take it out of one of the two
-"""
-    ),
-    Row(r"The '(\w+)' method is not available on traced array", _numpy, ("AttributeError",)),
-    Row(r"^()Leaked trace", _leak),
-    Row("", _branch, ("TracerBoolConversionError",)),
-    Row("", _numpy, ("TracerArrayConversionError",)),
-    *rows(
-        r"""
-current: making the function stops with an exception
 TracerIntegerConversionError:
     traced-shape-arithmetic: a traced value is used where Python needs an integer: a size, an index or a count
     current: tracing stops with an exception: {why}
@@ -355,8 +337,26 @@ NonConcreteBooleanIndexError: got (bool\[[\d,]*\])
     current: tracing stops with an exception: shapes must be known before the program runs
     expected: an array of fixed shape
     suggestion: keep the shape and mask: `jnp.where(mask, x, 0)`, or `jnp.sum(x * mask) / mask.sum()` for a mean
+TypeError: do not support in-place item assignment|object does not support item assignment
+    in-place-update: an element of a JAX array is assigned in place
+    current: the assignment is an exception: JAX arrays never change
+    expected: a new array with the element replaced
+    suggestion: write `x = x.at[index].set(value)`
 """
     ),
+    Row(r"unhashable type: '(?:\w+\.)*(ArrayImpl|\w*Tracer)'", _hashed, ("TypeError",)),
+    Row(r"setting an array element with a sequence\.$", _stored, ("ValueError",)),
+    Row(r"format: a (?:real )?number is required, not \w*Tracer", _format, ("TypeError",)),
+    Row(
+        r"function (?P<name>\S+) at (?P<path>\S+?):(?P<line>\d+) traced for \w+ returned a value of type <\w+ "
+        r"'(?P<kind>[^']+)'>(?: at output component (?P<where>\S+))?, which is not a valid JAX type",
+        _returned,
+        ("TypeError",),
+    ),
+    Row(r"The '(\w+)' method is not available on traced array", _numpy, ("AttributeError",)),
+    Row(r"^()Leaked trace", _leak),
+    Row("", _branch, ("TracerBoolConversionError",)),
+    Row("", _numpy, ("TracerArrayConversionError",)),
     Row(r"The problem arose with the `(\w+)` function", _to_python, ("ConcretizationTypeError",)),
     Row(r"argument of (j(?:np|ax\.numpy)\.\w+) must be (?:statically )?specified", _size, ("ConcretizationTypeError",)),
     Row(r"It arose in the (jnp\.\w+) argument", _shape, ("ConcretizationTypeError",)),
@@ -387,15 +387,5 @@ NonConcreteBooleanIndexError: got (bool\[[\d,]*\])
     ),
     Row(r"requires ndarray or scalar arguments, got <class '([^']+)'>", _type, ("TypeError",)),
     Row(r"unsupported format string passed to \w*Tracer\.__format__", _format, ("TypeError",)),
-    *rows(
-        r"""
-current: making the function stops with an exception
-TypeError: do not support in-place item assignment|object does not support item assignment
-    in-place-update: an element of a JAX array is assigned in place
-    current: the assignment is an exception: JAX arrays never change
-    expected: a new array with the element replaced
-    suggestion: write `x = x.at[index].set(value)`
-"""
-    ),
     Row(r"Non-hashable static arguments.*?of type <class '([^']+)'>", _static, ("ValueError",)),
 )

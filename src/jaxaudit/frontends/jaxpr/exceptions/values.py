@@ -123,9 +123,6 @@ ValueError: The truth value of an array with more than one element is ambiguous
 """Rows that hold only inside JAX's functions on trees."""
 
 ROWS = (
-    Row(r"pytree structure error|(?:Dict key|Tuple arity|List arity|Custom node type|Node type) mismatch", _tree),
-    Row(r"Expected (?:dict|list|tuple|None|\w+), got ", _tree, ("ValueError",)),
-    Row(r"Too (?:few|many) leaves for PyTreeDef; expected (\d+)(?:, got (\d+))?", _leaves, ("ValueError",)),
     *rows(
         r"""
 TypeError: Mismatch\s+PyTreeDef\((.*)\)\s+!=\s+PyTreeDef\((.*)\)
@@ -140,25 +137,11 @@ AttributeError: type object '(\w+)' has no attribute '(tree_flatten|tree_unflatt
     unregistered-class: `{1}` is registered as a pytree, but has no `{2}`
     expected: `tree_flatten(self)` and the classmethod `tree_unflatten(cls, aux, children)`
     suggestion: add `{2}`, or use `register_dataclass`
-"""
-    ),
-    Row(r"(\w+) got incompatible shapes for broadcasting: (.*)", _broadcast),
-    Row(r"()Incompatible shapes for broadcasting: (?:shapes=)?\[?(.*?)\]?$", _broadcast),
-    Row(r"dot_general requires contracting dimensions to have the same shape, got (\(.*?\)) and (\(.*?\))", _contract),
-    *rows(
-        r"""
 any: cannot reshape array of shape (\(.*?\)) \(size (\d+)\) into shape (\(.*?\))
     axis-conflict: an array of shape {1} ({2} elements) is reshaped to {3}, which has another size
     current: the reshape stops with an exception
     expected: the sizes multiply to the same number
     suggestion: compute the sizes from `.shape`, or use -1 for one of them
-"""
-    ),
-    Row(r"Cannot (?:concatenate|stack) arrays with different (numbers of dimensions): got (.*)", _join),
-    Row(r"Cannot concatenate arrays with shapes that differ in (dimensions) other than .* for shapes (.*)", _join),
-    Row(r"All input arrays must have the same (shape)[.:]*\s*(?:[Gg]ot:?\s*)?(.*)", _join, ("ValueError",)),
-    *rows(
-        r"""
 any: cannot select an axis to squeeze out.*got shape=(\(.*?\)) and dimensions=(\(.*?\))
     axis-conflict: an axis of another size than 1 is squeezed away: shape {1}, axes {2}
     current: the squeeze stops with an exception
@@ -175,6 +158,15 @@ FloatingPointError: invalid value \((\w+)\) encountered in (\S+)
     suggestion: guard the argument before the function: `jnp.log(jnp.maximum(x, eps))`
 """
     ),
+    Row(r"pytree structure error|(?:Dict key|Tuple arity|List arity|Custom node type|Node type) mismatch", _tree),
+    Row(r"Expected (?:dict|list|tuple|None|\w+), got ", _tree, ("ValueError",)),
+    Row(r"Too (?:few|many) leaves for PyTreeDef; expected (\d+)(?:, got (\d+))?", _leaves, ("ValueError",)),
+    Row(r"(\w+) got incompatible shapes for broadcasting: (.*)", _broadcast),
+    Row(r"()Incompatible shapes for broadcasting: (?:shapes=)?\[?(.*?)\]?$", _broadcast),
+    Row(r"dot_general requires contracting dimensions to have the same shape, got (\(.*?\)) and (\(.*?\))", _contract),
+    Row(r"Cannot (?:concatenate|stack) arrays with different (numbers of dimensions): got (.*)", _join),
+    Row(r"Cannot concatenate arrays with shapes that differ in (dimensions) other than .* for shapes (.*)", _join),
+    Row(r"All input arrays must have the same (shape)[.:]*\s*(?:[Gg]ot:?\s*)?(.*)", _join, ("ValueError",)),
     Row(
         r"Got <class 'int'> with value (-?\d+)|Python int(?:eger)? (-?\d+) (?:too large|out of bounds)",
         _overflow,
