@@ -265,11 +265,12 @@ def rows(text: str) -> tuple[Row, ...]:
     """Read rows whose texts only need what the pattern matched.
 
     A row has a line of the types and the pattern (`any` for every type), a line of the rule and its message, and lines
-    of further fields; deeper lines go on. `current` without a row above it holds for all rows that follow.
+    of further fields; deeper lines go on, or add a choice to the pattern (`|`). `current` without a row above it holds
+    for all rows that follow.
     """
     found: list[Row] = []
     current = "the operation stops with an exception"
-    for block in re.split(r"\n(?=\S)", text.replace("\n        ", " ").strip()):
+    for block in re.split(r"\n(?=\S)", re.sub(r"\n {8}(\|?)", lambda more: more[1] or " ", text).strip()):
         (head, pattern), *fields = (line.strip().partition(":")[::2] for line in block.splitlines())
         if fields:
             (rule, message), *rest = ((name, words.strip()) for name, words in fields)

@@ -64,44 +64,6 @@ def _numpy(facts: Facts, match: re.Match[str]) -> Explanation:
     )
 
 
-def _fixed(facts: Facts, match: re.Match[str]) -> Explanation:
-    """A size, length or count that JAX needs as a number."""
-    argument, function = (match[1], match[2]) if match.re.groups > 1 else ("", "")
-    what = f"the argument `{argument}` of `{function}`" if function else "a bound of a slice"
-    return Explanation(
-        "dynamic-shape",
-        f"{what} is a traced value, and shapes depend on it",
-        current=f"tracing stops with an exception: {facts.why}",
-        expected="sizes and lengths are Python integers while tracing",
-        suggestion="take it from `.shape` or from a static argument (`static_argnums`)"
-        if function
-        else "use `lax.dynamic_slice` with a fixed size, or a mask; for a size that Python knows, a static argument",
-    )
-
-
-def _counted(facts: Facts, match: re.Match[str]) -> Explanation:
-    return _fixed(facts, re.match(r"(.*)\.(.*)", f"{match[2]}.{match[1]}") or match)
-
-
-def _to_python(facts: Facts, match: re.Match[str]) -> Explanation:
-    name = match[1]
-    if name == "int":
-        return Explanation(
-            "traced-shape-arithmetic",
-            "`int()` is called on a traced value",
-            current=f"tracing stops with an exception: {facts.why}; `jnp` traces even constants",
-            expected="arithmetic on sizes stays in Python",
-            suggestion="compute it with `math` or with Python's operators (`-(-n // k)` rounds up)",
-        )
-    return Explanation(
-        "numpy-on-traced",
-        f"`{name}()` is called on a traced value, which has no number yet",
-        current=f"tracing stops with an exception: {facts.why}",
-        expected=f"`{name}()` is called on the result, outside the transformed function",
-        suggestion=f"return the array and call `{name}()` on it outside",
-    )
-
-
 def _shape(facts: Facts, match: re.Match[str]) -> Explanation:
     if "Tracer" not in facts.message and "racing" not in facts.message:
         return Explanation(
@@ -117,16 +79,6 @@ def _shape(facts: Facts, match: re.Match[str]) -> Explanation:
         current=f"tracing stops with an exception: {facts.why}",
         expected="shapes are Python integers while tracing",
         suggestion="take the size from `.shape` or from a static argument (`static_argnums`)",
-    )
-
-
-def _size(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "dynamic-shape",
-        f"the length of the result of `{match[1]}` depends on the values of its input",
-        current="tracing stops with an exception: shapes must be known before the program runs",
-        expected="a result of fixed length",
-        suggestion=f"give `{match[1]}` a `size=` (and `fill_value=`), or use a mask",
     )
 
 
@@ -216,27 +168,6 @@ def _short(kind: str) -> str:
     return "function" if kind.rpartition(".")[2] in ("custom_jvp", "custom_vjp", "PjitFunction") else kind
 
 
-def _format(facts: Facts, match: re.Match[str]) -> Explanation:
-    return Explanation(
-        "print-in-traced-code",
-        "a traced value is given a number format, but has no number yet",
-        current="tracing stops with an exception; without the format it would print a tracer, once",
-        expected="numbers are printed when the compiled program runs",
-        suggestion='use `jax.debug.print("{x:.4f}", x=x)`, or print the result outside',
-    )
-
-
-def _hashed(facts: Facts, match: re.Match[str]) -> Explanation:
-    traced = match[1].endswith("Tracer")
-    return Explanation(
-        "numpy-on-traced" if traced else "script-failed",
-        f"{'a traced' if traced else 'an'} array is used as a key of a dict, in a set or in a cache",
-        current="the program stops here with an exception: arrays cannot be hashed",
-        expected="keys are Python values: numbers, text, tuples of these",
-        suggestion="use a Python number as the key, or an array that is indexed by the value",
-    )
-
-
 def _stored(facts: Facts, match: re.Match[str]) -> Explanation:
     if not any("Concretization" in name or "Tracer" in name for name in facts.failure.causes):
         return failed(facts, match)
@@ -300,6 +231,7 @@ _STATIC_AROUND = "declare it static in the function around as well, take it from
 
 
 ROWS = (
+    Row("", _branch, ("TracerBoolConversionError",)),
     *rows(
         r"""
 current: making the function stops with an exception
@@ -337,6 +269,50 @@ NonConcreteBooleanIndexError: got (bool\[[\d,]*\])
     current: tracing stops with an exception: shapes must be known before the program runs
     expected: an array of fixed shape
     suggestion: keep the shape and mask: `jnp.where(mask, x, 0)`, or `jnp.sum(x * mask) / mask.sum()` for a mean
+TypeError: unhashable type: '(?:\w+\.)*ArrayImpl'
+    script-failed: an array is used as a key of a dict, in a set or in a cache
+    current: the program stops here with an exception: arrays cannot be hashed
+    expected: keys are Python values: numbers, text, tuples of these
+    suggestion: use a Python number as the key, or an array that is indexed by the value
+TypeError: unhashable type: '(?:\w+\.)*\w*Tracer'
+    numpy-on-traced: a traced array is used as a key of a dict, in a set or in a cache
+    current: the program stops here with an exception: arrays cannot be hashed
+    expected: keys are Python values: numbers, text, tuples of these
+    suggestion: use a Python number as the key, or an array that is indexed by the value
+TypeError: format: a (?:real )?number is required, not \w*Tracer
+        |unsupported format string passed to \w*Tracer\.__format__
+    print-in-traced-code: a traced value is given a number format, but has no number yet
+    current: tracing stops with an exception; without the format it would print a tracer, once
+    expected: numbers are printed when the compiled program runs
+    suggestion: use `jax.debug.print("{{x:.4f}}", x=x)`, or print the result outside
+ConcretizationTypeError: The problem arose with the `int` function
+    traced-shape-arithmetic: `int()` is called on a traced value
+    current: tracing stops with an exception: {why}; `jnp` traces even constants
+    expected: arithmetic on sizes stays in Python
+    suggestion: compute it with `math` or with Python's operators (`-(-n // k)` rounds up)
+ConcretizationTypeError: The problem arose with the `(\w+)` function
+    numpy-on-traced: `{1}()` is called on a traced value, which has no number yet
+    current: tracing stops with an exception: {why}
+    expected: `{1}()` is called on the result, outside the transformed function
+    suggestion: return the array and call `{1}()` on it outside
+ConcretizationTypeError: argument of (j(?:np|ax\.numpy)\.\w+) must be (?:statically )?specified
+        |arose for the first argument of (jnp\.\w+)
+    dynamic-shape: the length of the result of `{1}{2}` depends on the values of its input
+    current: tracing stops with an exception: shapes must be known before the program runs
+    expected: a result of fixed length
+    suggestion: give `{1}{2}` a `size=` (and `fill_value=`), or use a mask
+ConcretizationTypeError, TypeError: The `(\w+)` argument to `(\w+)` expects a concrete
+        |arose in (?:jax\.\w+\.|jnp\.)?(\w+) argument `(\w+)`
+        |call to primitive (\w+), the value of parameter (\w+) was not hashable: .*Tracer
+    dynamic-shape: the argument `{1}{4}{6}` of `{2}{3}{5}` is a traced value, and shapes depend on it
+    current: tracing stops with an exception: {why}
+    expected: sizes and lengths are Python integers while tracing
+    suggestion: take it from `.shape` or from a static argument (`static_argnums`)
+IndexError: Slice entries must be static integers|slice indices must have static start
+    dynamic-shape: a bound of a slice is a traced value, and shapes depend on it
+    current: tracing stops with an exception: {why}
+    expected: sizes and lengths are Python integers while tracing
+    suggestion: use `lax.dynamic_slice` with a fixed size, or a mask; for a size that Python knows, a static argument
 TypeError: do not support in-place item assignment|object does not support item assignment
     in-place-update: an element of a JAX array is assigned in place
     current: the assignment is an exception: JAX arrays never change
@@ -344,9 +320,7 @@ TypeError: do not support in-place item assignment|object does not support item 
     suggestion: write `x = x.at[index].set(value)`
 """
     ),
-    Row(r"unhashable type: '(?:\w+\.)*(ArrayImpl|\w*Tracer)'", _hashed, ("TypeError",)),
     Row(r"setting an array element with a sequence\.$", _stored, ("ValueError",)),
-    Row(r"format: a (?:real )?number is required, not \w*Tracer", _format, ("TypeError",)),
     Row(
         r"function (?P<name>\S+) at (?P<path>\S+?):(?P<line>\d+) traced for \w+ returned a value of type <\w+ "
         r"'(?P<kind>[^']+)'>(?: at output component (?P<where>\S+))?, which is not a valid JAX type",
@@ -355,22 +329,14 @@ TypeError: do not support in-place item assignment|object does not support item 
     ),
     Row(r"The '(\w+)' method is not available on traced array", _numpy, ("AttributeError",)),
     Row(r"^()Leaked trace", _leak),
-    Row("", _branch, ("TracerBoolConversionError",)),
     Row("", _numpy, ("TracerArrayConversionError",)),
-    Row(r"The problem arose with the `(\w+)` function", _to_python, ("ConcretizationTypeError",)),
-    Row(r"argument of (j(?:np|ax\.numpy)\.\w+) must be (?:statically )?specified", _size, ("ConcretizationTypeError",)),
     Row(r"It arose in the (jnp\.\w+) argument", _shape, ("ConcretizationTypeError",)),
-    Row(r"The `(\w+)` argument to `(\w+)` expects a concrete", _fixed, ("ConcretizationTypeError",)),
-    Row(r"arose in (?:jax\.\w+\.|jnp\.)?(\w+) argument `(\w+)`", _counted, ("ConcretizationTypeError",)),
-    Row(r"arose for the first argument of (jnp\.\w+)", _size, ("ConcretizationTypeError",)),
     Row(
         r"'\w+' argument of jnp\.\w+|When jit-compiling jnp\.\w+|The \w+ argument must be known statically|"
         r"because of argument '\w+' of jnp\.\w+",
         lambda facts, match: _needs_number(facts),
         ("ConcretizationTypeError",),
     ),
-    Row(r"Slice entries must be static integers|slice indices must have static start", _fixed, ("IndexError",)),
-    Row(r"call to primitive (\w+), the value of parameter (\w+) was not hashable: .*Tracer", _counted, ("TypeError",)),
     Row(r"", _numpy, ("ConcretizationTypeError",)),
     Row(r"Shapes must be 1D sequences of concrete values of integer type, got ([^\n]*)", _shape, ("TypeError",)),
     Row(r"with type (\S+) wrapped", _leak, ("UnexpectedTracerError",)),
@@ -386,6 +352,5 @@ TypeError: do not support in-place item assignment|object does not support item 
         ("TypeError",),
     ),
     Row(r"requires ndarray or scalar arguments, got <class '([^']+)'>", _type, ("TypeError",)),
-    Row(r"unsupported format string passed to \w*Tracer\.__format__", _format, ("TypeError",)),
     Row(r"Non-hashable static arguments.*?of type <class '([^']+)'>", _static, ("ValueError",)),
 )
