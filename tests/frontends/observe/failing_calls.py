@@ -14,6 +14,7 @@ CALLS = (
         "@jax.jit\ndef f(v):\n    d = {v: 1}  #!\n    return d\nf(jnp.arange(6))",
         "a traced array is used as a key of a dict, in a set or in a cache",
     ),
+    Failing("script-failed", "d = {jnp.arange(6): 1}  #!", "an array is used as a key of a dict"),
     Failing(
         "numpy-on-traced",
         "@jax.jit\ndef f(v):\n    out = np.zeros(6)\n    out[0] = v[0]  #!\n    return out\nf(jnp.ones(6))",

@@ -293,7 +293,8 @@ def _say(rule: str, texts: Mapping[str, str]) -> Explain:
         found = ["", *(first_line(group or "", 200).strip().rstrip(".") for group in match.groups())]
         call = facts.call or found[min(1, len(found) - 1)]
         fills = {**match.groupdict(), "call": call, "why": facts.why, "said": first_line(facts.message, 200)}
-        return Explanation(rule, **{name: text.format(*found, **fills) for name, text in texts.items()})
+        said = {name: text.format(*found, **fills) for name, text in texts.items()}
+        return Explanation(rule, said["message"], said["current"], said["expected"], said["suggestion"])
 
     return explain
 
