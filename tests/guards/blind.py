@@ -35,8 +35,8 @@ class Blind:
     taken = any_branch
     at_once = not_at_once
 
-    def __init__(self, domain: Domain[Any], sight: Sight, *, itself: bool) -> None:
-        self.inner, self.sight, self.itself = domain, sight, itself
+    def __init__(self, domain: Domain[Any], sight: Sight) -> None:
+        self.inner, self.sight = domain, sight
         self.name, self.direction, self.must = domain.name, domain.direction, domain.must
         self.by_summary, self.widen_after = domain.by_summary, domain.widen_after
         self.join, self.widen, self.place = domain.join, domain.widen, domain.place
@@ -44,12 +44,12 @@ class Blind:
         self.table: Mapping[str, Transfer[Any]] = {name: self._dim(one) for name, one in domain.table.items()}
 
     def unknown(self, value: Value) -> Any:
-        """Return what the domain says of a value that it never met: not even what declares it.
-
-        A key that is not known stands for itself, so there it is the value.
-        """
-        if self.itself or self.sight(value):
+        """Return what the domain says of a value that it never met: not even what declares it."""
+        if self.sight(value):
             return self.inner.unknown(value)
+        if isinstance(self.inner, KeysDomain):
+            # A key that is not known stands for itself, so that what it is computed from can be asked.
+            return self.inner.terms.atom(value, opaque=True)
         twin = self.twins.setdefault(value, Value(value.id, value.span, value.name))
         return self.inner.unknown(twin)
 
@@ -81,9 +81,9 @@ class Blind:
         return self.inner.finish(facts, solve.Solution(self.inner, known))
 
 
-def _blind(domain: Callable[[Facts], Domain[Any]], *, itself: bool = False) -> Callable[[Facts, Sight], object]:
+def _blind(domain: Callable[[Facts], Domain[Any]]) -> Callable[[Facts, Sight], object]:
     def made(facts: Facts, sight: Sight) -> object:
-        blind = Blind(domain(facts), sight, itself=itself)
+        blind = Blind(domain(facts), sight)
         return blind.finish(facts, solve.solve_domain(facts.program, blind))
 
     return made
@@ -95,7 +95,7 @@ def _axes(facts: Facts, sight: Sight) -> Axes:
 
 
 BLINDED: Mapping[type, Callable[[Facts, Sight], object]] = {
-    KeyFacts: _blind(KeysDomain, itself=True),
+    KeyFacts: _blind(KeysDomain),
     Shapes: _blind(ShapesDomain),
     TracingFacts: _blind(TracingDomain),
     Ranges: _blind(RangesDomain),

@@ -44,7 +44,7 @@ SIGHTS = [nothing, *(half(bit, side) for bit in range(8) for side in (0, 1))]
 
 INDEPENDENT = {
     "Axes": {"reduction-over-wrong-axis": "the axis of the softmax and that of the sum stand in the calls"},
-    "KeyFacts": {},
+    "KeyFacts": {"same-key-in-loop": "a loop that is left after the use has one turn with it"},
     "Ranges": {"out-of-bounds-index": "the index is a constant"},
     "Shapes": {
         "bitwise-before-comparison": "brackets are syntax",
@@ -73,8 +73,7 @@ INDEPENDENT = {
 """Rules that prove something while the domain sees nothing, and why that is right."""
 
 BUGS = {
-    # bug: keys of which nothing is known are taken for different keys, and the rows of any array for different rows.
-    "KeyFacts": {"key-reused", "same-key-across-vmap", "same-key-in-loop"},
+    "KeyFacts": set(),
     # bug: an index of which nothing is known is taken not to cut anything down.
     "Shapes": {"assumes-batch-position"},
     # bug: arguments of which nothing is known count as ones that never change, can be hashed, are not traced.
@@ -86,7 +85,6 @@ BUGS = {
 """Rules that prove something of which they know nothing."""
 
 MORE_BY_LESS = {
-    ("KeyFacts", "key-reused", "violated", "proved"),
     ("Shapes", "assumes-batch-position", "none", "proved"),
     # bug: an argument of unknown shape is taken to lack the mapped axis.
     ("Shapes", "batched-argument-broadcast", "violated", "proved"),

@@ -6,9 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from jaxaudit.analyses.keys.overlap import Overlap, overlap, way
-from jaxaudit.analyses.keys.terms import Fold, Number, Split, Term
+from jaxaudit.analyses.keys.terms import Atom, Fold, Number, Seed, Split, Term
 from jaxaudit.analyses.keys.uses import How, Scope, Use
+from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.paths import Places
+from jaxaudit.analyses.queries import depends
 from jaxaudit.ir import Op
 from jaxaudit.ir.record import entity
 
@@ -26,9 +28,10 @@ class Conflict:
     """True when the keys only coincide: `split(key, n)[i]` is `fold_in(key, i)`."""
 
 
-def conflicts(scope: Scope, places: Places) -> dict[Use, Conflict]:
+def conflicts(scope: Scope, flow: Flow) -> dict[Use, Conflict]:
     """Find, for each use in a scope, the earlier use it repeats; a certain conflict wins over a doubtful one."""
     found: dict[Use, Conflict] = {}
+    places = flow.places
     if len(scope.uses) < 2:
         return found
     for group in _groups(scope.uses):
@@ -41,7 +44,25 @@ def conflicts(scope: Scope, places: Places) -> dict[Use, Conflict]:
         conflict = _judge(first, second, places, collision=True)
         if conflict is not None:
             _keep(found, conflict)
+    for first, second in _derived(scope.uses, flow):
+        if places.comes_before(first.spot, second.spot) and _both_happen(first, second, places):
+            _keep(found, Conflict(first, second, certain=False))
     return found
+
+
+def _derived(uses: Iterable[Use], flow: Flow) -> Iterator[tuple[Use, Use]]:
+    """Pair keys of which nothing is known with those that they were computed from, and so may be."""
+    spent = [(use, _start(use.term)) for use in uses if use.consumes]
+    unclear = [(use, start.value) for use, start in spent if isinstance(start, Atom) and start.opaque]
+    for use, start in spent if unclear else ():
+        made = start.tag[-1].results if isinstance(start, Split | Seed) else ()
+        held = (start.value,) if isinstance(start, Atom) else made
+        yield from ((one, use) for one, value in unclear if one is not use and depends(flow, value, held))
+
+
+def _start(term: Term) -> Term:
+    start = way(term)[0]
+    return _start(start.parent) if isinstance(start, Fold) else start
 
 
 def _keep(found: dict[Use, Conflict], conflict: Conflict) -> None:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer, any_branch, anywhere
 from jaxaudit.analyses.keys.facts import KeyFacts
 from jaxaudit.analyses.keys.holders import bindings, outside_of, stacked
+from jaxaudit.analyses.keys.overlap import way
 from jaxaudit.analyses.keys.rename import Rename
-from jaxaudit.analyses.keys.terms import Atom, Each, Term, Terms
+from jaxaudit.analyses.keys.terms import AnyOf, Choice, Each, Fold, Term, Terms, is_opaque
 from jaxaudit.analyses.keys.transfer import TransferTable
 from jaxaudit.ir import Exit, Op, Region, Value
-from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS, VOCABULARY
+from jaxaudit.ir.interfaces import Loop, inside_of
+from jaxaudit.ir.ops import BODIES, BRANCHES, LOOPS, MAPPED, VOCABULARY
 
 if TYPE_CHECKING:
     from jaxaudit.analyses.facts import Facts
@@ -45,8 +46,8 @@ class KeysDomain:
         return self._table
 
     def unknown(self, value: Value) -> Term:
-        """Let a value stand for itself."""
-        return self.terms.make(Atom, value, ())
+        """Let a value stand for itself: a parameter is what callers give, of anything else nothing is known."""
+        return self.terms.atom(value, opaque=value not in self.places.owner)
 
     def join(self, first: Term, second: Term) -> Term:
         """Return a term for one of two keys."""
@@ -67,7 +68,12 @@ class KeysDomain:
             return self._returned(op, op.regions[0], read)
         if op.name in BRANCHES:
             return self._choose(op, [self._left(region, read) for region in op.regions])
-        return self._after_loop(op, read) if op.name in LOOPS else ()
+        if op.name not in LOOPS and op.name not in MAPPED:
+            return ()
+        outside = outside_of(self.terms, op, op.regions[-1], read)
+        rename = Rename(self.terms, self.places, op, op.regions[-1], outside)
+        left = self._handed_through(op, read, outside)
+        return [self._made(op, i, read, rename) if term is None else term for i, term in enumerate(left)]
 
     def at_once(self, facts: Facts) -> KeyFacts | None:
         """Return the result for a program in which no key is made or used."""
@@ -95,17 +101,25 @@ class KeysDomain:
 
         return [self.terms.choice(op, [item(way, i) for way in ways]) for i in range(len(op.results))]
 
-    def _after_loop(self, op: Op, read: Read[Term]) -> list[Term | None]:
-        """A carried value that every turn hands on unchanged is still the initial one; any other stands for itself."""
+    def _made(self, op: Op, position: int, read: Read[Term], rename: Rename) -> Term | None:
+        """Let a result stand for itself: another key than any outside, where each turn surely makes it."""
+        inside = [read(value) for _, value in inside_of(op, position)]
+        if not inside or any(is_opaque(term) for term in inside):
+            return None
+        ways = (item for term in inside for item in (term.items if isinstance(term, AnyOf | Choice) else (term,)))
+        starts = {way(item)[0] for item in ways if item is not None}
+        kept = any(not isinstance(start, Fold) and rename.concerns_outside(start) for start in starts)
+        return self.terms.atom(op.results[position], opaque=kept)
+
+    def _handed_through(self, op: Op, read: Read[Term], outside: Mapping[Value, Term]) -> list[Term | None]:
+        """Find what comes out as it went in: a value that every turn hands on, rows that are collected as they came."""
         left: list[Term | None] = [None] * len(op.results)
         region = op.regions[-1]
-        for param, start, position in Loop(op).carried_in(region):
+        for param, start, position in Loop(op).carried_in(region) if op.name in LOOPS else ():
             same = position < len(region.results) and read(region.results[position]) is read(param)
             if same and position < len(left):
                 left[position] = read(start)
-        outside = outside_of(self.terms, op, region, read)
         for inside, result in stacked(op, region):
-            # Rows that are collected as they came are the array that they came from.
             whole = outside.get(inside)
             if isinstance(whole, Each):
                 left[op.results.index(result)] = whole.base

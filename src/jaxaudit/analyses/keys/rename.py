@@ -55,8 +55,8 @@ class Rename:
     def _rename(self, term: Term) -> Term:
         make = self.terms.make
         match term:
-            case Atom(value, tag):
-                return self._atom(term, value, tag)
+            case Atom():
+                return self._atom(term)
             case Seed(tag, data):
                 return make(Seed, self._tag(tag), self(data))
             case Split(parent, tag, num):
@@ -88,11 +88,12 @@ class Rename:
                 return self.terms.any_of([self(item) for item in items])
         return term
 
-    def _atom(self, term: Term, value: Value, tag: Tag) -> Term:
+    def _atom(self, term: Atom) -> Term:
+        value, tag = term.value, term.tag
         if not tag and value in self.outside:
             return self.outside[value]
         inside = self.region.shared and self._atom_inside(value, tag)
-        return self.terms.make(Atom, value, (self.op, *tag)) if inside else term
+        return self.terms.atom(value, (self.op, *tag), opaque=term.opaque) if inside else term
 
     def _atom_inside(self, value: Value, tag: Tag) -> bool:
         region = self.places.region_of[tag[0]] if tag else self.places.region_of_value(value)

@@ -22,10 +22,12 @@ Constant = int | str
 
 @entity
 class Atom:
-    """A value that stands for itself: a parameter, or what something unmodelled made."""
+    """A value that stands for itself: a parameter, what a loop leaves behind, or what something unmodelled made."""
 
     value: Value
     tag: Tag = ()
+    opaque: bool = False
+    """Whether nothing is known of where it comes from: it may be any of the keys that it was computed from."""
 
 
 @entity
@@ -197,6 +199,10 @@ class Terms:
             self.depth[term] = 1 + max([self.depth.get(part, 0) for part in parts])
         return term  # type: ignore[return-value]
 
+    def atom(self, value: Value, tag: Tag = (), *, opaque: bool = False) -> Atom:
+        """Return the term of a value that stands for itself."""
+        return self.make(Atom, value, tag, opaque)
+
     def number(self, value: Constant) -> Number:
         """Return the term of a constant."""
         # True == 1 and 1.0 == 1 in Python; only the exact type may share an entry.
@@ -251,7 +257,7 @@ class Terms:
 
     def shallow(self, term: Term, value: Value) -> Term:
         """Return the term, or the value it is the fact of once the history is too long."""
-        return term if self.depth[term] < MAX_DEPTH else self.make(Atom, value, ())
+        return term if self.depth[term] < MAX_DEPTH else self.atom(value)
 
 
 def length(term: Term) -> int | None:
@@ -277,6 +283,19 @@ def root(term: Term) -> Term:
     while isinstance(term, Row | Part | Each | View | Repeat):
         term = term.base
     return term
+
+
+def is_opaque(term: Term) -> bool:
+    """Whether a key may be another one that the program knows under another term."""
+    match root(term):
+        case Atom(_, _, opaque):
+            return opaque
+        case Fold(parent):
+            return is_opaque(parent)
+        case Stack(items) | AnyOf(items) | Choice(_, items):
+            return any(item is not None and is_opaque(item) for item in items)
+    # What a split gives is new, whatever was split: that the same is split twice is found at the split.
+    return False
 
 
 def rows_behind(terms: Iterable[Term]) -> dict[Op, set[Constant | None]]:

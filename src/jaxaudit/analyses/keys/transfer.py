@@ -55,6 +55,9 @@ class TransferTable:
             "key.fold_in": self._fold_in,
             "key.wrap": self._same,
             "key.within": self._same,
+            "key.stream": self._stream,
+            "key.clone": self._stream,
+            "py.call_library": self._library,
             "array.convert": self._same,
             "device.place": self._same,
             "grad.stop": self._same,
@@ -163,6 +166,13 @@ class TransferTable:
             num = num[0]
         count = self._argument(2 if num is None else num, read, self.terms.number("?"))
         return (self.terms.make(Split, self._base(key, read), (op,), count),)
+
+    def _stream(self, op: Op, read: Read[Term]) -> Facts:
+        """A source of keys gives another one each time, and a clone counts as one."""
+        return [self.terms.atom(value) for value in op.results]
+
+    def _library(self, op: Op, read: Read[Term]) -> Facts:
+        return self._stream(op, read) if op.qualified == "builtins.next" else ()
 
     def _fold_in(self, op: Op, read: Read[Term]) -> Facts:
         key = op.arguments.get("key")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -72,7 +72,12 @@ class Variation:
     _open: set[Term] = field(default_factory=set)
 
     def of(self, term: Term) -> Vary:
-        """Say how a term behaves."""
+        """Return how a key behaves; one of which nothing is known is not another one because something else is."""
+        varies = self._depends(term)
+        return Vary.UNKNOWN if varies is Vary.VARIES and self._is_blank(term) else varies
+
+    def _depends(self, term: Term) -> Vary:
+        """Return whether what a term is computed from changes."""
         known = self._memo.get(term)
         if known is not None:
             return known
@@ -91,27 +96,50 @@ class Variation:
             case Atom(value, tag):
                 return self._made(tag) if tag else self.value(value)
             case Seed(_, data):
-                return self.of(data)
+                return self._depends(data)
             case Split(parent, _, _) | Row(parent, Number()) | Part(parent) | Each(parent):
-                return self.of(parent)
+                return self._depends(parent)
             case View(parent, tag) | Repeat(parent, tag):
                 # Which rows are looked at may change though the array does not.
-                return combine((self.of(parent), self._op(tag[0])))
+                return combine((self._depends(parent), self._op(tag[0])))
             case Row(base, index) | Fold(base, index) | Tick(index, base):
-                return combine((self.of(base), self.of(index)))
+                return combine((self._depends(base), self._depends(index)))
             case Steps(start, stop, step):
-                return combine(map(self.of, (start, stop, step)))
+                return combine(map(self._depends, (start, stop, step)))
             case Stack(items):
-                return combine(map(self.of, items))
+                return combine(map(self._depends, items))
             case AnyOf(items):
-                return agree(map(self.of, items))
+                return agree(map(self._depends, items))
             case Choice():
                 return self._choice(term)
+
+    def _is_blank(self, term: Term, seen: frozenset[Term] = frozenset()) -> bool:
+        """Whether a key would be another one only because of a key, or of rows, of which nothing is known."""
+        if term in seen:
+            return False
+        seen |= {term}
+        match term:
+            case Atom(value, _, opaque):
+                return opaque or any(self._is_blank(one, seen) for one in self._sources(value))
+            case Fold(parent, data):
+                return self._depends(data) is not Vary.VARIES and self._is_blank(parent, seen)
+            case Split(parent) | Row(parent) | Part(parent) | Each(parent) | View(parent) | Repeat(parent):
+                return self._is_blank(parent, seen)
+            case Stack(items) | AnyOf(items) | Choice(_, items):
+                return any(item is not None and self._is_blank(item, seen) for item in items)
+        return False
+
+    def _sources(self, param: Value) -> Iterator[Term]:
+        """Return what a parameter of the region is another one by: the rows of an operand, or the turn before."""
+        view = Loop.of(self.op) or Mapped.of(self.op)
+        yield from (self.read(whole) for one, whole in view.elements if one is param) if view else ()
+        if isinstance(view, Loop):
+            yield from (self.read(following) for one, following in view.successors if one is param)
 
     def _choice(self, term: Choice) -> Vary:
         taken = [term.items[i] for i in self._taken(term.op)]
         items = taken or term.items
-        return agree(self.of(item) for item in items if item is not None)
+        return agree(self._depends(item) for item in items if item is not None)
 
     def _taken(self, op: Op) -> list[int]:
         if self.spot is None:
@@ -137,7 +165,7 @@ class Variation:
         holder = self.places.holder.get(id(owner))
         if holder is None:
             return Vary.UNKNOWN
-        return combine(self.of(self.read(value)) for value in holder.operands)
+        return combine(self._depends(self.read(value)) for value in holder.operands)
 
     def _op(self, op: Op) -> Vary:
         if not self.places.within(self.places.region_of[op], self.region):
@@ -147,7 +175,7 @@ class Variation:
         if op.name in _OPAQUE or (op.name == "py.call_library" and op.qualified.startswith(".")):
             # A method of an object that nothing is known of, such as `rng.split()`, may change the object.
             return Vary.UNKNOWN
-        depends = combine(self.of(self.read(value)) for value in op.operands)
+        depends = combine(self._depends(self.read(value)) for value in op.operands)
         return Vary.UNKNOWN if op.regions and depends is Vary.SAME else depends
 
     def _param(self, value: Value) -> Vary:
@@ -179,7 +207,7 @@ class Variation:
             return Vary.SAME
         if isinstance(handed_on, AnyOf | Choice) and self.read(value) in handed_on.items:
             return Vary.UNKNOWN
-        return self.of(handed_on)
+        return self._depends(handed_on)
 
     def _under_path(self, term: Term) -> Term:
         if isinstance(term, Choice):

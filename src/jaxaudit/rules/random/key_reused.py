@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Scope, Use
 from jaxaudit.analyses.keys.conflicts import Conflict, conflicts, is_in_rule
-from jaxaudit.analyses.keys.terms import Number, Row, Split
+from jaxaudit.analyses.keys.terms import Number, Row, Split, is_opaque
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
@@ -225,18 +225,30 @@ def step(key, x):
 
 
 def _judge(scope: Scope, keys: KeyFacts, *, traced: bool) -> Iterator[Obligation]:
-    found = conflicts(scope, keys.places)
+    found = conflicts(scope, keys.facts.flow)
     for use in scope.uses:
         conflict = found.get(use)
         if conflict is None:
             if use.consumes:
-                yield Obligation(KeyReused.name, use.spot.span, Verdict.PROVED, _reason(keys, use))
+                yield _first(scope, keys, use)
         elif not conflict.certain:
             yield Obligation(KeyReused.name, use.spot.span, Verdict.UNKNOWN, _doubt(keys, conflict))
         elif traced and is_library(conflict):
             yield _inside(keys, conflict)
         elif use.spot not in keys.repeated and not (traced and is_unrolled(conflict)):
             yield _finding(scope, keys, conflict)
+
+
+def _first(scope: Scope, keys: KeyFacts, use: Use) -> Obligation:
+    """Judge a use that no other one is known to repeat."""
+    open_for = ""
+    if is_opaque(use.term):
+        open_for = f"where {key_name(keys, use)} comes from could not be followed"
+    elif scope.op is None and any(use.term is keys.term(value) for value in scope.region.results):
+        open_for = f"{key_name(keys, use)} is returned too, and what callers do with it is not known"
+    if open_for:
+        return Obligation(KeyReused.name, use.spot.span, Verdict.UNKNOWN, open_for)
+    return Obligation(KeyReused.name, use.spot.span, Verdict.PROVED, _reason(keys, use))
 
 
 def _inside(keys: KeyFacts, conflict: Conflict) -> Obligation:

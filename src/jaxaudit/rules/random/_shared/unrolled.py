@@ -33,7 +33,7 @@ def unrolled(keys: KeyFacts) -> Iterator[Conflict]:
     """Return the keys that several turns of an unrolled loop use, each place once."""
     for scope in keys.scopes:
         seen: set[object] = set()
-        for conflict in conflicts(scope, keys.places).values():
+        for conflict in conflicts(scope, keys.facts.flow).values():
             span = conflict.second.spot.span
             if conflict.certain and is_unrolled(conflict) and not is_library(conflict) and span not in seen:
                 seen.add(span)
