@@ -152,6 +152,11 @@ CONTRACTIONS = frozenset(("array.dot", "array.convolve"))
 """Ops that weigh elements with others and add them up: the layers of networks are made of them."""
 COMPUTED = CONTRACTIONS | {"array.map", "array.reduce", "array.scan", "array.normalise", "array.linalg"}
 """Ops that compute new elements from those they are given."""
+ARRAYS = COMPUTED | frozenset(
+    """array.create array.convert array.select array.reshape array.permute array.expand array.squeeze array.join array.move
+    array.gather array.scatter key.seed key.split key.fold_in key.clone""".split()
+)
+"""Ops of whose result it is certain that it is an array (or several), where they are no operators of Python."""
 UNFOLLOWED = frozenset(("py.unknown", "py.call_unknown"))
 """Ops whose results nothing is known of."""
 INLINE = frozenset(("py.branch", "py.loop", "py.while"))

@@ -164,7 +164,8 @@ def _items(it: Interpreter, value: Abstract, count: int, star: int | None, span:
     whole = materialise(it, value, span)
     attrs = {"count": count, "star": star}
     op = it.emit("py.unpack", span, {"base": whole}, attrs, results=count)
-    return [Leaf(result) for result in op.results]
+    array = isinstance(value, Leaf) and value.array
+    return [Leaf(result, array=array) for result in op.results]
 
 
 def _sequence_item(it: Interpreter, value: Sequence, at: int, star: int | None, count: int, span: Span) -> Abstract:

@@ -32,6 +32,7 @@ from jaxaudit.frontends.source.values.model import (
 )
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.ir import Value
+from jaxaudit.ir.ops import ARRAYS
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.methods import ATTRIBUTES
 from jaxaudit.spans import Span
@@ -209,7 +210,8 @@ def _leaf_attribute(it: Interpreter, base: Leaf, name: str, span: Span) -> Abstr
     if not base.cls and qualified in ATTRIBUTES:
         row = lookup(qualified)
         if row is not None and row.op != "array.at":
-            return Leaf(it.emit(row.op, span, {row.params[0]: base.value}, {"function": name}).result)
+            made = it.emit(row.op, span, {row.params[0]: base.value}, {"function": name}).result
+            return Leaf(made, array=row.op in ARRAYS)
     cls = _CLASSES.get(f"{base.cls}.{name}", "")
     return Leaf(load(it, Attribute(base, name), span).value, cls) if cls else Attribute(base, name)
 

@@ -158,7 +158,7 @@ class _Merger:
         if key not in self._known:
             self.columns.append(parts)
             self.made.append(self.it.builder.value(self.span))
-            self._known[key] = Leaf(self.made[-1], _common_class(values), _held_by_all(values))
+            self._known[key] = _one_of(self.made[-1], values)
         return self._known[key]
 
     def heap(self) -> None:
@@ -175,6 +175,12 @@ class _Merger:
 
 def _kind(box: Box) -> str:
     return box.kind if isinstance(box, ListBox | OpaqueBox) else "dict"
+
+
+def _one_of(value: Value, values: Sequence[Abstract]) -> Leaf:
+    """Return the leaf that stands for one of several values, with what is true of them all."""
+    arrays = all(isinstance(one, Leaf) and one.array for one in values)
+    return Leaf(value, _common_class(values), _held_by_all(values), arrays)
 
 
 def _common_class(values: Sequence[Abstract]) -> str:
@@ -205,10 +211,10 @@ def _joining(it: Interpreter, kind: str, span: Span, operator: str = "") -> Call
     def column(parts: Sequence[Abstract]) -> Leaf:
         operands = tuple(dict.fromkeys(materialise(it, part, span) for part in parts))
         if len(operands) == 1:
-            return Leaf(operands[0], _common_class(parts), _held_by_all(parts))
+            return _one_of(operands[0], parts)
         attrs = {"kind": kind, "operator": operator} if operator else {"kind": kind}
         op = it.emit("py.join", span, attrs=attrs, operands=operands)
         op.result.name = next((value.name for value in operands if value.name), "")
-        return Leaf(op.result, _common_class(parts), _held_by_all(parts))
+        return _one_of(op.result, parts)
 
     return column

@@ -157,7 +157,11 @@ def apply_binary(
     made = it.emit(op, span, arguments, attrs).result
     if function == "multiply" and any(operators.is_filler(it, side) for side in (left, right)):
         return it.heap.new(OpaqueBox(made))
-    return Leaf(made)
+    return Leaf(made, array=_is_array(left) or _is_array(right))
+
+
+def _is_array(value: Abstract) -> bool:
+    return isinstance(value, Leaf) and value.array
 
 
 def _note_sizes(it: Interpreter, operator: ast.operator, left: Abstract, right: Abstract, span: Span) -> None:
@@ -187,7 +191,8 @@ def unary(it: Interpreter, node: ast.UnaryOp) -> Abstract:
         value = test(it, operand, "not", span)
         return Leaf(it.emit("py.operator", span, {"x": value}, {"operator": "not"}).result)
     attrs = {"function": _OPERATORS[type(node.op)], "operator": True}
-    return Leaf(it.emit("array.map", span, {"x": argument(it, operand, span)}, attrs).result)
+    made = it.emit("array.map", span, {"x": argument(it, operand, span)}, attrs).result
+    return Leaf(made, array=_is_array(operand))
 
 
 def _inverts_truth(operator: ast.unaryop, operand: Abstract) -> bool:
@@ -232,7 +237,8 @@ def _compare_pair(
         # Arrays of JAX leave this to Python, which asks whether it is the same object.
         return Leaf(it.emit("py.operator", span, arguments, {"operator": _SAME_AS_IS[function]}).result)
     if function is not None:
-        return Leaf(it.emit("array.map", span, arguments, {"function": function, "operator": True, **notes}).result)
+        made = it.emit("array.map", span, arguments, {"function": function, "operator": True, **notes}).result
+        return Leaf(made, array=_is_array(left) or _is_array(right))
     return Leaf(it.emit("py.operator", span, arguments, {"operator": _WORDS[type(operator)]}).result)
 
 

@@ -32,6 +32,7 @@ from jaxaudit.frontends.source.values.model import (
 from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, rebuild
 from jaxaudit.frontends.source.values.trees import trees_of
 from jaxaudit.ir import Argument, Value
+from jaxaudit.ir.ops import ARRAYS
 from jaxaudit.ir.trees import Border
 from jaxaudit.libraries.lookup import ROWS, canonical, lookup
 from jaxaudit.libraries.results import Made, Parts
@@ -137,7 +138,8 @@ def _result(it: Interpreter, value: Value, row: Row, name: str, span: Span) -> A
     parts = row.result.items if isinstance(row.result, Parts) else ()
     if not any(isinstance(part, Made) for part in parts):
         like = row.like()
-        return Leaf(value, row.cls if like is None or like.param != "self" else name.rpartition(".")[0])
+        cls = row.cls if like is None or like.param != "self" else name.rpartition(".")[0]
+        return Leaf(value, cls, array=row.op in ARRAYS and not parts and not cls)
     classes = [part.cls if isinstance(part, Made) else "" for part in parts]
     unpacked = it.emit("py.unpack", span, {"base": value}, {"count": len(classes), "star": None}, results=len(classes))
     return TupleValue(tuple(Leaf(part, cls) for part, cls in zip(unpacked.results, classes, strict=True)))
@@ -214,4 +216,4 @@ def _update(it: Interpreter, row: Row, receiver: Leaf, name: str, given: Argumen
     """Emit `x.at[i].set(v)` with its base and index."""
     place = it.updates.get(receiver.value, {})
     arguments = {**place, **bind_row(it, row, given, span)}
-    return Leaf(it.emit(row.op, span, arguments, {"function": name, **row.attrs}).result)
+    return Leaf(it.emit(row.op, span, arguments, {"function": name, **row.attrs}).result, array=row.op in ARRAYS)

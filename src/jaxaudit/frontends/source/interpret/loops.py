@@ -194,9 +194,10 @@ class Loop:
         """Append the values for the next turn; False when the structure changed."""
         if isinstance(head, Leaf):
             nexts.append(materialise(self.it, end, self.span))
-            return head.holds is None or (
+            held = head.holds is None or (
                 isinstance(end, Leaf) and end.holds is not None and same(head.holds, end.holds)
             )
+            return held and (not head.array or (isinstance(end, Leaf) and end.array))
         if isinstance(head, TupleValue) and isinstance(end, TupleValue) and len(head.items) == len(end.items):
             return self._match_all(head.items, end.items, nexts)
         if isinstance(head, Record) and isinstance(end, Record) and head.cls is end.cls:

@@ -170,7 +170,7 @@ def lifted(it: Interpreter, value: Abstract, span: Span) -> Abstract:
     """Turn numbers in a structure into leaves, as a transformation does with the initial value of a loop."""
     match value:
         case Const(value=bool() | int() | float() | complex()):
-            return Leaf(materialise(it, value, span))
+            return Leaf(materialise(it, value, span), array=True)
         case TupleValue(items=items):
             return TupleValue(tuple([lifted(it, item, span) for item in items]))
         case Record(cls=cls, items=items):

@@ -118,7 +118,8 @@ def item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Leaf:
     whole = materialise(it, base, span)
     arguments = {"base": whole, "index": argument(it, index, span)}
     if not isinstance(base, Leaf) or not isinstance(index, Const) or not isinstance(index.value, str):
-        return Leaf(it.emit("py.item", span, arguments).result)
+        array = isinstance(base, Leaf) and base.array
+        return Leaf(it.emit("py.item", span, arguments).result, array=array)
     # Two reads of one entry are one value until somebody may have written to the object.
     key = (whole, entry_key(index.value))
     if key not in it.loaded:

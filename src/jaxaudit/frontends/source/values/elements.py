@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.values.arguments import known_items
@@ -45,7 +46,8 @@ def element(it: Interpreter, iterable: Abstract, index: Leaf, span: Span) -> Abs
     items = known_items(it, iterable)
     if items:
         return _of_known(it, items, index, span)
-    return _emit(it, materialise(it, iterable, span), index, span)
+    row = _emit(it, materialise(it, iterable, span), index, span)
+    return replace(row, array=isinstance(iterable, Leaf) and iterable.array)
 
 
 def _of_known(it: Interpreter, items: tuple[Abstract, ...], index: Leaf, span: Span) -> Abstract:

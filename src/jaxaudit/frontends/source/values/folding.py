@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.source.values.model import (
     Abstract,
+    Attribute,
+    BoundMethod,
     ClassValue,
     Const,
     DictBox,
     FunctionValue,
     Leaf,
+    Library,
     ListBox,
+    PartialValue,
     Record,
     Ref,
     Transformed,
     TupleValue,
 )
 from jaxaudit.ir import Size
+from jaxaudit.libraries.lookup import lookup
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
@@ -55,6 +60,8 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.NotIn: lambda item, container: item not in container,
 }
 _NUMBERS = (int, float, complex)
+_TRUE = (Record, FunctionValue, BoundMethod, PartialValue, ClassValue, Transformed)
+"""Values that are true whatever they hold."""
 # Results beyond these sizes are not worth knowing, and computing them could take for ever.
 _LARGEST_TEXT = 10_000
 _LARGEST_NUMBER = 2**128
@@ -147,7 +154,7 @@ def fold_compare(it: Interpreter, op: ast.cmpop, left: Abstract, right: Abstract
             return Const(bool(_COMPARE[type(op)](left.value, right.value)))
         except TypeError:
             return None
-    if isinstance(op, ast.Is | ast.IsNot) and _is_never_none(it, left) and right == Const(None):
+    if isinstance(op, ast.Is | ast.IsNot) and _is_never_none(left) and right == Const(None):
         return Const(isinstance(op, ast.IsNot))
     if isinstance(op, ast.Eq | ast.NotEq):
         same = _equal(left, right)
@@ -170,8 +177,14 @@ def _equal(left: Abstract, right: Abstract) -> bool | None:
     return False if False in found else None if None in found else True
 
 
-def _is_never_none(it: Interpreter, value: Abstract) -> bool:
-    return isinstance(value, TupleValue | Record | Ref | FunctionValue | ClassValue | Transformed)
+def _is_never_none(value: Abstract) -> bool:
+    if isinstance(value, Leaf):
+        return value.array or value.cls.startswith("builtins.") or value.holds is not None
+    return not isinstance(value, Const | Attribute | Library) or _is_function(value)
+
+
+def _is_function(value: Abstract) -> bool:
+    return isinstance(value, Library) and lookup(value.name) is not None
 
 
 def _contains(it: Interpreter, container: Abstract, key: object) -> bool | None:
@@ -205,6 +218,4 @@ def truth(it: Interpreter, value: Abstract) -> bool | None:
         if isinstance(box, DictBox):
             return True if box.entries else (None if box.rest is not None else False)
         return None
-    if isinstance(value, Leaf):
-        return None
-    return True if _is_never_none(it, value) else None
+    return True if isinstance(value, _TRUE) or _is_function(value) else None

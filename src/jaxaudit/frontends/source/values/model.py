@@ -37,10 +37,12 @@ class Leaf:
     holds: Abstract | None = None
     """What a library object was made of that it calls later: the function of `hk.transform`, the layers of a
     `Sequential`."""
+    array: bool = False
+    """True for what is surely an array: neither None nor a container."""
 
     def at(self, value: Value) -> Leaf:
         """Return the same object as another value, beyond the border of a region."""
-        return Leaf(value, self.cls, self.holds)
+        return Leaf(value, self.cls, self.holds, self.array)
 
 
 @entity

@@ -36,8 +36,8 @@ def signature(value: Abstract, box: Callable[[Ref], bool] = _never) -> Hashable 
     `box` says whether a container in the heap may be part of it.
     """
     match value:
-        case Leaf(cls=cls, holds=None):
-            return ("leaf", cls)
+        case Leaf(cls=cls, holds=None, array=array):
+            return ("leaf", cls, array)
         case Leaf(cls=cls, holds=held) if held is not None:
             return _all(("holder", cls), (held,), box)
         case Const(value=Size() as size):

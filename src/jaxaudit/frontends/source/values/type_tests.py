@@ -34,6 +34,8 @@ _ARRAYS = frozenset(
     "jax.Array jax.numpy.ndarray numpy.ndarray chex.Array jax.core.Tracer jax.typing.ArrayLike numpy.generic".split()
 )
 """Classes that no plain value of Python is an instance of."""
+_CONTAINERS = frozenset(f"builtins.{name}" for name in "tuple list dict set str bytes".split())
+"""Classes that no array is an instance of."""
 
 
 def is_instance(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
@@ -52,6 +54,8 @@ def is_instance(it: Interpreter, given: Arguments, span: Span) -> Abstract | Non
 
 def _one(it: Interpreter, value: Abstract, cls: Abstract) -> bool | None:
     if isinstance(cls, Library):
+        if isinstance(value, Leaf) and value.array:
+            return False if cls.name in _CONTAINERS else None
         plain = _plain_type(it, value)
         return None if plain is None else _is_kind(plain, cls.name)
     return _is_object(it, value, cls) if isinstance(cls, ClassValue) else None
