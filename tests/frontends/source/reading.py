@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from textwrap import dedent
 
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.facts import shown
+from jaxaudit.analyses.solve import solve
 from jaxaudit.frontends.base import Reading, SourceFile
 from jaxaudit.frontends.source.read import read_source
 from jaxaudit.ir import Op
@@ -38,3 +41,11 @@ def functions(code: str | Mapping[str, str], name: str = "key.draw") -> list[str
 def unknown_reasons(code: str | Mapping[str, str]) -> list[str]:
     """Return why calls could not be followed."""
     return [op.reason for op in ops(code, "py.call_unknown")]
+
+
+def shapes(code: str | Mapping[str, str], name: str = "result") -> list[str]:
+    """Return the shapes of what is bound to a name, each once, in program order; `?` where nothing is known."""
+    program = read(code).program
+    facts = solve(program, {Shapes}).get(Shapes)
+    known = [facts.of(value).dims for op in program.walk() for value in op.results if value.name == name]
+    return list(dict.fromkeys("?" if dims is None else " ".join(map(shown, dims)) for dims in known))

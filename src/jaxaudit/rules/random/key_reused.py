@@ -220,11 +220,10 @@ def step(key, x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of a key."""
         keys = facts.get(KeyFacts)
-        traced = program.front_end == "jaxpr"
-        yield from (one for scope in keys.scopes for one in _judge(scope, keys, traced=traced))
+        yield from (one for scope in keys.scopes for one in _judge(scope, keys))
 
 
-def _judge(scope: Scope, keys: KeyFacts, *, traced: bool) -> Iterator[Obligation]:
+def _judge(scope: Scope, keys: KeyFacts) -> Iterator[Obligation]:
     found = conflicts(scope, keys.facts.flow)
     for use in scope.uses:
         conflict = found.get(use)
@@ -233,9 +232,9 @@ def _judge(scope: Scope, keys: KeyFacts, *, traced: bool) -> Iterator[Obligation
                 yield _first(scope, keys, use)
         elif not conflict.certain:
             yield Obligation(KeyReused.name, use.spot.span, Verdict.UNKNOWN, _doubt(keys, conflict))
-        elif traced and is_library(conflict):
+        elif is_library(conflict):
             yield _inside(keys, conflict)
-        elif use.spot not in keys.repeated and not (traced and is_unrolled(conflict)):
+        elif use.spot not in keys.repeated and not is_unrolled(conflict):
             yield _finding(scope, keys, conflict)
 
 

@@ -183,8 +183,7 @@ def train(key, params, steps, update, decode, writer):
         """List every use of a key in a loop."""
         keys = facts.get(KeyFacts)
         yield from (one for scope, turned in keys.loops for verdict in turned for one in _judge(scope, verdict, keys))
-        if program.front_end == "jaxpr":
-            yield from (_unrolled(conflict, keys) for conflict in unrolled(keys))
+        yield from (_unrolled(conflict, keys) for conflict in unrolled(keys))
 
 
 def _judge(scope: Scope, verdict: Turned, keys: KeyFacts) -> Iterator[Obligation]:

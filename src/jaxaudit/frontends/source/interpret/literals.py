@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.interpret import subscripts
+from jaxaudit.frontends.source.interpret import unrolled
 from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.loops import Loop
 from jaxaudit.frontends.source.interpret.syntax import walk
@@ -24,18 +25,13 @@ from jaxaudit.frontends.source.values.model import (
     Ref,
     Sequence,
     TupleValue,
-    Zip,
     sized,
 )
 from jaxaudit.frontends.source.values.structure import leaves, materialise, rebuild
 from jaxaudit.ir import Exit, Value
-from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-
-_UNROLLED = 8
-"""How many entries of a dict are computed one by one."""
 
 _LONGEST = 256
 """Displays longer than this are data, not structure."""
@@ -98,8 +94,13 @@ def dict_(it: Interpreter, node: ast.Dict) -> Abstract:
 
 
 def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Abstract:
-    """Return a sequence whose items all look like one turn of the comprehension."""
-    item, results = _run(it, node, node.generators, [node.elt])
+    """Return a list of the items one by one where they are of different kinds, else a sequence that looks like one."""
+    first = node.generators[0]
+    iterable = it.evaluate(first.iter)
+    turns = _turns(it, node, iterable) if unrolled.differ(it, iterable) else []
+    if turns:
+        return it.heap.new(ListBox(tuple(_each(it, first, turns, lambda: it.evaluate(node.elt)))))
+    item, results = _run(it, node, node.generators, [node.elt], iterable)
     outside = iter(results)
     lazy = isinstance(node, ast.GeneratorExp)
     return Sequence(rebuild(item[0], lambda leaf: leaf.at(next(outside)), it), lazy)
@@ -107,77 +108,55 @@ def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.Genera
 
 def dict_comprehension(it: Interpreter, node: ast.DictComp) -> Abstract:
     """Return a dict; its entries are known one by one where its keys are, and else nothing of it."""
-    known = _entries(it, node)
+    iterable = it.evaluate(node.generators[0].iter)
+    known = _entries(it, node, _turns(it, node, iterable))
     if known is not None:
         return it.heap.new(DictBox(known))
-    _, results = _run(it, node, node.generators, [node.key, node.value])
+    _, results = _run(it, node, node.generators, [node.key, node.value], iterable)
     return Leaf(it.emit("py.container", it.span(node), attrs={"kind": "dict"}, operands=tuple(results)).result)
 
 
-def _entries(it: Interpreter, node: ast.DictComp) -> dict[object, Abstract] | None:
-    """Return the entries of a comprehension that goes over a few items with a constant key for each."""
+def _turns(
+    it: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, iterable: Abstract
+) -> list[Abstract]:
+    """Return what a comprehension over a few items sees in each of its turns; nothing where that is not known."""
     first = node.generators[0]
-    if len(node.generators) > 1 or first.ifs or not isinstance(node.key, ast.Name) or not _is_plain(first.iter):
-        return None
+    plain = len(node.generators) == 1 and not first.ifs and isinstance(node, ast.ListComp | ast.DictComp)
+    return unrolled.rows(it, iterable, it.span(first.iter)) if plain else []
+
+
+def _each(
+    it: Interpreter, generator: ast.comprehension, turns: list[Abstract], evaluate: Callable[[], Abstract]
+) -> Iterator[Abstract]:
+    """Evaluate what a comprehension makes in each of its turns."""
     before = dict(it.frame.env)
-    rows = _rows(it, it.evaluate(first.iter), it.span(first.iter))
-    entries: dict[object, Abstract] | None = {} if rows else None
-    for row in rows:
-        assign(it, first.target, row, it.span(first.iter))
-        key = it.evaluate(node.key)
-        if not isinstance(key, Const) or not isinstance(key.value, str | int):
-            entries = None
-        if entries is None or not isinstance(key, Const):
-            break
-        entries[key.value] = it.evaluate(node.value)
+    for turn in turns:
+        assign(it, generator.target, turn, it.span(generator.iter))
+        yield evaluate()
     it.frame.env = before
-    return entries
 
 
-def _is_plain(node: ast.expr) -> bool:
-    """Whether an expression may as well be read twice: names, and calls of Python's own functions on them."""
-    match node:
-        case ast.Name() | ast.Constant():
-            return True
-        case ast.Attribute(value=value):
-            return _is_plain(value)
-        case ast.Tuple(elts=items) | ast.List(elts=items):
-            return all(map(_is_plain, items))
-        case ast.Call(func=ast.Name(id="zip" | "enumerate"), args=args, keywords=[]):
-            return all(map(_is_plain, args))
-        case ast.Call(func=ast.Attribute(value=value, attr="items" | "keys" | "values"), args=[], keywords=[]):
-            return _is_plain(value)
-    return False
-
-
-def _rows(it: Interpreter, iterable: Abstract, span: Span) -> list[Abstract]:
-    """Return what a loop over a few items sees in each of its turns; nothing where that is not known."""
-    if not isinstance(iterable, Zip):
-        items = known_items(it, iterable)
-        return list(items) if items is not None and len(items) <= _UNROLLED else []
-    counts = [len(items) for part in iterable.parts if (items := known_items(it, part)) is not None]
-    if not counts or min(counts) > _UNROLLED:
-        return []
-    columns = [_column(it, part, min(counts), span) for part in iterable.parts]
-    if not all(columns):
-        return []
-    numbers = [[Const(at) for at in range(min(counts))]] if iterable.counted else []
-    return [TupleValue(row) for row in zip(*numbers, *columns, strict=False)]
-
-
-def _column(it: Interpreter, part: Abstract, count: int, span: Span) -> list[Abstract]:
-    items = known_items(it, part)
-    if items is not None:
-        return list(items[:count])
-    return [subscripts.read(it, part, Const(at), span) for at in range(count)] if isinstance(part, Leaf) else []
+def _entries(it: Interpreter, node: ast.DictComp, turns: list[Abstract]) -> dict[object, Abstract] | None:
+    """Return the entries of a comprehension that goes over a few items with a constant key for each."""
+    keys = [
+        key.value
+        for key in _each(it, node.generators[0], turns, lambda: it.evaluate(node.key))
+        if isinstance(key, Const) and isinstance(key.value, str | int)
+    ]
+    if not turns or len(keys) < len(turns):
+        return None
+    return dict(zip(keys, _each(it, node.generators[0], turns, lambda: it.evaluate(node.value)), strict=True))
 
 
 def _run(
-    it: Interpreter, node: ast.expr, generators: list[ast.comprehension], items: list[ast.expr]
+    it: Interpreter,
+    node: ast.expr,
+    generators: list[ast.comprehension],
+    items: list[ast.expr],
+    iterable: Abstract,
 ) -> tuple[list[Abstract], list[Value]]:
     """Interpret the generators as nested loops; give the items of one turn and the values that stand for all turns."""
     first, rest = generators[0], generators[1:]
-    iterable = it.evaluate(first.iter)
     where = it.span(first.iter)
     made: list[Abstract] = []
     inner: list[Value] = []
@@ -190,7 +169,7 @@ def _run(
                 span = it.span(condition)
                 it.emit("py.test", span, {"value": materialise(it, asked, span)}, {"construct": "if"}, results=0)
         if rest:
-            made[:], inner[:] = _run(it, node, rest, items)
+            made[:], inner[:] = _run(it, node, rest, items, it.evaluate(rest[0].iter))
         else:
             made[:] = [_plain(it, it.evaluate(item)) for item in items]
             inner[:] = [leaf for item in made for leaf in _ordered_leaves(it, item)]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from jaxaudit.frontends.source.interpret import unrolled
 from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.branches import join, merge_left
 from jaxaudit.frontends.source.values.elements import element, trip_count
@@ -53,6 +54,8 @@ def for_(it: Interpreter, node: ast.For | ast.AsyncFor) -> Exit:
 
     if trips == 0:
         return it.execute(node.orelse)
+    if unrolled.differ(it, iterable) and (rows := unrolled.rows(it, iterable, where)):
+        return unrolled.run(it, node, rows, where)
     loop = Loop(it, "py.loop", it.span(node), assigned_names(node), {"trips": trips, "kind": "for"})
     loop.run(turn)
     return it.execute(node.orelse)

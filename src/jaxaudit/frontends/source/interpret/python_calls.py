@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes import definitions as classes
-from jaxaudit.frontends.source.interpret import attributes
+from jaxaudit.frontends.source.interpret import attributes, unrolled
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.folding import truth
@@ -131,7 +131,18 @@ def _dict(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         box = it.heap[given.positional[0]]
         if isinstance(box, DictBox):
             return it.heap.new(DictBox({**box.entries, **given.keywords}, box.rest))
-    return None
+    return _of_pairs(it, given, span)
+
+
+def _of_pairs(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Return the dict of a few pairs with constant keys: `dict(zip(names, keys))`."""
+    pairs = [known_items(it, row) for row in unrolled.rows(it, given.positional[0], span)] if given.positional else []
+    entries: dict[object, Abstract] = {}
+    for pair in pairs:
+        if pair is None or len(pair) != 2 or not isinstance(pair[0], Const) or not isinstance(pair[0].value, str | int):
+            return None
+        entries[pair[0].value] = pair[1]
+    return it.heap.new(DictBox({**entries, **given.keywords})) if entries and given.stars is None else None
 
 
 def _reversed(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:

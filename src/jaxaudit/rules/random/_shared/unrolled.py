@@ -1,4 +1,4 @@
-"""Loops of Python's own in traced programs: one place of the code that was run again and again."""
+"""Loops of Python's own that were unrolled: one place of the code that was run again and again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jaxaudit.analyses.keys.facts import KeyFacts
 
 
 def is_unrolled(conflict: Conflict) -> bool:
-    """Whether both uses are one place of the code, in two turns of a loop that tracing unrolled."""
+    """Whether both uses are one place of the code, in two turns of a loop that was unrolled."""
     first, second = conflict.first.spot, conflict.second.spot
     if is_in_rule(conflict.first.origin.site, conflict.second.origin.site):
         return False
