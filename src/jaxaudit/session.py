@@ -45,6 +45,7 @@ from jaxaudit.reports.build import build_report
 from jaxaudit.reports.identity import Sources
 from jaxaudit.reports.notes import Notes
 from jaxaudit.rules.base import Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.contracts import unanswered
 from jaxaudit.rules.intent import judged
 from jaxaudit.rules.registry import all_rules
 from jaxaudit.suppress import apply_suppressions
@@ -98,7 +99,7 @@ def audit(
     faults += reading.faults
     problems = [one for one in (*_problems(results), *reading.problems) if runs(one.path, "unreadable-file")]
     facts = _facts(reading.program, wanted, faults, further=_shown(seen, sections=sections))
-    obligations = list(_obligations(reading.program, facts, wanted, faults))
+    obligations = _obligations(reading.program, facts, wanted, faults)
     solved = facts
     if seen is not None:
         obligations = list(_gone_through(obligations, seen.program))
@@ -176,14 +177,19 @@ def _shown(seen: Seen | None, *, sections: bool) -> set[type]:
 
 def _obligations(
     program: Program, facts: Facts | None, rules: Sequence[type[Rule]], faults: list[str]
-) -> Iterator[Obligation]:
-    if facts is not None:
-        for number, rule in enumerate(rules):
-            progress.tell("checking rules", number, len(rules))
-            found = _guard(lambda rule=rule: list(judged(rule, facts)), [], f"rule {rule.name}", faults)
-            for one in found:
-                one.front_end = program.front_end
-            yield from found
+) -> list[Obligation]:
+    """Let every rule judge a program; what the contracts of its constructs demand and no rule answered is open."""
+    if facts is None:
+        return []
+    found: list[Obligation] = []
+    for number, rule in enumerate(rules):
+        progress.tell("checking rules", number, len(rules))
+        found += _guard(lambda rule=rule: list(judged(rule, facts)), [], f"rule {rule.name}", faults)
+    names = {rule.name for rule in rules}
+    found += _guard(lambda: list(unanswered(facts, found, names)), [], "the contracts", faults)
+    for one in found:
+        one.front_end = program.front_end
+    return found
 
 
 def _accepted(one: Obligation) -> Obligation:

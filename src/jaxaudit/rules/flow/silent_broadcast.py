@@ -8,10 +8,12 @@ from jaxaudit.analyses.axes import Axes, Cause, Conflict, Meeting
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
-from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, broadcasts, name_of, shape_of, violated
+from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, broadcasts, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule
 from jaxaudit.rules.flow._shared.columns import columns_met
+from jaxaudit.rules.flow._shared.lined_up import lined_up
 from jaxaudit.rules.flow._shared.own_reductions import met_themselves
+from jaxaudit.rules.phrases import proved
 
 
 class SilentBroadcast(Rule):
@@ -113,13 +115,16 @@ class SilentBroadcast(Rule):
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every elementwise op on named axes."""
-        axes = axes_facts(facts)
-        found = [_finding(one) for one in axes.caused(Cause.MISPLACED) if is_broadcast(one)]
-        shapes = facts.get(Shapes)
-        columns = columns_met(self.name, facts.flow, shapes)
-        selves = met_themselves(self.name, program, facts.flow, shapes)
-        yield from [*agreements(self.name, axes, _agreed), *found, *columns, *selves]
+        """List every meeting of two arrays, element by element."""
+        axes, shapes = axes_facts(facts), facts.get(Shapes)
+        found = [(one.meeting.op, _finding(one)) for one in axes.caused(Cause.MISPLACED) if is_broadcast(one)]
+        found += columns_met(self.name, facts.flow, shapes)
+        found += met_themselves(self.name, program, facts.flow, shapes)
+        agreed = {op: why for op, meeting in axes.agreed.items() if (why := _agreed(meeting))}
+        yield from (one for _, one in found)
+        judged = {*(op for op, _ in found), *agreed}
+        yield from (proved(self.name, op.span, why) for op, why in agreed.items())
+        yield from lined_up(self.name, program, shapes, judged)
 
 
 def _agreed(meeting: Meeting) -> str:

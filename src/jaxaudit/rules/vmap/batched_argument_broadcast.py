@@ -14,12 +14,9 @@ from jaxaudit.analyses.queries import reached, walk
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.mapped import axes_of
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import ADDITIONS, AVERAGES
+from jaxaudit.rules.axes._shared.hidden import hiding_reduction
 from jaxaudit.rules.axes._shared.phrases import axis_of, name_of, shape_of
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-
-_HIDES = ADDITIONS | AVERAGES | {"norm"}
-"""Reductions that leave one number, whatever the axes were."""
 
 _PROGRAM = """import jax
 import jax.numpy as jnp
@@ -127,12 +124,12 @@ def _judged(op: Op, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
             yield Obligation(rule, op.span, Verdict.PROVED, "no argument that is not mapped has the mapped axis")
         for one in found:
             met = _met(one, flow, shapes)
-            inside = None if met is None else _hidden(met, flow)
+            inside = None if met is None else hiding_reduction(met, flow)
             if met is None or not (inside is not None or _twice(one, context)):
                 reason = "an argument with the mapped axis is given whole; the elements may be meant to meet all of it"
                 yield Obligation(rule, op.span, Verdict.UNKNOWN, reason)
             else:
-                yield _finding(one, met, inside or _hidden(op, flow))
+                yield _finding(one, met, inside or hiding_reduction(op, flow))
 
 
 def _shared(op: Op, context: Context) -> Iterator[_Shared]:
@@ -183,17 +180,6 @@ def _twice(one: _Shared, context: Context) -> bool:
         if dims and sum(_is_one(dim, one.mapped.dim) for dim in dims) > 1:
             return True
     return False
-
-
-def _hidden(op: Op, flow: Flow) -> Op | None:
-    """Return the reduction over everything that leaves no trace of the second axis."""
-
-    def step(value: Value) -> Iterator[Value]:
-        readers = flow.readers.get(value, ())
-        return (made for one in readers if one.name == "array.map" and len(one.operands) == 1 for made in one.results)
-
-    readers = (one for value in walk(op.results, step) for one in flow.readers.get(value, ()))
-    return next((one for one in readers if one.function in _HIDES and one.argument("axis") is None), None)
 
 
 def _finding(one: _Shared, met: Op, hidden: Op | None) -> Obligation:

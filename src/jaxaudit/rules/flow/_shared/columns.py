@@ -1,4 +1,4 @@
-"""Columns met by rows: `(n, 1)` from a layer with one output, combined with `(n,)`, silently makes `(n, n)`."""
+"""Columns met by rows: `(n, 1)`, left over by a layer or found in data, with `(n,)` silently makes `(n, n)`."""
 
 from __future__ import annotations
 
@@ -7,38 +7,46 @@ from collections.abc import Iterator, Mapping
 from jaxaudit.analyses.dims import ONE, same
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import holders, last
-from jaxaudit.analyses.shapes import Context, ShapeFact, Shapes
+from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import given_as, inside_of
-from jaxaudit.ir.ops import BODIES, MAPPED, PASSED_ON
-from jaxaudit.rules.base import Obligation, Step, Verdict
-
-Side = tuple[Value, ShapeFact]
-"""An operand and its shape as it was written."""
-
-
-def columns_met(rule: str, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
-    """Return every place where a column that a layer made is combined with a row as long as it."""
-    stretched = {op.results[0]: op for op in flow.program.named("array.expand") if op.api}
-    met = (op for op in flow.program.named("array.map", "array.select") if len(op.operands) > 1 and not op.is_derived)
-    pairs = [pair for op in met for pair in _pairs(op, shapes, stretched)]
-    for op, (value, column), (other, row) in pairs:
-        layer = _layer(flow, value, shapes)
-        squeezed = None if layer is not None else _squeezed(flow, other, value, shapes)
-        if layer is not None:
-            yield _finding(rule, op, layer, column, row)
-        elif squeezed is not None:
-            yield _lost(rule, op, squeezed, column, row)
+from jaxaudit.ir.ops import BODIES, MAPPED, PASSED_ON, REARRANGED
+from jaxaudit.rules.axes._shared.hidden import hiding_reduction
+from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
+from jaxaudit.rules.flow._shared.lined_up import Side, as_written, elementwise, stretched_operands
+from jaxaudit.rules.phrases import proved, unknown
 
 
-def _pairs(op: Op, shapes: Shapes, stretched: Mapping[Value, Op]) -> Iterator[tuple[Op, Side, Side]]:
+def columns_met(rule: str, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:
+    """Return every op where a column is combined with a row as long as it, and what is to be said of that."""
+    stretched = stretched_operands(flow.program)
+    for op in elementwise(flow.program):
+        for (value, column), (other, row) in _pairs(op, shapes, stretched):
+            source = _source(flow, value, shapes)
+            squeezed = _squeezed(flow, other, value, shapes)
+            if squeezed is not None and not _is_left_over(flow.maker(source)):
+                yield op, _lost(rule, op, squeezed, column, row)
+            else:
+                yield op, _judge(rule, op, source, column, row, flow)
+
+
+def _judge(rule: str, op: Op, source: Value, column: ShapeFact, row: ShapeFact, flow: Flow) -> Obligation:
+    maker = flow.maker(source)
+    if _is_left_over(maker):
+        return _finding(rule, op, source, maker, column, row, Severity.ERROR)
+    if maker is not None and (maker.name in REARRANGED or _adds_axis(maker)):
+        return proved(rule, op.span, f"{shape_text(column.dims)} was given its last axis on purpose")
+    if maker is not None and maker.name == "array.reduce":
+        return unknown(rule, op.span, f"whether {shape_text(column.dims)} is to meet every entry is not known")
+    hidden = hiding_reduction(op, flow) is not None
+    return _finding(rule, op, source, maker, column, row, Severity.ERROR if hidden else Severity.WARNING)
+
+
+def _pairs(op: Op, shapes: Shapes, stretched: Mapping[Value, Op]) -> Iterator[tuple[Side, Side]]:
     for context in shapes.contexts(op):
-        given = [_as_written(op, value, context, shapes, stretched) for value in op.operands]
-        for column in given:
-            for row in given:
-                if _is_column_of(column[1], row[1]):
-                    yield op, column, row
+        given = [as_written(op, value, context, shapes, stretched) for value in op.operands]
+        yield from ((column, row) for column in given for row in given if _is_column_of(column[1], row[1]))
 
 
 def _squeezed(flow: Flow, row: Value, column: Value, shapes: Shapes) -> Op | None:
@@ -59,16 +67,6 @@ def _adds_axis(op: Op) -> bool:
     return op.name == "py.item" and None in (index if isinstance(index, tuple) else (index,))
 
 
-def _as_written(
-    op: Op, value: Value, context: Context, shapes: Shapes, stretched: Mapping[Value, Op]
-) -> tuple[Value, ShapeFact]:
-    """Return an operand before broadcasting; a jaxpr stretches operands by ops of their own, under the same name."""
-    maker = stretched.get(value)
-    if maker is None or not maker.operands or (maker.span, maker.api) != (op.span, op.api):
-        return value, context.of(value)
-    return maker.operands[0], shapes.of(maker.operands[0])
-
-
 def _is_column_of(column: ShapeFact, row: ShapeFact) -> bool:
     """Whether one array is the other with an axis of size one at the end."""
     if column.dims is None or row.dims is None or len(column.dims) != len(row.dims) + 1 or not row.dims:
@@ -77,8 +75,8 @@ def _is_column_of(column: ShapeFact, row: ShapeFact) -> bool:
     return column.dims[-1] == ONE and row.dims[-1] != ONE and all(same(a, b) for a, b in inner)
 
 
-def _layer(flow: Flow, column: Value, shapes: Shapes) -> Op | None:
-    """Return the layer or product that made a column; None where its last axis was added on purpose."""
+def _source(flow: Flow, column: Value, shapes: Shapes) -> Value:
+    """Return the value by which a column got its last axis, from wherever it was handed on."""
 
     def before(value: Value) -> Value | None:
         maker = flow.maker(value)
@@ -87,14 +85,15 @@ def _layer(flow: Flow, column: Value, shapes: Shapes) -> Op | None:
         if maker.name in BODIES or maker.name in MAPPED:
             return next((one for _, one in inside_of(maker, maker.results.index(value))), None)
         keeps = maker.name in PASSED_ON or maker.name in ("array.map", "array.normalise")
-        return _column_in(maker, shapes) if keeps and not _makes_column(maker) else None
+        return _column_in(maker, shapes) if keeps and not _is_left_over(maker) else None
 
-    maker = flow.maker(last(column, before))
-    return maker if maker is not None and _makes_column(maker) else None
+    return last(column, before)
 
 
-def _makes_column(maker: Op) -> bool:
+def _is_left_over(maker: Op | None) -> bool:
     """Whether an op is a product, a layer, or takes one entry of each row: they leave an axis of size one over."""
+    if maker is None:
+        return False
     taken = maker.name == "array.gather" and maker.function == "take_along_axis"
     return taken or maker.name == "array.dot" or maker.qualified.endswith(".__call__")
 
@@ -122,16 +121,24 @@ def _outside(flow: Flow, param: Value, shapes: Shapes) -> Value | None:
     return columns[0] if columns else None
 
 
-def _finding(rule: str, op: Op, layer: Op, column: ShapeFact, row: ShapeFact) -> Obligation:
+def _finding(
+    rule: str, op: Op, source: Value, maker: Op | None, column: ShapeFact, row: ShapeFact, severity: Severity
+) -> Obligation:
     made = shape_text((*(row.dims or ()), *(row.dims or ())[-1:]))
     return Obligation(
         rule,
         op.span,
         Verdict.VIOLATED,
+        severity=severity,
         message=f"{shape_text(column.dims)} meets {shape_text(row.dims)} and is silently broadcast to {made}",
         current="every entry of the one is combined with every entry of the other",
         expected=f"both have shape {shape_text(row.dims)}",
-        steps=(Step(layer.span, f"this gives {shape_text(column.dims)}, with an axis of size 1 at the end"),),
+        steps=(
+            Step(
+                source.span if maker is None else maker.span,
+                f"this gives {shape_text(column.dims)}, with an axis of size 1 at the end",
+            ),
+        ),
         suggestion="drop the last axis with `[..., 0]` or `squeeze(axis=-1)`",
     )
 

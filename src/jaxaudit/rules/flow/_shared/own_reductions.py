@@ -15,8 +15,8 @@ from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
 from jaxaudit.rules.phrases import named
 
 
-def met_themselves(rule: str, program: Program, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
-    """Return every array that is combined with its own reduction over an axis other than the first."""
+def met_themselves(rule: str, program: Program, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:
+    """Return every op where an array meets its own reduction over an axis other than the first."""
     if program.front_end == "jaxpr":
         return
     for op in program.named("array.map"):
@@ -24,7 +24,7 @@ def met_themselves(rule: str, program: Program, flow: Flow, shapes: Shapes) -> I
             for whole, part in (op.operands, op.operands[::-1]):
                 reduction = _reduction(part, flow)
                 if reduction is not None and _is_one(whole, reduction.operands[0], flow):
-                    yield from _judge(rule, op, whole, reduction, shapes)
+                    yield from ((op, one) for one in _judge(rule, op, whole, reduction, shapes))
 
 
 def _reduction(value: Value, flow: Flow) -> Op | None:

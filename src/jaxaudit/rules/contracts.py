@@ -1,0 +1,172 @@
+"""What each construct must satisfy, whether or not a rule can decide it.
+
+Rules answer clauses: by an obligation at the occurrence, or at a place inside what it runs. A clause that nobody
+answered is listed as unknown, so that nothing vanishes and coverage counts what the code relies on, not what rules
+happened to look at.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Op
+from jaxaudit.ir.interfaces import Loop, Mapped
+from jaxaudit.rules.base import Obligation
+from jaxaudit.rules.phrases import unknown
+from jaxaudit.spans import Span
+
+Applies = Callable[[Op, Shapes], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One thing that every occurrence of a construct must satisfy."""
+
+    rule: str
+    """Who decides it."""
+    otherwise: str
+    """Why it is open where the rule says nothing."""
+    applies: Applies = lambda op, shapes: True
+    """Whether an occurrence has to satisfy it at all."""
+    within: bool = False
+    """Whether the rule speaks of places inside what the construct runs."""
+
+
+def unanswered(facts: Facts, obligations: Iterable[Obligation], rules: Collection[str]) -> Iterator[Obligation]:
+    """Return the clauses of every construct of a program that no obligation answers, each as unknown."""
+    shapes, answers = facts.find(Shapes), Answers(obligations)
+    if shapes is None:
+        return
+    asked: set[tuple[str, Span]] = set()
+    for op in facts.program.named(*CONTRACTS):
+        for clause in () if op.is_derived or op.library else CONTRACTS[op.name]:
+            place = (clause.rule, op.span)
+            if clause.rule not in rules or place in asked or not clause.applies(op, shapes):
+                continue
+            asked.add(place)
+            if not answers.at(clause.rule, op, within=clause.within):
+                yield unknown(clause.rule, op.span, clause.otherwise)
+
+
+class Answers:
+    """The places of obligations, by rule and line."""
+
+    def __init__(self, obligations: Iterable[Obligation]) -> None:
+        self._places: dict[tuple[str, str, int], list[Span]] = defaultdict(list)
+        for one in obligations:
+            self._places[one.rule, one.span.path, one.span.line].append(one.span)
+
+    def at(self, rule: str, op: Op, *, within: bool) -> bool:
+        """Whether a rule says something about an op: at its place, at a part of it, or inside what it runs."""
+        if self._overlaps(rule, op.span):
+            return True
+        inner = (one for region in op.regions if within for one in region.walk())
+        return any((rule, one.span.path, one.span.line) in self._places for one in inner)
+
+    def _overlaps(self, rule: str, span: Span) -> bool:
+        lines = (self._places.get((rule, span.path, line), ()) for line in range(span.line, span.end_line + 1))
+        return any(span.covers(one) or one.covers(span) for spans in lines for one in spans)
+
+
+def _arrays_meet(op: Op, shapes: Shapes) -> bool:
+    """Whether two operands may have axes, and one of them surely has."""
+    known = [shapes.of(value).dims for value in op.operands]
+    return len([dims for dims in known if dims != ()]) > 1 and any(known)
+
+
+def _has_axes(op: Op, shapes: Shapes) -> bool:
+    """Whether the first operand may have more than one axis."""
+    dims = shapes.of(op.operands[0]).dims if op.operands else ()
+    return dims is None or len(dims) > 1
+
+
+def _several_mapped(op: Op, shapes: Shapes) -> bool:
+    view = Mapped.of(op)
+    return view is not None and len(view.elements) > 1
+
+
+def _some_shared(op: Op, shapes: Shapes) -> bool:
+    view = Mapped.of(op)
+    return view is not None and bool(view.shared)
+
+
+def _scans_arrays(op: Op, shapes: Shapes) -> bool:
+    view = Loop.of(op)
+    return view is not None and bool(view.elements)
+
+
+def _carries(op: Op, shapes: Shapes) -> bool:
+    view = Loop.of(op)
+    return view is not None and bool(view.carried)
+
+
+def _several(op: Op, shapes: Shapes) -> bool:
+    return len(op.operands) > 1
+
+
+_SIZES = Clause("axis-conflict", "not all sizes that meet here are known", _arrays_meet)
+_LINED_UP = Clause("silent-broadcast", "which axes are lined up here is not known", _arrays_meet)
+_JOINED = Clause("unrelated-axes-joined", "what the axes are that are summed over here is not known", _arrays_meet)
+_PURE = Clause("side-effect-in-traced-code", "what all it calls does is not known", within=True)
+_LEAKS = Clause("tracer-leak", "where all that it computes goes is not known", within=True)
+_CARRIED = (
+    Clause("carry-type-changes", "the type of what it carries is not known", _carries),
+    Clause("unchanged-carry", "what becomes of all that it carries is not known", _carries),
+    Clause("impure-body", "what all it calls does is not known", within=True),
+)
+_MAPS = (
+    Clause("in-axes-structure-mismatch", "the structure of what is mapped is not known"),
+    Clause("wrong-axis-mapped", "what the mapped axis is, is not known"),
+    Clause("batched-argument-broadcast", "whether what is shared has the mapped axis is not known", _some_shared),
+    Clause("broadcast-argument-mapped", "what the axes are that are mapped together is not known", _several_mapped),
+    Clause("assumes-batch-position", "whether something inside counts on the mapped axis is not known", within=True),
+    Clause("hard-coded-axis", "whether something inside counts on the mapped axis is not known", within=True),
+    Clause("out-axes-assumption", "where its results are taken apart is not known"),
+)
+
+CONTRACTS: Mapping[str, tuple[Clause, ...]] = {
+    "array.map": (_SIZES, _LINED_UP),
+    "array.select": (_SIZES, _LINED_UP),
+    "array.dot": (_SIZES, _JOINED),
+    "array.join": (_SIZES,),
+    "array.reshape": (Clause("reshape-mixes-axes", "the shape of what is reshaped is not known", _has_axes),),
+    "array.squeeze": (Clause("bare-squeeze", "the shape of what is squeezed is not known"),),
+    "array.gather": (Clause("out-of-bounds-index", "neither the index nor the size of the axis is known"),),
+    "array.scatter": (Clause("out-of-bounds-index", "neither the index nor the size of the axis is known"),),
+    "jit": (
+        Clause("invalid-input-type", "what it is given is not known"),
+        Clause("static-argument-misuse", "what its static arguments are is not known"),
+        Clause("retrace-every-call", "how often it is called, and with what, is not known"),
+        Clause("stale-captured-state", "what it reads from outside is not known"),
+        _PURE,
+        _LEAKS,
+    ),
+    "vmap": _MAPS,
+    "pmap": _MAPS,
+    "scan": (
+        *_CARRIED,
+        Clause("scan-length-mismatch", "the lengths of what it scans are not known", _scans_arrays),
+        Clause("scanned-axis-not-time", "what the axis is that it scans over is not known", _scans_arrays),
+    ),
+    "fori": _CARRIED,
+    "while": _CARRIED,
+    "cond": (Clause("branch-type-mismatch", "the types of what its branches give are not known"),),
+    "grad": (
+        Clause("non-scalar-grad", "the shape of what is differentiated is not known"),
+        Clause("wrong-argnums", "what is differentiated by is not known"),
+        Clause("aux-mishandled", "what the function gives is not known"),
+        Clause("dead-parameter", "how the parameters reach the result is not known"),
+        Clause("zero-gradient-path", "how the parameters reach the result is not known"),
+    ),
+    "custom_jvp": (Clause("wrong-custom-derivative", "what the rule computes is not known"),),
+    "custom_vjp": (Clause("wrong-custom-derivative", "what the rule computes is not known"),),
+    "tree.map": (Clause("tree-structure-mismatch", "the structure of the trees is not known", _several),),
+    "key.split": (Clause("key-reused", "whose key this is, is not known"),),
+    "key.draw": (Clause("key-reused", "whose key this is, is not known"),),
+    "collective": (Clause("unbound-axis-name", "what is mapped around it is not known", within=True),),
+}
+"""For each op, what every occurrence must satisfy."""
