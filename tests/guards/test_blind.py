@@ -43,7 +43,10 @@ SIGHTS = [nothing, *(half(bit, side) for bit in range(8) for side in (0, 1))]
 """Nothing at all, and halves of all values: with half of the facts a rule may forget that it lacks the others."""
 
 INDEPENDENT = {
-    "Axes": {"reduction-over-wrong-axis": "the axis of the softmax and that of the sum stand in the calls"},
+    "Axes": {
+        "reduction-over-wrong-axis": "the axis of the softmax and that of the sum stand in the calls",
+        "silent-broadcast": "an array that fits one place only by its sizes",
+    },
     "KeyFacts": {"same-key-in-loop": "a loop that is left after the use has one turn with it"},
     "Ranges": {"out-of-bounds-index": "the index is a constant"},
     "Shapes": {
@@ -64,10 +67,12 @@ INDEPENDENT = {
     "Uses": {},
     "TracingFacts": {
         "dynamic-shape": "the size is given in the call",
+        "impure-body": "a body without any store changes nothing",
         "invalid-input-type": "the kinds of arguments are those of their expressions",
         "iterator-in-traced-code": "the argument is a container as it is written",
         "python-branch-on-traced": "the length of a written `range` is a constant",
         "python-random-in-traced-code": "which transformation stands around a line is structure",
+        "side-effect-in-traced-code": "a body without any store changes nothing",
     },
 }
 """Rules that prove something while the domain sees nothing, and why that is right."""

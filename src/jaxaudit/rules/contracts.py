@@ -17,6 +17,7 @@ from jaxaudit.ir import Op
 from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.rules.base import Obligation
 from jaxaudit.rules.phrases import unknown
+from jaxaudit.rules.pytrees._shared.crossing import is_called
 from jaxaudit.spans import Span
 
 Applies = Callable[[Op, Shapes], bool]
@@ -34,6 +35,8 @@ class Clause:
     """Whether an occurrence has to satisfy it at all."""
     within: bool = False
     """Whether the rule speaks of places inside what the construct runs."""
+    written: bool = False
+    """Whether it is about what somebody wrote and a trace no longer shows: Python's own acts, options, objects."""
 
 
 def unanswered(facts: Facts, obligations: Iterable[Obligation], rules: Collection[str]) -> Iterator[Obligation]:
@@ -45,7 +48,8 @@ def unanswered(facts: Facts, obligations: Iterable[Obligation], rules: Collectio
     for op in facts.program.named(*CONTRACTS):
         for clause in () if op.is_derived or op.library else CONTRACTS[op.name]:
             place = (clause.rule, op.span)
-            if clause.rule not in rules or place in asked or not clause.applies(op, shapes):
+            unseen = clause.written and facts.program.front_end != "source"
+            if unseen or clause.rule not in rules or place in asked or not clause.applies(op, shapes):
                 continue
             asked.add(place)
             if not answers.at(clause.rule, op, within=clause.within):
@@ -86,12 +90,12 @@ def _has_axes(op: Op, shapes: Shapes) -> bool:
 
 def _several_mapped(op: Op, shapes: Shapes) -> bool:
     view = Mapped.of(op)
-    return view is not None and len(view.elements) > 1
+    return view is not None and is_called(op) and len(view.elements) > 1
 
 
 def _some_shared(op: Op, shapes: Shapes) -> bool:
     view = Mapped.of(op)
-    return view is not None and bool(view.shared)
+    return view is not None and is_called(op) and bool(view.shared)
 
 
 def _scans_arrays(op: Op, shapes: Shapes) -> bool:
@@ -104,6 +108,18 @@ def _carries(op: Op, shapes: Shapes) -> bool:
     return view is not None and bool(view.carried)
 
 
+def _is_bare(op: Op, shapes: Shapes) -> bool:
+    return op.argument("axis", "dimensions") is None
+
+
+def _is_called(op: Op, shapes: Shapes) -> bool:
+    return is_called(op)
+
+
+def _has_static(op: Op, shapes: Shapes) -> bool:
+    return is_called(op) and (True in (op.static or ()) or bool(op.misfits))
+
+
 def _several(op: Op, shapes: Shapes) -> bool:
     return len(op.operands) > 1
 
@@ -111,21 +127,20 @@ def _several(op: Op, shapes: Shapes) -> bool:
 _SIZES = Clause("axis-conflict", "not all sizes that meet here are known", _arrays_meet)
 _LINED_UP = Clause("silent-broadcast", "which axes are lined up here is not known", _arrays_meet)
 _JOINED = Clause("unrelated-axes-joined", "what the axes are that are summed over here is not known", _arrays_meet)
-_PURE = Clause("side-effect-in-traced-code", "what all it calls does is not known", within=True)
-_LEAKS = Clause("tracer-leak", "where all that it computes goes is not known", within=True)
+_PURE = Clause("side-effect-in-traced-code", "what it runs is not known", within=True, written=True)
+_LEAKS = Clause("tracer-leak", "what it runs is not known", within=True, written=True)
 _CARRIED = (
     Clause("carry-type-changes", "the type of what it carries is not known", _carries),
     Clause("unchanged-carry", "what becomes of all that it carries is not known", _carries),
-    Clause("impure-body", "what all it calls does is not known", within=True),
+    Clause("impure-body", "what it runs is not known", within=True, written=True),
 )
 _MAPS = (
-    Clause("in-axes-structure-mismatch", "the structure of what is mapped is not known"),
-    Clause("wrong-axis-mapped", "what the mapped axis is, is not known"),
+    Clause("in-axes-structure-mismatch", "the structure of what is mapped is not known", _is_called, written=True),
+    Clause("wrong-axis-mapped", "what the mapped axis is, is not known", _is_called),
     Clause("batched-argument-broadcast", "whether what is shared has the mapped axis is not known", _some_shared),
     Clause("broadcast-argument-mapped", "what the axes are that are mapped together is not known", _several_mapped),
-    Clause("assumes-batch-position", "whether something inside counts on the mapped axis is not known", within=True),
     Clause("hard-coded-axis", "whether something inside counts on the mapped axis is not known", within=True),
-    Clause("out-axes-assumption", "where its results are taken apart is not known"),
+    Clause("out-axes-assumption", "where its results are taken apart is not known", _is_called),
 )
 
 CONTRACTS: Mapping[str, tuple[Clause, ...]] = {
@@ -134,14 +149,13 @@ CONTRACTS: Mapping[str, tuple[Clause, ...]] = {
     "array.dot": (_SIZES, _JOINED),
     "array.join": (_SIZES,),
     "array.reshape": (Clause("reshape-mixes-axes", "the shape of what is reshaped is not known", _has_axes),),
-    "array.squeeze": (Clause("bare-squeeze", "the shape of what is squeezed is not known"),),
+    "array.squeeze": (Clause("bare-squeeze", "the shape of what is squeezed is not known", _is_bare),),
     "array.gather": (Clause("out-of-bounds-index", "neither the index nor the size of the axis is known"),),
     "array.scatter": (Clause("out-of-bounds-index", "neither the index nor the size of the axis is known"),),
     "jit": (
-        Clause("invalid-input-type", "what it is given is not known"),
-        Clause("static-argument-misuse", "what its static arguments are is not known"),
-        Clause("retrace-every-call", "how often it is called, and with what, is not known"),
-        Clause("stale-captured-state", "what it reads from outside is not known"),
+        Clause("invalid-input-type", "what it is given is not known", _is_called, written=True),
+        Clause("static-argument-misuse", "what its static arguments are is not known", _has_static, written=True),
+        Clause("stale-captured-state", "what it reads from outside is not known", within=True, written=True),
         _PURE,
         _LEAKS,
     ),

@@ -10,7 +10,7 @@ from jaxaudit.ir import Program
 from jaxaudit.ir.ops import REPEATED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit._shared.phrases import transform
-from jaxaudit.rules.jit._shared.stores import Store, outer_stores, unchanging
+from jaxaudit.rules.jit._shared.stores import Store, outer_stores, unchanging, undisturbed
 
 
 class SideEffectInTracedCode(Rule):
@@ -119,10 +119,10 @@ def main(x):
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every change of outside state in traced code."""
-        yield from (
-            _judge(store) for store in outer_stores(facts.get(TracingFacts)) if store.tracer.name not in REPEATED
-        )
+        """List every compiled function, and every change of outside state in traced code."""
+        tracing = facts.get(TracingFacts)
+        yield from (_judge(store) for store in outer_stores(tracing) if store.tracer.name not in REPEATED)
+        yield from undisturbed(self.name, program, tracing, "jit")
 
 
 def _judge(store: Store) -> Obligation:

@@ -8,7 +8,7 @@ from jaxaudit.analyses.captured import CompiledCall, History, Read, Write, histo
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.phrases import proved, unknown
 
 _SHOWN = {"global": "the global", "closure": "the variable", "attr": "the attribute", "item": "the entry"}
 
@@ -193,8 +193,15 @@ def train(w):
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List everything that compiled code reads from outside and that somebody changes."""
+        """List every compiled function, and what it reads from outside and somebody changes."""
         yield from (one for history in histories(program) for one in _judge(history))
+        for op in program.named("jit"):
+            reads = {(one.kind, one.subject) for region in op.regions for one in region.walk() if one.name == "py.read"}
+            held = sorted(f"{_SHOWN[kind]} `{name}`" for kind, name in reads if kind in ("attr", "item"))
+            if held:
+                yield unknown(self.name, op.span, f"whether something else changes {held[0]} is not known")
+            elif op.regions:
+                yield proved(self.name, op.span, "nothing that can be seen changes what it reads from outside")
 
 
 def _judge(history: History) -> Iterator[Obligation]:

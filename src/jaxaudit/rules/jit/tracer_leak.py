@@ -13,7 +13,7 @@ from jaxaudit.ir import Op, Program
 from jaxaudit.ir.builder import values_in
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
 from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform
-from jaxaudit.rules.jit._shared.stores import Store, is_overwritten, outer_stores
+from jaxaudit.rules.jit._shared.stores import Store, is_overwritten, outer_stores, undisturbed
 from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.spans import Span
 
@@ -128,6 +128,7 @@ def step(x):
         """List everything that traced code stores outside of itself."""
         found = facts.get(TracingFacts)
         yield from (_judge(store, facts.flow) for store in outer_stores(found))
+        yield from undisturbed(self.name, program, found, "jit")
         yield from _cached(found)
 
 

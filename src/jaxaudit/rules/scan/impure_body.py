@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Program
-from jaxaudit.ir.ops import REPEATED
+from jaxaudit.ir.ops import CARRYING, REPEATED
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit._shared.phrases import transform
-from jaxaudit.rules.jit._shared.stores import Store, outer_stores, unchanging
+from jaxaudit.rules.jit._shared.stores import Store, outer_stores, unchanging, undisturbed
 
 
 class ImpureBody(Rule):
@@ -124,8 +124,10 @@ def run(x):
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every change of outside state in the body of a loop."""
-        yield from (_judge(store) for store in outer_stores(facts.get(TracingFacts)) if store.tracer.name in REPEATED)
+        """List every loop of JAX, and every change of outside state in its body."""
+        tracing = facts.get(TracingFacts)
+        yield from (_judge(store) for store in outer_stores(tracing) if store.tracer.name in REPEATED)
+        yield from undisturbed(self.name, program, tracing, *sorted(CARRYING))
 
 
 def _judge(store: Store) -> Obligation:

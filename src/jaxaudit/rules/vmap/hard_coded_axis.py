@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
+from jaxaudit.ir.ops import UNFOLLOWED
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.phrases import named, proved, unknown
 from jaxaudit.rules.vmap._shared.scalars import Scalar, outcome_for_number, pointless, reductions
@@ -91,7 +92,7 @@ class HardCodedAxis(Rule):
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every reduction under `vmap`."""
+        """List every reduction under `vmap`, and every `vmap` of a function without one."""
         shapes, flow = facts.get(Shapes), facts.flow
         bad = {one.op: one for one in pointless(facts, shapes)}
         for op, value in reductions(facts):
@@ -105,6 +106,11 @@ class HardCodedAxis(Rule):
                 yield unknown(self.name, op.span, "the rank of what is reduced under `vmap` is not known")
             else:
                 yield proved(self.name, op.span, "even one number would be reduced to what is wanted")
+        reduced = {op for op, _ in reductions(facts)}
+        for op in program.named("vmap"):
+            inside = [one for region in op.regions for one in region.walk()]
+            if inside and not any(one in reduced or one.name in UNFOLLOWED for one in inside):
+                yield proved(self.name, op.span, "nothing that it runs is reduced")
 
 
 def _finding(scalar: Scalar) -> Obligation:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
-from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.libraries.packages import KEEPING_STATE, package
 from jaxaudit.rules.base import Obligation
@@ -66,6 +66,28 @@ def outer_stores(facts: TracingFacts) -> Iterator[Store]:
     for visit in facts.of(*_STORES):
         if visit.tracer is not None and _outside(visit.op, visit.tracer) and not _enclosed(visit, visit.tracer):
             yield Store(visit, visit.tracer, _stored(visit))
+
+
+def undisturbed(rule: str, program: Program, facts: TracingFacts, *names: str) -> Iterator[Obligation]:
+    """List every op of some names that runs code which changes nothing outside, or calls what is not known.
+
+    What changes something is judged where it does.
+    """
+    changing = {op for store in outer_stores(facts) for op in store.visit.stack}
+    visited = {visit.op for visit in facts.of(*_STORES)}
+    for op in program.named(*names):
+        inner = (one for region in op.regions for one in region.walk())
+        strange = next((one for one in inner if _is_open(one, visited)), None)
+        if strange is not None:
+            called = f"`{strange.callee}`" if strange.callee else "this code"
+            yield unknown(rule, op.span, f"what {called} does, on line {strange.span.line}, is not known")
+        elif op.regions and op not in changing:
+            yield proved(rule, op.span, "nothing that it runs changes anything outside of it")
+
+
+def _is_open(op: Op, visited: Collection[Op]) -> bool:
+    """Whether an op may change something outside, for all that is known."""
+    return op.name == "py.call_unknown" or (op.name in _STORES and op not in visited)
 
 
 def _enclosed(visit: Visit, tracer: Op) -> bool:
