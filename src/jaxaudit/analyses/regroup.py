@@ -77,6 +77,13 @@ def _groups(old: Dims, new: Dims) -> Iterator[Group]:
         yield tuple(parts), tuple(places)
 
 
+def is_accounted_for(old: Dims, new: Dims) -> bool:
+    """Whether all axes fall into runs of old and new ones with equal numbers of elements."""
+    groups = list(_groups(old, new))
+    counts = sum(len(parts) for parts, _ in groups), sum(len(places) for _, places in groups)
+    return counts == tuple(sum(dim != ONE for dim in dims) for dims in (old, new))
+
+
 def _is_smaller(first: Dim, second: Dim) -> bool:
     if first.constant is not None and second.constant is not None:
         return first.constant < second.constant

@@ -55,6 +55,7 @@ class ShapesDomain:
         self.read = frozenset() if program.types else measured(program)
         self.carrier = Carrier(self.types) if self.types and self.declared else None
         self.seen: dict[Op, list[Context]] = {}
+        self.blank: set[Op] = set()
         self.tested = {
             value for op in program.having(Op.operator) if op.operator == "isinstance" for value in op.operands
         }
@@ -132,7 +133,7 @@ class ShapesDomain:
         if written is None:
             return None
         self._own = {value: exact(kind) for value, kind in self.types.items()} | written
-        return Shapes(self._own, self.seen, self._looked_at, partial(sizes_meet, types=self.types))
+        return Shapes(self._own, self.seen, look=self._looked_at, meet=partial(sizes_meet, types=self.types))
 
     def _written(self, program: Program) -> dict[Value, ShapeFact] | None:
         """Return the facts of the values without a type, where all of them are constants that were written down."""
@@ -164,7 +165,7 @@ class ShapesDomain:
         told = {value: exact(kind) for value, kind in self.types.items()}
         if self.carrier is not None:
             told.update((value, fact) for value, fact in solution.facts.items() if value in told)
-        return Shapes({**solution.facts, **told}, self.seen)
+        return Shapes({**solution.facts, **told}, self.seen, self.blank)
 
     def _bound(self, param: Value, fact: ShapeFact) -> ShapeFact:
         if param in self.types or (param in self.ranks and not _is_told(fact)):
@@ -250,6 +251,7 @@ class ShapesDomain:
                 if fact.dims is not None:
                     break
             else:
+                self.blank.add(op)
                 return
         if look.fit is not None and op.results and all(value in self.types for value in op.results):
             # JAX itself made these types, so what met here goes together.
@@ -261,6 +263,8 @@ class ShapesDomain:
         if len(contexts) < _MOST_CONTEXTS:
             known = {value: fact for value, fact in zip(op.results, results, strict=False) if fact is not None}
             contexts.append(Context(op, {**look.met, **known}, look.fit, look.clash))
+        else:
+            self.blank.add(op)
 
 
 def _is_told(fact: ShapeFact) -> bool:

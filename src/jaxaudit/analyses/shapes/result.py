@@ -6,7 +6,7 @@ all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -47,6 +47,8 @@ class Shapes:
     facts: Mapping[Value, ShapeFact]
     """For each value what holds in all contexts."""
     seen: Mapping[Op, Sequence[Context]] = field(default_factory=dict)
+    blank: Set[Op] = frozenset()
+    """The ops that were also met where nothing is known of their operands, or more often than is kept."""
     look: Callable[[Op], Sequence[Context]] | None = None
     """Looks at an op when somebody asks, where every type is exact: then nothing depends on the context."""
     meet: Callable[[Op], bool | None] | None = None
@@ -57,8 +59,14 @@ class Shapes:
         return self.facts.get(value, NOTHING)
 
     def contexts(self, op: Op) -> Sequence[Context]:
-        """Return every context in which something was known of an op's operands."""
-        return self.seen.get(op, ()) if self.look is None else self.look(op)
+        """Return every context of an op; none where nothing is known of its operands in any.
+
+        One of which nothing is known stands for all of its like, so that what holds in all is known in all.
+        """
+        if self.look is not None:
+            return self.look(op)
+        known = self.seen.get(op, ())
+        return (*known, Context(op, {})) if known and op in self.blank else known
 
     def fits(self, op: Op) -> Sequence[Fit]:
         """Return what became of the sizes that meet in an op, for each context in which any do."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.regroup import is_accounted_for
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import shape_of
@@ -89,6 +90,9 @@ class ReshapeMixesAxes(Rule):
 
 def _judged(one: Reshape) -> Obligation:
     rule, span = ReshapeMixesAxes.name, one.op.span
+    if not one.moved and not is_accounted_for(one.old, one.new):
+        reason = f"which axes of {shape_of(one.old)} become which of {shape_of(one.new)} is not known"
+        return Obligation(rule, span, Verdict.UNKNOWN, reason)
     if not one.moved:
         return Obligation(rule, span, Verdict.PROVED, f"the axes of {shape_of(one.new)} keep their order and stride")
     if not one.fits:

@@ -92,9 +92,9 @@ def _judge(op: Op, shapes: Shapes, flow: Flow) -> Obligation:
     base = op.base
     contexts = () if base is None else [context.of(base) for context in shapes.contexts(op)]
     known = [fact.dims for fact in contexts if fact.dims is not None]
-    if not known:
-        return Obligation(rule, op.span, Verdict.UNKNOWN, "the rank of what is transposed is not known")
     high = next((dims for dims in known if len(dims) > 2), None)
+    if not known or (high is None and len(known) < len(contexts)):
+        return Obligation(rule, op.span, Verdict.UNKNOWN, "the rank of what is transposed is not known")
     if high is None:
         return Obligation(rule, op.span, Verdict.PROVED, "what is transposed has at most two axes")
     if _comes_back(op.result, flow):

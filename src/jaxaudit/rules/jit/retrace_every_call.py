@@ -8,12 +8,12 @@ from jaxaudit.analyses.captured import entered
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import reached
-from jaxaudit.analyses.tracing import TracingFacts, Visit
+from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.jit._shared.growing import grown, is_longer
-from jaxaudit.rules.phrases import named, proved
+from jaxaudit.rules.phrases import named, proved, unknown
 from jaxaudit.spans import Span
 
 _FEW = 8
@@ -180,16 +180,34 @@ def _judge(visit: Visit, loops: list[Op], flow: Flow) -> Obligation:
     made = op.wrapper_id
     anew = [one for one in loops if _repeats(one) and made is not None and made > entered(one)[0]]
     if anew:
-        if _differs(op, visit, entered(anew[-1])[0]):
+        held = [visit.of(value) for value in op.captured or () if value.id > entered(anew[-1])[0]]
+        # What could be no argument: a model, say.
+        objects = [fact for fact in held if fact.what not in ("array", "numpy", "number")]
+        if any(fact.kind is not Kind.UNKNOWN for fact in objects):
             reason = f"`{function}` is another function in every turn: it holds an object of that turn"
             return proved(RetraceEveryCall.name, op.span, reason)
+        if objects:
+            reason = f"`{function}` is made in every turn, and what it holds of that turn is not known"
+            return unknown(RetraceEveryCall.name, op.span, reason)
         text = f"`{function}` is made anew in every turn, so `jit` compiles it every time"
         return _violation(op, anew[-1], text, "make the function once, before the loop")
     found = _changing(visit, loop, flow, f"so `{function}` is compiled again") if _repeats(loop) else None
     if found is not None:
         return _violation(op, loop, *found)
-    reason = f"`{function}` is one function, and no argument is known to change its shape"
+    blank = next(_unknown(visit, loop, flow), None) if _repeats(loop) else None
+    if blank is not None:
+        reason = f"whether {named(blank, 'an argument')} keeps its shape from turn to turn is not known"
+        return unknown(RetraceEveryCall.name, op.span, reason)
+    reason = f"`{function}` is one function, and its arguments keep their shapes"
     return proved(RetraceEveryCall.name, op.span, reason)
+
+
+def _unknown(visit: Visit, loop: Op, flow: Flow) -> Iterator[Value]:
+    """Return the arguments that each turn makes or gets, and of which nothing is known."""
+    given = [value for value in (*visit.op.operands, *(visit.op.structure or ())) if isinstance(value, Value)]
+    open_for = [value for value in given if visit.of(value).kind is Kind.UNKNOWN]
+    renewed = _of_turn(loop, flow) if open_for else set()
+    yield from (value for value in open_for if value in renewed)
 
 
 def _changing(visit: Visit, loop: Op, flow: Flow, effect: str) -> tuple[str, str] | None:
@@ -223,12 +241,6 @@ def _of_turn(loop: Op, flow: Flow) -> set[Value]:
 def _fetches(op: Op) -> bool:
     """Whether a call surely gives something else every time."""
     return op.name in ("py.random", "py.clock") or op.qualified == "builtins.next"
-
-
-def _differs(op: Op, visit: Visit, start: int) -> bool:
-    """Whether a function made in a loop holds something of its turn that could be no argument: a model, say."""
-    held = [value for value in op.captured or () if value.id > start]
-    return any(visit.of(value).what not in ("array", "numpy", "number") for value in held)
 
 
 def _is_within(span: Span, loop: Op) -> bool:

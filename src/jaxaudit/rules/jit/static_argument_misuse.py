@@ -10,7 +10,7 @@ from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
-from jaxaudit.rules.phrases import named, proved
+from jaxaudit.rules.phrases import named, proved, unknown
 
 _NO_HASH = "unhashable "
 """What a front end says before the class of an object that cannot be hashed."""
@@ -161,9 +161,11 @@ def _judge(visit: Visit, shapes: Shapes) -> Iterator[Obligation]:
         elif static is True:
             yield proved(StaticArgumentMisuse.name, op.span, "the static arguments can be hashed")
     for value, static in zip(op.operands, op.static or (), strict=False):
-        if static is True and (what := _array(visit.of(value), shapes.of(value))):
-            name = named(value, "this argument")
+        fact, name = visit.of(value), named(value, "this argument")
+        if static is True and (what := _array(fact, shapes.of(value))):
             yield _violation(op, f"{name} is static, but {what} cannot be hashed", "leave the argument traced")
+        elif static is True and fact.kind is not Kind.STATIC:
+            yield unknown(StaticArgumentMisuse.name, op.span, f"{name} is static, and what it is is not known")
 
 
 def _array(fact: Trace, shape: ShapeFact) -> str:

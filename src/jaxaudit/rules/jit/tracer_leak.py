@@ -194,6 +194,10 @@ def _cached(found: TracingFacts) -> Iterator[Obligation]:
             if fact.traced_array:
                 message = f"`{function}` caches an array that {transform(fact.by)} traces"
                 yield _leak(visit.op.span, fact, message, "compute it with NumPy, or drop the cache")
+            elif fact.kind is Kind.UNKNOWN:
+                yield unknown(
+                    TracerLeak.name, visit.op.span, f"whether what `{function}` caches is traced is not known"
+                )
             elif fact.kind is not Kind.TRACED:
                 yield proved(TracerLeak.name, visit.op.span, f"what `{function}` caches is not traced")
 

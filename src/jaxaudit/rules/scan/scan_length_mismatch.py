@@ -103,15 +103,12 @@ class ScanLengthMismatch(Rule):
         yield from (_judge(op, context) for op in program.named("scan") for context in shapes.contexts(op))
 
 
-def _sizes(op: Op, context: Context) -> list[tuple[str, Dim]]:
-    found = [(named(whole, "an input"), dims[0]) for _, whole in Loop(op).elements if (dims := context.of(whole).dims)]
-    length = stated_length(op, context.of)
-    return found if length is None else [*found, ("`length`", length)]
-
-
 def _judge(op: Op, context: Context) -> Obligation:
-    sizes = _sizes(op, context)
-    worst = Fit.FITS if len(sizes) >= len(Loop(op).elements) else Fit.OPEN
+    elements = Loop(op).elements
+    sizes = [(named(whole, "an input"), dims[0]) for _, whole in elements if (dims := context.of(whole).dims)]
+    worst = Fit.FITS if len(sizes) == len(elements) else Fit.OPEN
+    if (length := stated_length(op, context.of)) is not None:
+        sizes.append(("`length`", length))
     for name, size in sizes[1:]:
         fit = equal(sizes[0][1], size)
         if fit is Fit.CLASHES:

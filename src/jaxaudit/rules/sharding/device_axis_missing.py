@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from jaxaudit.analyses.dims import Dim
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
@@ -122,15 +123,22 @@ def _judge(op: Op, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
             yield _finding(op, value, f"one of {fact.dims[0].constant} entries for {most} devices", made)
         elif fact.dims and (fact.dims[0].constant or 0) > _LOCAL and _has_devices(op, shapes):
             yield _finding(op, value, f"a batch of {fact.dims[0].constant} beside copies for each device", made)
-        elif fact.dims:
-            reason = f"{name_of(value)} has an axis to take slices from"
+        elif fact.dims and _is_of_devices(fact.dims[0]):
+            reason = f"{name_of(value)} has one entry for each device first"
             yield Obligation(DeviceAxisMissing.name, op.span, Verdict.PROVED, reason)
+        elif fact.dims != ():
+            reason = f"whether {name_of(value)} has one entry for each device first is not known"
+            yield Obligation(DeviceAxisMissing.name, op.span, Verdict.UNKNOWN, reason)
 
 
 def _has_devices(op: Op, shapes: Shapes) -> bool:
     """Whether something that is mapped has one entry for each device, however many there are."""
     firsts = [dims[0] for value in op.operands if (dims := shapes.of(value).dims)]
-    return any(label.kind == "devices" for dim in firsts for label in dim.labels)
+    return any(map(_is_of_devices, firsts))
+
+
+def _is_of_devices(dim: Dim) -> bool:
+    return any(label.kind == "devices" for label in dim.labels)
 
 
 def _most_devices(op: Op, flow: Flow) -> int | None:

@@ -12,7 +12,7 @@ from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.phrases import named, proved
+from jaxaudit.rules.phrases import named, proved, unknown
 from jaxaudit.rules.vmap._shared.scalars import Scalar, pointless, reductions
 
 _PROGRAM = """import jax
@@ -92,8 +92,13 @@ class AssumesBatchPosition(Rule):
         shapes = facts.get(Shapes)
         indexed = {one.op: (one, one.index) for one in pointless(facts, shapes) if one.index is not None}
         yield from (_finding(one, index) for one, index in indexed.values())
-        for op, _ in reductions(facts):
-            if op.name == "array.order" and op not in indexed:
+        for op, value in reductions(facts):
+            if op.name != "array.order" or op in indexed:
+                continue
+            contexts = shapes.contexts(op)
+            if not contexts or any(context.of(value).dims is None for context in contexts):
+                yield unknown(self.name, op.span, "the rank of what is searched under `vmap` is not known")
+            else:
                 reason = "what is searched under `vmap` has not been cut down to one number by an index"
                 yield proved(self.name, op.span, reason)
         yield from _only_outputs(facts, shapes)

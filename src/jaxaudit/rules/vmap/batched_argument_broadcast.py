@@ -120,7 +120,10 @@ def _judged(op: Op, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
     rule = BatchedArgumentBroadcast.name
     for context in shapes.contexts(op):
         found = list(_shared(op, context))
-        if not found and None in axes_of(op):
+        axes = axes_of(op)
+        if not found and None in axes and not _are_known(op, context):
+            yield Obligation(rule, op.span, Verdict.UNKNOWN, "the shapes of the arguments are not all known")
+        elif not found and None in axes:
             yield Obligation(rule, op.span, Verdict.PROVED, "no argument that is not mapped has the mapped axis")
         for one in found:
             met = _met(one, flow, shapes)
@@ -140,6 +143,13 @@ def _shared(op: Op, context: Context) -> Iterator[_Shared]:
         side = next((one for one in sides if dims and _is_one(dims[0], one.dim)), None)
         if dims and side is not None:
             yield _Shared(op, position, dims, side)
+
+
+def _are_known(op: Op, context: Context) -> bool:
+    """Whether the mapped axis is known, and the first axis of each argument that is not mapped."""
+    whole = [context.of(value).dims for value, axis in zip(op.operands, axes_of(op), strict=True) if axis is None]
+    firsts = all(dims is not None and all(dim.known for dim in dims[:1]) for dims in whole)
+    return firsts and any(side.dim.known for side in taken_sides(op, context.of))
 
 
 def _is_one(first: Dim, second: Dim) -> bool:
