@@ -15,6 +15,7 @@ from jaxaudit.analyses.ranges import Ranges, RangesDomain
 from jaxaudit.analyses.shapes import Shapes, ShapesDomain
 from jaxaudit.analyses.tracing import TracingDomain, TracingFacts
 from jaxaudit.analyses.uses import Uses, UsesDomain
+from jaxaudit.analyses.versions import Versions, VersionsDomain
 from jaxaudit.ir import Op, Program, Region, Value
 
 Sight = Callable[[Value], bool]
@@ -101,6 +102,7 @@ BLINDED: Mapping[type, Callable[[Facts, Sight], object]] = {
     Ranges: _blind(RangesDomain),
     Axes: _axes,
     Uses: _blind(UsesDomain),
+    Versions: _blind(VersionsDomain),
 }
 """How facts of each type look where only some values may be known."""
 

@@ -64,7 +64,14 @@ INDEPENDENT = {
         "wrong-argnums": "which argument is differentiated stands in the call",
         "wrong-custom-derivative": "the rule gives `None`",
     },
-    "Uses": {},
+    "Uses": {
+        "average-not-returned": "what is given back is data flow",
+        "unchanged-carry": "which value goes where is data flow",
+    },
+    "Versions": {
+        "result-discarded": "what stands as a statement is syntax",
+        "unchanged-carry": "which value goes where is data flow",
+    },
     "TracingFacts": {
         "retrace-every-call": "an argument that no turn makes is the same in all",
         "static-argument-misuse": "a constant can be hashed",

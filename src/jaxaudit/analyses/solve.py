@@ -16,6 +16,7 @@ from jaxaudit.analyses.ranges import Ranges, RangesDomain
 from jaxaudit.analyses.shapes import Shapes, ShapesDomain
 from jaxaudit.analyses.tracing import TracingDomain, TracingFacts
 from jaxaudit.analyses.uses import Uses, UsesDomain
+from jaxaudit.analyses.versions import Versions, VersionsDomain
 from jaxaudit.ir import Program, Value
 from jaxaudit.ir.basis import Basis
 
@@ -37,6 +38,7 @@ DOMAINS: Mapping[type, tuple[Callable[[Facts], Domain[Any]], tuple[type, ...]]] 
     TracingFacts: (TracingDomain, ()),
     Ranges: (RangesDomain, (Shapes,)),
     Uses: (UsesDomain, ()),
+    Versions: (VersionsDomain, ()),
 }
 """Every domain by the type of what it finds, with the facts that it reads."""
 

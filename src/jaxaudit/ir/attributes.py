@@ -169,8 +169,10 @@ class Attributes:
     """The leaves of what a note is about."""
     made_at = _span("made")
     renews = _flag("renews")
-    stale = _table("stale")
-    """Older values that are read while the noted one is not, by name."""
+    renewed = _items("renewed")
+    """Of a call: the positions of a parameter and a result that are one field of a record that it takes and gives."""
+    made_of = _table("made_of")
+    """The leaves of what a noted value was made from, by name."""
     position = _number("position")
     read_count = _number("read")
     is_method = _flag("method")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.versions import averaged
+from jaxaudit.analyses.uses import Uses
+from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved
@@ -57,37 +57,34 @@ class AverageNotReturned(Rule):
     name = "average-not-returned"
     family = "flow"
     summary = "A function moves a running average on and gives the old one back."
+    needs = (Uses, Versions)
 
     valid = (Example(_MOMENTS.format(given="newer", mark=""), "both are given back"),)
     invalid = (Example(_MOMENTS.format(given="square", mark="  #!"), "one of two stays"),)
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every function that gives running averages back."""
-        flow = facts.flow
+        versions, uses = facts.get(Versions), facts.get(Uses)
         for op in program.named("py.return"):
-            region = flow.places.region_of[op]
-            moved = [value for value in region.results if value not in region.params and _averages(value, region, flow)]
+            region = facts.places.region_of[op]
+            moved = {one: old for one in region.results for old in _averages(one, region, versions)}
             stays = [value for value in dict.fromkeys(region.results) if value in region.params]
-            for old in stays if len(region.results) > 1 else ():
-                newer = _next_average(old, region, flow)
-                if newer is not None and any(_averages(one, region, flow) - {old} for one in moved):
-                    yield _finding(op, old, newer)
+            for old in stays if set(moved.values()) - set(stays) else ():
+                newer = [one for one in versions.newer(old) if _is_average(one, versions) and one not in region.results]
+                if newer and uses.is_read(newer[0]):
+                    yield _finding(op, old, versions.maker(newer[0]))
             if moved and not stays:
                 yield proved(self.name, op.span, "the running averages are given back as they were moved")
 
 
-def _averages(value: Value, region: Region, flow: Flow) -> set[Value]:
-    """Return the parameters that a value is a running average of."""
-    return {param for param in region.params if averaged(flow, value, (param,)) is param}
+def _averages(value: Value, region: Region, versions: Versions) -> Iterator[Value]:
+    """Return the parameter that a value is a running average of."""
+    found = versions.of(value) if _is_average(value, versions) else None
+    return (param for param in region.params if found is not None and param in found.old)
 
 
-def _next_average(old: Value, region: Region, flow: Flow) -> Op | None:
-    """Return what makes the next value of a running average, where something reads that and nothing gives it back."""
-    scaled = [value for op in flow.readers.get(old, ()) if op.name == "array.map" for value in op.results]
-    for op in (one for value in scaled for one in flow.readers.get(value, ()) if one.name == "array.map"):
-        if averaged(flow, op.result, (old,)) is old and op.result not in region.results:
-            return op if flow.readers.get(op.result) else None
-    return None
+def _is_average(value: Value, versions: Versions) -> bool:
+    return versions.of(value) is not None and versions.maker(value).name == "array.map"
 
 
 def _finding(op: Op, old: Value, newer: Op) -> Obligation:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.versions import versions
+from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.flow._shared.phrases import called
@@ -48,6 +48,7 @@ class FieldPutBack(Rule):
     name = "field-put-back"
     family = "flow"
     summary = "A copy of a record is given an old field, though a newer version of it was made."
+    needs = (Versions,)
 
     valid = (
         Example(
@@ -68,14 +69,14 @@ class FieldPutBack(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every field that a copy is given as it was, or a newer version of."""
-        flow, copies = facts.flow, list(program.named("py.replace"))
+        flow, versions, copies = facts.flow, facts.get(Versions), list(program.named("py.replace"))
         for op in copies:
             for field, had in (op.restored or {}).items():
-                newer = _newer_record(op, had, copies, flow) or _newer_leaf(op, had, flow)
+                newer = _newer_record(op, had, copies, flow) or _newer_leaf(op, had, versions, flow)
                 if newer is not None:
                     yield _finding(op, field, newer)
             for field, value in (op.replaced or {}).items():
-                if isinstance(value, Value) and versions(flow, value) is not None:
+                if isinstance(value, Value) and versions.of(value) is not None:
                     yield proved(self.name, op.span, f"the copy is given the newer `{field}`")
 
 
@@ -85,13 +86,10 @@ def _newer_record(op: Op, had: tuple[Value, ...], copies: list[Op], flow: Flow) 
     return next((one for one in makers if flow.places.comes_before(one, op)), None)
 
 
-def _newer_leaf(op: Op, had: tuple[Value, ...], flow: Flow) -> Op | None:
+def _newer_leaf(op: Op, had: tuple[Value, ...], versions: Versions, flow: Flow) -> Op | None:
     """Return the op that made a newer version of the one array that is put back."""
-    for reader in flow.readers.get(had[0], ()) if len(had) == 1 else ():
-        found = [versions(flow, value) for value in reader.results]
-        if any(one is not None and had[0] in one.old for one in found) and flow.places.comes_before(reader, op):
-            return reader
-    return None
+    makers = (versions.maker(value) for value in versions.newer(had[0])) if len(had) == 1 else ()
+    return next((made for made in makers if flow.places.comes_before(made, op)), None)
 
 
 def _finding(op: Op, field: str, newer: Op) -> Obligation:

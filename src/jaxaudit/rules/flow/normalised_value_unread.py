@@ -11,6 +11,7 @@ from jaxaudit.analyses.meaning import Kind, Meanings, meanings_of
 from jaxaudit.analyses.queries import depends, entered, reached
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.flow._shared.successions import goes_on_from
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.phrases import proved
 from jaxaudit.spans import Span
@@ -92,7 +93,7 @@ class NormalisedValueUnread(Rule):
         """List every variable with a normalised value."""
         meanings, flow = meanings_of(facts), facts.flow
         for note in program.named("py.unread"):
-            if note.values is not None and len(note.values) == 1 and note.stale and not is_unwanted(note.label):
+            if note.values is not None and len(note.values) == 1 and note.made_of and not is_unwanted(note.label):
                 yield from _judge(note, note.values[0], meanings)
         for op in program.mapping("divide"):
             value = op.result
@@ -108,7 +109,8 @@ def _is_normalised(value: Value, meanings: Meanings) -> bool:
 def _judge(note: Op, value: Value, meanings: Meanings) -> Iterator[Obligation]:
     sure = _is_normalised(value, meanings)
     if sure or _is_scaled(value, meanings.flow):
-        for variable, (leaves, read, _) in (note.stale or {}).items():
+        for variable, leaves, ways in goes_on_from(note, meanings.flow):
+            read = ways[0].at
             if len(leaves) == 1 and _is_raw(leaves[0], value, meanings):
                 yield _finding(note, variable, read, sure=sure or _enters_network(leaves[0], read, meanings.flow))
                 return

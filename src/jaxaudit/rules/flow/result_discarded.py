@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import is_pure
-from jaxaudit.analyses.lineage.versions import is_update, updates_in, versions
+from jaxaudit.analyses.versions import Versions, is_update, updates_in
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import KEEPING, MAPPED, REMARKS
 from jaxaudit.libraries.lookup import playing
@@ -63,6 +63,7 @@ class ResultDiscarded(Rule):
     name = "result-discarded"
     family = "flow"
     summary = "A pure function is called and its result is dropped."
+    needs = (Versions,)
 
     valid = (
         Example("def f(x, i, v):\n    x = x.at[i].set(v)\n    return x\n", "kept"),
@@ -119,17 +120,20 @@ class ResultDiscarded(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every update, and every pure call that stands as a statement."""
-        yield from (one for op in program.named("py.drop") for one in _dropped(op, facts.flow))
+        yield from (one for op in program.named("py.drop") for one in _dropped(op, facts))
         for op in updates_in(program):
             if not op.is_derived:
                 yield proved(self.name, op.span, f"the result of `{called(op)}` is not dropped where it is made")
 
 
-def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
+def _dropped(note: Op, facts: Facts) -> Iterator[Obligation]:
+    flow = facts.flow
     op = flow.made_at(note.span, note)
     if op is None:
         return
-    if not (is_update(op) or _only_computes(op, flow) or _applies_gradients(op, flow) or _updates(op, flow)):
+    if not (
+        is_update(op) or _only_computes(op, flow) or _applies_gradients(op, flow) or _updates(op, facts.get(Versions))
+    ):
         return
     if note.guarded:
         yield unknown(ResultDiscarded.name, op.span, "it stands where an exception is expected")
@@ -142,13 +146,13 @@ def _dropped(note: Op, flow: Flow) -> Iterator[Obligation]:
         yield _finding(op, sure=not note.is_module_level and (is_update(op) or not deliberate))
 
 
-def _updates(op: Op, flow: Flow) -> bool:
+def _updates(op: Op, versions: Versions) -> bool:
     """Whether a function of the program only computes, and gives a newer version of an argument or a record."""
     if op.name != "py.call" or not op.regions or not all(_only_looks(inner) for inner in op.regions[0].walk()):
         return False
     if any(inner.name == "py.replace" for inner in op.regions[0].walk()):
         return True
-    found = (versions(flow, value) for value in op.results)
+    found = map(versions.of, op.results)
     return any(one is not None and one.plain for one in found)
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.versions import versions
-from jaxaudit.ir import Op, Program
-from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import LOOPS
+from jaxaudit.analyses.succession import Way, goes_on
+from jaxaudit.analyses.uses import EFFECTS, Use, Uses
+from jaxaudit.analyses.versions import Version, Versions
+from jaxaudit.ir import Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow._shared.phrases import called
-from jaxaudit.rules.flow._shared.unread_versions import UnreadVersion, is_surely_missed, unread_versions
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.flow._shared.successions import Lost, is_surely_missed, lost_successors
+from jaxaudit.rules.phrases import named, proved, unknown
 
 
 class StaleValue(Rule):
@@ -55,6 +54,7 @@ class StaleValue(Rule):
     name = "stale-value"
     family = "flow"
     summary = "A newer version of a value is made and never read, while the old one is used on."
+    needs = (Uses, Versions)
 
     valid = (
         Example(
@@ -108,35 +108,50 @@ class StaleValue(Rule):
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every newer version that nothing reads, and every loop that carries a newer version on."""
-        yield from (_finding(one, facts.flow) for one in unread_versions(facts).values())
-        yield from (one for op in program.named(*sorted(LOOPS)) for one in _carried_on(op, facts.flow))
+        """List every successor of a value."""
+        lost, flow = lost_successors(facts), facts.flow
+        yield from (_finding(one, is_surely_missed(one, flow)) for one in lost.values())
+        noted = {value for note in program.named("py.unread") for value in note.values or ()}
+        for value, version in facts.get(Versions).all():
+            if value not in noted:
+                yield _judge(value, version, facts)
 
 
-def _carried_on(op: Op, flow: Flow) -> Iterator[Obligation]:
-    loop = Loop.of(op)
-    for param, following in loop.successors if loop is not None else ():
-        found = versions(flow, following) if param.name else None
-        if found is not None and param in found.old:
-            reason = f"the newer `{param.name}` that `{called(found.op)}` makes goes into the next turn"
-            yield proved(StaleValue.name, found.op.span, reason)
+def _judge(value: Value, version: Version, facts: Facts) -> Obligation:
+    """Judge a successor that something may read: it is what is used from then on, or both it and the old one are."""
+    made = facts.get(Versions).maker(value)
+    old = next((one for one in version.old if one.name), None)
+    name = named(value if old is None else old, "the value")
+    becomes = facts.get(Uses).becomes(value)
+    if not becomes & EFFECTS:
+        reason = f"no effect of the newer version of {name} that `{called(made)}` makes is known"
+        return unknown(StaleValue.name, made.span, reason)
+    ways = {one.way for before in version.old for one in goes_on(facts.flow, before, made)}
+    if not ways.isdisjoint((Way.RETURNED, Way.CARRIED)) and not becomes & Use.CARRIED:
+        reason = f"both {name} and its newer version are handed on: which of them is meant is not known"
+        return unknown(StaleValue.name, made.span, reason)
+    return proved(StaleValue.name, made.span, f"the newer version of {name} that `{called(made)}` makes is used")
 
 
-def _finding(unread: UnreadVersion, flow: Flow) -> Obligation:
-    note, old, maker = unread.note, unread.old, called(unread.made)
-    subject = "the result here, the" if note.label == "_" else f"`{note.label}`, the"
-    when = "in the next turn" if old.next_turn else f"on line {old.read.line}"
+def _finding(lost: Lost, surely: bool | None) -> Obligation:
+    maker, variable = called(lost.made), lost.variable
+    subject = "the result here, the" if lost.label == "_" else f"`{lost.label}`, the"
+    if surely is None:
+        reason = f"{subject} newer `{variable}`, is said not to be wanted, and the old one is used on"
+        return unknown(StaleValue.name, lost.span, reason)
+    read = next((one.at for one in lost.ways if one.way in (Way.READ, Way.RETURNED)), lost.ways[0].at)
+    when = "in the next turn" if lost.next_turn else f"on line {read.line}"
     return Obligation(
         StaleValue.name,
-        note.span,
+        lost.span,
         Verdict.VIOLATED,
-        severity=Severity.ERROR if is_surely_missed(unread, flow) else Severity.WARNING,
-        message=f"{subject} newer `{old.variable}`, is never read; the old one is used {when}",
-        current=f"`{maker}` gives `{note.label}`, nobody reads it, and `{old.variable}` stays as it was",
-        expected=f"whoever reads `{old.variable}` from here on reads the newer version",
+        severity=Severity.ERROR if surely else Severity.WARNING,
+        message=f"{subject} newer `{variable}`, is never read; the old one is used {when}",
+        current=f"`{maker}` gives `{lost.label}`, nobody reads it, and `{variable}` stays as it was",
+        expected=f"whoever reads `{variable}` from here on reads the newer version",
         steps=(
-            Step(unread.made.span, f"`{maker}` makes a newer version of `{old.variable}`"),
-            Step(old.read, f"`{old.variable}` is read here, unchanged"),
+            Step(lost.made.span, f"`{maker}` makes a newer version of `{variable}`"),
+            Step(read, f"`{variable}` is read here, unchanged"),
         ),
-        suggestion=f"bind the result to `{old.variable}`, or name it `_` if it is not wanted",
+        suggestion=f"bind the result to `{variable}`, or name it `_` if it is not wanted",
     )

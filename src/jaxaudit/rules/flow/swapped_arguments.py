@@ -8,7 +8,7 @@ from itertools import combinations
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
-from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS
+from jaxaudit.analyses.versions import OPTIMIZER_STEPS
 from jaxaudit.ir import Op, Program, Region
 from jaxaudit.ir.names import is_stem
 from jaxaudit.ir.ops import INLINE

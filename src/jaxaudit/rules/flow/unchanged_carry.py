@@ -9,12 +9,14 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.shapes import ShapeFact, Shapes
+from jaxaudit.analyses.uses import Uses
+from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.flow._shared.phrases import called, noted
-from jaxaudit.rules.flow._shared.unread_versions import unread_versions
+from jaxaudit.rules.flow._shared.successions import lost_successors
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.phrases import proved
 
@@ -58,7 +60,7 @@ class UnchangedCarry(Rule):
     name = "unchanged-carry"
     family = "flow"
     summary = "A loop hands a part of its state on unchanged, and nothing reads its successor."
-    needs = (Shapes,)
+    needs = (Shapes, Uses, Versions)
 
     valid = (
         Example(
@@ -81,7 +83,7 @@ class UnchangedCarry(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every part of a loop's state that moves, and every one that stands still beside its successor."""
-        flow, shapes, known = facts.flow, facts.get(Shapes), unread_versions(facts)
+        flow, shapes, known = facts.flow, facts.get(Shapes), lost_successors(facts)
         for note in program.named("py.unread"):
             if note.kind == "variable" and note not in known and not is_unwanted(note.label):
                 yield from _judge(note, flow, shapes)

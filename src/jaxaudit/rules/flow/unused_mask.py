@@ -15,7 +15,7 @@ from jaxaudit.ir.ops import BODIES
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow._shared.masks import half_applied, is_mask, reduced_without
 from jaxaudit.rules.flow._shared.phrases import noted
-from jaxaudit.rules.flow._shared.unread_versions import old_reads
+from jaxaudit.rules.flow._shared.successions import goes_on_from
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.phrases import named, proved
 
@@ -156,7 +156,8 @@ def _part_applied(note: Op, value: Value, flow: Flow) -> Op | None:
         return None
     if made.function not in CONJUNCTIONS | DISJUNCTIONS and made.operator not in ("and", "or"):
         return None
-    late = [old.leaves[0] for old in old_reads(note) if len(old.leaves) == 1 and old.leaves[0] in made.operands]
+    going = (leaves for _, leaves, _ in goes_on_from(note, flow) if len(leaves) == 1)
+    late = [one for (one,) in going if one in made.operands]
     readers = (op for one in late for op in flow.readers.get(one, ()) if op.span.line > made.span.line)
     return next(readers, None) if len(late) == 1 else None
 

@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.analyses.lineage.parts import part_of
 from jaxaudit.analyses.lineage.skeletons import one_structure, skeleton, structure_read
-from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS, is_optimizer_step
+from jaxaudit.analyses.versions import OPTIMIZER_STEPS, is_optimizer_step
 from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict

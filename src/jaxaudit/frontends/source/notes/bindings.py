@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from jaxaudit.frontends.source.values.arguments import Arguments
 
 Leaves = tuple[Value, ...]
-_BUILDERS = ("__init__", "__post_init__", "setup")
-"""Methods that run once for an object."""
 
 
 def note_dropped(it: Interpreter, node: ast.Expr, value: Abstract) -> None:
@@ -57,7 +55,7 @@ def note_dropped(it: Interpreter, node: ast.Expr, value: Abstract) -> None:
 
 
 def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list[ast.expr], made: ast.expr) -> None:
-    """Note each variable that an assignment binds and nothing reads, and who goes on reading what it was made from."""
+    """Note each variable that an assignment binds and nothing reads, and what it was made from."""
     function = it.frame.function
     if function is None or isinstance(function.node, ast.Lambda):
         return
@@ -73,7 +71,8 @@ def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list
                 "values": _leaves(it, it.frame.env[target.id]),
                 "made": it.span(made),
                 "renews": target.id in names_in(made),
-                "stale": _stale(it, function, node, made),
+                "made_of": _made_of(it, made),
+                "method": function.owner is not None and function.kind == "function",
             }
             it.emit("py.unread", it.span(target), attrs=attrs, results=0)
 
@@ -90,22 +89,14 @@ def _names(target: ast.expr) -> Iterator[ast.Name]:
             yield from _names(item)
 
 
-def _stale(
-    it: Interpreter, function: FunctionValue, node: ast.stmt, made: ast.expr
-) -> Mapping[str, tuple[Leaves, Span, bool]]:
-    """Return the variables of an expression that are read again unchanged: leaves, where, and whether a turn later."""
-    scope = scope_of(function.node)
-    stale: dict[str, tuple[Leaves, Span, bool]] = {}
-    for name in names_in(made):
-        read = scope.later_read(name, node)
-        if read is not None and name in it.frame.env and name not in stale:
-            stale[name] = (_leaves(it, it.frame.env[name]), it.span(read[0]), read[1])
+def _made_of(it: Interpreter, made: ast.expr) -> Mapping[str, Leaves]:
+    """Return the variables and parts of objects that an expression reads, with their leaves."""
+    found = {name: _leaves(it, it.frame.env[name]) for name in names_in(made) if name in it.frame.env}
     for part in _parts(it, made):
         path, held = path_of(part), _held(it, part)
-        read = None if held is None or not path else scope.later_path(path, node) or _next_call(function, part, path)
-        if held is not None and read is not None:
-            stale.setdefault(path[-1], (_leaves(it, held), it.span(read[0]), read[1]))
-    return stale
+        if held is not None and path:
+            found.setdefault(path[-1], _leaves(it, held))
+    return found
 
 
 def _parts(it: Interpreter, made: ast.expr) -> Iterator[ast.Attribute | ast.Subscript]:
@@ -142,19 +133,6 @@ def _entry_of(node: ast.Attribute | ast.Subscript) -> str:
         return node.attr
     key = node.slice.value if isinstance(node.slice, ast.Constant) else None
     return subscripts.entry_key(key) if isinstance(key, str) else ""
-
-
-def _next_call(
-    function: FunctionValue, part: ast.Attribute | ast.Subscript, path: tuple[str, ...]
-) -> tuple[ast.expr, bool] | None:
-    """Let the next call of a method read an attribute of its object that it never writes itself."""
-    node, params = function.node, function.node.args
-    first = next(iter((*params.posonlyargs, *params.args)), None)
-    if function.owner is None or function.kind != "function" or first is None or path[:-1] != (first.arg,):
-        return None
-    scope = scope_of(node)
-    written = any(scope.writes.get(one) for one in path) or path[-1] in scope.shared
-    return None if written or function.name in _BUILDERS else (part, True)
 
 
 def note_parameters(it: Interpreter, function: FunctionValue, bound: Mapping[str, Abstract]) -> None:

@@ -1,7 +1,7 @@
 """Which variables of a function are read, where, and whether a binding can ever be seen again: syntax alone.
 
-Answers are one-sided. "Nobody reads this binding" and "this later read still sees the old value" are said only where
-they hold on every path; any doubt (a closure, a loop around it, `locals()`) counts as a read.
+Answers are one-sided. "Nobody reads this binding" is said only where it holds on every path; any doubt (a closure, a
+loop around it, `locals()`) counts as a read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from jaxaudit.frontends.source.interpret.syntax import children, names_in, survey, walk
+from jaxaudit.frontends.source.interpret.syntax import children, names_in, survey
 
 Place = tuple[int, int]
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -32,13 +32,11 @@ class Around:
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """The reads and writes of the names of one function or module."""
+    """Where the names of one function or module are read."""
 
     reads: defaultdict[str, list[ast.expr]] = field(default_factory=lambda: defaultdict(list))
-    """By name, and by path: `self.state`, `carry['h']`."""
     last: dict[str, Place] = field(default_factory=dict)
-    """Where each of them is read last."""
-    writes: defaultdict[str, list[Place]] = field(default_factory=lambda: defaultdict(list))
+    """Where each name is read last."""
     shared: set[str] = field(default_factory=set)
     """Names that other scopes can read: captured, global or nonlocal."""
     around: dict[ast.stmt, Around] = field(default_factory=dict)
@@ -54,32 +52,9 @@ class Scope:
         return not any(_inside(read, loop) for loop in loops for read in self.reads.get(name, ()))
 
     def add_read(self, name: str, node: ast.expr) -> None:
-        """Note that a name or path is read."""
+        """Note that a name is read."""
         self.reads[name].append(node)
         self.last[name] = max(self.last.get(name, (0, 0)), _start(node))
-
-    def later_read(self, name: str, after: ast.stmt) -> tuple[ast.expr, bool] | None:
-        """Return a read that sees the same binding of a name as a statement, and whether it is in the next turn."""
-        return None if name in self.shared else self._read_again(name, self.writes[name], after)
-
-    def later_path(self, path: tuple[str, ...], after: ast.stmt) -> tuple[ast.expr, bool] | None:
-        """Return a read that sees the same part of an object as a statement, and whether it is in the next turn."""
-        writes = [place for one in path for place in self.writes.get(one, ())]
-        return None if path[-1] in self.shared else self._read_again(path[-1], writes, after)
-
-    def _read_again(self, name: str, writes: list[Place], after: ast.stmt) -> tuple[ast.expr, bool] | None:
-        if self.reflects or any(_within(place, after) for place in writes):
-            return None
-        end = _end(after)
-        rebound = min((place for place in writes if place >= end), default=None)
-        for read in self.reads.get(name, ()):
-            if _start(read) >= end and (rebound is None or _start(read) < rebound):
-                return read, False
-        loops = self.around[after].loops if after in self.around else ()
-        if loops and not any(_within(place, loops[-1]) for place in writes):
-            again = next((read for read in self.reads.get(name, ()) if _inside(read, loops[-1])), None)
-            return None if again is None else (again, True)
-        return None
 
 
 def path_of(node: ast.AST) -> tuple[str, ...]:
@@ -120,8 +95,7 @@ def _index(scope: Scope, body: list[ast.stmt], around: Around) -> None:
     for statement in body:
         scope.around[statement] = around
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            _capture(scope, statement)
-            scope.writes[statement.name].append(_start(statement))
+            scope.shared.update(_free(statement))
             continue
         if isinstance(statement, ast.Global | ast.Nonlocal):
             scope.shared.update(statement.names)
@@ -160,40 +134,18 @@ def _index_expression(scope: Scope, node: ast.AST) -> None:
     while pending:
         current = pending.pop()
         if isinstance(current, ast.Lambda):
-            _capture(scope, current)
+            scope.shared.update(_free(current))
             continue
         if isinstance(current, ast.Name):
             _note(scope, current)
-        elif isinstance(current, ast.Attribute | ast.Subscript):
-            _note_path(scope, current)
-        elif isinstance(current, ast.MatchAs | ast.MatchStar) and current.name:
-            scope.writes[current.name].append((current.lineno, current.col_offset))
         pending += children(current)
 
 
 def _note(scope: Scope, node: ast.Name) -> None:
-    if isinstance(node.ctx, ast.Store):
-        scope.writes[node.id].append(_start(node))
-    else:
+    if not isinstance(node.ctx, ast.Store):
         # Deleting a name says that it is not needed: that counts as having seen it.
         scope.add_read(node.id, node)
     scope.reflects |= node.id in _REFLECTION
-
-
-def _note_path(scope: Scope, node: ast.Attribute | ast.Subscript) -> None:
-    path = path_of(node)
-    if path and isinstance(node.ctx, ast.Load):
-        scope.add_read(path[-1], node)
-    elif path:
-        scope.writes[path[-1]].append(_start(node))
-
-
-def _capture(scope: Scope, node: ast.AST) -> None:
-    scope.shared.update(_free(node))
-    for inner in walk(node):
-        if isinstance(inner, ast.Attribute | ast.Subscript) and not isinstance(inner.ctx, ast.Load):
-            # What an inner function writes, it may write at any time.
-            scope.shared.update(path_of(inner)[-1:])
 
 
 @lru_cache(maxsize=16_384)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
-from jaxaudit.analyses.lineage.versions import OPTIMIZER_STEPS, is_optimizer_step
 from jaxaudit.analyses.queries import last, walk
+from jaxaudit.analyses.versions import OPTIMIZER_STEPS, is_optimizer_step
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import given_as, inside_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, origin
 from jaxaudit.analyses.lineage.skeletons import Skeleton, skeleton
-from jaxaudit.analyses.lineage.versions import is_optimizer_step
 from jaxaudit.analyses.queries import last
+from jaxaudit.analyses.versions import is_optimizer_step
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.lookup import playing, plays

@@ -1,0 +1,89 @@
+"""What becomes of an old value once its successor was made: whether it is read on, handed on, or stepped again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import NamedTuple
+
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.ir import Op, Region, Value
+from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import INLINE, LOOPS
+from jaxaudit.spans import Span
+
+
+class Way(IntEnum):
+    """How an old value goes on."""
+
+    READ = 1
+    """Something later reads it."""
+    AGAIN = 2
+    """The next turn of a loop, or the next call of a method, starts from it again."""
+    CARRIED = 3
+    """The next turn of a loop is given it."""
+    RETURNED = 4
+    """The function that made the successor gives it back."""
+
+
+class GoesOn(NamedTuple):
+    """One way in which an old value goes on, and the place."""
+
+    way: Way
+    at: Span
+
+
+def goes_on(flow: Flow, old: Value, made: Op, *, method: bool = False) -> list[GoesOn]:
+    """Return how a value goes on after an op that made its successor, in the order of the program.
+
+    In a method, an attribute of its object that it does not set is there for the next call.
+    """
+    later = [op for op in flow.readers.get(old, ()) if op is not made and _is_after(flow, op, made)]
+    found = [GoesOn(Way.RETURNED if op.name == "py.return" else Way.READ, op.span) for op in _ordered(flow, later)]
+    found += [GoesOn(Way.CARRIED, made.span) for _ in _unchanged(flow, old, made)]
+    again = _is_outside_turn(flow, old, made) or (method and _is_kept(flow, old, flow.places.region_of[made]))
+    return [*found, GoesOn(Way.AGAIN, made.span)] if again else found
+
+
+def _ordered(flow: Flow, ops: list[Op]) -> list[Op]:
+    return sorted(ops, key=flow.places.order.__getitem__)
+
+
+def _is_after(flow: Flow, op: Op, made: Op) -> bool:
+    """Whether an op reads numbers, and can still run after another one in the same turn."""
+    places = flow.places
+    if op.name == "array.shape" or any(places.within(places.region_of[op], region) for region in made.regions):
+        return False
+    return places.comes_before(made, op) and places.both_happen(made, op)
+
+
+def own_loop(flow: Flow, op: Op) -> Loop | None:
+    """Return the innermost loop whose turns run an op, in the function that the op stands in or around it."""
+    for _, holder in flow.places.up(flow.places.region_of[op]):
+        if holder is not None and holder.name not in INLINE | LOOPS:
+            return None
+        if holder is not None and (loop := Loop.of(holder)) is not None:
+            return loop
+    return None
+
+
+def _unchanged(flow: Flow, old: Value, made: Op) -> Iterator[Value]:
+    """Return the value itself where a loop around the op is given it and hands it on as it was."""
+    loop = own_loop(flow, made)
+    return (param for param, following in (loop.successors if loop is not None else ()) if following is param is old)
+
+
+def _is_outside_turn(flow: Flow, old: Value, made: Op) -> bool:
+    """Whether every turn of the loop around an op reads a value from outside of the loop."""
+    loop, home = own_loop(flow, made), flow.places.region_of_value(old)
+    return loop is not None and not flow.places.within(home, loop.body)
+
+
+def _is_kept(flow: Flow, old: Value, region: Region) -> bool:
+    """Whether a value is an attribute of the first parameter, which the function does not set."""
+    op = flow.maker(old)
+    base = op.value("base") if op is not None and op.name == "py.attr" else None
+    top = flow.places.top(region)
+    if op is None or base is None or base not in top.params[:1]:
+        return False
+    return not any(one.name == "py.store_attr" and one.label == op.label for one in top.walk())

@@ -1,0 +1,335 @@
+"""Versions: which value is the successor of which.
+
+`x.at[i].set(v)` is a newer `x`, the second result of an optimizer's `update` a newer state, what a loop carries out a
+newer one of what it was started with. What the rows of libraries say, the structure of what a function takes and gives,
+and the summaries of the functions that are called say so; a name alone never does.
+
+A forward domain: every region is solved once, and whoever calls it puts the operands in the place of its parameters.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from functools import reduce
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer, any_branch, anywhere, not_at_once
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import depends, last
+from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.functions import SUMS_OF_TWO
+from jaxaudit.ir.interfaces import Branch, Loop, given_to, inside_of
+from jaxaudit.ir.ops import BODIES, MAPPED, VOCABULARY
+from jaxaudit.ir.record import record
+from jaxaudit.libraries.lookup import UPDATES, lookup, playing
+from jaxaudit.libraries.results import Like, Parts, Result
+
+if TYPE_CHECKING:
+    from jaxaudit.analyses.facts import Facts
+    from jaxaudit.analyses.solve import Solution
+
+_UPDATING = ("array.scatter", "py.replace")
+_PARTS = ("py.unpack", "py.item")
+
+OPTIMIZER_STEPS = playing("optimizer.step")
+"""The `update` of optimizers, by the names of their functions."""
+
+
+class Ground(IntEnum):
+    """What says that a value is the successor of another one, the weakest first."""
+
+    VARIABLE = 1
+    """A function gives it in the variable that its parameter came in, and computes it from that."""
+    LOOP = 2
+    """A loop carries it out in the place of what it was started with."""
+    STRUCTURE = 3
+    """A function takes a record and gives one of the same class; or something is mixed into the old one."""
+    NATURE = 4
+    """What makes it is an update by its nature: `.at[].set`, a function of a library that gives a newer argument."""
+
+
+@record
+class Version:
+    """What a value is the successor of, and what its parts are."""
+
+    old: frozenset[Value] = frozenset()
+    ground: Ground = Ground.NATURE
+    parts: frozenset[tuple[int | str, Version]] = frozenset()
+    """The items of a tuple or mapping that are newer versions of something."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether what made it is an update by its nature, however many calls away."""
+        return self.ground is Ground.NATURE
+
+    def part(self, key: object) -> Version:
+        """Return what one item is the successor of."""
+        return next((one for at, one in self.parts if at == key), NOTHING)
+
+    def seen_by(self, visible: Callable[[Value], Value | None]) -> Version:
+        """Return the same as it looks outside of a region, given what its values are called there, if anything."""
+        parts = frozenset((at, one.seen_by(visible)) for at, one in self.parts)
+        old = frozenset(one for inner in self.old if (one := visible(inner)) is not None)
+        return _version(old, self.ground, frozenset((at, one) for at, one in parts if one != NOTHING))
+
+
+NOTHING = Version()
+"""What is known of a value that is no successor of any other, as far as can be told."""
+
+
+def is_optimizer_step(op: Op) -> bool:
+    """Whether an op is the `update` of an optimizer, which gives updates and a new state."""
+    return op.qualified in OPTIMIZER_STEPS
+
+
+def is_update(op: Op) -> bool:
+    """Whether an op makes a newer version of a value by its nature."""
+    return op.name in _UPDATING or op.qualified in UPDATES
+
+
+def updates_in(program: Program) -> Iterator[Op]:
+    """Return every op that makes a newer version of a value by its nature."""
+    return chain(program.named(*_UPDATING), program.calling(*UPDATES))
+
+
+class Versions:
+    """The solved versions of all values."""
+
+    def __init__(self, facts: Mapping[Value, Version], flow: Flow) -> None:
+        self._known = {value: fact for value, fact in facts.items() if fact.old}
+        self._flow = flow
+        self._newer: dict[Value, list[Value]] = defaultdict(list)
+        for value, fact in self._known.items():
+            for old in fact.old:
+                self._newer[old].append(value)
+
+    def of(self, value: Value) -> Version | None:
+        """Return what a value is the successor of; None where that is not known."""
+        return self._known.get(value)
+
+    def all(self) -> Iterable[tuple[Value, Version]]:
+        """Return every value that is the successor of another one."""
+        return self._known.items()
+
+    def newer(self, value: Value) -> Sequence[Value]:
+        """Return the successors of a value."""
+        return self._newer.get(value, ())
+
+    def maker(self, value: Value) -> Op:
+        """Return the op that made a successor: the call that gave it, where it was unpacked or taken from a tree."""
+        made = self._flow.maker(last(value, self._whole))
+        assert made is not None, "what a region is given is no successor in it"
+        return made
+
+    def _whole(self, value: Value) -> Value | None:
+        op = self._flow.maker(value)
+        return op.value("base", "tree") if op is not None and op.name in (*_PARTS, "tree.leaf") else None
+
+
+class VersionsDomain:
+    """What every value is the successor of, on all paths."""
+
+    name = "versions"
+    direction = Direction.FORWARD
+    by_summary = True
+    must = True
+    widen_after = WIDEN_AFTER
+    taken = any_branch
+    place = anywhere
+    at_once = not_at_once
+
+    def __init__(self, facts: Facts) -> None:
+        self._flow = facts.flow
+        own = {"tree.leaf": _leaf, "array.map": self._map, **dict.fromkeys(_PARTS, _part)}
+        self._table: Mapping[str, Transfer[Version]] = {**dict.fromkeys(VOCABULARY, _made), **own}
+
+    @property
+    def table(self) -> Mapping[str, Transfer[Version]]:
+        """The transfer functions by op name."""
+        return self._table
+
+    def unknown(self, value: Value) -> Version:
+        """Say that a value is no successor of any other, as far as can be told."""
+        return NOTHING
+
+    def join(self, first: Version, second: Version) -> Version:
+        """Return what a value is the successor of on both of two paths."""
+        both = [(at, self.join(one, second.part(at))) for at, one in first.parts]
+        parts = frozenset((at, one) for at, one in both if one != NOTHING)
+        return _version(first.old & second.old, min(first.ground, second.ground), parts)
+
+    def widen(self, old: Version, new: Version) -> Version:
+        """Return what holds in both of two turns; sets only shrink, so every sequence ends."""
+        return self.join(old, new)
+
+    def enter(self, op: Op, region: Region, read: Read[Version], turn: int) -> Sequence[Version]:
+        """Let parameters stand for themselves."""
+        return [NOTHING] * len(region.params)
+
+    def leave(self, op: Op, read: Read[Version]) -> Sequence[Version]:
+        """Return what the results of a call, loop, map or branch are the successors of."""
+        if op.name == "tree.map":
+            return _of_trees(op) if self._blends(op) else ()
+        if (loop := Loop.of(op)) is not None:
+            return _after(loop)
+        if (branch := Branch.of(op)) is not None:
+            return [self._chosen(branch, at, read) for at in range(len(op.results))]
+        return self._returned(op, read) if op.name in BODIES | MAPPED else ()
+
+    def finish(self, facts: Facts, solution: Solution[Version]) -> Versions:
+        """Return what rules read."""
+        return Versions(solution.facts, self._flow)
+
+    def _chosen(self, branch: Branch, at: int, read: Read[Version]) -> Version:
+        """Return what a result is the successor of whichever branch is taken; one may leave the old value alone."""
+        ways: list[Version] = []
+        for region, value in inside_of(branch.op, at):
+            visible = self._outside(branch.op, region)
+            fact, same = read(value).seen_by(visible), visible(value)
+            ways.append(Version(fact.old if same is None else fact.old | {same}, fact.ground, fact.parts))
+        changed = any(read(value) != NOTHING for _, value in inside_of(branch.op, at))
+        return reduce(self.join, ways) if changed and len(ways) == len(branch.arms) else NOTHING
+
+    def _outside(self, op: Op, region: Region) -> Callable[[Value], Value | None]:
+        """Return how the values that a region sees are called outside of its op; what it makes is not seen there."""
+        places, given = self._flow.places, dict(given_to(op, region))
+
+        def visible(value: Value) -> Value | None:
+            return given.get(value) or (None if places.within(places.region_of_value(value), region) else value)
+
+        return visible
+
+    def _returned(self, op: Op, read: Read[Version]) -> list[Version]:
+        """Return what the results of a call are the successors of, by what its body says of its own parameters."""
+        region, facts = op.regions[0], list[Version]()
+        outside, visible = dict(given_to(op, region)), self._outside(op, region)
+        renewed = {made: given for given, made in op.renewed or ()}
+        for at, result in enumerate(region.results[: len(op.results)]):
+            inner = read(result)
+            if result in outside:
+                # The same value under another name.
+                facts.append(NOTHING)
+            elif inner != NOTHING:
+                facts.append(inner.seen_by(visible))
+            elif at in renewed:
+                facts.append(_version(frozenset((op.operands[renewed[at]],)), Ground.STRUCTURE))
+            else:
+                facts.append(self._in_variable(result, outside))
+        return facts
+
+    def _in_variable(self, result: Value, outside: Mapping[Value, Value]) -> Version:
+        """Take what a function computes from a parameter, and binds to the variable it came in, for its successor."""
+        same = [param for param in outside if param.name and param.name == result.name]
+        if len(same) == 1 and depends(self._flow, result, same):
+            return Version(frozenset((outside[same[0]],)), Ground.VARIABLE)
+        return NOTHING
+
+    def _map(self, op: Op, read: Read[Version]) -> Sequence[Version]:
+        """Take `0.9 * mean + 0.1 * x` for the next `mean`: a running average, by the larger weight."""
+        if op.function not in SUMS_OF_TWO:
+            return ()
+        weights = {one: weight for value in op.operands for one, weight in self._weighted(value)}
+        return [_version(frozenset(one for one, weight in weights.items() if weight > 0.5), Ground.STRUCTURE)]
+
+    def _weighted(self, value: Value) -> Iterator[tuple[Value, float]]:
+        """Return what a value is times a constant below one, with the constant."""
+        made = self._flow.maker(value)
+        if made is not None and made.function == "multiply":
+            weights = [one for one in made.arguments.values() if isinstance(one, float) and 0 < one < 1]
+            yield from ((one, weight) for one in made.operands for weight in weights)
+
+    def _blends(self, op: Op) -> bool:
+        """Whether a mapped function gives its first leaf with something added, taken away or mixed in."""
+        region = op.regions[0]
+        made = self._flow.maker(region.results[0]) if len(region.results) == 1 else None
+        if made is None or not region.params or made.name not in ("array.map", "array.select"):
+            return False
+        first = region.params[0]
+        return any(value is first or self._is_scaled(value, first) for value in made.operands)
+
+    def _is_scaled(self, value: Value, leaf: Value) -> bool:
+        made = self._flow.maker(value)
+        return made is not None and made.name == "array.map" and leaf in made.operands
+
+
+def _version(
+    old: frozenset[Value], ground: Ground = Ground.NATURE, parts: frozenset[tuple[int | str, Version]] = frozenset()
+) -> Version:
+    return Version(old, ground, parts) if old or parts else NOTHING
+
+
+def _of(op: Op, *arguments: str) -> Version:
+    return _version(frozenset(value for name in arguments for value in values_in(op.arguments.get(name))))
+
+
+def _made(op: Op, read: Read[Version]) -> Sequence[Version]:
+    """Return what an op gives a newer version of, by its nature."""
+    match op.name:
+        case "array.scatter":
+            return [_of(op, "base" if op.has("base") else "operand")]
+        case "grad.stop":
+            return [_of(op, "x")]
+        case "array.select" if op.argument("condition", "arr") is not None:
+            # `where(mask, x, y)` of both that it chooses from, `clip(x, low, high)` of `x`.
+            return [_of(op, "x" if op.has("x") else "arr", "y")]
+    if len(op.results) != 1:
+        return ()
+    if op.arguments.get("mutable"):
+        return [_collections(op)]
+    row = lookup(op.qualified) if op.qualified else None
+    return () if row is None else [_as_row_says(op, row.result)]
+
+
+def _as_row_says(op: Op, result: Result) -> Version:
+    if isinstance(result, Like):
+        return _of(op, result.param) if result.newer else NOTHING
+    items = result.items if isinstance(result, Parts) else ()
+    parts = ((at, made) for at, one in enumerate(items) if (made := _as_row_says(op, one)) != NOTHING)
+    return _version(frozenset(), parts=frozenset(parts))
+
+
+def _collections(op: Op) -> Version:
+    """Return the collections that a module's `apply` was given, as the second of its results has them."""
+    given = op.arguments.get("variables")
+    held = given.items() if isinstance(given, Mapping) else ()
+    newer = frozenset((key, Version(frozenset((old,)))) for key, old in held if isinstance(old, Value))
+    return Version(parts=frozenset(((1, Version(parts=newer)),))) if newer else NOTHING
+
+
+def _part(op: Op, read: Read[Version]) -> Sequence[Version]:
+    """Return what the items of a tuple or mapping are the successors of."""
+    base = op.value("base")
+    whole = NOTHING if base is None else read(base)
+    if op.name == "py.item":
+        return [whole.part(op.arguments.get("index"))]
+    return [whole.part(at) for at in range(len(op.results))] if op.star is None else ()
+
+
+def _leaf(op: Op, read: Read[Version]) -> Sequence[Version]:
+    """Follow a leaf of a tree that is a newer version of another tree to the leaf in its place there."""
+    tree = op.value("tree")
+    whole = NOTHING if tree is None else read(tree)
+    return [_version(frozenset(values_in(op.arguments.get("like"))), whole.ground)] if whole.old else ()
+
+
+def _of_trees(op: Op) -> Sequence[Version]:
+    """Return what the leaves of a mapped tree are the successors of: those of the first tree."""
+    border, first = op.border, list[Value](op.operands[:1])
+    pending = list(border.trees[:1]) if border is not None else []
+    while pending:
+        tree = pending.pop()
+        pending.extend(tree.children)
+        first += [] if tree.value is None else [tree.value]
+    return [_version(frozenset(first), Ground.STRUCTURE)] * len(op.results)
+
+
+def _after(loop: Loop) -> Sequence[Version]:
+    """Return what a loop carries out as the successor of what it was started with, where a turn changes it."""
+    results = loop.body.results
+    starts = ((one, results[one.position]) for one in loop.carried if one.position < len(results))
+    moved = {one.position: frozenset((one.start,)) for one, following in starts if following is not one.param}
+    return [_version(moved.get(at, frozenset()), Ground.LOOP) for at in range(len(loop.op.results))]

@@ -1,0 +1,170 @@
+"""Successors of values: which of them are lost while the old value goes on, and whether that is surely a mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.lineage.index import is_pure
+from jaxaudit.analyses.lineage.origins import origin
+from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.succession import GoesOn, Way, goes_on, own_loop
+from jaxaudit.analyses.uses import Uses
+from jaxaudit.analyses.versions import Ground, Version, Versions, is_optimizer_step
+from jaxaudit.ir import Op, Value
+from jaxaudit.libraries.lookup import lookup, plays
+from jaxaudit.rules.intent.names import is_newer, is_unwanted
+from jaxaudit.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A successor that nothing reads, and the old value that goes on."""
+
+    label: str
+    """The variable that it is bound to; `_` where it is bound to none."""
+    span: Span
+    made: Op
+    ground: Ground
+    old: tuple[Value, ...]
+    variable: str
+    """What the old value is called."""
+    ways: tuple[GoesOn, ...]
+    """How it goes on; never empty."""
+    note: Op | None = None
+
+    @property
+    def handed_on(self) -> bool:
+        """Whether the old value is given to whoever comes next, not merely read."""
+        return any(one.way in (Way.RETURNED, Way.CARRIED) for one in self.ways)
+
+    @property
+    def next_turn(self) -> bool:
+        """Whether it is only read in the next turn of the loop around it, or in the next call."""
+        return all(one.way in (Way.AGAIN, Way.CARRIED) for one in self.ways)
+
+
+@remembered
+def lost_successors(facts: Facts) -> dict[Op, Lost]:
+    """Return every unread variable that holds the successor of a value that goes on, by its note."""
+    notes = [op for op in facts.program.named("py.unread") if op.kind == "variable" and op.values]
+    return {op: found for op in notes if (found := _lost(op, facts)) is not None}
+
+
+def goes_on_from(note: Op, flow: Flow) -> Iterator[tuple[str, tuple[Value, ...], list[GoesOn]]]:
+    """Return the variables that a noted value was made from and that go on as they were, with their leaves."""
+    made = None if note.made_at is None else flow.made_at(note.made_at, note) or _maker(note, flow)
+    if made is None:
+        return
+    for name, leaves in (note.made_of or {}).items():
+        ways = [way for leaf in leaves for way in goes_on(flow, leaf, made, method=note.is_method)]
+        if ways:
+            yield name, leaves, ways
+
+
+def _maker(note: Op, flow: Flow) -> Op | None:
+    return flow.maker(note.values[0]) if note.values else None
+
+
+def _lost(note: Op, facts: Facts) -> Lost | None:
+    flow, uses = facts.flow, facts.get(Uses)
+    copied = flow.made_at(note.made_at, note) if note.made_at is not None else None
+    before = (
+        frozenset(copied.values or ()) if copied is not None and copied.name == "py.replace" else frozenset[Value]()
+    )
+    # A copy has most of its leaves from the old one.
+    values = [one for one in note.values or () if one not in before]
+    if any(map(uses.is_read, values)):
+        return None
+    if copied is not None and before:
+        return _found(note, copied, Version(before), flow)
+    versions = facts.get(Versions)
+    known = [(one, version) for one in values if (version := versions.of(one)) is not None]
+    if not known:
+        return _in_place(note, flow) or _named_newer(note, flow)
+    ground = min(version.ground for _, version in known)
+    old = frozenset(value for _, version in known for value in version.old)
+    return _found(note, versions.maker(known[0][0]), Version(old, ground), flow)
+
+
+def _found(note: Op, made: Op, version: Version, flow: Flow) -> Lost | None:
+    """Return how what a version succeeds goes on, under the name that its maker was given it by."""
+    ways = {one: goes_on(flow, one, made, method=note.is_method) for one in version.old}
+    old = tuple(one for one in version.old if ways[one])
+    if not old:
+        return None
+    names = [name for name, leaves in (note.made_of or {}).items() if leaves and version.old >= set(leaves)]
+    variable = next(iter(names), None) or next((one.name for one in old if one.name), "it")
+    found = tuple(way for one in old for way in ways[one])
+    return Lost(note.label, note.span, made, version.ground, old, variable, found, note)
+
+
+def _in_place(note: Op, flow: Flow) -> Lost | None:
+    """Take a record for the newer version of another where each of its parts is made from the part in its place."""
+    values = note.values or ()
+    made = flow.maker(values[0]) if len(values) > 1 and not is_unwanted(note.label) else None
+    for name, leaves, ways in goes_on_from(note, flow):
+        if made is not None and len(leaves) == len(values) == len(set(leaves)):
+            pairs = zip(values, leaves, strict=True)
+            if all(new is not before and depends(flow, new, (before,)) for new, before in pairs):
+                return Lost(note.label, note.span, made, Ground.STRUCTURE, leaves, name, tuple(ways), note)
+    return None
+
+
+def _named_newer(note: Op, flow: Flow) -> Lost | None:
+    """Take a value for the newer version of one that it is computed from and named after, such as `new_h` of `h`."""
+    values = note.values or ()
+    made = flow.maker(values[0]) if len(values) == 1 else None
+    for name, leaves, ways in goes_on_from(note, flow):
+        if made is not None and len(leaves) == 1 and is_newer(note.label, name) and depends(flow, values[0], leaves):
+            return Lost(note.label, note.span, made, Ground.VARIABLE, leaves, name, tuple(ways), note)
+    return None
+
+
+def is_surely_missed(lost: Lost, flow: Flow) -> bool | None:
+    """Whether the old value goes on by mistake for sure; None where its successor is said not to be wanted."""
+    if is_unwanted(lost.label):
+        return True if _is_needed(lost, flow) or _stands_still(lost, flow) else None
+    made = lost.made
+    computes_nothing_else = bool(made.results) and is_pure(made) and not any(map(flow.is_read, made.results))
+    # A map over trees has one result: where nobody reads it, it was computed for nothing.
+    if lost.ground is Ground.NATURE or made.name == "tree.map" or computes_nothing_else:
+        return True
+    if own_loop(flow, made) is None:
+        return False
+    # A step that differentiates trains the same old parameters in each turn.
+    trains = any(inner.name == "grad" for body in made.regions for inner in body.walk())
+    return trains or any(one.way is Way.CARRIED for one in lost.ways) or _stands_still(lost, flow)
+
+
+def _is_needed(lost: Lost, flow: Flow) -> bool:
+    """Whether a protocol cannot do without the successor, whatever it is called: an optimizer needs its moments."""
+    made = lost.made
+    if lost.ground is not Ground.NATURE or made.name not in ("key.draw", "py.call_library"):
+        return False
+    if not is_optimizer_step(made):
+        return lost.handed_on and not plays(made.qualified, "module.apply")
+    has_moments = _has_moments(flow, made.value("self"))
+    return lost.handed_on if has_moments is None else has_moments and (lost.handed_on or lost.next_turn)
+
+
+def _has_moments(flow: Flow, optimizer: Value | None) -> bool | None:
+    """Whether an optimizer keeps something of each step; None where its maker is not known."""
+    maker = None if optimizer is None else origin(flow, optimizer, {}).op
+    if maker is None or lookup(maker.qualified) is None:
+        return None
+    if plays(maker.qualified, "optimizer.chain"):
+        parts = [_has_moments(flow, one) for one in maker.operands]
+        return True if True in parts else None if None in parts else False
+    return plays(maker.qualified, "optimizer.moments")
+
+
+def _stands_still(lost: Lost, flow: Flow) -> bool:
+    """Whether turns that start from the same old value depend on one another through what else the maker gives."""
+    loop, made = own_loop(flow, lost.made), lost.made
+    if loop is None or not any(one.way in (Way.AGAIN, Way.CARRIED) for one in lost.ways):
+        return False
+    others = [(param, following) for param, following in loop.successors if following is not param]
+    return any(param in made.operands and depends(flow, following, made.results) for param, following in others)
