@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Flag
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer, any_branch, anywhere, not_at_once
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.functions import COMPARISONS
-from jaxaudit.ir.interfaces import Branch, Loop, given_to, leaves_as
+from jaxaudit.ir.interfaces import Branch, Loop, given_to
 from jaxaudit.ir.ops import VOCABULARY
 
 if TYPE_CHECKING:
@@ -137,21 +139,21 @@ class UsesDomain:
 
     def enter(self, op: Op, region: Region, read: Read[int], turn: int) -> Sequence[int]:
         """Return the uses of what a region gives: those of the results, and of what the next turn gets."""
-        return [self._given_away(op, region, at, value, read) for at, value in enumerate(region.results)]
-
-    def _given_away(self, op: Op, region: Region, at: int, value: Value, read: Read[int]) -> int:
-        found, loop = read(value), Loop.of(op)
+        loop, results = Loop.of(op), region.results
+        found = {value: read(value) for value in results}
         if loop is not None and loop.is_condition(region):
-            return found | _TESTED
-        outside = list(leaves_as(op, region, value))
-        same = len(op.results) == len(region.results)
-        for made in outside:
+            return [found[value] | _TESTED for value in results]
+        if len(op.results) == len(results):
+            for value, made in zip(results, op.results, strict=True):
+                found[value] |= read(made)
+        else:
             # A derivative makes results of its own from what the body gives.
-            found |= read(made) if same else _read_for(_COMPUTED, read(made))
+            after = reduce(or_, (_read_for(_COMPUTED, read(made)) for made in op.results), 0)
+            found = {value: one | after for value, one in found.items()}
         for one in loop.carried_in(region) if loop is not None else ():
-            if one.position == at:
-                found |= read(one.param) | _CARRIED
-        return found
+            if one.position < len(results):
+                found[results[one.position]] |= read(one.param) | _CARRIED
+        return [found[value] for value in results]
 
     def leave(self, op: Op, read: Read[int]) -> Sequence[int | None]:
         """Return the uses of operands: those of the parameters that stand for them."""

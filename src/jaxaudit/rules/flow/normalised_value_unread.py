@@ -107,13 +107,15 @@ def _is_normalised(value: Value, meanings: Meanings) -> bool:
 
 
 def _judge(note: Op, value: Value, meanings: Meanings) -> Iterator[Obligation]:
-    sure = _is_normalised(value, meanings)
-    if sure or _is_scaled(value, meanings.flow):
-        for variable, leaves, ways in goes_on_from(note, meanings.flow):
-            read = ways[0].at
-            if len(leaves) == 1 and _is_raw(leaves[0], value, meanings):
-                yield _finding(note, variable, read, sure=sure or _enters_network(leaves[0], read, meanings.flow))
-                return
+    def is_raw(variable: str, leaves: tuple[Value, ...]) -> bool:
+        return len(leaves) == 1 and _is_raw(leaves[0], value, meanings)
+
+    sure, flow = _is_normalised(value, meanings), meanings.flow
+    going = goes_on_from(note, flow, is_raw) if sure or _is_scaled(value, flow) else ()
+    for variable, leaves, ways in going:
+        read = ways[0].at
+        yield _finding(note, variable, read, sure=sure or _enters_network(leaves[0], read, flow))
+        return
 
 
 def _is_raw(raw: Value, value: Value, meanings: Meanings) -> bool:

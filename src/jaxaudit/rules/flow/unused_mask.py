@@ -156,8 +156,11 @@ def _part_applied(note: Op, value: Value, flow: Flow) -> Op | None:
         return None
     if made.function not in CONJUNCTIONS | DISJUNCTIONS and made.operator not in ("and", "or"):
         return None
-    going = (leaves for _, leaves, _ in goes_on_from(note, flow) if len(leaves) == 1)
-    late = [one for (one,) in going if one in made.operands]
+
+    def is_part(name: str, leaves: tuple[Value, ...]) -> bool:
+        return len(leaves) == 1 and leaves[0] in made.operands
+
+    late = [leaves[0] for _, leaves, _ in goes_on_from(note, flow, is_part)]
     readers = (op for one in late for op in flow.readers.get(one, ()) if op.span.line > made.span.line)
     return next(readers, None) if len(late) == 1 else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts, remembered
@@ -53,19 +53,18 @@ def lost_successors(facts: Facts) -> dict[Op, Lost]:
     return {op: found for op in notes if (found := _lost(op, facts)) is not None}
 
 
-def goes_on_from(note: Op, flow: Flow) -> Iterator[tuple[str, tuple[Value, ...], list[GoesOn]]]:
-    """Return the variables that a noted value was made from and that go on as they were, with their leaves."""
-    made = None if note.made_at is None else flow.made_at(note.made_at, note) or _maker(note, flow)
-    if made is None:
-        return
+def goes_on_from(
+    note: Op, flow: Flow, wanted: Callable[[str, tuple[Value, ...]], bool]
+) -> Iterator[tuple[str, tuple[Value, ...], list[GoesOn]]]:
+    """Return the wanted ones of the variables that a noted value was made from and that go on, with their leaves."""
+    made = flow.made_at(note.made_at, note) if note.made_at is not None else None
+    if made is None and note.values:
+        made = flow.maker(note.values[0])
     for name, leaves in (note.made_of or {}).items():
-        ways = [way for leaf in leaves for way in goes_on(flow, leaf, made, method=note.is_method)]
-        if ways:
-            yield name, leaves, ways
-
-
-def _maker(note: Op, flow: Flow) -> Op | None:
-    return flow.maker(note.values[0]) if note.values else None
+        if made is not None and wanted(name, leaves):
+            ways = [way for leaf in leaves for way in goes_on(flow, leaf, made, method=note.is_method)]
+            if ways:
+                yield name, leaves, ways
 
 
 def _lost(note: Op, facts: Facts) -> Lost | None:
@@ -83,7 +82,7 @@ def _lost(note: Op, facts: Facts) -> Lost | None:
     versions = facts.get(Versions)
     known = [(one, version) for one in values if (version := versions.of(one)) is not None]
     if not known:
-        return _in_place(note, flow) or _named_newer(note, flow)
+        return _by_the_way(note, flow)
     ground = min(version.ground for _, version in known)
     old = frozenset(value for _, version in known for value in version.old)
     return _found(note, versions.maker(known[0][0]), Version(old, ground), flow)
@@ -101,25 +100,24 @@ def _found(note: Op, made: Op, version: Version, flow: Flow) -> Lost | None:
     return Lost(note.label, note.span, made, version.ground, old, variable, found, note)
 
 
-def _in_place(note: Op, flow: Flow) -> Lost | None:
-    """Take a record for the newer version of another where each of its parts is made from the part in its place."""
+def _by_the_way(note: Op, flow: Flow) -> Lost | None:
+    """Return the value that another succeeds part by part, or that it is computed from and named after."""
     values = note.values or ()
-    made = flow.maker(values[0]) if len(values) > 1 and not is_unwanted(note.label) else None
-    for name, leaves, ways in goes_on_from(note, flow):
-        if made is not None and len(leaves) == len(values) == len(set(leaves)):
-            pairs = zip(values, leaves, strict=True)
-            if all(new is not before and depends(flow, new, (before,)) for new, before in pairs):
-                return Lost(note.label, note.span, made, Ground.STRUCTURE, leaves, name, tuple(ways), note)
-    return None
+    made = flow.maker(values[0]) if values else None
 
+    def is_succeeded(name: str, leaves: tuple[Value, ...]) -> bool:
+        if not leaves or len(leaves) != len(values) or len(set(leaves)) < len(leaves):
+            return False
+        if len(leaves) == 1 and not is_newer(note.label, name):
+            return False
+        pairs = zip(values, leaves, strict=True)
+        return all(new is not before and depends(flow, new, (before,)) for new, before in pairs)
 
-def _named_newer(note: Op, flow: Flow) -> Lost | None:
-    """Take a value for the newer version of one that it is computed from and named after, such as `new_h` of `h`."""
-    values = note.values or ()
-    made = flow.maker(values[0]) if len(values) == 1 else None
-    for name, leaves, ways in goes_on_from(note, flow):
-        if made is not None and len(leaves) == 1 and is_newer(note.label, name) and depends(flow, values[0], leaves):
-            return Lost(note.label, note.span, made, Ground.VARIABLE, leaves, name, tuple(ways), note)
+    if made is None or (len(values) > 1 and is_unwanted(note.label)):
+        return None
+    ground = Ground.STRUCTURE if len(values) > 1 else Ground.VARIABLE
+    for name, leaves, ways in goes_on_from(note, flow, is_succeeded):
+        return Lost(note.label, note.span, made, ground, leaves, name, tuple(ways), note)
     return None
 
 
