@@ -1,4 +1,4 @@
-"""Which bindings nobody reads, and which reads still see an old value."""
+"""Which bindings nobody reads."""
 
 import ast
 
@@ -39,25 +39,6 @@ def test_unread_bindings(body, unread):
     node = function(f"def g(x):\n {body}\n")
     (statement,) = assignments(node)
     assert scope_of(node).is_unread("y", statement) is unread
-
-
-@pytest.mark.parametrize(
-    ("body", "seen"),
-    [
-        ("y = f(x)\n return x", (3, False)),
-        ("y = f(x)\n return y", None),
-        ("y = f(x)\n x = 1\n return x", None),
-        ("x, y = f(x)\n return x", None),
-        ("for i in a:\n  y = f(x)\n return y", (3, True)),
-        ("for i in a:\n  x = 0\n  y = f(x)\n return y", None),
-        ("y = f(x)\n return lambda: x", None),
-    ],
-)
-def test_later_reads_of_the_old_value(body, seen):
-    node = function(f"def g(x, a):\n {body}\n")
-    statement = next(one for one in assignments(node) if "f(" in ast.unparse(one))
-    read = scope_of(node).later_read("x", statement)
-    assert seen == (None if read is None else (read[0].lineno, read[1]))
 
 
 def test_statements_that_may_be_there_to_fail():
