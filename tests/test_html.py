@@ -12,8 +12,7 @@ import pytest
 from test_json import FINDING, REPORT
 
 from jaxaudit.reports.html import page
-from jaxaudit.reports.html.pack import Strings, pack, pack_flow
-from jaxaudit.reports.html.page import render_html
+from jaxaudit.reports.html.page import Strings, pack, pack_flow, render_html
 from jaxaudit.reports.model import FlowStep, FlowValue, Report, Target, Tool, Verified
 from jaxaudit.spans import SourceText
 

@@ -1,6 +1,6 @@
 import pytest
 
-from jaxaudit.frontends.jaxpr.annotations import spec_of
+from jaxaudit.frontends.jaxpr.inputs import spec_of
 from jaxaudit.frontends.jaxpr.specs import (
     ArraySpec,
     Constant,

@@ -8,8 +8,7 @@ import jaxaudit
 from jaxaudit.config import Config
 from jaxaudit.frontends.base import SourceFile
 from jaxaudit.rules.intent.names import are_inverse, is_unwanted, says_evaluation, says_purpose, says_shared
-from jaxaudit.rules.intent.places import in_benchmark, in_test
-from jaxaudit.rules.intent.policy import SIGNALS
+from jaxaudit.rules.intent.policy import SIGNALS, in_benchmark, in_test
 from jaxaudit.session import audit
 from jaxaudit.spans import Span
 

@@ -6,19 +6,79 @@ share is taken once for each call.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.gradients.borders import Inner, behind_parameter, behind_result
+from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.gradients.edges import Edge, edges, is_opaque
-from jaxaudit.analyses.gradients.modules import applied_in, reads_parameters
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.paths import Places
 from jaxaudit.analyses.queries import Answers
 from jaxaudit.ir import Argument, Op, Program, Region, Value
-from jaxaudit.ir.ops import MOVING
+from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.functions import JACOBIANS
+from jaxaudit.ir.interfaces import Loop, given_as, inside_of, turn_before
+from jaxaudit.ir.ops import BRANCHES, CUSTOM_DERIVATIVES, LOOPS, MOVING
+from jaxaudit.libraries.lookup import plays
+from jaxaudit.spans import Span
+
+Inner = tuple[Region | None, Value, Edge]
+"""A value that a result or a parameter comes from: in a region of the op, or (None) beside the op itself."""
+
+
+def behind_result(op: Op, position: int, *, traced: bool) -> Iterator[Inner]:
+    """Return what a result of an op with regions comes from."""
+    inner = ((region, value, Edge.LIVE) for region, value in inside_of(op, position))
+    if op.name in CUSTOM_DERIVATIVES or op.name in ("transform", "callback"):
+        # The rule of a custom derivative says how gradient flows, not the body.
+        yield from ((None, value, Edge.MAYBE) for value in op.operands)
+    elif op.name in BRANCHES:
+        yield from inner
+        yield from ((None, predicate, Edge.ZERO) for predicate in op.operands[:1])
+    elif op.name in LOOPS:
+        yield from inner
+        starts = op.operands
+        if op.name != "associative_scan":
+            starts = tuple(one.start for one in Loop(op).carried if one.position == position)
+        yield from ((None, start, Edge.LIVE) for start in starts)
+    elif op.name == "tree.map":
+        yield from ((None, value, Edge.LIVE) for value in op.operands)
+        yield from ((op.regions[0], value, Edge.LIVE) for value in op.regions[0].results)
+    elif op.name != "abstract":
+        own = position >= len(op.regions[0].results) or (op.transformation in JACOBIANS and not traced)
+        # In source, derivatives themselves are no results of any region.
+        yield from ((op.regions[0], value, Edge.MAYBE) for value in op.regions[0].results[:1]) if own else inner
+
+
+def behind_parameter(op: Op, region: Region, param: Value) -> Iterator[Inner]:
+    """Return what a parameter of a region stands for; from inside the region (later turns) or outside (None)."""
+    yield from ((None, value, Edge.LIVE) for value in given_as(op, region, param))
+    yield from ((op.regions[-1], value, Edge.LIVE) for value in turn_before(op, region, param))
+
+
+_ROLES = ("variables", "params")
+
+Applied = Mapping[tuple[int, Span], tuple[Value, ...]]
+"""What `apply` was given, by the region it stands in and its place."""
+
+
+def reads_parameters(op: Op) -> bool:
+    """Whether an op is a layer, or a read of a parameter, of a library whose modules hold none themselves."""
+    return op.name == "py.call_library" and plays(op.qualified, "module.reads")
+
+
+@remembered
+def applied_in(facts: Facts) -> Applied:
+    """Find every call of `apply`."""
+    found: dict[tuple[int, Span], tuple[Value, ...]] = {}
+    for region in facts.program.regions():
+        for op in region.ops:
+            if op.name in ("py.call_library", "key.draw") and plays(op.qualified, "module.apply"):
+                given = next((op.arguments[role] for role in _ROLES if role in op.arguments), None)
+                found[id(region), op.span] = tuple(values_in(given))
+    return found
+
 
 _MOST = 60_000
 """How many values one loss may depend on before the rest is left open."""

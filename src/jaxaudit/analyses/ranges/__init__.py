@@ -2,7 +2,6 @@
 
 from jaxaudit.analyses.ranges.domain import RangesDomain
 from jaxaudit.analyses.ranges.facts import Range, Zero
-from jaxaudit.analyses.ranges.phrases import range_text
-from jaxaudit.analyses.ranges.result import Ranges
+from jaxaudit.analyses.ranges.result import Ranges, range_text
 
 __all__ = ["Range", "Ranges", "RangesDomain", "Zero", "range_text"]

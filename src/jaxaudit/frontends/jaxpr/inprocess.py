@@ -10,7 +10,7 @@ from typing import Any
 from jaxaudit.frontends.jaxpr.failures import describe
 from jaxaudit.frontends.jaxpr.imports import has_jax, the_jax, when_jax_is_imported
 from jaxaudit.frontends.jaxpr.inputs import Inputs
-from jaxaudit.frontends.jaxpr.models import Target, callable_of
+from jaxaudit.frontends.jaxpr.modules import Target, callable_of
 from jaxaudit.frontends.jaxpr.places import call_at, caller
 from jaxaudit.frontends.jaxpr.protocol import Capture, Frame, Reply
 from jaxaudit.frontends.jaxpr.script import Ending

@@ -4,11 +4,57 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from jaxaudit.frontends.jaxpr.imports import the_jax
-from jaxaudit.frontends.jaxpr.targets_model import Target, function_target, signature_of
+from jaxaudit.frontends.jaxpr.specs import SpecError
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A function to trace, with what is known of its arguments."""
+
+    function: Callable[..., Any]
+    name: str
+    signature: inspect.Signature | None
+    path: str = ""
+    line: int = 1
+    given: tuple[Sequence[Any], Mapping[str, Any]] | None = None
+    """Arguments that came with it."""
+    init: Callable[..., Any] | None = None
+    """Makes the model's parameters from a key and the arguments; evaluated abstractly."""
+    hints: Callable[..., Any] | None = None
+    """The function whose annotations count."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments that are arrays already, such as the leaves of an equinox model."""
+
+
+def function_target(function: Callable[..., Any]) -> Target:
+    """Take a plain function, a partial or a bound method."""
+    plain = inspect.unwrap(getattr(function, "__func__", function))
+    while hasattr(plain, "func"):
+        plain = inspect.unwrap(plain.func)
+    code = getattr(plain, "__code__", None)
+    name = getattr(plain, "__qualname__", type(function).__name__).replace("<lambda>", "lambda")
+    return Target(
+        function,
+        name.rpartition("<locals>.")[2],
+        signature_of(function),
+        code.co_filename if code else "",
+        code.co_firstlineno if code else 1,
+        hints=plain,
+    )
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
+    """Return the signature of a function, where it has one."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
 
 _STREAMS = ("params", "dropout", "default", "noise", "carry")
 """Names that flax modules use for their sources of random keys; each gets a key of its own."""
@@ -117,3 +163,51 @@ def _nnx(model: Any, method: Callable[..., Any] | None) -> Target:
         return out, nnx.state(merged)
 
     return Target(call, name, signature, base.path, base.line, hints=called, extra={"model": state})
+
+
+__all__ = ["Target", "callable_of"]
+
+
+def callable_of(found: Any, expression: str) -> Target:
+    """Turn the value of a target's expression into something to trace."""
+    if isinstance(found, tuple) and not hasattr(found, "apply") and found and callable(found[0]):
+        return _built(found)
+    if inspect.isclass(found):
+        return callable_of(_instance(found, expression), expression)
+    model = module_target(found, expression)
+    if model is not None:
+        return model
+    if not callable(found):
+        kind = type(found).__name__
+        article = "an" if kind[:1].lower() in "aeiou" else "a"
+        raise SpecError(f"`{expression}` is {article} {kind}, which cannot be called")
+    return function_target(_bound(found, expression))
+
+
+def _built(found: tuple[Any, ...]) -> Target:
+    """Take what a `build()` gives: function and arguments, and keyword arguments."""
+    function, args, *rest = (*found, ()) if len(found) == 1 else found
+    if not isinstance(args, (list, tuple)):
+        args = (args,)
+    base = function_target(function)
+    kwargs = rest[0] if rest else {}
+    return Target(function, base.name, base.signature, base.path, base.line, (tuple(args), dict(kwargs)))
+
+
+def _instance(kind: type, expression: str) -> Any:
+    try:
+        return kind()
+    except TypeError as error:
+        raise SpecError(f"`{expression}` is a class; give it its arguments: `{expression}(...)` ({error})") from error
+
+
+def _bound(found: Any, expression: str) -> Any:
+    """Bind a method that is named by its class to an instance, when one can be made."""
+    signature = signature_of(found)
+    names = list(signature.parameters) if signature else []
+    if names[:1] != ["self"] or "." not in expression:
+        return found
+    owner = inspect.unwrap(found).__qualname__.rpartition(".")[0]
+    raise SpecError(
+        f"`{expression}` is a method; name it on an instance: `{owner}(...).{expression.rpartition('.')[2]}`"
+    )

@@ -18,7 +18,7 @@ from typing import Any
 from jaxaudit.frontends.jaxpr.failures import describe
 from jaxaudit.frontends.jaxpr.imports import the_jax
 from jaxaudit.frontends.jaxpr.inputs import Inputs
-from jaxaudit.frontends.jaxpr.models import callable_of
+from jaxaudit.frontends.jaxpr.modules import callable_of
 from jaxaudit.frontends.jaxpr.places import call_at, user_files
 from jaxaudit.frontends.jaxpr.protocol import Capture, Failure, Frame, Reply, Request
 from jaxaudit.frontends.jaxpr.serve import probes

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.rules.base import Obligation, Rule
-from jaxaudit.rules.intent.basis import based
-from jaxaudit.rules.intent.policy import lowered
+from jaxaudit.rules.intent.policy import based, lowered
 
 
 def judged(rule: type[Rule], facts: Facts) -> Iterator[Obligation]:

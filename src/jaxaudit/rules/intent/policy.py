@@ -9,14 +9,40 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from pathlib import PurePosixPath
 
-from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.queries import holders, walk
+from jaxaudit.analyses.solve import rests_on_shapes, solve_checked
+from jaxaudit.ir import Program, Region
 from jaxaudit.ir.basis import Basis
-from jaxaudit.rules.base import Obligation, Raises, Severity, Verdict
+from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, Verdict
 from jaxaudit.rules.intent import results, sharing, subjects
 from jaxaudit.rules.intent.names import is_unwanted, says_evaluation, says_purpose, says_shared, says_side
-from jaxaudit.rules.intent.places import in_benchmark, in_main_block, in_test
 from jaxaudit.spans import Span
+
+
+def in_test(span: Span) -> bool:
+    """Whether a place is in a file of tests."""
+    path = PurePosixPath(span.path)
+    words = path.stem.split("_")
+    return "test" in (words[0], words[-1]) or path.stem in ("tests", "conftest") or not _FOLDERS.isdisjoint(path.parts)
+
+
+_FOLDERS = frozenset(("test", "tests"))
+
+
+def in_benchmark(span: Span) -> bool:
+    """Whether a place is in a file that measures time."""
+    path = PurePosixPath(span.path)
+    return any(word.startswith("bench") for part in path.with_suffix("").parts for word in part.split("_"))
+
+
+def in_main_block(span: Span, program: Program) -> bool:
+    """Whether a place is under `if __name__ == "__main__"`."""
+    block = program.main_blocks.get(span.path)
+    return block is not None and block.line < span.line <= block.end_line
+
 
 _KEYS = frozenset(("key-reused", "same-key-in-loop", "same-key-across-vmap"))
 """Rules on random numbers that several places share, which may be just what they are to do."""
@@ -176,3 +202,46 @@ SIGNALS = (
     Signal("tried out", Level.WARNING, _tried_out, _KEYS),
 )
 """Every sign of purpose, in the order in which they are asked for; what each is read from stands at its function."""
+
+
+def based(rule: type[Rule], obligations: Iterable[Obligation], facts: Facts) -> list[Obligation]:
+    """Mark the violations that a rule no longer finds where unchecked annotations are left out."""
+    found = list(obligations)
+    issues = [one for one in found if _is_issue(one)]
+    asks = bool(issues) and any(map(rests_on_shapes, rule.needs)) and _may_rest_on_words(facts, issues)
+    checked = facts.memo(solve_checked) if asks else facts
+    if checked is not facts:
+        sure = {one.span for one in rule().check(checked.program, checked) if _is_issue(one)}
+        for one in issues:
+            one.basis = one.basis if one.span in sure else Basis.SAID
+    return found
+
+
+def _is_issue(one: Obligation) -> bool:
+    return one.verdict is Verdict.VIOLATED and one.severity is not Severity.WARNING
+
+
+def _may_rest_on_words(facts: Facts, issues: Iterable[Obligation]) -> bool:
+    """Whether an annotation that nobody checks stands in one program with an issue: else none rests on it."""
+    said = _said(facts)
+    if not said:
+        return False
+    spans = {one.span for one in issues}
+    places = facts.places.region_of
+    return not said.isdisjoint(_around(facts, {places[op] for op in facts.program.walk() if op.span in spans}))
+
+
+@remembered
+def _said(facts: Facts) -> frozenset[Region]:
+    """Return the regions of all roots that an unchecked annotation speaks of a value in."""
+    declared = facts.program.declared.items()
+    values = [value for value, one in declared if one.basis is Basis.SAID and one.is_certain]
+    regions = {facts.places.region_of_value(value) for value in values}
+    return frozenset(_around(facts, {region for region in regions if region is not None}))
+
+
+def _around(facts: Facts, regions: set[Region]) -> set[Region]:
+    """Return the roots that regions are run by."""
+    roots = {root.region for root in facts.program.roots}
+    places = facts.places.region_of
+    return roots.intersection(walk(regions, lambda one: [places[op] for op in holders(facts.flow, one)]))

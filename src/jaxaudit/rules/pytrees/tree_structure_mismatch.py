@@ -15,9 +15,16 @@ from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved, unknown
-from jaxaudit.rules.pytrees._shared.leaf_lists import joins_single, listed_from, mixed_leaves, reordered
+from jaxaudit.rules.pytrees._shared.leaf_lists import (
+    absence,
+    joins_single,
+    listed_from,
+    mixed_leaves,
+    one_tree,
+    reordered,
+    why_alike,
+)
 from jaxaudit.rules.pytrees._shared.optimizers import APPLIES, BLENDS, optimised_trees, other_module, started_with
-from jaxaudit.rules.pytrees._shared.pairs import absence, one_tree, why_alike
 from jaxaudit.rules.trees import describe, difference
 
 

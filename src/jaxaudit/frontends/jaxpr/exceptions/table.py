@@ -11,9 +11,6 @@ from jaxaudit.frontends.jaxpr.exceptions import (
     calls,
     derivatives,
     devices,
-    functions,
-    haiku,
-    keys,
     libraries,
     loops,
     maps,
@@ -26,7 +23,6 @@ from jaxaudit.frontends.jaxpr.exceptions.refused import failed
 
 ROWS: tuple[Row, ...] = (
     *libraries.ROWS,
-    *haiku.ROWS,
     *callbacks.ROWS,
     *traced.ROWS,
     *loops.ROWS,
@@ -35,8 +31,6 @@ ROWS: tuple[Row, ...] = (
     *devices.ROWS,
     *values.ROWS,
     *arrays.ROWS,
-    *keys.ROWS,
-    *functions.ROWS,
     *calls.ROWS,
     *missing.ROWS,
 )
