@@ -79,7 +79,7 @@ def test_sections_that_nobody_shows_are_not_made():
 
 
 def test_a_large_project_shows_the_flow_of_its_first_functions(monkeypatch):
-    monkeypatch.setattr("jaxaudit.reports.view._MOST_FROM_SOURCE", 3)
+    monkeypatch.setattr("jaxaudit.reports.inside._MOST_FROM_SOURCE", 3)
     program = b"import jax.numpy as jnp\n" + b"".join(
         b"\ndef f%d(x):\n    return jnp.sin(x)\n" % number for number in range(4)
     )

@@ -12,9 +12,8 @@ from jaxaudit import progress
 from jaxaudit.reports.formats.text import fitted, print_report
 from jaxaudit.reports.model import Axis, AxisStation, Boundary, Crossing, Report, Tool, Transformation
 from jaxaudit.reports.sections_axes import axes_section
-from jaxaudit.reports.sections_flow import boundary_section, stack_section
+from jaxaudit.reports.sections_flow import boundary_section, branches, stack_section
 from jaxaudit.reports.snippet import Look
-from jaxaudit.reports.tree import branches
 from jaxaudit.spans import SourceText
 from jaxaudit.surfaces.progress_bar import progress_shown, wanted
 

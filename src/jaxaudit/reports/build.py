@@ -14,6 +14,7 @@ from jaxaudit.reports.axes import ThreadAxes, axes_section, thread_axes
 from jaxaudit.reports.boundaries import boundaries
 from jaxaudit.reports.flow import Flow, data_flow
 from jaxaudit.reports.identity import Sources, with_ids
+from jaxaudit.reports.inside import View, source_view, traced_view
 from jaxaudit.reports.model import (
     SCHEMA_VERSION,
     Axis,
@@ -34,7 +35,6 @@ from jaxaudit.reports.model import (
 from jaxaudit.reports.notes import Notes
 from jaxaudit.reports.source_axes import source_axes
 from jaxaudit.reports.stack import stack
-from jaxaudit.reports.view import View, source_view, traced_view
 from jaxaudit.rules.base import Edit, Obligation, Verdict
 from jaxaudit.rules.merge import combine, merge
 from jaxaudit.spans import Span

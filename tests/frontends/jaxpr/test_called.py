@@ -14,7 +14,7 @@ from frontends.jaxpr.tracing import trace
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.reports.axes import thread_axes
 from jaxaudit.reports.flow import data_flow
-from jaxaudit.reports.view import traced_view
+from jaxaudit.reports.inside import traced_view
 
 WHOLE, REAL = jnp.arange(1, 5), jnp.ones(4)
 SIGNS = {

@@ -13,7 +13,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.reports.axes import thread_axes
 from jaxaudit.reports.boundaries import boundaries
 from jaxaudit.reports.flow import data_flow
-from jaxaudit.reports.view import View, traced_view
+from jaxaudit.reports.inside import View, traced_view
 
 
 def view_of(function, *args) -> View:

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("jax")
 
-from jaxaudit.frontends.jaxpr.handlers import HANDLERS
+from jaxaudit.frontends.jaxpr.equations import HANDLERS
 from jaxaudit.frontends.jaxpr.primitives import ROWS, UNMODELLED
 from jaxaudit.frontends.jaxpr.runs import KEY_PRIMITIVES
 from jaxaudit.ir.ops import VOCABULARY

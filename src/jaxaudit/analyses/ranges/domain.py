@@ -11,7 +11,6 @@ from jaxaudit.analyses.ranges.dtypes import of_dtype
 from jaxaudit.analyses.ranges.facts import WILD, Range, meet
 from jaxaudit.analyses.ranges.look import Look, known_of
 from jaxaudit.analyses.ranges.look import Transfer as Inner
-from jaxaudit.analyses.ranges.mutated import mutated_values
 from jaxaudit.analyses.ranges.refine import Bound, apply
 from jaxaudit.analyses.ranges.result import Ranges
 from jaxaudit.analyses.ranges.transfer.table import TABLE
@@ -22,6 +21,45 @@ from jaxaudit.ir.ops import BRANCHES
 if TYPE_CHECKING:
     from jaxaudit.analyses.facts import Facts
     from jaxaudit.analyses.solve import Solution
+from collections import defaultdict
+from collections.abc import Iterator
+
+from jaxaudit.analyses.queries import walk
+from jaxaudit.ir import Program
+from jaxaudit.ir.interfaces import given_to
+from jaxaudit.ir.ops import BODIES, REARRANGED
+
+_SHARING = REARRANGED | {"py.item", "array.numpy", "py.join", "py.branch"}
+"""Ops whose results may share their memory with what they are given."""
+
+
+def mutated_values(program: Program) -> frozenset[Value]:
+    """Return every value that an assignment to an item, or a method of a list, may change."""
+    changed = [value for op in program.named("py.set_item", "py.append") for value in op.operands[:1]]
+    if not changed:
+        return frozenset()
+    makers, elsewhere = program.makers, _elsewhere(program)
+
+    def same_object(value: Value) -> Iterator[Value]:
+        yield from elsewhere.get(value, ())
+        maker = makers.get(value)
+        if maker is not None and maker.name in _SHARING:
+            yield from maker.operands
+
+    return frozenset(walk(changed, same_object))
+
+
+def _elsewhere(program: Program) -> Mapping[Value, list[Value]]:
+    """Return what each parameter of a function stands for, and what each result of an op is inside."""
+    found: defaultdict[Value, list[Value]] = defaultdict(list)
+    for op in (op for op in program.walk() if op.regions):
+        for region in op.regions:
+            for param, given in given_to(op, region) if op.name in BODIES else ():
+                found[param].append(given)
+            for made, inner in zip(op.results, region.results, strict=False):
+                found[made].append(inner)
+    return found
+
 
 _SLOPE = Range(nan=True)
 

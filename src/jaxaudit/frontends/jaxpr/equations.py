@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jaxaudit.frontends.jaxpr import compat, variables
+from jaxaudit.frontends.jaxpr import calls, compat, control, variables
 from jaxaudit.frontends.jaxpr.derivatives import Ran
-from jaxaudit.frontends.jaxpr.handlers import HANDLERS
 from jaxaudit.frontends.jaxpr.keys import lower_random
 from jaxaudit.frontends.jaxpr.markers import MARKER
 from jaxaudit.frontends.jaxpr.nesting import Nesting
@@ -16,13 +15,42 @@ from jaxaudit.frontends.jaxpr.passages import lower_segment
 from jaxaudit.frontends.jaxpr.primitives import ROWS, UNMODELLED, Equation
 from jaxaudit.frontends.jaxpr.primitives.base import constant
 from jaxaudit.frontends.jaxpr.records import Record
-from jaxaudit.frontends.jaxpr.rows import lower_row
+from jaxaudit.frontends.jaxpr.rows import lower_dynamic_slice, lower_row, lower_unstack
 from jaxaudit.frontends.jaxpr.runs import RANDOM, ROW, Run, runs
 from jaxaudit.frontends.jaxpr.segments import Segment, arrange
 from jaxaudit.frontends.jaxpr.sites import Site
 from jaxaudit.frontends.jaxpr.writer import UNNAMED, KnownAs, Writer
 from jaxaudit.ir import Argument, Value
 from jaxaudit.spans import Span
+
+if TYPE_CHECKING:
+    from jaxaudit.frontends.jaxpr.equations import Body
+
+Handler = Callable[["Body", Any, Site], None]
+
+HANDLERS: Mapping[str, Handler] = {
+    "call": calls.inlined,
+    "checkpoint": calls.checkpoint,
+    "closed_call": calls.inlined,
+    "composite": calls.inlined,
+    "cond": control.cond,
+    "core_call": calls.inlined,
+    "custom_jvp_call": calls.custom_jvp,
+    "custom_vjp_call": calls.custom_vjp,
+    "custom_vjp_call_jaxpr": calls.custom_vjp,
+    "custom_vmap_call": calls.inlined,
+    "dynamic_slice": lower_dynamic_slice,
+    "jit": calls.jit,
+    "pjit": calls.jit,
+    "remat2": calls.checkpoint,
+    "scan": control.scan,
+    "shard_map": calls.shard_map,
+    "unstack": lower_unstack,
+    "while": control.while_loop,
+    "xla_metadata_call": calls.inlined,
+    "xla_pmap": calls.pmap,
+}
+"""Primitive to handler."""
 
 
 @dataclass(frozen=True, slots=True)

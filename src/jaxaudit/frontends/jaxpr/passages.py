@@ -16,9 +16,8 @@ from jaxaudit.frontends.jaxpr.markers import MARKER, is_tangent, mapped_axis, sh
 from jaxaudit.frontends.jaxpr.nesting import Call
 from jaxaudit.frontends.jaxpr.primitives.base import plain
 from jaxaudit.frontends.jaxpr.records import Record
-from jaxaudit.frontends.jaxpr.segments import Segment
+from jaxaudit.frontends.jaxpr.segments import Segment, left_behind, lower_call, lower_reading
 from jaxaudit.frontends.jaxpr.sites import BRANCHES, SEGMENTS, Site
-from jaxaudit.frontends.jaxpr.usercalls import left_behind, lower_call, lower_reading
 from jaxaudit.ir import Value
 
 if TYPE_CHECKING:

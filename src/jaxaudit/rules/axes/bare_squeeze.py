@@ -8,7 +8,7 @@ from jaxaudit.analyses.dims import ONE, Dim, differ
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
-from jaxaudit.analyses.shapes.pieces import shortest
+from jaxaudit.analyses.shapes.subscripts import shortest
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Edit, Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.spans import Span

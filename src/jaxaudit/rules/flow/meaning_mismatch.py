@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.meaning import Kind, Meaning, Meanings, meanings_of
-from jaxaudit.analyses.meaning.takers import Taker
+from jaxaudit.analyses.meaning.read import Taker
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.functions import ARITHMETIC
 from jaxaudit.libraries.meanings import APPLIED_TO_LOGITS

@@ -9,7 +9,7 @@ from jaxaudit.analyses.dims import same
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import last, walk
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.analyses.shapes.compare import compare
+from jaxaudit.analyses.shapes.broadcast import compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import FIXED

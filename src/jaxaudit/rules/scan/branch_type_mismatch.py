@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.types import one_type
 from jaxaudit.analyses.shapes import Context, Shapes
-from jaxaudit.analyses.shapes.compare import Match, compare
+from jaxaudit.analyses.shapes.broadcast import Match, compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict

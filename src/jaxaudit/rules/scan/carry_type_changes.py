@@ -10,8 +10,7 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule
 from jaxaudit.rules.phrases import proved, unknown
-from jaxaudit.rules.scan._shared.carries import CarriedLeaf, carried_leaves, type_change
-from jaxaudit.rules.scan._shared.structures import other_structure
+from jaxaudit.rules.scan._shared.structures import CarriedLeaf, carried_leaves, other_structure, type_change
 
 
 class CarryTypeChanges(Rule):

@@ -10,7 +10,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule
-from jaxaudit.rules.scan._shared.carries import CarriedLeaf, carried_leaves, type_change
+from jaxaudit.rules.scan._shared.structures import CarriedLeaf, carried_leaves, type_change
 
 
 class InitialCarryMismatch(Rule):

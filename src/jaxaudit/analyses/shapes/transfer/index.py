@@ -11,8 +11,8 @@ from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number
 from jaxaudit.analyses.shapes.literals import array_dims, is_slice, shape_of
 from jaxaudit.analyses.shapes.mapped import place_of, resized, without_axis
-from jaxaudit.analyses.shapes.pieces import piece
 from jaxaudit.analyses.shapes.result import Fit
+from jaxaudit.analyses.shapes.subscripts import piece
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.ir import Argument, Value
 

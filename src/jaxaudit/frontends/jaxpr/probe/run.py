@@ -13,11 +13,18 @@ from jaxaudit.frontends.jaxpr import compat
 from jaxaudit.frontends.jaxpr.observe import muted
 from jaxaudit.frontends.jaxpr.probe.handed import handed_on
 from jaxaudit.frontends.jaxpr.probe.judge import AGREES, DIFFERS, DOUBTFUL, ESTIMATOR, OPEN, Judgement, judge
-from jaxaudit.frontends.jaxpr.probe.measure import COARSE, NATIVE, WIDE, Bench, Numbers
+from jaxaudit.frontends.jaxpr.probe.measure import (
+    COARSE,
+    NATIVE,
+    WIDE,
+    Bench,
+    Numbers,
+    swapped_leaves,
+    swapped_residuals,
+)
 from jaxaudit.frontends.jaxpr.probe.met import NOTES, Kind, Met
 from jaxaudit.frontends.jaxpr.probe.samples import Domain, domains, plans
 from jaxaudit.frontends.jaxpr.probe.subject import Subject, traits
-from jaxaudit.frontends.jaxpr.probe.swaps import swapped_leaves, swapped_residuals
 from jaxaudit.frontends.jaxpr.probe.where import place_of_function, place_of_rule
 from jaxaudit.frontends.jaxpr.protocol import Probe
 

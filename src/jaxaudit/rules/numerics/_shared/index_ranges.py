@@ -14,7 +14,7 @@ from jaxaudit.ir.functions import CONJUNCTIONS
 from jaxaudit.ir.ops import KEEPING, SELECTED
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Step, Verdict
-from jaxaudit.rules.numerics._shared.counters import counters, plain_index
+from jaxaudit.rules.numerics._shared.padding import counters, plain_index
 from jaxaudit.rules.phrases import named, proved
 
 _INDEXES = ("", "getitem", "take", "take_along_axis", "set", "add", "multiply", "max", "min")
