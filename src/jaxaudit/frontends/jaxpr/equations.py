@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jaxaudit.frontends.jaxpr import calls, compat, control, variables
 from jaxaudit.frontends.jaxpr.derivatives import Ran
@@ -22,9 +22,6 @@ from jaxaudit.frontends.jaxpr.sites import Site
 from jaxaudit.frontends.jaxpr.writer import UNNAMED, KnownAs, Writer
 from jaxaudit.ir import Argument, Value
 from jaxaudit.spans import Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.jaxpr.equations import Body
 
 Handler = Callable[["Body", Any, Site], None]
 
