@@ -28,8 +28,6 @@ LEAST_KNOWN = 0.8
 """The share of observed shapes that source must know on these programs; it may only rise."""
 
 BUGS = {
-    # bug: what is read of a global array inside compiled code is taken for an array that is at hand.
-    "c51.py": [(21, "traced")],
     # bug: a flax module is entered with what `apply` gives it, never with what `init` does.
     "optimizer_state_of_the_other_net.py": [(19, "shape"), (19, "shape"), (20, "shape"), (20, "shape")],
 }

@@ -71,7 +71,7 @@ class TransferTable:
     def _single(self, name: str) -> One:
         special: dict[str, One] = {
             "py.const": _constant,
-            "py.global": lambda op, read: CONCRETE,
+            "py.global": _global,
             "py.attr": self._attribute,
             "py.item": self._item,
             "py.unpack": self._item,
@@ -198,7 +198,10 @@ class TransferTable:
             return STATIC
         # A slice of an array or of a list of arrays: another size is another signature either way.
         varies = base.varies or _slides(op.arguments.get("index"), read)
-        return revised(CONCRETE if base.kind is Kind.CONCRETE else UNKNOWN, varies=varies)
+        # Where all that JAX computes is traced, so are the rows of an array; those of a list are what they were.
+        named = isinstance(op.arguments.get("index"), str)
+        at_hand = base.kind is Kind.CONCRETE and (named or self.context.stage is None)
+        return revised(CONCRETE if at_hand else UNKNOWN, varies=varies)
 
     def _element(self, op: Op, read: Read[Trace]) -> Trace:
         iterable = op.arguments.get("iterable")
@@ -301,6 +304,13 @@ class TransferTable:
 
 def _constant(op: Op, read: Read[Trace]) -> Trace:
     return NUMBER if isinstance(op.constant, bool | int | float | complex) else STATIC
+
+
+def _global(op: Op, read: Read[Trace]) -> Trace:
+    """Return what a module holds: it is at hand, and of what kind says the value that it was left with."""
+    held = op.constant
+    what = read(held).what if isinstance(held, Value) else ""
+    return revised(CONCRETE, what=what if what in _ARRAYS else "")
 
 
 def _operator(op: Op, read: Read[Trace]) -> Trace:
