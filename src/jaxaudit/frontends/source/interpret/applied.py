@@ -1,4 +1,4 @@
-"""Runs of a linen module: `module.apply(variables, ...)` and `init_with_output`, followed into the module's own code.
+"""Runs of a linen module: `module.apply(variables, ...)`, `init` and its kin, followed into the module's own code.
 
 With `mutable` a run also gives variables, and with `rngs` numbers are drawn inside: then what the module's code gives
 is known, and it depends on what the op of the call drew.
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 APPLY = "flax.linen.Module.apply"
-RUNS = frozenset((APPLY, "flax.linen.Module.init_with_output"))
+INIT = "flax.linen.Module.init"
+RUNS = frozenset((APPLY, INIT, "flax.linen.Module.init_with_output"))
 _OPTIONS = frozenset(("method", "mutable", "rngs", "capture_intermediates"))
 
 
@@ -63,6 +64,9 @@ def _followed(
     keywords = {key: value for key, value in given.keywords.items() if key not in _OPTIONS}
     out = it.call(called, Arguments(given.positional[1:], keywords), span)
     drawn = made.value
+    if name == INIT:
+        # It runs for what it makes on the way: the parameters.
+        return made
     if not pair:
         return within(it, out, drawn, span) if "rngs" in given.keywords else out
     first, rest = it.emit("py.unpack", span, {"base": drawn}, {"count": 2, "star": None}, results=2).results
