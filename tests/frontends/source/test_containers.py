@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .reading import shapes
+from .reading import ops, shapes
 
 _START = "import jax\nimport jax.numpy as jnp\n"
 
@@ -54,3 +54,71 @@ def f(c):
     return found
 """
     assert shapes(_START + code, "found") == ["?"]
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        "for k, v in xs:\n        d.setdefault(k, []).append(v)",
+        "d.setdefault(xs, []).append(1)",
+        "d.update(xs)",
+        "for k, v in xs:\n        d[k] = v",
+        "d.update(**xs)",
+    ],
+)
+def test_a_dict_that_is_filled_is_not_empty(fill: str) -> None:
+    code = f"def f(xs):\n    d = {{}}\n    {fill}\n    if not d:\n        return None\n    result = jnp.ones(3)\n    return result\n"
+    assert shapes(_START + code)[0] == "3"
+
+
+def test_a_dict_that_makes_what_is_missing_is_not_empty() -> None:
+    code = "from collections import defaultdict\ndef f(k, v):\n    d = defaultdict(list)\n    d[k].append(v)\n    if d:\n        result = jnp.ones(3)\n"
+    assert "3" in shapes(_START + code)
+
+
+def test_an_entry_that_is_set_by_default_is_known() -> None:
+    code = "d = {}\nd.setdefault('a', []).append(jnp.ones(3))\nd.setdefault('a', []).append(jnp.ones(4))\nresult = d['a'][1] * 1"
+    assert shapes(_START + code) == ["4"]
+
+
+_ITERATORS = """
+def numbers(n):
+    for i in range(n):
+        yield jnp.ones((n, 3)), i
+def outer(n):
+    yield from numbers(n)
+class Itself:
+    def __init__(self, n):
+        self.n, self.i = n, 0
+    def __iter__(self):
+        return self
+    def __next__(self):
+        if self.i >= self.n:
+            raise StopIteration
+        self.i += 1
+        return jnp.ones((self.n, 3)), self.i
+class Yielding:
+    def __init__(self, n):
+        self.n = n
+    def __iter__(self):
+        yield jnp.ones((self.n, 3)), 1
+class Items:
+    def __init__(self, n):
+        self.n = n
+    def __getitem__(self, i):
+        return jnp.ones((self.n, 3)), i
+"""
+
+
+@pytest.mark.parametrize("made", ["numbers(4)", "outer(4)", "Itself(4)", "Yielding(4)", "Items(4)"])
+def test_what_an_iterator_gives_is_known(made: str) -> None:
+    loop = f"for x, i in {made}:\n    result = x * 1\n"
+    assert shapes(_START + _ITERATORS + loop) == ["4 3"]
+    assert shapes(f"{_START}{_ITERATORS}x, i = next(iter({made}))\nresult = x * 1\n") == ["4 3"]
+    assert shapes(f"{_START}{_ITERATORS}for j, (x, i) in enumerate({made}):\n    result = x * 1\n") == ["4 3"]
+
+
+def test_an_iterator_gives_another_element_each_time() -> None:
+    code = "import jax\ndef f(n):\n    keys = iter(jax.random.split(jax.random.key(0), n))\n    a, b = next(keys), next(keys)\n"
+    (first, second) = [op for op in ops(code, "py.call_library") if op.qualified == "builtins.next"]
+    assert first.results != second.results

@@ -55,3 +55,101 @@ def g(n, c):
 def test_an_array_is_no_tuple() -> None:
     code = "def f(x):\n    result = x[0] if isinstance(x, tuple) else x * 2\n    return result\n"
     assert shapes(f"{_START}{code}f(jnp.ones((3, 4)))") == ["3 4"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def g(c):\n    f = jnp.tanh if c else None\n    if f is not None:\n        result = f(jnp.ones(3))\n",
+        "def g(c):\n    f = jnp.tanh if c else None\n    if f is None:\n        return 1\n    result = f(jnp.ones(3))\n",
+        "def g(c):\n    f = jnp.tanh if c else None\n    assert f is not None\n    result = f(jnp.ones(3))\n",
+        "def g(c):\n    f = jnp.tanh if c else None\n    y = f is not None and f(jnp.ones(3))\n    result = jnp.copy(f(jnp.ones(3)))\n",
+        "def g(c):\n    f = jnp.tanh if c else jnp.exp\n    result = f(jnp.ones(3))\n",
+        "def g(c):\n    f = (lambda x: x * 2) if c else (lambda x: x + 1)\n    result = jax.vmap(f)(jnp.ones(3))\n",
+        "F = {'a': jnp.tanh, 'b': lambda x: -x}\ndef g(n):\n    result = F[n](jnp.ones(3))\n",
+        "F = {'a': jnp.tanh, 'b': lambda x: -x}\ndef g(n):\n    result = F.get(n, jnp.sin)(jnp.ones(3))\n",
+    ],
+)
+def test_a_function_that_is_one_of_several_is_followed(code: str) -> None:
+    assert shapes(_START + code)[-1] == "3"
+
+
+def test_an_object_of_one_of_several_classes_keeps_its_methods_apart() -> None:
+    code = """
+class A:
+    def size(self):
+        return 3
+class B(A):
+    def size(self):
+        return 5
+class Fake(A):
+    def size(self):
+        return None
+def g(c):
+    made = A() if c else B()
+    found = jnp.zeros(made.size())
+    return found
+def h(o: A):
+    result = jnp.zeros(o.size())
+    return result
+h(A())
+h(B())
+"""
+    assert shapes(_START + code) == ["3", "5"]
+    # Which of the two sizes it is depends on the path.
+    assert shapes(_START + code, "found") != ["3"]
+
+
+def test_the_right_side_of_and_runs_where_the_left_is_true() -> None:
+    (branch,) = ops("def f(n, x):\n    return n > 0 and g(x / n)\ndef h(n, x):\n    return n > 0 and x", "py.branch")
+    assert [len(region.ops) for region in branch.regions] == [3, 0]
+    (branch,) = ops("def f(n, x):\n    return n == 0 or g(x / n)", "py.branch")
+    assert [len(region.ops) for region in branch.regions] == [0, 3]
+
+
+def test_a_known_left_side_decides() -> None:
+    code = "def f(x, n):\n    if n and True or False:\n        result = x * 1\n    else:\n        never = x * 2\nf(jnp.ones(3), {})\nf(jnp.ones(4), 0)\nf(jnp.ones(5), 1)"
+    assert (shapes(_START + code), shapes(_START + code, "never")) == (["5"], ["3", "4"])
+
+
+def test_state_that_functions_fill_is_not_taken_as_empty() -> None:
+    code = """
+TABLE, ITEMS = {}, []
+class Trainer:
+    def __init__(self):
+        self.state = None
+        self.size = 3
+    def step(self):
+        if self.state is None:
+            raise ValueError
+        result = jnp.ones(self.size)
+        return result
+trainer = Trainer()
+def main():
+    return trainer.step()
+def use(name):
+    if not TABLE or name not in TABLE:
+        raise KeyError
+    first = jnp.ones(3)
+    for item in ITEMS:
+        second = jnp.ones(4)
+def fill(name, item):
+    TABLE[name] = item
+    ITEMS.append(item)
+def start():
+    trainer.state = 1
+"""
+    assert [shapes(_START + code, name) for name in ("result", "first", "second")] == [["3"], ["3"], ["4"]]
+
+
+def test_a_function_that_cannot_take_the_arguments_is_not_the_one_that_is_called() -> None:
+    code = """
+def pick(c):
+    if c:
+        return jax.vmap(lambda x: x[0], in_axes=(0,))
+    return jax.vmap(lambda x, y: x + y, in_axes=(0, None))
+def g(c):
+    result = pick(c)(jnp.ones((5, 3)), jnp.ones(3))
+    return result
+"""
+    assert shapes(_START + code) == ["5 3"]

@@ -18,6 +18,9 @@ COMPILE_TIME = "compile time"
 WITHOUT_JIT = "without jit"
 """The construct of a block in which compiled functions and loops of JAX run as plain Python."""
 
+JIT_IS_OFF = "jit is off"
+"""The construct of a block that runs only where nothing is compiled at all."""
+
 _COMPILED = STAGES - {"pmap", "shard_map", "abstract"}
 
 
@@ -49,7 +52,7 @@ class Context:
         if op.name == "callback" or op.construct == COMPILE_TIME:
             self._levels.append(_Level(op, None, None, outer.eager))
             return
-        eager = outer.eager or op.construct == WITHOUT_JIT
+        eager = outer.eager or op.construct in (WITHOUT_JIT, JIT_IS_OFF)
         stage, tracer = op.name in STAGES, op.name in TRACERS
         if eager and op.name in _COMPILED:
             stage = tracer = False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer
 from jaxaudit.analyses.tracing.boundaries import entering, leaving
-from jaxaudit.analyses.tracing.context import Context
+from jaxaudit.analyses.tracing.context import JIT_IS_OFF, Context
 from jaxaudit.analyses.tracing.facts import CONCRETE, UNKNOWN, Kind, Trace, TracingFacts, join, revised
 from jaxaudit.analyses.tracing.transfer import TransferTable
 from jaxaudit.analyses.tracing.visits import WATCHED, Visits
@@ -125,7 +125,8 @@ class TracingDomain:
         self.context.enter(op)
         if op.name == "py.branch":
             asked = self._numbers.get(op.operands[0]) if op.operands and region is op.regions[0] else None
-            self.context.rule_out(dead=asked is not None and read(asked).kind is Kind.TRACED)
+            never = op.construct == JIT_IS_OFF and self.context.stage is not None
+            self.context.rule_out(dead=never or (asked is not None and read(asked).kind is Kind.TRACED))
         if op.name == "py.call":
             self._visits.called(op, region)
         if turn and op.name in ("py.loop", "py.while") and len(region.results) >= len(region.params) - 1:

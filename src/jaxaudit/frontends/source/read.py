@@ -13,7 +13,7 @@ from pathlib import Path
 
 from jaxaudit import progress
 from jaxaudit.frontends.base import Reach, Reading, Skip, SourceFile
-from jaxaudit.frontends.source.interpret import imports
+from jaxaudit.frontends.source.interpret import imports, later
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.modules import Loader, Project
 from jaxaudit.frontends.source.interpret.outline import FunctionNode, outline
@@ -65,6 +65,7 @@ class _Reader:
         for number, module in enumerate(modules):
             progress.tell("reading files", number, len(modules))
             self._guarded(partial(imports.interpret, self.it, module))
+        self._guarded(partial(later.open_state, self.it, modules))
         for late in (False, True):
             # What others refer to is likely to be called by them: begin with what nobody mentions.
             mentioned = self._mentioned() if not late else frozenset()

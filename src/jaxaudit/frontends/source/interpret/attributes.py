@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.fields import role
 from jaxaudit.frontends.source.classes.members import ancestry, find_in_class, library_bases
+from jaxaudit.frontends.source.interpret import choices
 from jaxaudit.frontends.source.notes.axis_names import declare_field
 from jaxaudit.frontends.source.values.annotations import annotated_value, field_annotation
 from jaxaudit.frontends.source.values.arguments import Arguments
@@ -65,6 +66,8 @@ def read(it: Interpreter, base: Abstract, name: str, span: Span) -> Abstract:
             return _record_attribute(it, base, name, span)
         case ClassValue():
             return _class_attribute(it, base, name, span)
+        case Leaf(options=options) if options:
+            return choices.each(it, base, lambda one: read(it, one, name, span), span)
         case Leaf():
             return _leaf_attribute(it, base, name, span)
         case Super():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.values.frames import Env
 from jaxaudit.frontends.source.values.model import Abstract, Box, Leaf, ListBox, OpaqueBox, Ref
-from jaxaudit.frontends.source.values.structure import materialise, merge, merge_boxes, same
+from jaxaudit.frontends.source.values.structure import materialise, merge, merge_boxes, options, same
 from jaxaudit.ir import Exit, Region, Value
 from jaxaudit.spans import Span
 
@@ -118,6 +118,9 @@ class _Merger:
 
     def environment(self, before: Env) -> Env:
         env = dict(self.falling[0].env)
+        if len(self.falling) == 1:
+            # All other ways leave: what the condition says of this one holds from here on.
+            return env
         for name in self._changed(before):
             values = [outcome.bound(name, before) for outcome in self.falling]
             if any(value is not values[0] for value in values):
@@ -145,7 +148,8 @@ class _Merger:
     def merged(self, values: list[Abstract], name: str) -> Abstract:
         merged = merge(values, self.column, self.it)
         if isinstance(merged, Leaf) and not merged.value.name:
-            merged.value.name = name
+            # The name of a temporary is none: it begins with a blank.
+            merged.value.name = "" if name.startswith(" ") else name
         return merged
 
     def column(self, values: Sequence[Abstract]) -> Leaf:
@@ -158,7 +162,7 @@ class _Merger:
         if key not in self._known:
             self.columns.append(parts)
             self.made.append(self.it.builder.value(self.span))
-            self._known[key] = _one_of(self.made[-1], values)
+            self._known[key] = one_of(self.it, self.made[-1], values)
         return self._known[key]
 
     def heap(self) -> None:
@@ -177,10 +181,10 @@ def _kind(box: Box) -> str:
     return box.kind if isinstance(box, ListBox | OpaqueBox) else "dict"
 
 
-def _one_of(value: Value, values: Sequence[Abstract]) -> Leaf:
+def one_of(it: Interpreter, value: Value, values: Sequence[Abstract]) -> Leaf:
     """Return the leaf that stands for one of several values, with what is true of them all."""
     arrays = all(isinstance(one, Leaf) and one.array for one in values)
-    return Leaf(value, _common_class(values), _held_by_all(values), arrays)
+    return Leaf(value, _common_class(values), _held_by_all(values), arrays, options(it, values))
 
 
 def _common_class(values: Sequence[Abstract]) -> str:
@@ -211,10 +215,10 @@ def _joining(it: Interpreter, kind: str, span: Span, operator: str = "") -> Call
     def column(parts: Sequence[Abstract]) -> Leaf:
         operands = tuple(dict.fromkeys(materialise(it, part, span) for part in parts))
         if len(operands) == 1:
-            return _one_of(operands[0], parts)
+            return one_of(it, operands[0], parts)
         attrs = {"kind": kind, "operator": operator} if operator else {"kind": kind}
         op = it.emit("py.join", span, attrs=attrs, operands=operands)
         op.result.name = next((value.name for value in operands if value.name), "")
-        return _one_of(op.result, parts)
+        return one_of(it, op.result, parts)
 
     return column

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes import definitions as classes
 from jaxaudit.frontends.source.classes.members import find_in_class, library_bases
-from jaxaudit.frontends.source.interpret import attributes, expressions, functions, library, methods, transforms
+from jaxaudit.frontends.source.interpret import (
+    attributes,
+    choices,
+    expressions,
+    functions,
+    library,
+    methods,
+    transforms,
+)
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.arguments import Arguments, evaluate_arguments
 from jaxaudit.frontends.source.values.model import (
@@ -80,6 +88,8 @@ def call(it: Interpreter, callee: Abstract, given: Arguments, span: Span) -> Abs
             return classes.construct(it, callee, given, span)
         case Ref() if isinstance(box := it.heap[callee], ObjectBox):
             return _call_object(it, callee, box, given, span)
+        case Leaf(options=options) if options:
+            return choices.called(it, callee, given, span)
         case Leaf(cls=cls) if cls and cls != "builtins.function":
             return library.call_method(it, callee, cls, "__call__", given, span)
         case _:

@@ -12,6 +12,7 @@ from jaxaudit.frontends.source.interpret import attributes, operators, subscript
 from jaxaudit.frontends.source.interpret.branches import Arm, join, run_arms
 from jaxaudit.frontends.source.notes import precedence
 from jaxaudit.frontends.source.values.arguments import known_items
+from jaxaudit.frontends.source.values.elements import element
 from jaxaudit.frontends.source.values.folding import fold_binary, fold_compare, fold_unary, truth
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Library, OpaqueBox, Ref, Slice, named
 from jaxaudit.frontends.source.values.narrowing import narrowed
@@ -244,19 +245,47 @@ def _compare_pair(
 
 def boolean(it: Interpreter, node: ast.BoolOp) -> Abstract:
     """Apply `and` or `or`: the first value that decides, or the last."""
-    stops_on = isinstance(node.op, ast.Or)
-    word = "or" if stops_on else "and"
-    candidates: list[Abstract] = []
-    for position, item in enumerate(node.values):
-        value = it.evaluate(item)
-        known = truth(it, value)
-        if known is stops_on or position == len(node.values) - 1:
-            candidates.append(value)
-            break
-        if known is None:
-            test(it, value, word, it.span(item))
-            candidates.append(value)
-    return join(it, candidates, "expression", it.span(node), word)
+    word = "or" if isinstance(node.op, ast.Or) else "and"
+    return join(it, _candidates(it, node.values, word), "expression", it.span(node), word)
+
+
+def _candidates(it: Interpreter, items: Sequence[ast.expr], word: str) -> list[Abstract]:
+    """Return what `and` or `or` may give; what stands on the right is evaluated where the left leaves it open."""
+    value, stops_on = it.evaluate(items[0]), word == "or"
+    known = truth(it, value)
+    if known is stops_on or len(items) == 1:
+        return [value]
+    if known is not None:
+        return _candidates(it, items[1:], word)
+    span = it.span(items[0])
+    asked = test(it, value, word, span)
+    found: list[Abstract] = []
+
+    def goes_on() -> Exit:
+        found.extend(_candidates(it, items[1:], word))
+        return Exit.FALL
+
+    if all(map(_is_plain, items[1:])):
+        goes_on()
+    else:
+        arms = [Arm("then", lambda: Exit.FALL), Arm("else", lambda: Exit.FALL)]
+        arms[stops_on] = Arm(arms[stops_on].label, goes_on, narrowed(it, items[0], holds=not stops_on))
+        run_arms(it, arms, span, word, asked)
+    return [value, *found]
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether an expression reads and compares and does no more, so that it matters little whether it is evaluated."""
+    match node:
+        case ast.Name() | ast.Constant():
+            return True
+        case ast.Attribute(value=inner) | ast.UnaryOp(operand=inner):
+            return _is_plain(inner)
+        case ast.Compare(left=left, comparators=others):
+            return all(map(_is_plain, (left, *others)))
+        case ast.BoolOp(values=values):
+            return all(map(_is_plain, values))
+    return False
 
 
 def conditional(it: Interpreter, node: ast.IfExp) -> Abstract:
@@ -357,9 +386,10 @@ def awaited(it: Interpreter, node: ast.Await) -> Abstract:
 
 def yielded(it: Interpreter, node: ast.Yield | ast.YieldFrom) -> Abstract:
     """Evaluate what is yielded; what the consumer sends back is not known."""
-    value = NONE if node.value is None else it.evaluate(node.value)
-    it.frame.yields.append(value if isinstance(node, ast.Yield) else it.unknown("another generator", it.span(node)))
-    return it.unknown("what a generator is sent is not known", it.span(node))
+    value, span = NONE if node.value is None else it.evaluate(node.value), it.span(node)
+    sent = it.unknown("what a generator is sent is not known", span)
+    it.frame.yields.append(value if isinstance(node, ast.Yield) else element(it, value, sent, span))
+    return sent
 
 
 def starred(it: Interpreter, node: ast.Starred) -> Abstract:

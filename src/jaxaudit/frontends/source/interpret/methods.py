@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes import definitions as classes
 from jaxaudit.frontends.source.classes.members import library_bases
-from jaxaudit.frontends.source.interpret import applied, attributes, calls, derivatives, expressions, library
+from jaxaudit.frontends.source.interpret import (
+    applied,
+    attributes,
+    calls,
+    derivatives,
+    expressions,
+    library,
+    subscripts,
+)
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.model import (
@@ -28,7 +36,7 @@ from jaxaudit.frontends.source.values.model import (
     Transformed,
     TupleValue,
 )
-from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, materialise
+from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, materialise, options
 from jaxaudit.libraries.lookup import ROWS, lookup
 from jaxaudit.spans import Span
 
@@ -38,6 +46,9 @@ if TYPE_CHECKING:
 _CHANGES_LIST = frozenset(
     "append extend insert add update remove discard pop popleft appendleft clear sort reverse".split()
 )
+CHANGES = _CHANGES_LIST | {"setdefault", "popitem"}
+"""Methods that change the container they belong to."""
+_READS_DICT = frozenset("get items keys values copy".split())
 _GROWS_LIST = frozenset(("append", "appendleft", "extend"))
 _TAKES_ONE = frozenset(("append", "add", "extend", "appendleft"))
 """Methods of lists that take one argument: those that take more are of another class."""
@@ -187,6 +198,10 @@ def _dict_method(it: Interpreter, ref: Ref, box: DictBox, name: str, given: Argu
             return box.entries[key.value]
         if box.rest is None:
             return given.positional[1] if len(given.positional) > 1 else NONE
+    elif name == "get" and box.rest is None and given.positional:
+        missing = given.positional[1] if len(given.positional) > 1 else NONE
+        if parts := options(it, (*box.entries.values(), missing)):
+            return Leaf(subscripts.item(it, ref, given.positional[0], span).value, options=parts)
     if box.rest is None and name in ("items", "values", "keys"):
         return _view(box, name)
     if name == "copy":
@@ -195,9 +210,13 @@ def _dict_method(it: Interpreter, ref: Ref, box: DictBox, name: str, given: Argu
         if key.value in box.entries:
             it.heap[ref] = DictBox({k: v for k, v in box.entries.items() if k != key.value}, box.rest)
             return box.entries[key.value]
-    if name == "update" and box.rest is None and not given.star:
+    if name == "update" and box.rest is None and given.star is None and given.stars is None:
         return _dict_update(it, ref, box, given, span)
-    return _unknown(it, ref, name, given, span)
+    if name == "setdefault" and box.rest is None and given.positional and isinstance(key := given.positional[0], Const):
+        value = box.entries.get(key.value, given.positional[1] if len(given.positional) > 1 else NONE)
+        it.heap[ref] = DictBox({**box.entries, key.value: value})
+        return value
+    return _unknown(it, ref, name, given, span) if name in _READS_DICT else _spoil(it, ref, name, given, span)
 
 
 def _view(box: DictBox, name: str) -> Abstract:

@@ -10,6 +10,7 @@ from jaxaudit.frontends.source.classes import definitions as classes
 from jaxaudit.frontends.source.interpret import attributes, unrolled
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
+from jaxaudit.frontends.source.values.elements import element
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.model import (
     NONE,
@@ -145,6 +146,16 @@ def _of_pairs(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     return it.heap.new(DictBox({**entries, **given.keywords})) if entries and given.stars is None else None
 
 
+def _defaultdict(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Return a dict that makes what is asked for and not there."""
+    made = _dict(it, Arguments(given.positional[1:], given.keywords, given.star, given.stars), span)
+    box = it.heap[made] if isinstance(made, Ref) else None
+    if not isinstance(box, DictBox):
+        return None
+    rest = box.rest or it.emit("py.container", span, attrs={"kind": "dict"}, operands=()).result
+    return it.heap.new(DictBox(box.entries, rest))
+
+
 def _reversed(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     value = given.positional[0] if given.positional else NONE
     if isinstance(value, Range) and value.step in (Const(1), Const(-1)):
@@ -165,6 +176,14 @@ def _backwards(it: Interpreter, count: Range, span: Span) -> Range:
         return Leaf(it.emit("array.map", span, parts, attrs).result)
 
     return Range(moved(count.stop), moved(count.start), Const(-1 if forward else 1))
+
+
+def _next(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Return an element of an iterator: which one depends on how far it has come."""
+    value = given.positional[0] if len(given.positional) == 1 else NONE
+    if not isinstance(value, Sequence | Zip | Range | TupleValue | Ref):
+        return None
+    return element(it, value, it.unknown("how far an iterator has come", span), span)
 
 
 def _partial(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
@@ -310,6 +329,7 @@ HANDLERS: dict[str, Handler] = {
     "builtins.dict": _dict,
     "builtins.reversed": _reversed,
     "builtins.iter": _first,
+    "builtins.next": _next,
     "builtins.isinstance": is_instance,
     "builtins.getattr": _getattr,
     "builtins.setattr": _setattr,
@@ -336,6 +356,7 @@ HANDLERS: dict[str, Handler] = {
     "functools.cache": _first,
     "collections.namedtuple": _namedtuple,
     "collections.OrderedDict": _dict,
+    "collections.defaultdict": _defaultdict,
     "typing.cast": lambda it, given, span: given.positional[1] if len(given.positional) > 1 else None,
     "dataclasses.replace": _replace,
     "dataclasses.asdict": _asdict,

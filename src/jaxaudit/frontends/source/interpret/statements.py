@@ -38,6 +38,7 @@ _CAUGHT = frozenset("Exception BaseException ValueError TypeError IndexError".sp
 """Exceptions as which JAX's own can be caught."""
 _CONSTRUCTS = {"ensure_compile_time_eval": "compile time", "disable_jit": "without jit"}
 """Context managers of JAX under which code runs at once, even inside traced functions or in JAX's loops."""
+_JIT_IS_OFF = Library("jax.config.jax_disable_jit")
 
 
 def expression(it: Interpreter, node: ast.Expr) -> Exit:
@@ -61,11 +62,19 @@ def if_(it: Interpreter, node: ast.If) -> Exit:
     span = it.span(node.test)
     asked = materialise(it, condition, span)
     it.emit("py.test", span, {"value": asked}, {"construct": "if"}, results=0)
+    then = _block(it, node.body)
+    if condition == _JIT_IS_OFF:
+        then = _without_jit(it, node)
     arms = [
-        Arm("then", _block(it, node.body), narrowed(it, node.test, holds=True)),
+        Arm("then", then, narrowed(it, node.test, holds=True)),
         Arm("else", _block(it, node.orelse), narrowed(it, node.test, holds=False)),
     ]
     return run_arms(it, arms, it.span(node), "if", asked)
+
+
+def _without_jit(it: Interpreter, node: ast.If) -> Callable[[], Exit]:
+    """Interpret what runs only where nothing is compiled."""
+    return lambda: run_arms(it, [Arm("with", _block(it, node.body))], it.span(node), "jit is off")
 
 
 def _type_checking(condition: Abstract) -> bool:
@@ -99,6 +108,7 @@ def assert_(it: Interpreter, node: ast.Assert) -> Exit:
     if truth(it, condition) is None:
         span = it.span(node.test)
         it.emit("py.test", span, {"value": materialise(it, condition, span)}, {"construct": "assert"}, results=0)
+        it.frame.env.update(narrowed(it, node.test, holds=True))
     return Exit.FALL
 
 

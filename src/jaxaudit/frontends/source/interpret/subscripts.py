@@ -26,7 +26,7 @@ from jaxaudit.frontends.source.values.model import (
     Slice,
     TupleValue,
 )
-from jaxaudit.frontends.source.values.structure import argument, kind_of, materialise, rebuild
+from jaxaudit.frontends.source.values.structure import argument, kind_of, materialise, options, rebuild
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -97,6 +97,11 @@ def _read_box(it: Interpreter, base: Ref, index: Abstract, span: Span) -> Abstra
             # Two reads of one entry are one value until somebody writes to the dict.
             it.heap[base] = DictBox({**box.entries, index.value: found}, box.rest)
             return found
+    entries = box.entries.values() if isinstance(box, DictBox) and box.rest is None else ()
+    if len(entries) == 1 and not isinstance(index, Const):
+        return next(iter(entries))
+    if parts := options(it, tuple(entries)):
+        return Leaf(item(it, base, index, span).value, options=parts)
     if isinstance(box, ObjectBox):
         method = find_in_class(box.cls, "__getitem__")
         if isinstance(method, FunctionValue):

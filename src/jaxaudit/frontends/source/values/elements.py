@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.values.arguments import known_items
+from jaxaudit.frontends.source.classes.members import find_in_class
+from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.model import (
     Abstract,
     BoundMethod,
@@ -23,7 +24,7 @@ from jaxaudit.frontends.source.values.model import (
     TupleValue,
     Zip,
 )
-from jaxaudit.frontends.source.values.structure import argument, materialise, rebuild
+from jaxaudit.frontends.source.values.structure import argument, materialise, options, rebuild
 from jaxaudit.ir import Argument
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.spans import Span
@@ -46,8 +47,25 @@ def element(it: Interpreter, iterable: Abstract, index: Leaf, span: Span) -> Abs
     items = known_items(it, iterable)
     if items:
         return _of_known(it, items, index, span)
+    given = _from_object(it, iterable, index, span)
+    if given is not None:
+        return given
     row = _emit(it, materialise(it, iterable, span), index, span)
     return replace(row, array=isinstance(iterable, Leaf) and iterable.array)
+
+
+def _from_object(it: Interpreter, iterable: Abstract, index: Leaf, span: Span) -> Abstract | None:
+    """Return the element that an object of the audited code gives by its own methods; None where it has none."""
+    box = it.heap[iterable] if isinstance(iterable, Ref) else None
+    if not isinstance(box, ObjectBox):
+        return None
+    if isinstance(following := find_in_class(box.cls, "__next__"), FunctionValue):
+        return it.call(BoundMethod(following, iterable), Arguments(), span)
+    if isinstance(iterator := find_in_class(box.cls, "__iter__"), FunctionValue):
+        return element(it, it.call(BoundMethod(iterator, iterable), Arguments(), span), index, span)
+    if isinstance(item := find_in_class(box.cls, "__getitem__"), FunctionValue):
+        return it.call(BoundMethod(item, iterable), Arguments((index,)), span)
+    return None
 
 
 def _of_known(it: Interpreter, items: tuple[Abstract, ...], index: Leaf, span: Span) -> Abstract:
@@ -64,7 +82,7 @@ def _of_known(it: Interpreter, items: tuple[Abstract, ...], index: Leaf, span: S
         columns = {key: tuple([entries[key] for entries in dicts]) for key in dicts[0]}
         return it.heap.new(DictBox({key: _of_known(it, column, index, span) for key, column in columns.items()}))
     whole = tuple([argument(it, item, span) for item in items])
-    made = Leaf(_emit(it, whole, index, span).value, _common_class(items))
+    made = Leaf(_emit(it, whole, index, span).value, _common_class(items), options=options(it, items))
     if len(boxes) == len(items) and isinstance(first, Ref) and isinstance(box := boxes[0], ObjectBox):
         if all(isinstance(other, ObjectBox) and other.cls is box.cls for other in boxes):
             # Some instance of that class: its methods are known, its attributes are not.

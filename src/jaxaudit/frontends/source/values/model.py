@@ -39,10 +39,12 @@ class Leaf:
     `Sequential`."""
     array: bool = False
     """True for what is surely an array: neither None nor a container."""
+    options: tuple[Abstract, ...] = ()
+    """What it may be, where it is one of several functions, objects or None."""
 
     def at(self, value: Value) -> Leaf:
         """Return the same object as another value, beyond the border of a region."""
-        return Leaf(value, self.cls, self.holds, self.array)
+        return Leaf(value, self.cls, self.holds, self.array, self.options)
 
 
 @entity

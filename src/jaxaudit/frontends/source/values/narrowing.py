@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
 
 def narrowed(it: Interpreter, test: ast.expr, *, holds: bool) -> dict[str, Abstract]:
-    """Return the variables that are None where a condition holds, or where it does not."""
+    """Return what a condition says of variables where it holds, or where it does not: they are None, or are not."""
     # Each way gets a constant of its own, so that a merge can tell it from one that the program wrote.
-    names = (name for name in _nones(test, holds) if isinstance(it.frame.env.get(name), Leaf))
-    return {name: Const(None) for name in names}
+    env = it.frame.env
+    names = [name for name in _nones(test, holds) if isinstance(env.get(name), Leaf)]
+    found: dict[str, Abstract] = {name: Const(None) for name in names}
+    for name in _nones(test, not holds) if not isinstance(test, ast.BoolOp) else ():
+        value = env.get(name)
+        if isinstance(value, Leaf) and value.options:
+            left = tuple(one for one in value.options if one != NONE)
+            found[name] = left[0] if len(left) == 1 else replace(value, options=left)
+    return found
 
 
 def _nones(test: ast.expr, holds: bool) -> list[str]:

@@ -36,6 +36,8 @@ def signature(value: Abstract, box: Callable[[Ref], bool] = _never) -> Hashable 
     `box` says whether a container in the heap may be part of it.
     """
     match value:
+        case Leaf(options=parts) if parts:
+            return _all("one of", parts, box)
         case Leaf(cls=cls, holds=None, array=array):
             return ("leaf", cls, array)
         case Leaf(cls=cls, holds=held) if held is not None:

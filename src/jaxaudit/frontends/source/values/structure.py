@@ -13,6 +13,7 @@ from jaxaudit.frontends.source.values.model import (
     Attribute,
     BoundMethod,
     Box,
+    ClassValue,
     Const,
     DictBox,
     FunctionValue,
@@ -31,6 +32,7 @@ from jaxaudit.frontends.source.values.model import (
     TupleValue,
 )
 from jaxaudit.ir import Argument, Size, Symbol, Value
+from jaxaudit.libraries.lookup import lookup
 from jaxaudit.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
@@ -244,6 +246,34 @@ def merge(values: Seq[Abstract], column: Callable[[Seq[Abstract]], Leaf], it: In
             merged = OpaqueBox(column(values).value)
         return column(values) if merged is None else it.heap.new(merged)
     return column(values)
+
+
+def options(it: Interpreter, values: Seq[Abstract]) -> tuple[Abstract, ...]:
+    """Return the functions, objects or None that one of several values is; nothing where it may be anything else."""
+    found: list[Abstract] = []
+    for value in values:
+        parts = value.options if isinstance(value, Leaf) else (value,)
+        if not parts or not all(_is_option(it, part) for part in parts):
+            return ()
+        found += [part for part in parts if not any(same(part, one) for one in found)]
+    return tuple(found) if len(found) > 1 else ()
+
+
+def _is_option(it: Interpreter, value: Abstract) -> bool:
+    match value:
+        case Ref():
+            return isinstance(it.heap[value], ObjectBox)
+        case BoundMethod(receiver=Ref()) | FunctionValue() | ClassValue():
+            return True
+        case BoundMethod() | PartialValue() | Transformed():
+            # What it holds would have to follow it across the borders of regions.
+            return not any(leaves(it, value))
+        case Const(value=constant):
+            return constant is None
+        case Library(name=name):
+            return lookup(name) is not None
+        case _:
+            return False
 
 
 def merge_boxes(boxes: Seq[Box], column: Callable[[Seq[Abstract]], Leaf], it: Interpreter) -> Box | None:
