@@ -1,7 +1,6 @@
 """No rule decides on a name: with every variable of an example renamed, the verdicts stay."""
 
 import ast
-import textwrap
 from typing import TypeGuard
 
 import pytest
@@ -92,7 +91,7 @@ def examples() -> list:
 @pytest.mark.parametrize(("rule", "example"), examples())
 def test_verdicts_do_not_hang_on_names(rule: type[Rule], example: Example) -> None:
     # Both are written anew from the tree, so that the lines are the same.
-    code = ast.unparse(ast.parse(textwrap.dedent(example.code)))
+    code = ast.unparse(ast.parse(example.program))
     assert said(rule, renamed(code)) == said(rule, code)
 
 

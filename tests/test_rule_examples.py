@@ -2,7 +2,6 @@
 
 import subprocess
 import tempfile
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,7 @@ def observed(rule: type[Rule], example: Example) -> Report:
     pytest.importorskip("jax")
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "example.py")
-        script.write_text(example.code)
+        script.write_text(example.program)
         seen = audit_run(str(script), (), Config(select=(rule.name,)), Setting(devices=4, stdout=subprocess.DEVNULL))
     assert seen.outcome.faults == ()
     return seen.outcome.report
@@ -42,14 +41,14 @@ def observed(rule: type[Rule], example: Example) -> Report:
 def run(rule: type[Rule], example: Example) -> Report:
     if rule.traced_only:
         return observed(rule, example)
-    outcome = audit([SourceFile("example.py", textwrap.dedent(example.code))], Config(select=(rule.name,)))
+    outcome = audit([SourceFile("example.py", example.program)], Config(select=(rule.name,)))
     assert outcome.faults == ()
     assert check_program(outcome.program) == []
     return outcome.report
 
 
 def marked(example: Example) -> list[tuple[int, str]]:
-    lines = enumerate(textwrap.dedent(example.code).split("\n"), 1)
+    lines = enumerate(example.program.split("\n"), 1)
     return [(number, MARKS[line.rstrip()[-2:]]) for number, line in lines if line.rstrip()[-2:] in MARKS]
 
 

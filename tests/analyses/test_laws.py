@@ -30,7 +30,7 @@ MOST_CHANGES = 40
 @cache
 def program():
     """Return one program of many small files: facts of one program can be joined with each other."""
-    codes = [one.code for rule in all_rules() for one in (*rule.valid, *rule.invalid)]
+    codes = [one.program for rule in all_rules() for one in (*rule.valid, *rule.invalid)]
     files = [SourceFile(f"example_{number}.py", code) for number, code in enumerate(codes) if number % 4 == 0]
     texts = {file.path: file.text for file in files}
     return read_source(files, texts.get).program

@@ -95,7 +95,7 @@ def program_of(code: str) -> Program:
 
 
 def examples(rule: type[Rule]) -> Iterator[Program]:
-    return (program_of(example.code) for example in (*rule.valid, *rule.invalid))
+    return (program_of(example.program) for example in (*rule.valid, *rule.invalid))
 
 
 def judged(rules: Sequence[type[Rule]], program: Program, facts) -> dict[tuple[str, Span], Obligation]:

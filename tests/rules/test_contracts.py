@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import pytest
 
 from jaxaudit.analyses.shapes import Shapes
@@ -30,7 +28,7 @@ def test_contracts_speak_of_ops_and_rules_that_exist():
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_every_occurrence_lists_its_whole_contract(rule):
     for example in (*rule.valid, *rule.invalid):
-        files = [SourceFile("example.py", textwrap.dedent(example.code))]
+        files = [SourceFile("example.py", example.program)]
         program = read_source(files, loader(files)).program
         facts = solve(program, {Shapes, *(need for one in RULES for need in one.needs)})
         found = [one for rule in RULES for one in judged(rule, facts)]

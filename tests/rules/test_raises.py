@@ -1,7 +1,6 @@
 """What a rule calls an exception is a field, not a word: every rule that may raise says so, and says it truly."""
 
 import re
-import textwrap
 
 import pytest
 from sketch import Sketch
@@ -21,7 +20,7 @@ PERHAPS = re.compile(r"\bor (JAX |it )?raises\b|\braises, or\b")
 def violated(rule: type[Rule]) -> list[Obligation]:
     found = []
     for example in rule.invalid:
-        file = SourceFile("example.py", textwrap.dedent(example.code))
+        file = SourceFile("example.py", example.program)
         program = read_source([file], lambda path: None).program
         found += rule().check(program, solve(program, set(rule.needs)))
     return [one for one in found if one.verdict is Verdict.VIOLATED]

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from textwrap import dedent
 from typing import TYPE_CHECKING, ClassVar
 
 from jaxaudit.ir.basis import Basis
@@ -121,7 +122,13 @@ class Example:
     """A small program. In an invalid one, each offending line ends in `#!` (or `#?` where a warning is meant)."""
 
     code: str
+    """What stands below `import jax` and `import jax.numpy as jnp`, at any indentation."""
     title: str = ""
+
+    @property
+    def program(self) -> str:
+        """The whole program."""
+        return f"import jax\nimport jax.numpy as jnp\n{dedent(self.code)}"
 
 
 class Rule(ABC):

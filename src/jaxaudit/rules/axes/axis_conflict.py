@@ -62,8 +62,6 @@ class AxisConflict(Rule):
     valid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def f(x):
                 rows, columns = x.shape
                 return x + jnp.zeros((rows, columns)), x @ jnp.ones((columns, 3)), x.reshape(rows * columns)
@@ -72,8 +70,6 @@ class AxisConflict(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def f(x, y):
                 return x[1:] - x[:-1], jnp.concatenate([x, y]), x.reshape(-1, 3)
             """,
@@ -83,8 +79,6 @@ class AxisConflict(Rule):
     invalid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def f():
                 x = jnp.ones((8, 3))
                 y = x + jnp.ones((4, 3))  #!
@@ -95,8 +89,6 @@ class AxisConflict(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def f(x):
                 rows, columns = x.shape
                 return x[1:] + x  #!
@@ -105,8 +97,6 @@ class AxisConflict(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def f(q, k):
                 scores = jnp.einsum("qd,kd->qk", q, k)
                 return jax.nn.softmax(scores, axis=2)  #!

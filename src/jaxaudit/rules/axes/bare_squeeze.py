@@ -50,19 +50,17 @@ class BareSqueeze(Rule):
     needs = (Shapes,)
 
     valid = (
-        Example("import jax.numpy as jnp\n\ndef f(x):\n    return jnp.squeeze(x, axis=-1)\n", "an axis is named"),
-        Example("import jax.numpy as jnp\n\ndef f():\n    return jnp.ones((8, 1)).squeeze()\n", "all sizes are known"),
+        Example("def f(x):\n    return jnp.squeeze(x, axis=-1)\n", "an axis is named"),
+        Example("def f():\n    return jnp.ones((8, 1)).squeeze()\n", "all sizes are known"),
     )
     invalid = (
         Example(
-            "import jax.numpy as jnp\n\nx, w = jnp.ones((33, 7)), jnp.ones((7, 1))\nparts = []\n"
+            "x, w = jnp.ones((33, 7)), jnp.ones((7, 1))\nparts = []\n"
             "for i in range(0, 33, 16):\n    parts.append((x[i : i + 16] @ w).squeeze())  #!\n",
             "the last of the batches has one row",
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def f(x):
                 batch, features = x.shape
                 return (x @ jnp.ones((features, 1))).squeeze()  #?
@@ -72,7 +70,6 @@ class BareSqueeze(Rule):
         Example(
             """
             import flax.linen as nn
-            import jax.numpy as jnp
 
             class Critic(nn.Module):
                 @nn.compact

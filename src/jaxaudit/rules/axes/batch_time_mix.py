@@ -13,9 +13,7 @@ from jaxaudit.ir import Op, Program
 from jaxaudit.rules.axes._shared.phrases import axis_of, meeting_text, name_of
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 
-_PROGRAM = """import jax.numpy as jnp
-
-
+_PROGRAM = """
 def loss(values, returns):
     steps, envs = values.shape
     flat = values.reshape(steps * envs)
@@ -27,9 +25,7 @@ STEPS, ENVS = 16, 4
 loss(jnp.zeros((STEPS, ENVS)), jnp.zeros(({shape})))
 """
 
-_SHUFFLED = """import jax
-import jax.numpy as jnp
-
+_SHUFFLED = """
 STEPS, ENVS = 16, 4
 
 

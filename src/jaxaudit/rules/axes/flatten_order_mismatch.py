@@ -51,14 +51,14 @@ class FlattenOrderMismatch(Rule):
 
     valid = (
         Example(
-            "import jax.numpy as jnp\n\nSTEPS, ENVS = 16, 4\n"
+            "STEPS, ENVS = 16, 4\n"
             "flat = jnp.zeros((STEPS, ENVS)).reshape(STEPS * ENVS)\ny = (flat * 2).reshape(STEPS, ENVS)\n",
             "same order",
         ),
     )
     invalid = (
         Example(
-            "import jax.numpy as jnp\n\nSTEPS, ENVS = 16, 4\n"
+            "STEPS, ENVS = 16, 4\n"
             "flat = jnp.zeros((STEPS, ENVS)).reshape(STEPS * ENVS)\ny = (flat * 2).reshape(ENVS, STEPS)  #!\n",
             "other order",
         ),

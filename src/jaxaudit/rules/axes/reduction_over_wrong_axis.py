@@ -12,10 +12,7 @@ from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-
-
+_PROGRAM = """
 def pool(scores, values):
     weights = jax.nn.softmax(scores, axis={axis}){mark}
     return jnp.einsum("bt,bth->bh", weights, values)
@@ -67,14 +64,12 @@ class ReductionOverWrongAxis(Rule):
     valid = (
         Example(_PROGRAM.format(axis=1, mark=""), "over time, as the sum"),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\n"
             "def means(scores, points):\n    shares = jax.nn.softmax(scores, axis=1)\n"
             '    return jnp.einsum("nk,nd->kd", shares, points)\n\n'
             "means(jnp.ones((9, 4)), jnp.ones((9, 2)))\n",
             "shares of clusters",
         ),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\n"
             "def overlap(scores, truth):\n    return (jax.nn.softmax(scores, axis=-1) * truth).sum(axis=0)\n\n"
             "overlap(jnp.ones((9, 4)), jnp.ones((9, 4)))\n",
             "a count of each class",
@@ -82,13 +77,13 @@ class ReductionOverWrongAxis(Rule):
     )
     invalid = (
         Example(
-            "import jax.numpy as jnp\n\ndef shares(w):\n    return w / w.sum(axis=0, keepdims=True)  #!\n\n"
+            "def shares(w):\n    return w / w.sum(axis=0, keepdims=True)  #!\n\n"
             "def mean(w, x):\n    return jnp.einsum('fp,fpd->fd', shares(w), x)\n\n"
             "mean(jnp.ones((4, 50)), jnp.ones((4, 50, 2)))\n",
             "divided by one's own sum",
         ),
         Example(
-            "import jax.numpy as jnp\n\nBATCH, CLASSES = 10, 10\n\ndef accuracy(logits, labels):\n"
+            "BATCH, CLASSES = 10, 10\n\ndef accuracy(logits, labels):\n"
             "    return jnp.mean(jnp.argmax(logits, axis=0) == labels)  #!\n\n"
             "accuracy(jnp.ones((BATCH, CLASSES)), jnp.ones((BATCH,)))\n",
             "the best example of each class",
@@ -96,7 +91,6 @@ class ReductionOverWrongAxis(Rule):
         Example(_PROGRAM.format(axis=0, mark="  #!"), "over the batch"),
         Example(_PROGRAM.format(axis=-2, mark="  #!").rpartition("pool(")[0], "of any size"),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\n"
             "def pool(scores, values):\n    weights = jax.nn.softmax(scores, axis=0)  #!\n"
             "    return (weights[:, :, None] * values).sum(axis=1)\n\n"
             "pool(jnp.ones((6, 9)), jnp.ones((6, 9, 5)))\n",

@@ -52,7 +52,7 @@ class ReshapeMixesAxes(Rule):
 
     valid = (
         Example(
-            "import jax.numpy as jnp\n\nT, B = 16, 4\n\ny = jnp.zeros((T, B, 3)).swapaxes(0, 1).reshape(B, T * 3)\n",
+            "T, B = 16, 4\n\ny = jnp.zeros((T, B, 3)).swapaxes(0, 1).reshape(B, T * 3)\n",
             "transposed first",
         ),
         Example(
@@ -60,7 +60,7 @@ class ReshapeMixesAxes(Rule):
         ),
         Example("def f(x):\n    b, t, d = x.shape\n    return x.reshape(b * t, d)\n", "made one in order"),
         Example(
-            "import jax.numpy as jnp\n\nH, W, P = 32, 32, 8\n\nx = jnp.zeros((2, H, W, 3))\n"
+            "H, W, P = 32, 32, 8\n\nx = jnp.zeros((2, H, W, 3))\n"
             "y = x.reshape(2, H // P, P, W // P, P, 3).transpose(0, 1, 3, 2, 4, 5)\n"
             "z = y.reshape(2, H * W // P // P, P * P * 3)\n",
             "patches",
@@ -68,17 +68,15 @@ class ReshapeMixesAxes(Rule):
     )
     invalid = (
         Example(
-            "import jax.numpy as jnp\n\n\n"
             "def merge(x):\n    b, h, t, d = x.shape\n    return x.reshape(b, t, h * d)  #!\n\n\n"
             "y = merge(jnp.ones((2, 4, 5, 8)))\n",
             "heads are merged without a transpose",
         ),
         Example(
-            "import jax.numpy as jnp\n\nH, W, P = 32, 32, 8\n\n"
-            "y = jnp.zeros((2, H, W, 3)).reshape(2, H // P, W // P, P, P, 3)  #!\n",
+            "H, W, P = 32, 32, 8\n\ny = jnp.zeros((2, H, W, 3)).reshape(2, H // P, W // P, P, P, 3)  #!\n",
             "patches are cut without a transpose",
         ),
-        Example("import jax.numpy as jnp\n\nT, B = 16, 4\ny = jnp.zeros((T, B, 3)).reshape(B, T, 3)  #!\n", "by names"),
+        Example("T, B = 16, 4\ny = jnp.zeros((T, B, 3)).reshape(B, T, 3)  #!\n", "by names"),
         Example("def f(x):\n    b, t, d = x.shape\n    return x.reshape(t, b, d)  #!\n", "by symbols"),
     )
 

@@ -50,12 +50,12 @@ class StaleShapeComment(Rule):
     needs = (Shapes,)
 
     valid = (
-        Example("import jax.numpy as jnp\n\nx = jnp.zeros((8, 16))  # (B, T)\ny = x.T  # [16, 8]\n", "as it says"),
-        Example("import jax.numpy as jnp\n\nx = jnp.zeros((8, 16))  # zeros (for now, at least)\n", "no shape"),
+        Example("x = jnp.zeros((8, 16))  # (B, T)\ny = x.T  # [16, 8]\n", "as it says"),
+        Example("x = jnp.zeros((8, 16))  # zeros (for now, at least)\n", "no shape"),
     )
     invalid = (
-        Example("import jax.numpy as jnp\n\nx = jnp.zeros((8, 16, 3))  # (B, T)  #?\n", "an axis more"),
-        Example("import jax.numpy as jnp\n\nx = jnp.zeros((8, 16))  # x: [8, 32]  #?\n", "another size"),
+        Example("x = jnp.zeros((8, 16, 3))  # (B, T)  #?\n", "an axis more"),
+        Example("x = jnp.zeros((8, 16))  # x: [8, 32]  #?\n", "another size"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

@@ -52,17 +52,17 @@ class TransposeOfUnknownRank(Rule):
     needs = (Shapes,)
 
     valid = (
-        Example("import jax.numpy as jnp\n\ny = jnp.ones((4, 3)).T\n", "two axes"),
-        Example("import jax.numpy as jnp\n\ny = jnp.ones((4, 3, 2)).transpose(0, 2, 1)\n", "axes are named"),
+        Example("y = jnp.ones((4, 3)).T\n", "two axes"),
+        Example("y = jnp.ones((4, 3, 2)).transpose(0, 2, 1)\n", "axes are named"),
         Example(
-            "import jax.numpy as jnp\n\ndef f(w):\n    x = jnp.ones((4, 3, 2))\n    return (x.T * w).T\n",
+            "def f(w):\n    x = jnp.ones((4, 3, 2))\n    return (x.T * w).T\n",
             "there and back again",
         ),
     )
     invalid = (
-        Example("import jax.numpy as jnp\n\ny = jnp.ones((4, 3, 2)).T  #?\n", "three axes"),
+        Example("y = jnp.ones((4, 3, 2)).T  #?\n", "three axes"),
         Example(
-            "import jax.numpy as jnp\n\ndef flip(x):\n    return jnp.transpose(x)  #?\n\n"
+            "def flip(x):\n    return jnp.transpose(x)  #?\n\n"
             "a, b = flip(jnp.ones((4, 3))), flip(jnp.ones((5, 4, 3)))\n",
             "two axes here, three there",
         ),

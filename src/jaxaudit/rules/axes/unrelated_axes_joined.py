@@ -52,12 +52,11 @@ class UnrelatedAxesJoined(Rule):
 
     valid = (
         Example(
-            "import jax.numpy as jnp\n\nTRAIN, QUERY = 25, 25\ny = jnp.zeros((TRAIN, QUERY)).T @ jnp.zeros(TRAIN)\n",
+            "TRAIN, QUERY = 25, 25\ny = jnp.zeros((TRAIN, QUERY)).T @ jnp.zeros(TRAIN)\n",
             "transposed",
         ),
         Example(
-            "import jax.numpy as jnp\n\nOBS, HIDDEN = 8, 8\n\n"
-            "def f(key):\n    return jnp.zeros((4, OBS)) @ jnp.zeros((HIDDEN, 3))\n",
+            "OBS, HIDDEN = 8, 8\n\ndef f(key):\n    return jnp.zeros((4, OBS)) @ jnp.zeros((HIDDEN, 3))\n",
             "two names for what may be one thing",
         ),
     )
@@ -79,12 +78,11 @@ class UnrelatedAxesJoined(Rule):
             "named in comments",
         ),
         Example(
-            "import jax.numpy as jnp\n\nTRAIN, QUERY = 25, 25\ny = jnp.zeros((TRAIN, QUERY)) @ jnp.zeros(TRAIN)  #!\n",
+            "TRAIN, QUERY = 25, 25\ny = jnp.zeros((TRAIN, QUERY)) @ jnp.zeros(TRAIN)  #!\n",
             "sums over the queries",
         ),
         Example(
-            "import jax.numpy as jnp\n\nSTEPS, ENVS = 8, 8\n"
-            "y = jnp.zeros((STEPS, ENVS)) * jnp.zeros((ENVS, STEPS))  #!\n",
+            "STEPS, ENVS = 8, 8\ny = jnp.zeros((STEPS, ENVS)) * jnp.zeros((ENVS, STEPS))  #!\n",
             "one of them is transposed",
         ),
     )

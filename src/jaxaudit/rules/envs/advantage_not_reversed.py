@@ -10,10 +10,7 @@ from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import named, proved
 
-_SHIFTED = """import jax
-import jax.numpy as jnp
-
-
+_SHIFTED = """
 def advantages(rewards, dones, values, last_value, gamma, lam):
     next_values = jnp.concatenate([values[1:], last_value[None]])
     deltas = rewards + gamma * next_values * (1.0 - dones) - values
@@ -27,10 +24,7 @@ def advantages(rewards, dones, values, last_value, gamma, lam):
     return out
 """
 
-_CARRIED = """import jax
-import jax.numpy as jnp
-
-
+_CARRIED = """
 def advantages(rewards, dones, values, last_value):
     def step(carry, x):
         gae, next_value = carry
@@ -88,8 +82,7 @@ class AdvantageNotReversed(Rule):
             "turned by hand",
         ),
         Example(
-            """import jax
-
+            """
 def returns(rewards, dones):
     def step(carry, x):
         reward, done = x
@@ -100,9 +93,7 @@ def returns(rewards, dones):
             "a running return, as wrappers that scale rewards keep it",
         ),
         Example(
-            """import jax
-import jax.numpy as jnp
-
+            """
 def without_offset(x):
     def step(y, change):
         y = change + 0.995 * y
@@ -112,8 +103,7 @@ def without_offset(x):
             "a filter of a signal runs forwards",
         ),
         Example(
-            """import jax
-
+            """
 def total(rewards, values):
     def step(carry, x):
         reward, value, successor = x

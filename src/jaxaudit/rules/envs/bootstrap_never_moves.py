@@ -10,8 +10,7 @@ from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import named, proved
 
-_CARRIED = """import jax
-
+_CARRIED = """
 def advantages(rewards, dones, values, last_value):
     def step(carry, x):
         total, later = carry

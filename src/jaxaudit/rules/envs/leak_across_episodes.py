@@ -13,10 +13,7 @@ from jaxaudit.ir.functions import COMPARISONS, NEGATIONS
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-
-
+_PROGRAM = """
 def advantages(rewards, dones, values, last_value, gamma, lam):
     def step(carry, x):
         gae, next_value = carry
@@ -74,9 +71,7 @@ class LeakAcrossEpisodes(Rule):
     invalid = (
         Example(_PROGRAM.format(first="(1 - done)", second="", mark="  #!"), "only the next value is masked"),
         Example(
-            """import jax
-import jax.numpy as jnp
-
+            """
 def advantages(rewards, dones, values, last_value):
     next_values = jnp.append(values[1:], last_value)
     deltas = rewards + jnp.where(dones, 0.0, 0.99 * next_values) - values

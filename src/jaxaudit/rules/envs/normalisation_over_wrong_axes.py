@@ -16,10 +16,7 @@ from jaxaudit.ir.functions import AVERAGES, SCALINGS
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import named, proved, unknown
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-
-
+_PROGRAM = """
 def update(mean, count, obs):
     delta = jnp.mean(obs{axis}) - mean{mark}
     return mean + delta * obs.shape[0] / (count + obs.shape[0])
@@ -66,9 +63,7 @@ class NormalisationOverWrongAxes(Rule):
 
     valid = (
         Example(_PROGRAM.format(axis=", axis=0", mark=""), "over the batch"),
-        Example(
-            "import jax.numpy as jnp\n\nx = jnp.ones((64, 3))\ny = jnp.mean(x) - jnp.mean(x, axis=0)\n", "no update"
-        ),
+        Example("x = jnp.ones((64, 3))\ny = jnp.mean(x) - jnp.mean(x, axis=0)\n", "no update"),
     )
     invalid = (Example(_PROGRAM.format(axis="", mark="  #!"), "over all axes"),)
 

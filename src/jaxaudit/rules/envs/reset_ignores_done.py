@@ -16,10 +16,7 @@ from jaxaudit.ir.functions import QUANTIFIERS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.phrases import named, proved
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-
-
+_PROGRAM = """
 def step(key, length):
     pos = 1.0 + jax.random.normal(key, (8,))
     done = jnp.abs(pos) > 2.0
@@ -74,9 +71,7 @@ class ResetIgnoresDone(Rule):
             "only skips work that nobody needs",
         ),
         Example(
-            """import jax
-import jax.numpy as jnp
-
+            """
 def update(params, grads):
     bad = jnp.isnan(grads)
     return jax.lax.cond(jnp.any(bad), lambda: params, lambda: params - 0.1 * grads)
@@ -90,9 +85,7 @@ def update(params, grads):
         ),
         Example(_PROGRAM.format(reset="pos = jnp.where(done.any(), fresh, pos)  #!"), "by `where`"),
         Example(
-            """import jax
-import jax.numpy as jnp
-
+            """
 def step(key):
     pos = 1.0 + jax.random.normal(key, (8,))
     done = jnp.abs(pos) > 2.0

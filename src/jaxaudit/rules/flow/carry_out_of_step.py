@@ -16,9 +16,7 @@ from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import named, proved
 
-_RUN = """import jax
-import jax.numpy as jnp
-
+_RUN = """
 def look(s):
     return jnp.tanh(s)
 

@@ -50,8 +50,6 @@ class DegreesAsRadians(Rule):
     valid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def heading(dx, dy):
                 degrees = jnp.degrees(jnp.arctan2(dy, dx)) % 360.0
                 return degrees, jnp.sin(jnp.deg2rad(degrees))
@@ -62,8 +60,6 @@ class DegreesAsRadians(Rule):
     invalid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def heading(dx, dy):
                 angle = jnp.degrees(jnp.arctan2(dy, dx))
                 return jnp.sin(angle)  #!
@@ -72,8 +68,6 @@ class DegreesAsRadians(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def heading(dx, dy):
                 angle = jnp.arctan2(dy, dx) * 180.0 / jnp.pi
                 return jnp.rad2deg(angle)  #!

@@ -13,9 +13,7 @@ from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved, unknown
 
-_POLICY = """import jax
-import jax.numpy as jnp
-
+_POLICY = """
 def act(p, obs, key):
     mean = obs @ p["mean"]
     raw = mean + 0.3 * jax.random.normal(key, mean.shape)

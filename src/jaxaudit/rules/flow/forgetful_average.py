@@ -22,8 +22,7 @@ _LITTLE = 0.05
 """At most so much of itself keeps an average that is as good as a copy."""
 _CLOSE = 1e-6
 
-_TARGET = """import jax
-
+_TARGET = """
 def blend(online, target, rate):
     return jax.tree.map(lambda o, t: rate * o + (1.0 - rate) * t, online, target)
 

@@ -73,16 +73,14 @@ class IgnoredArgument(Rule):
     summary = "A parameter that is given data is never read."
 
     valid = (
+        Example("@jax.jit\ndef f(x, y):\n    return x + y\n\ndef g(a, b):\n    return f(a, b)\n", "both read"),
         Example(
-            "import jax\n\n@jax.jit\ndef f(x, y):\n    return x + y\n\ndef g(a, b):\n    return f(a, b)\n", "both read"
-        ),
-        Example(
-            "import jax\n\ndef f(xs):\n    def body(carry, x):\n        return carry + 1, None\n"
+            "def f(xs):\n    def body(carry, x):\n        return carry + 1, None\n"
             "    return jax.lax.scan(body, 0, xs)\n",
             "prescribed",
         ),
         Example(
-            "import jax\n\ndef f(rewards, dones):\n    alive = 1.0 - dones\n\n    def body(total, step):\n"
+            "def f(rewards, dones):\n    alive = 1.0 - dones\n\n    def body(total, step):\n"
             "        reward, _ = step\n        return total + reward, total\n\n"
             "    return jax.lax.scan(body, 0.0, (rewards, alive))\n",
             "said to be unread",
@@ -90,28 +88,28 @@ class IgnoredArgument(Rule):
     )
     invalid = (
         Example(
-            "import jax\n\n@jax.jit\ndef f(x, y, n):  #?\n    return x + n\n\ndef g(a, b):\n    return f(a, b, a)\n",
+            "@jax.jit\ndef f(x, y, n):  #?\n    return x + n\n\ndef g(a, b):\n    return f(a, b, a)\n",
             "never read",
         ),
         Example(
-            "import jax\n\ndef train(params, x):\n    def loss(p, x):  #!\n        return (params * x).sum()\n"
+            "def train(params, x):\n    def loss(p, x):  #!\n        return (params * x).sum()\n"
             "    return jax.grad(loss)(params, x)\n",
             "the differentiated one",
         ),
         Example(
-            "import jax\n\ndef returns(rewards, dones):\n    alive = 1.0 - dones  #!\n\n    def body(total, step):\n"
+            "def returns(rewards, dones):\n    alive = 1.0 - dones  #!\n\n    def body(total, step):\n"
             "        reward, keep = step\n        total = reward + 0.99 * total\n        return total, total\n\n"
             "    return jax.lax.scan(body, 0.0, (rewards, alive), reverse=True)[1]\n",
             "computed for a scan",
         ),
         Example(
-            "import jax.numpy as jnp\n\ndef returns(rewards, dones, last):  #!\n    total = last\n"
+            "def returns(rewards, dones, last):  #!\n    total = last\n"
             "    for i in reversed(range(4)):\n        total = rewards[i] + 0.99 * total\n    return total\n\n"
             "def f(rewards, ends):\n    return returns(rewards, jnp.cumsum(ends), jnp.zeros(3))\n",
             "a helper that was given data",
         ),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ndef explore(w, x, key, scale):\n    action = jnp.tanh(x @ w)\n"
+            "def explore(w, x, key, scale):\n    action = jnp.tanh(x @ w)\n"
             "    noisy = action + scale * jax.random.normal(key, (3,))  #!\n    return action\n\n"
             "def act(w, x, key):\n    return explore(w, x, key, jnp.ones(()))\n",
             "the noise is left",

@@ -17,9 +17,7 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved
 from jaxaudit.spans import Span
 
-_REINFORCE = """import jax
-import jax.numpy as jnp
-
+_REINFORCE = """
 def act(w, obs, key):
     return jax.random.categorical(key, obs @ w)
 

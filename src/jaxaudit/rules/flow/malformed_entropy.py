@@ -50,8 +50,6 @@ class MalformedEntropy(Rule):
     valid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def divergence(a, b):
                 p, q = jax.nn.log_softmax(a), jax.nn.log_softmax(b)
                 return jnp.sum(jnp.exp(p) * (p - q), axis=-1)
@@ -62,8 +60,6 @@ class MalformedEntropy(Rule):
     invalid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def divergence(a, b):
                 p, q = jax.nn.log_softmax(a), jax.nn.log_softmax(b)
                 return jnp.sum(p * (p - q), axis=-1)  #!
@@ -72,8 +68,6 @@ class MalformedEntropy(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def entropy(logits):
                 return -jnp.sum(jax.nn.softmax(logits) * logits, axis=-1)  #!
             """,

@@ -13,9 +13,7 @@ from jaxaudit.libraries.meanings import APPLIED_TO_LOGITS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.phrases import named, proved, unknown
 
-_LOSS = """import jax
-import jax.numpy as jnp
-import optax
+_LOSS = """import optax
 
 def loss(w, x, labels):
     scores = {made}
@@ -69,8 +67,6 @@ class MeaningMismatch(Rule):
         Example(_LOSS.format(made="jax.nn.softmax(x @ w)", mark="  #!"), "probabilities in a logits loss"),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def act(w, x, key):
                 probs = jnp.exp(x @ w) / jnp.sum(jnp.exp(x @ w), axis=-1, keepdims=True)
                 weights = jax.nn.softmax(x @ w)

@@ -48,8 +48,6 @@ class MixedRatio(Rule):
     valid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def ratio(new, old):
                 return jnp.exp(jax.nn.log_softmax(new) - jax.nn.log_softmax(old))
             """,
@@ -59,8 +57,6 @@ class MixedRatio(Rule):
     invalid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def ratio(new, old):
                 return jnp.exp(jax.nn.log_softmax(new) - jax.nn.softmax(old))  #!
             """,

@@ -57,8 +57,6 @@ class NormalisedValueUnread(Rule):
     valid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def act(w, obs):
                 clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
                 return jnp.tanh(clean @ w)
@@ -69,8 +67,6 @@ class NormalisedValueUnread(Rule):
     invalid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def act(w, obs):
                 clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
                 return jnp.tanh(obs @ w)  #!
@@ -79,8 +75,6 @@ class NormalisedValueUnread(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def scale(obs, mean, spread):
                 clean = (obs - mean) / spread
                 return obs * 2.0  #?

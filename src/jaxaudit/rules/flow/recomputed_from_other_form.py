@@ -14,9 +14,7 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved
 from jaxaudit.spans import Span
 
-_ROLLOUT = """import jax
-import jax.numpy as jnp
-
+_ROLLOUT = """
 def score(w, x, a):
     return jnp.tanh(x @ w) * a
 

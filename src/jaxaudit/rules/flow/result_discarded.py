@@ -67,15 +67,14 @@ class ResultDiscarded(Rule):
 
     valid = (
         Example("def f(x, i, v):\n    x = x.at[i].set(v)\n    return x\n", "kept"),
-        Example("import jax\n\ndef f(tree):\n    jax.tree.map(print, tree)\n", "mapped for its effect"),
+        Example("def f(tree):\n    jax.tree.map(print, tree)\n", "mapped for its effect"),
         Example(
-            "import jax.numpy as jnp\nimport pytest\n\ndef test_f(x):\n    with pytest.raises(TypeError):\n"
-            "        jnp.sort(x, axis='no')\n",
+            "import pytest\n\ndef test_f(x):\n    with pytest.raises(TypeError):\n        jnp.sort(x, axis='no')\n",
             "meant to fail",
         ),
         Example("def f(names):\n    names.sort()\n    return names\n", "a list sorts in place"),
         Example(
-            "import jax\n\n@jax.jit\ndef step(x):\n    return x + 1\n\ndef run(x):\n    step(x)\n    return step(x)\n",
+            "@jax.jit\ndef step(x):\n    return x + 1\n\ndef run(x):\n    step(x)\n    return step(x)\n",
             "compiled before the time is taken",
         ),
         Example(
@@ -91,31 +90,28 @@ class ResultDiscarded(Rule):
             "a record",
         ),
         Example(
-            "import jax\nimport optax\n\ndef step(params, grads):\n    optax.apply_updates(params, grads)  #!\n"
-            "    return params\n",
+            "import optax\n\ndef step(params, grads):\n    optax.apply_updates(params, grads)  #!\n    return params\n",
             "new parameters",
         ),
         Example(
-            "import jax\n\ndef step(state, loss, batch):\n    grads = jax.grad(loss)(state.params, batch)\n"
+            "def step(state, loss, batch):\n    grads = jax.grad(loss)(state.params, batch)\n"
             "    state.apply_gradients(grads=grads)  #!\n    return state\n",
             "a train state",
         ),
         Example("def f(x):\n    x.astype('float32')  #!\n    return x.mean()\n", "a cast"),
-        Example("import jax.numpy as jnp\n\ndef f(x):\n    x / jnp.linalg.norm(x)  #!\n    return x\n", "a quotient"),
+        Example("def f(x):\n    x / jnp.linalg.norm(x)  #!\n    return x\n", "a quotient"),
         Example(
             "import dataclasses\n\ndef f(agent):\n    dataclasses.replace(agent, step=agent.step + 1)  #!\n"
             "    return agent\n",
             "a dataclass",
         ),
-        Example("import jax\n\ndef f(g):\n    jax.lax.pmean(g, 'i')  #!\n    return g\n", "a collective"),
+        Example("def f(g):\n    jax.lax.pmean(g, 'i')  #!\n    return g\n", "a collective"),
         Example(
             "def add(buffer, i, x):\n    return buffer.at[i].set(x)\n\ndef run(buffer, x):\n"
             "    add(buffer, 0, x)  #!\n    return buffer\n",
             "an update some calls away",
         ),
-        Example(
-            "import jax\n\ndef f(p, g):\n    jax.tree.map(lambda a, b: a - b, p, g)  #!\n    return p\n", "a tree map"
-        ),
+        Example("def f(p, g):\n    jax.tree.map(lambda a, b: a - b, p, g)  #!\n    return p\n", "a tree map"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

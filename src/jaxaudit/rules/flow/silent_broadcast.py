@@ -57,17 +57,15 @@ class SilentBroadcast(Rule):
 
     valid = (
         Example(
-            "import jax.numpy as jnp\n\nC, H, W = 8, 8, 8\ny = jnp.zeros((4, C, H, W)) + jnp.ones(C)[:, None, None]\n",
+            "C, H, W = 8, 8, 8\ny = jnp.zeros((4, C, H, W)) + jnp.ones(C)[:, None, None]\n",
             "new axes put it in its place",
         ),
         Example(
-            "import jax.numpy as jnp\n\nIN, HIDDEN = 8, 8\ny = jnp.zeros((4, IN)) + jnp.ones(HIDDEN)\n",
+            "IN, HIDDEN = 8, 8\ny = jnp.zeros((4, IN)) + jnp.ones(HIDDEN)\n",
             "no axis fits better",
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def distances(x):
                 points = jnp.ones((8, 3)) @ jnp.ones(3)
                 return points[:, None] - points
@@ -75,20 +73,18 @@ class SilentBroadcast(Rule):
             "all pairs on purpose",
         ),
         Example(
-            "import jax.numpy as jnp\n\ndef f(x, y):\n    top = jnp.max(x, axis=1, keepdims=True)\n"
+            "def f(x, y):\n    top = jnp.max(x, axis=1, keepdims=True)\n"
             "    return (x - top) / x.std(axis=0), y - y.max(-1)\n",
             "its own maximum, with its axis",
         ),
     )
     invalid = (
         Example(
-            "import jax.numpy as jnp\n\nC, H, W = 8, 8, 8\ny = jnp.zeros((4, C, H, W)) + jnp.ones(C)  #!\n",
+            "C, H, W = 8, 8, 8\ny = jnp.zeros((4, C, H, W)) + jnp.ones(C)  #!\n",
             "lands on the width",
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def loss(w, y):
                 prediction = jnp.ones((8, 3)) @ jnp.ones((3, 1))
                 return jnp.mean((prediction - jnp.zeros(8)) ** 2)  #!
@@ -97,9 +93,6 @@ class SilentBroadcast(Rule):
         ),
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def score(w, obs, actions):
                 mean = jnp.squeeze(obs @ w)  #!
                 return jnp.sum((actions - mean) ** 2)
@@ -109,7 +102,7 @@ class SilentBroadcast(Rule):
             "an action of one dimension is squeezed",
         ),
         Example(
-            "import jax.numpy as jnp\n\ndef f(x):\n    top = jnp.max(x, axis=1)\n    return jnp.exp(x - top)  #!\n",
+            "def f(x):\n    top = jnp.max(x, axis=1)\n    return jnp.exp(x - top)  #!\n",
             "its own maximum",
         ),
     )

@@ -56,8 +56,6 @@ class SquashedTwice(Rule):
     valid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def act(mean, key):
                 return jnp.tanh(mean + 0.3 * jax.random.normal(key, mean.shape)) * 2.0
             """,
@@ -67,8 +65,6 @@ class SquashedTwice(Rule):
     invalid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def squash(mean):
                 action = jnp.tanh(mean)
                 return jnp.tanh(action) * 2.0  #?
@@ -77,8 +73,6 @@ class SquashedTwice(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def limit(action):
                 return jnp.tanh(action)  #!
 

@@ -71,13 +71,13 @@ class StaleValue(Rule):
     )
     invalid = (
         Example(
-            "import jax.numpy as jnp\n\ndef step(w, h, x):\n    h = jnp.tanh(h @ w + x)\n    return h, h @ w\n\n"
+            "def step(w, h, x):\n    h = jnp.tanh(h @ w + x)\n    return h, h @ w\n\n"
             "def run(w, h, x):\n    for _ in range(4):\n        new_h, x = step(w, h, x)  #!\n    return x\n",
             "never fed back",
         ),
         Example("def f(x, v):\n    y = x.at[0].set(v)  #!\n    return x\n", "the old one is returned"),
         Example(
-            "import jax\n\ndef f(ema, params):\n"
+            "def f(ema, params):\n"
             "    new = jax.tree.map(lambda e, p: 0.9 * e + 0.1 * p, ema, params)  #!\n"
             "    return ema, params\n",
             "an average that never moves",

@@ -59,7 +59,7 @@ class SwappedArguments(Rule):
     valid = (
         Example("def f(x, y):\n    return x - y\n\ndef g(x, y):\n    return f(x, y)\n", "in order"),
         Example(
-            "import jax\nimport optax\n\ntx = optax.adamw(1e-3)\n\ndef step(params, state, loss, x):\n"
+            "import optax\n\ntx = optax.adamw(1e-3)\n\ndef step(params, state, loss, x):\n"
             "    grads = jax.grad(loss)(params, x)\n    updates, state = tx.update(grads, state, params)\n"
             "    return optax.apply_updates(params, updates), state\n",
             "the step of an optimizer",
@@ -77,14 +77,14 @@ class SwappedArguments(Rule):
             "crosswise",
         ),
         Example(
-            "import jax\nimport optax\n\ntx = optax.adamw(1e-3)\n\ndef step(params, state, loss, x):\n"
+            "import optax\n\ntx = optax.adamw(1e-3)\n\ndef step(params, state, loss, x):\n"
             "    grads = jax.grad(loss)(params, x)\n"
             "    updates, state = tx.update(params, state, grads)  #!\n"
             "    return optax.apply_updates(params, updates), state\n",
             "gradients and parameters",
         ),
         Example(
-            "import jax\nimport optax\n\ntx = optax.adamw(1e-3)\n\ndef step(params, state, loss, x):\n"
+            "import optax\n\ntx = optax.adamw(1e-3)\n\ndef step(params, state, loss, x):\n"
             "    grads = jax.grad(loss)(params, x)\n"
             "    updates, state = tx.update(grads, params, state)  #!\n"
             "    return optax.apply_updates(params, updates), state\n",

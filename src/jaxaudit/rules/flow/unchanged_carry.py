@@ -64,7 +64,7 @@ class UnchangedCarry(Rule):
 
     valid = (
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ndef run(w):\n    def body(seen, _):\n"
+            "def run(w):\n    def body(seen, _):\n"
             "        seen = jnp.tanh(w @ seen)\n        return seen, seen.sum()\n"
             "    return jax.lax.scan(body, jnp.ones(3), None, length=5)\n\nrun(jnp.eye(3))\n",
             "handed on",
@@ -72,7 +72,7 @@ class UnchangedCarry(Rule):
     )
     invalid = (
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ndef env(state, action):\n    state = 0.9 * state + action\n"
+            "def env(state, action):\n    state = 0.9 * state + action\n"
             "    return state, jnp.tanh(state), -state.sum()\n\ndef run(w):\n    def body(carry, _):\n"
             "        state, seen = carry\n        state, obs, reward = env(state, w @ seen)  #!\n"
             "        return (state, seen), reward\n"

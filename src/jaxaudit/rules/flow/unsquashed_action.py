@@ -57,8 +57,6 @@ class UnsquashedAction(Rule):
     valid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def act(w, obs, key, explore):
                 mean = obs @ w
                 noisy = mean + 0.3 * jax.random.normal(key, mean.shape)
@@ -70,8 +68,6 @@ class UnsquashedAction(Rule):
     invalid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def act(w, obs, key, explore):
                 mean = obs @ w
                 noisy = mean + 0.3 * jax.random.normal(key, mean.shape)  #!

@@ -66,48 +66,48 @@ class UnusedMask(Rule):
 
     valid = (
         Example(
-            "import jax.numpy as jnp\n\ndef f(x, n):\n    mask = jnp.arange(8) < n\n    return (x * mask).sum()\n",
+            "def f(x, n):\n    mask = jnp.arange(8) < n\n    return (x * mask).sum()\n",
             "applied",
         ),
         Example("def f(i, n):\n    last = i == n - 1\n    return n\n", "not known to be of arrays"),
     )
     invalid = (
         Example(
-            "import jax.numpy as jnp\n\ndef f(x, n):\n    mask = jnp.arange(8) < n  #?\n    return x.mean()\n",
+            "def f(x, n):\n    mask = jnp.arange(8) < n  #?\n    return x.mean()\n",
             "never applied",
         ),
         Example(
-            "import jax.numpy as jnp\n\ndef f(x, lengths):\n"
+            "def f(x, lengths):\n"
             "    valid = jnp.arange(x.shape[1])[None] < lengths[:, None]  #!\n    return jnp.mean(x)\n\n"
             "f(jnp.ones((3, 5)), jnp.array([1, 4, 2]))\n",
             "padding counts in the mean",
         ),
         Example(
-            "import jax.numpy as jnp\n\ndef pooled(x, mask):  #!\n    return x.mean(axis=1)\n\n"
+            "def pooled(x, mask):  #!\n    return x.mean(axis=1)\n\n"
             "def f(x, lengths):\n    return pooled(x, jnp.arange(5) < lengths[:, None])\n\n"
             "f(jnp.ones((3, 5, 2)), jnp.array([1, 4, 2]))\n",
             "given and never read",
         ),
         Example(
-            "import jax.numpy as jnp\nimport optax\n\ndef f(logits, labels, lengths):\n"
+            "import optax\n\ndef f(logits, labels, lengths):\n"
             "    valid = jnp.arange(logits.shape[1])[None] < lengths[:, None]  #!\n"
             "    return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()\n",
             "sized by what is reduced",
         ),
         Example(
-            "import jax.numpy as jnp\n\ndef f(x, y, lengths):\n"
+            "def f(x, y, lengths):\n"
             "    valid = jnp.arange(x.shape[1])[None] < lengths[:, None]\n    errors = jnp.square(x - y)\n"
             "    return errors.sum() / valid.sum()  #!\n",
             "counted and not applied",
         ),
         Example(
-            "import jax.numpy as jnp\n\ndef f(scores, tokens):\n    causal = jnp.tril(jnp.ones((8, 8), bool))\n"
+            "def f(scores, tokens):\n    causal = jnp.tril(jnp.ones((8, 8), bool))\n"
             "    valid = (tokens > 0)[:, None, :]\n    both = causal & valid  #!\n"
             "    return jnp.where(valid, scores, -1e9)\n",
             "one of two masks is applied",
         ),
         Example(
-            "import jax\n\ndef f(key, x):\n    key, sub = jax.random.split(key)  #?\n"
+            "def f(key, x):\n    key, sub = jax.random.split(key)  #?\n"
             "    return x + jax.random.normal(key, x.shape)\n",
             "a subkey",
         ),

@@ -16,10 +16,7 @@ from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.ops import SELECTED
 from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-
-
+_PROGRAM = """
 def sample(logits):
     soft = jax.nn.softmax(logits)
     hard = jax.nn.one_hot(jnp.argmax(soft, axis=-1), 4)
@@ -100,9 +97,6 @@ class BrokenStraightThrough(Rule):
         Example(_PROGRAM.format(result="soft + jax.lax.stop_gradient(soft - hard)  #!"), "the wrong one is subtracted"),
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def quantised(codes, z):
                 nearest = codes[jnp.argmin(jnp.sum((z[:, None] - codes) ** 2, axis=-1), axis=-1)]
                 return nearest + jax.lax.stop_gradient(z - nearest)  #!

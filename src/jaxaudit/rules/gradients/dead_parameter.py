@@ -15,8 +15,6 @@ from jaxaudit.rules.gradients._shared.phrases import function_of, is_source, is_
 from jaxaudit.rules.gradients._shared.readers import inner_path, is_read, is_read_elsewhere
 
 _NET = """
-import jax, jax.numpy as jnp
-
 def loss(params, x, y):
     h = jnp.tanh(x @ params["w1"])
     return jnp.mean((h @ params["{second}"] - y) ** 2)
@@ -70,8 +68,6 @@ class DeadParameter(Rule):
         Example(_NET.format(second="w2", mark=""), "every leaf reaches the loss"),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def loss(params, x, y):
                 h = jax.lax.stop_gradient(jnp.tanh(x @ params["encoder"]))
                 return jnp.mean((h @ params["head"] - y) ** 2)

@@ -14,8 +14,6 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.gradients._shared.phrases import function_of, is_undecided, judged, names, unknown_reason
 
 _TD = """
-import jax, jax.numpy as jnp
-
 def value(params, obs):
     return (jnp.tanh(obs @ params["w1"]) @ params["w2"])[:, 0]
 
@@ -79,8 +77,6 @@ class MisplacedStopGradient(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def loss(params, x, y):
                 features = jax.lax.stop_gradient(jnp.tanh(x @ params["encoder"]))
                 return jnp.mean((features @ params["head"] - y) ** 2)
@@ -101,8 +97,6 @@ class MisplacedStopGradient(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def loss(params, x, y):
                 prediction = jax.lax.stop_gradient(x @ params["w"])  #!
                 return jnp.mean((prediction - y) ** 2)
@@ -114,8 +108,6 @@ class MisplacedStopGradient(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def loss(params, x, index):
                 z = x @ params["encoder"]
                 e = params["codebook"][index]

@@ -25,8 +25,6 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subje
 from jaxaudit.rules.gradients._shared.phrases import function_of, judged, named
 
 _TD = """
-import jax, jax.numpy as jnp
-
 def value(params, obs):
     return jnp.tanh(obs @ params["w1"]) @ params["w2"]
 
@@ -55,8 +53,6 @@ def step(params, slow, obs, reward, next_obs):
 """
 
 _ACTOR_CRITIC = """
-import jax, jax.numpy as jnp
-
 def loss(params, obs, actions, returns):
     h = jnp.tanh(obs @ params["torso"])
     logp = jax.nn.log_softmax(h @ params["policy"])
@@ -70,8 +66,6 @@ def step(params, obs, actions, returns):
 """
 
 _CODEBOOK = """
-import jax, jax.numpy as jnp
-
 def loss(params, x):
     z = x @ params["encoder"]
     index = jnp.argmin(jnp.sum((z[:, None] - params["codebook"]) ** 2, -1), -1)
@@ -145,8 +139,6 @@ class MissingStopGradient(Rule):
         Example(_CODEBOOK.format(fit="(jax.lax.stop_gradient(z) - e)", mark=""), "each half stops the other side"),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def q(params, obs, action):
                 return jnp.concatenate([obs, action], -1) @ params["q"]
 

@@ -56,8 +56,6 @@ class NonScalarGrad(Rule):
     valid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def loss(w):
                 return jnp.mean(jnp.ones((8, 3)) @ w)
 
@@ -68,8 +66,6 @@ class NonScalarGrad(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def loss(w):
                 errors = jnp.ones((8, 3)) @ w
                 return errors.sum(), errors
@@ -83,8 +79,6 @@ class NonScalarGrad(Rule):
     invalid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def loss(w):
                 return jnp.ones((8, 3)) @ w
 

@@ -59,9 +59,6 @@ class WhereNanGradient(Rule):
     valid = (
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def length(x):
                 squared = (x * x).sum(-1)
                 safe = jnp.where(squared > 0, squared, 1.0)
@@ -74,9 +71,6 @@ class WhereNanGradient(Rule):
         ),
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def loss(x):
                 kept = jnp.where(x > 0, x * x, 0.0)
                 scaled = jnp.where(x > 1, jnp.log(jnp.maximum(x, 1e-3)), 0.0)
@@ -95,9 +89,6 @@ class WhereNanGradient(Rule):
     invalid = (
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def length(x):
                 squared = (x * x).sum(-1)
                 return jnp.where(squared > 0, jnp.sqrt(squared), 0.0).sum()  #!
@@ -108,9 +99,6 @@ class WhereNanGradient(Rule):
         ),
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def loss(params, x):
                 rate = x @ params
                 return jnp.where(rate > 0, x[:, 0] / rate, 0.0).mean()  #!
@@ -121,9 +109,6 @@ class WhereNanGradient(Rule):
         ),
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def energy(positions):
                 differences = positions[:, None, :] - positions[None, :, :]
                 distances = jnp.linalg.norm(differences, axis=-1)  #!

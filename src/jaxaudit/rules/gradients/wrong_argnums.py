@@ -72,8 +72,6 @@ class WrongArgnums(Rule):
         Example(_STEP.format(argnums=", argnums=1", mark=""), "the second argument"),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def energy(q, p):
                 return jnp.sum(q**2) + jnp.sum(p**2)
 
@@ -88,8 +86,6 @@ class WrongArgnums(Rule):
         Example(_STEP.format(argnums="", mark="  #!"), "the gradient of the data is applied to the parameters"),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def loss(key, w):
                 return jnp.sum(w * jax.random.normal(key, (3,)))
 
@@ -100,8 +96,6 @@ class WrongArgnums(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def loss(w, x):
                 return jnp.sum(w * x)
 

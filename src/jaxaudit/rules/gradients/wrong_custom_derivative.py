@@ -22,9 +22,6 @@ _COMPUTES = COMPUTED | {"array.select"}
 _OPAQUE = UNFOLLOWED | {"py.call_library", "py.global", "py.attr", "py.element", "callback"}
 
 _PROGRAM = """
-import jax
-import jax.numpy as jnp
-
 @jax.custom_vjp
 def scaled(x, scale):
     return x * scale
@@ -103,8 +100,6 @@ class WrongCustomDerivative(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             @jax.custom_vjp
             def quantise(x, scale):
                 return x * scale
@@ -122,8 +117,6 @@ class WrongCustomDerivative(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             @jax.custom_vjp
             def scale(x, w):
                 return x * w

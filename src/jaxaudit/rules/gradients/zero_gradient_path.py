@@ -12,8 +12,6 @@ from jaxaudit.rules.gradients._shared.phrases import deed, function_of, is_undec
 from jaxaudit.spans import Span
 
 _FIT = """
-import jax, jax.numpy as jnp
-
 def delayed(signal, delay):
     position = jnp.arange(64) - delay
     low = jnp.clip(jnp.floor(position), 0, 62).astype(jnp.int32){mark}
@@ -78,8 +76,6 @@ class ZeroGradientPath(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def loss(logits, values):
                 soft = jax.nn.softmax(logits)
                 hard = jax.nn.one_hot(jnp.argmax(soft), 4)
@@ -96,8 +92,6 @@ class ZeroGradientPath(Rule):
         Example(_FIT.format(mark="  #!", rest="return signal[low]"), "an index is made by rounding"),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def loss(w, x, labels):
                 guess = jnp.argmax(x @ w, axis=-1)  #!
                 return jnp.mean((guess != labels).astype(jnp.float32))
@@ -109,8 +103,6 @@ class ZeroGradientPath(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def loss(params, x):
                 kept = jnp.where(x > params["threshold"], x, 0.0)  #!
                 return jnp.sum((params["scale"] * kept - x) ** 2)
@@ -122,8 +114,6 @@ class ZeroGradientPath(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def shifted(delay, signal):
                 low = jnp.floor(jnp.arange(8) - delay).astype(jnp.int32)  #!
                 return signal[low]

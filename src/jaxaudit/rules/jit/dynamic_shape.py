@@ -66,9 +66,6 @@ class DynamicShape(Rule):
     valid = (
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 @jax.jit
 def stats(x):
     keep = x > 0
@@ -86,8 +83,6 @@ def outside(x):
     invalid = (
         Example(
             """
-import jax
-
 @jax.jit
 def masked_mean(x):
     return x[x > 0].mean()  #!
@@ -96,9 +91,6 @@ def masked_mean(x):
         ),
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 @jax.jit
 def first(x, n):
     rows = jnp.nonzero(x > 0)  #!
@@ -108,9 +100,6 @@ def first(x, n):
         ),
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 @jax.jit
 def ramp(x):
     return jnp.arange(x.sum() + 1)  #!
@@ -119,9 +108,6 @@ def ramp(x):
         ),
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 @jax.jit
 def head(x, n):
     return x[:n] + jnp.arange(n)  #!

@@ -52,7 +52,6 @@ class InPlaceUpdate(Rule):
         Example(
             """
 import numpy as np
-import jax.numpy as jnp
 
 def fill(n):
     buffer = np.zeros(n)
@@ -68,8 +67,6 @@ def fill(n):
     invalid = (
         Example(
             """
-import jax.numpy as jnp
-
 def fill(n):
     buffer = jnp.zeros(n)
     buffer[0] = 1.0  #!
@@ -79,8 +76,6 @@ def fill(n):
         ),
         Example(
             """
-import jax
-
 @jax.jit
 def bump(x):
     y = x * 2
@@ -91,8 +86,6 @@ def bump(x):
         ),
         Example(
             """
-import jax
-
 @jax.jit
 def store(x, i):
     x[i] = 0.0  #!

@@ -59,7 +59,6 @@ class InvalidInputType(Rule):
         Example(
             """
 import functools
-import jax
 
 @functools.partial(jax.jit, static_argnames=("mode",))
 def loss(x, mode="mean"):
@@ -74,8 +73,6 @@ def main(x):
     invalid = (
         Example(
             """
-import jax
-
 @jax.jit
 def loss(x, mode):
     return x.mean() if mode == "mean" else x.sum()
@@ -87,9 +84,6 @@ def main(x):
         ),
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 def apply(f, x):
     return f(x)
 

@@ -55,8 +55,6 @@ class IteratorInTracedCode(Rule):
     valid = (
         Example(
             """
-import jax
-
 def step(carry, pair):
     x, y = pair
     return carry + x * y, None
@@ -72,8 +70,6 @@ def run(xs, ys):
     invalid = (
         Example(
             """
-import jax
-
 def step(carry, pair):
     x, y = pair
     return carry + x * y, None
@@ -86,8 +82,6 @@ def run(xs, ys):
         ),
         Example(
             """
-import jax
-
 @jax.jit
 def total(values):
     return sum(values)
@@ -99,8 +93,6 @@ def run(xs):
         ),
         Example(
             """
-import jax.numpy as jnp
-
 def run(xs):
     return jnp.stack(x * 2 for x in xs)  #!
 """,
@@ -108,9 +100,6 @@ def run(xs):
         ),
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 def train(params, batches):
     @jax.jit
     def step(params):

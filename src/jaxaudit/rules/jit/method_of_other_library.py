@@ -49,7 +49,7 @@ class MethodOfOtherLibrary(Rule):
     may_raise = True
 
     valid = (
-        Example("import jax.numpy as jnp\n\ndef f(x):\n    return jnp.exp(x).reshape(-1).sum()\n", "methods of JAX"),
+        Example("def f(x):\n    return jnp.exp(x).reshape(-1).sum()\n", "methods of JAX"),
         Example("def f(x):\n    return x.unsqueeze(0)\n", "not known to be an array of JAX"),
         Example(
             "import equinox as eqx\nimport jax.numpy as jnp\n\nclass Codes(eqx.Enumeration):\n    bad = 'bad'\n\n"
@@ -58,10 +58,9 @@ class MethodOfOtherLibrary(Rule):
         ),
     )
     invalid = (
-        Example("import jax.numpy as jnp\n\ndef f(x):\n    return jnp.exp(x).tile((2, 1))  #!\n", "a function"),
+        Example("def f(x):\n    return jnp.exp(x).tile((2, 1))  #!\n", "a function"),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ndef f(x):\n    y = jax.nn.relu(x + 1)\n"
-            "    return y.unsqueeze(0)  #!\n",
+            "def f(x):\n    y = jax.nn.relu(x + 1)\n    return y.unsqueeze(0)  #!\n",
             "a method of PyTorch",
         ),
     )

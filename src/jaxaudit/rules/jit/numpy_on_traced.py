@@ -57,8 +57,6 @@ class NumpyOnTraced(Rule):
     valid = (
         Example(
             """
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 TABLE = np.arange(4.0)
@@ -77,7 +75,6 @@ def main(x):
     invalid = (
         Example(
             """
-import jax
 import numpy as np
 
 @jax.jit
@@ -89,9 +86,6 @@ def energy(x):
         ),
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 @jax.jit
 def scaled(x):
     return x / float(jnp.max(x))  #!
@@ -100,7 +94,6 @@ def scaled(x):
         ),
         Example(
             """
-import jax
 import numpy as np
 
 @jax.jit

@@ -62,8 +62,6 @@ class PrintInTracedCode(Rule):
     valid = (
         Example(
             """
-import jax
-
 @jax.jit
 def step(x):
     print(f"tracing for {x.shape} {x.dtype}")
@@ -80,8 +78,6 @@ def main(x):
     invalid = (
         Example(
             """
-import jax
-
 @jax.jit
 def step(x):
     loss = (x**2).sum()
@@ -92,8 +88,6 @@ def step(x):
         ),
         Example(
             """
-import jax
-
 @jax.jit
 def step(x):
     loss = (x**2).sum()
@@ -104,8 +98,6 @@ def step(x):
         ),
         Example(
             """
-import jax
-
 def body(total, x):
     total = total + x
     print(f"total {total}")  #!

@@ -72,9 +72,6 @@ class PythonBranchOnTraced(Rule):
     valid = (
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 @jax.jit
 def scale(x, factor=None):
     if factor is None:
@@ -88,7 +85,6 @@ def scale(x, factor=None):
         Example(
             """
 import functools
-import jax
 
 @functools.partial(jax.jit, static_argnames=("train",))
 def forward(x, train):
@@ -105,8 +101,6 @@ def main(x):
     invalid = (
         Example(
             """
-import jax
-
 @jax.jit
 def relu(x):
     if x > 0:  #!
@@ -117,9 +111,6 @@ def relu(x):
         ),
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 def body(carry, x):
     total = carry + x
     total = total if total < 3 else 0.0  #!
@@ -132,8 +123,6 @@ def run(xs):
         ),
         Example(
             """
-import jax
-
 @jax.jit
 def repeat(x, n):
     for _ in range(n):  #!

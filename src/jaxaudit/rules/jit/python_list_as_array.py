@@ -56,7 +56,6 @@ class PythonListAsArray(Rule):
     valid = (
         Example(
             """
-import jax.numpy as jnp
 import numpy as np
 
 def run(n):
@@ -72,8 +71,6 @@ def run(n):
     invalid = (
         Example(
             """
-import jax.numpy as jnp
-
 def run(n):
     values = []
     for i in range(n):

@@ -62,9 +62,6 @@ class RetraceEveryCall(Rule):
     valid = (
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 @jax.jit
 def score(x):
     return x.sum()
@@ -82,9 +79,6 @@ def main(prompts, encode, steps):
         ),
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 def double(x):
     return x * 2
 
@@ -101,8 +95,6 @@ def run(xs):
     invalid = (
         Example(
             """
-import jax
-
 def run(xs):
     total = 0.0
     for x in xs:
@@ -114,7 +106,6 @@ def run(xs):
         Example(
             """
 import functools
-import jax
 
 @functools.partial(jax.jit, static_argnums=1)
 def shift(x, step):
@@ -129,9 +120,6 @@ def run(x):
         ),
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 @jax.jit
 def total(x):
     return x.sum()
@@ -144,9 +132,6 @@ def run(x):
         ),
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 @jax.jit
 def following(tokens):
     return tokens.sum() % 7

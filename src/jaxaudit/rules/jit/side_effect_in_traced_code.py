@@ -64,8 +64,6 @@ class SideEffectInTracedCode(Rule):
     valid = (
         Example(
             """
-import jax
-
 @jax.jit
 def step(x):
     shapes = []
@@ -86,8 +84,6 @@ def main(x):
     invalid = (
         Example(
             """
-import jax
-
 calls = 0
 
 @jax.jit
@@ -100,8 +96,6 @@ def step(x):
         ),
         Example(
             """
-import jax
-
 class Model:
     def __init__(self):
         self.calls = 0

@@ -68,8 +68,6 @@ class StaleCapturedState(Rule):
     valid = (
         Example(
             """
-import jax
-
 def train(w, g, config):
     config = {"lr": 0.1, "decay": 0.9}
 
@@ -86,7 +84,6 @@ def train(w, g, config):
         ),
         Example(
             """
-import jax
 from flax import nnx
 
 class Engine:
@@ -108,8 +105,6 @@ def run(model, xs):
         ),
         Example(
             """
-import jax
-
 def sweep(w, g):
     config = {"lr": 0.1}
     for lr in (0.1, 0.2):
@@ -126,8 +121,6 @@ def sweep(w, g):
         ),
         Example(
             """
-import jax
-
 traces = 0
 
 @jax.jit
@@ -142,8 +135,6 @@ def step(w):
     invalid = (
         Example(
             """
-import jax
-
 def train(w, g):
     config = {"lr": 0.1}
 
@@ -160,8 +151,6 @@ def train(w, g):
         ),
         Example(
             """
-import jax
-
 count = 0
 
 @jax.jit
@@ -175,8 +164,6 @@ def step(w):
         ),
         Example(
             """
-import jax
-
 def train(w):
     scale = 1.0
 

@@ -61,7 +61,6 @@ class StaticArgumentMisuse(Rule):
         Example(
             """
 import functools
-import jax
 
 @functools.partial(jax.jit, static_argnums=(1, 2), static_argnames="mode")
 def split(x, sizes, dim, *, mode):
@@ -75,7 +74,6 @@ def main(x):
         Example(
             """
 import functools
-import jax
 from flax.training import train_state
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -99,7 +97,6 @@ def train(state: train_state.TrainState, batches):
         Example(
             """
 import functools
-import jax
 
 @functools.partial(jax.jit, static_argnames=("sizes",))
 def split(x, sizes):
@@ -113,8 +110,6 @@ def main(x):
         Example(
             """
 import functools
-import jax
-import jax.numpy as jnp
 
 @functools.partial(jax.jit, static_argnums=1)
 def shift(x, offset):
@@ -127,8 +122,6 @@ def main(x):
         ),
         Example(
             """
-import jax
-
 def scale(x, factor):
     return x * factor
 

@@ -57,8 +57,6 @@ class TracedShapeArithmetic(Rule):
         Example(
             """
 import math
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 @jax.jit
@@ -75,9 +73,6 @@ def outside(x):
     invalid = (
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 def count(x):
     return int(jnp.ceil(x.shape[0] / 16))  #!
 

@@ -72,8 +72,6 @@ class TracerLeak(Rule):
         Example(
             """
 import functools
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 @functools.lru_cache
@@ -93,9 +91,6 @@ def step(x):
     invalid = (
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 losses = []
 
 @jax.jit
@@ -109,8 +104,6 @@ def step(x):
         Example(
             """
 import functools
-import jax
-import jax.numpy as jnp
 
 @functools.lru_cache
 def table(n):

@@ -55,7 +55,6 @@ class ArithmeticOnList(Rule):
     valid = (
         Example(
             """
-            import jax.numpy as jnp
             import numpy as np
 
             def f(x, n):
@@ -68,8 +67,6 @@ class ArithmeticOnList(Rule):
     invalid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def loss(x):
                 weights = [0.1, 0.9]
                 return weights * jnp.abs(x)  #!
@@ -86,8 +83,6 @@ class ArithmeticOnList(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def scaled():
                 weights = [0.1, 0.9]
                 return jnp.array(weights * 2)  #?

@@ -51,8 +51,6 @@ class BitwiseBeforeComparison(Rule):
     valid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def finished(lives, time, limit):
                 return (lives <= 0) | (time >= limit)
 
@@ -66,8 +64,6 @@ class BitwiseBeforeComparison(Rule):
     invalid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def finished(lives, time):
                 done = time >= 100
                 return lives <= 0 | done  #!
@@ -76,8 +72,6 @@ class BitwiseBeforeComparison(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def inside(x, low, high):
                 return x > low & x < high  #!
             """,

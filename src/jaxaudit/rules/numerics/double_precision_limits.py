@@ -62,7 +62,6 @@ class DoublePrecisionLimits(Rule):
     valid = (
         Example(
             """
-            import jax.numpy as jnp
             import numpy as np
 
             def masked(scores, mask):
@@ -75,8 +74,6 @@ class DoublePrecisionLimits(Rule):
     invalid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def masked(mask):
                 scores = jnp.zeros((4, 4), jnp.float32)
                 return jnp.where(mask, scores, jnp.finfo(float).min)  #!
@@ -85,7 +82,6 @@ class DoublePrecisionLimits(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
             import numpy as np
 
             def normalised(x):

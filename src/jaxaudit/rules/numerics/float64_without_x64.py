@@ -61,9 +61,6 @@ class Float64WithoutX64(Rule):
     valid = (
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 jax.config.update("jax_enable_x64", True)
 GRID = jnp.linspace(0.0, 1.0, 100, dtype=jnp.float64)
 
@@ -78,9 +75,6 @@ main()
     invalid = (
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 GRID = jnp.linspace(0.0, 1.0, 100)  #!
 
 def main():
@@ -93,8 +87,6 @@ main()
         ),
         Example(
             """
-import jax.numpy as jnp
-
 def weights(n):
     return jnp.zeros(n, dtype=jnp.float64)  #?
 """,
@@ -102,8 +94,6 @@ def weights(n):
         ),
         Example(
             """
-import jax.numpy as jnp
-
 def weights(n):
     return jnp.zeros(n, dtype=jnp.float64)  #!
 

@@ -68,8 +68,6 @@ class IntegerOverflow(Rule):
     valid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def difference(a, b):
                 wide = a.astype(jnp.uint8).astype(jnp.int32) - b.astype(jnp.uint8).astype(jnp.int32)
                 rows = jnp.arange(1000) * 1000
@@ -80,8 +78,6 @@ class IntegerOverflow(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def mixed(a, n):
                 word = a.astype(jnp.uint8) * a.astype(jnp.uint8)
                 return (word ^ 17) & 255, n * n, 2 ** jnp.arange(31)
@@ -92,8 +88,6 @@ class IntegerOverflow(Rule):
     invalid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def motion(frame, previous):
                 now, before = frame.astype(jnp.uint8), previous.astype(jnp.uint8)
                 return jnp.abs(now - before)  #!
@@ -102,8 +96,6 @@ class IntegerOverflow(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def flat_index():
                 rows = jnp.arange(70000)
                 return rows * 70000  #!
@@ -112,8 +104,6 @@ class IntegerOverflow(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             powers = 2 ** jnp.arange(40)  #!
 
             def total(a, b):
@@ -123,8 +113,6 @@ class IntegerOverflow(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def energy(pixels):
                 image = jnp.asarray(pixels, dtype=jnp.uint8)
                 return (image**2).sum(), jnp.square(image), image * image  #!

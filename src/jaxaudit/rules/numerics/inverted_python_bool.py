@@ -51,8 +51,6 @@ class InvertedPythonBool(Rule):
     valid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def mask(x, flag):
                 return ~(x > 0) & ~jnp.isnan(x) & ~flag
             """,
@@ -62,8 +60,6 @@ class InvertedPythonBool(Rule):
     invalid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def scores(x, mask):
                 causal = mask is None
                 return jnp.where(~causal, x, 0.0)  #!

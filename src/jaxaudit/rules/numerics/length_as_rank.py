@@ -53,8 +53,6 @@ class LengthAsRank(Rule):
     valid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def totals(x):
                 x = jnp.abs(x)
                 mean = jnp.sum(x) / len(x)
@@ -66,8 +64,6 @@ class LengthAsRank(Rule):
     invalid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def totals(x):
                 y = jnp.zeros((8, 4, 3)) + x
                 return jnp.sum(y, axis=tuple(range(1, len(y))))  #!
@@ -76,9 +72,6 @@ class LengthAsRank(Rule):
         ),
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def last(x, n):
                 y = jnp.zeros((n, 3)) + x
                 return jax.nn.softmax(y, axis=len(y) - 1)  #!

@@ -59,9 +59,6 @@ class LowPrecisionAccumulation(Rule):
     valid = (
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             positions = jnp.arange(4096).astype(jnp.float32) / 4096.0
             few = jnp.arange(128, dtype=jnp.bfloat16)
 
@@ -74,9 +71,6 @@ class LowPrecisionAccumulation(Rule):
         ),
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             total, _ = jax.lax.scan(lambda c, _: (c * 0.9 + 1, None), jnp.zeros((), jnp.bfloat16), None, length=1000)
             short, _ = jax.lax.scan(lambda c, _: (c + 1, None), jnp.zeros((), jnp.bfloat16), None, length=100)
             """,
@@ -86,8 +80,6 @@ class LowPrecisionAccumulation(Rule):
     invalid = (
         Example(
             """
-            import jax.numpy as jnp
-
             positions = jnp.arange(4096, dtype=jnp.bfloat16)  #!
             encoded = jnp.arange(4096)[:, None].astype(jnp.float16)  #!
             """,
@@ -95,9 +87,6 @@ class LowPrecisionAccumulation(Rule):
         ),
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def step(count, _):
                 return count + 1, None
 
@@ -107,9 +96,6 @@ class LowPrecisionAccumulation(Rule):
         ),
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def step(total, x):
                 return total + x, None
 

@@ -60,8 +60,6 @@ class OutOfBoundsIndex(Rule):
     valid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def f(x):
                 rows = x.shape[0]
                 y = jnp.zeros((rows, 3))
@@ -71,8 +69,6 @@ class OutOfBoundsIndex(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def average(features, neighbours):
                 present = neighbours >= 0
                 gathered = jnp.where(present[:, :, None], features[neighbours], 0.0)
@@ -82,9 +78,6 @@ class OutOfBoundsIndex(Rule):
         ),
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def steps(table, scores):
                 x = jnp.zeros((8,))
                 i = jnp.arange(8)
@@ -98,8 +91,6 @@ class OutOfBoundsIndex(Rule):
     invalid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def f(x):
                 y = jnp.zeros((5, 3))
                 return y[5], y[0, -4]  #!
@@ -108,8 +99,6 @@ class OutOfBoundsIndex(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def f(x):
                 rows, columns = x.shape
                 return x.at[rows].set(0.0)  #!
@@ -119,8 +108,6 @@ class OutOfBoundsIndex(Rule):
         Example("def last(x):\n    return x[x.shape[0]]  #!\n", "its own size"),
         Example(
             """
-            import jax.numpy as jnp
-
             def average(features, neighbours):
                 degree = jnp.sum(neighbours >= 0, axis=1, keepdims=True)
                 gathered = features[neighbours]  #!
@@ -130,9 +117,6 @@ class OutOfBoundsIndex(Rule):
         ),
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def differences():
                 x = jnp.ones((8,))
                 i = jnp.arange(8)

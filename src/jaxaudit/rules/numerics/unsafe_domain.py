@@ -60,9 +60,6 @@ class UnsafeDomain(Rule):
     valid = (
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def loss(scores, labels, x, mask):
                 scale = jax.nn.softplus(scores) + 1e-6
                 count = jnp.maximum((mask > 0).sum(), 1)
@@ -72,9 +69,6 @@ class UnsafeDomain(Rule):
         ),
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def mixed(x, keep):
                 logits = x + jnp.log((keep > 0).astype(jnp.float32))
                 return jax.nn.softmax(logits), jnp.where(x > 0, jnp.log(jax.nn.relu(x)), 0.0)
@@ -83,8 +77,6 @@ class UnsafeDomain(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def ratio(a, b):
                 return a / b, jnp.log(a), jnp.sqrt(a - b)
             """,
@@ -94,9 +86,6 @@ class UnsafeDomain(Rule):
     invalid = (
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def loss(scores, labels):
                 kept = jax.nn.relu(scores)
                 return -jnp.sum(labels * jnp.log(kept))  #!
@@ -105,8 +94,6 @@ class UnsafeDomain(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def running_mean(x):
                 return jnp.cumsum(x) / jnp.arange(x.shape[0])  #!
             """,
@@ -114,9 +101,6 @@ class UnsafeDomain(Rule):
         ),
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def entropy(scores, mask):
                 p = jax.nn.softmax(jnp.where(mask, scores, -1e9))
                 return -jnp.sum(p * jnp.log(p), axis=-1)  #!
@@ -125,9 +109,6 @@ class UnsafeDomain(Rule):
         ),
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def attend(scores, valid):
                 bias = (valid > 0) * -jnp.inf  #!
                 return jax.nn.softmax(scores + bias)
@@ -136,9 +117,6 @@ class UnsafeDomain(Rule):
         ),
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def gumbel(key, x, target):
                 u = jax.random.uniform(key, x.shape)
                 noise = -jnp.log(-jnp.log(u))  #?

@@ -53,8 +53,6 @@ class UnsignedDifference(Rule):
     valid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def change(frame, previous):
                 now = jnp.asarray(frame, jnp.uint8).astype(jnp.int32)
                 return jnp.abs(now - jnp.asarray(previous, jnp.uint8).astype(jnp.int32))
@@ -65,8 +63,6 @@ class UnsignedDifference(Rule):
     invalid = (
         Example(
             """
-            import jax.numpy as jnp
-
             def change(frame, previous):
                 now, before = jnp.asarray(frame, jnp.uint8), jnp.asarray(previous, jnp.uint8)
                 return jnp.abs(now - before)  #!
@@ -75,8 +71,6 @@ class UnsignedDifference(Rule):
         ),
         Example(
             """
-            import jax.numpy as jnp
-
             def change(frame, previous):
                 now, before = jnp.asarray(frame, jnp.uint8), jnp.asarray(previous, jnp.uint8)
                 return (now - before).mean()  #?

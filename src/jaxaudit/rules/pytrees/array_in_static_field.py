@@ -53,20 +53,20 @@ class ArrayInStaticField(Rule):
 
     valid = (
         Example(
-            "import jax.numpy as jnp\nfrom flax import struct\n\n@struct.dataclass\nclass Net:\n    w: object\n"
+            "from flax import struct\n\n@struct.dataclass\nclass Net:\n    w: object\n"
             "    size: int = struct.field(pytree_node=False)\n\ndef make(n):\n    return Net(jnp.zeros(n), n)\n",
             "a size",
         ),
     )
     invalid = (
         Example(
-            "import jax.numpy as jnp\nfrom flax import struct\n\n@struct.dataclass\nclass Net:\n    w: object\n"
+            "from flax import struct\n\n@struct.dataclass\nclass Net:\n    w: object\n"
             "    mean: object = struct.field(pytree_node=False)  #!\n\ndef make(n):\n"
             "    return Net(jnp.zeros(n), jnp.ones(n))\n",
             "declared static",
         ),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\n@jax.tree_util.register_pytree_node_class\nclass Net:\n"
+            "@jax.tree_util.register_pytree_node_class\nclass Net:\n"
             "    def __init__(self, w, mean):\n        self.w, self.mean = w, mean\n\n    def tree_flatten(self):\n"
             "        return (self.w,), (self.mean,)  #!\n\n    @classmethod\n"
             "    def tree_unflatten(cls, aux, children):\n        return cls(*children, *aux)\n\n"

@@ -9,7 +9,7 @@ from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.phrases import proved
 
-_HEAD = "import jax\n\n@jax.tree_util.register_pytree_node_class\nclass Gauss:\n"
+_HEAD = "@jax.tree_util.register_pytree_node_class\nclass Gauss:\n"
 _TAIL = (
     "\n    @classmethod\n    def tree_unflatten(cls, aux, children):\n        return cls(*children)\n\n"
     "def f(x):\n    return jax.jit(lambda g: g.mean * g.clip)(Gauss(x, 1.0, 5.0))\n"

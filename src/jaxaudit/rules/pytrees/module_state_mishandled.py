@@ -68,8 +68,6 @@ class ModuleStateMishandled(Rule):
         ),
         Example(
             """
-import jax
-
 @jax.tree_util.register_pytree_node_class
 class Scaled:
     def __init__(self, scale, act):

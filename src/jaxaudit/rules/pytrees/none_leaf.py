@@ -46,26 +46,23 @@ class NoneLeaf(Rule):
 
     valid = (
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ndef f(t):\n"
+            "def f(t):\n"
             "    return jax.tree.map(lambda v: jnp.zeros(3) if v is None else v, t, is_leaf=lambda v: v is None)\n",
             "told so",
         ),
+        Example("def f(g):\n    return jax.tree.map(lambda v: None if v is None else 2 * v, g)\n", "left None"),
         Example(
-            "import jax\n\ndef f(g):\n    return jax.tree.map(lambda v: None if v is None else 2 * v, g)\n", "left None"
-        ),
-        Example(
-            "import jax\n\ndef f(p, g):\n    return jax.tree.map(lambda a, b: a if b is None else a - b, p, g)\n",
+            "def f(p, g):\n    return jax.tree.map(lambda a, b: a if b is None else a - b, p, g)\n",
             "the second tree may hold None",
         ),
     )
     invalid = (
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ndef f(t):\n"
-            "    return jax.tree.map(lambda v: jnp.zeros(3) if v is None else v, t)  #!\n",
+            "def f(t):\n    return jax.tree.map(lambda v: jnp.zeros(3) if v is None else v, t)  #!\n",
             "filled in",
         ),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ndef fill(v):\n    if v is None:\n        return jnp.zeros(3)\n"
+            "def fill(v):\n    if v is None:\n        return jnp.zeros(3)\n"
             "    return v\n\ndef f(t):\n    return jax.tree.map(fill, t)  #?\n",
             "a function with a name",
         ),

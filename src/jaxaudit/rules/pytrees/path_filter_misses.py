@@ -47,17 +47,17 @@ class PathFilterMisses(Rule):
 
     valid = (
         Example(
-            "import jax\n\ndef f(p):\n    return jax.tree.map_with_path(lambda path, x: path[-1].key == 'bias', p)\n",
+            "def f(p):\n    return jax.tree.map_with_path(lambda path, x: path[-1].key == 'bias', p)\n",
             "its key",
         ),
     )
     invalid = (
         Example(
-            "import jax\n\ndef f(p):\n    return jax.tree.map_with_path(lambda path, x: path[-1] == 'bias', p)  #!\n",
+            "def f(p):\n    return jax.tree.map_with_path(lambda path, x: path[-1] == 'bias', p)  #!\n",
             "an item",
         ),
         Example(
-            "import jax\n\ndef f(p):\n    return jax.tree_util.tree_map_with_path(lambda k, x: 'bias' in k, p)  #!\n",
+            "def f(p):\n    return jax.tree_util.tree_map_with_path(lambda k, x: 'bias' in k, p)  #!\n",
             "the whole path",
         ),
     )

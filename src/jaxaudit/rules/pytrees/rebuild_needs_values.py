@@ -12,7 +12,7 @@ from jaxaudit.rules.pytrees._shared.crossing import crossing
 from jaxaudit.rules.trees import nodes
 from jaxaudit.spans import Span
 
-_HEAD = "import jax\nimport jax.numpy as jnp\n\n@jax.tree_util.register_pytree_node_class\nclass Gauss:\n"
+_HEAD = "@jax.tree_util.register_pytree_node_class\nclass Gauss:\n"
 _TAIL = (
     "\n    def tree_flatten(self):\n        return (self.mean, self.scale), None\n\n    @classmethod\n"
     "    def tree_unflatten(cls, aux, children):\n        return cls(*children)\n\n"

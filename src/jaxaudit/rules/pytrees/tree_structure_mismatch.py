@@ -67,9 +67,9 @@ class TreeStructureMismatch(Rule):
     may_raise = True
 
     valid = (
-        Example("import jax\n\ndef f(x):\n    return jax.tree.map(lambda a, b: a + b, {'a': x}, {'a': 1})\n", "alike"),
+        Example("def f(x):\n    return jax.tree.map(lambda a, b: a + b, {'a': x}, {'a': 1})\n", "alike"),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ndef stack(trees):\n    d = jax.tree.structure(trees[0])\n"
+            "def stack(trees):\n    d = jax.tree.structure(trees[0])\n"
             "    leaves = [jax.tree.leaves(t) for t in trees]\n"
             "    return jax.tree.unflatten(d, [jnp.stack(g) for g in zip(*leaves)])\n",
             "stacked across trees",
@@ -77,33 +77,32 @@ class TreeStructureMismatch(Rule):
     )
     invalid = (
         Example(
-            "import jax\n\ndef f(x):\n    return jax.tree.map(lambda a, b: a + b, {'a': x}, {'b': 1})  #!\n",
+            "def f(x):\n    return jax.tree.map(lambda a, b: a + b, {'a': x}, {'b': 1})  #!\n",
             "other keys",
         ),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ndef stack(trees):\n"
-            "    return jax.tree.map(lambda *leaves: jnp.stack(leaves), trees)  #!\n",
+            "def stack(trees):\n    return jax.tree.map(lambda *leaves: jnp.stack(leaves), trees)  #!\n",
             "no star",
         ),
         Example(
-            "import jax\nimport optax\n\ndef f(net, loss, key, x):\n    variables = net.init(key, x)\n"
+            "import optax\n\ndef f(net, loss, key, x):\n    variables = net.init(key, x)\n"
             "    tx = optax.adam(1e-3)\n    state = tx.init(variables)\n"
             "    grads = jax.grad(loss)(variables['params'], x)\n    return tx.update(grads, state)  #!\n",
             "the optimizer knows another tree",
         ),
         Example(
-            "import jax\n\ndef f(net, key, x):\n    variables = net.init(key, x)\n"
+            "def f(net, key, x):\n    variables = net.init(key, x)\n"
             "    return jax.tree.map(lambda a, b: a + b, variables, variables['params'])  #!\n",
             "an entry of the other",
         ),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ndef stack(trees):\n    d = jax.tree.structure(trees[0])\n"
+            "def stack(trees):\n    d = jax.tree.structure(trees[0])\n"
             "    leaves = [jax.tree.leaves(t) for t in trees]\n"
             "    return jax.tree.unflatten(d, [jnp.stack(g) for g in leaves])  #!\n",
             "stacked inside each tree",
         ),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\nfull = {'w': jnp.ones(3), 'b': jnp.ones(3)}\n"
+            "full = {'w': jnp.ones(3), 'b': jnp.ones(3)}\n"
             "part = {'w': jnp.ones(3)}\nleaves, _ = jax.tree.flatten(full)\n_, form = jax.tree.flatten(part)\n"
             "half = jax.tree.unflatten(form, [x / 2 for x in leaves])  #!\n",
             "structure and leaves of different trees",

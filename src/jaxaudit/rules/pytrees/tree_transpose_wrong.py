@@ -49,7 +49,7 @@ class TreeTransposeWrong(Rule):
 
     valid = (
         Example(
-            "import jax\n\ndef f(x, y):\n    outer = jax.tree.structure([0, 0])\n"
+            "def f(x, y):\n    outer = jax.tree.structure([0, 0])\n"
             "    inner = jax.tree.structure({'a': 0})\n"
             "    return jax.tree.transpose(outer, inner, [{'a': x}, {'a': y}])\n",
             "outer first",
@@ -57,7 +57,7 @@ class TreeTransposeWrong(Rule):
     )
     invalid = (
         Example(
-            "import jax\n\ndef f(x, y):\n    outer = jax.tree.structure([0, 0])\n"
+            "def f(x, y):\n    outer = jax.tree.structure([0, 0])\n"
             "    inner = jax.tree.structure({'a': 0})\n"
             "    return jax.tree.transpose(inner, outer, [{'a': x}, {'a': y}])  #!\n",
             "inner first",

@@ -48,22 +48,19 @@ class TupleLeafAsTree(Rule):
 
     valid = (
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ndef f():\n    shapes = {'w': (3, 4), 'b': (4,)}\n"
+            "def f():\n    shapes = {'w': (3, 4), 'b': (4,)}\n"
             "    return jax.tree.map(jnp.zeros, shapes, is_leaf=lambda x: isinstance(x, tuple))\n",
             "told so",
         ),
-        Example(
-            "import jax\nimport jax.numpy as jnp\n\ndef f():\n    return jax.tree.map(jnp.zeros, (3, 4))\n", "sizes"
-        ),
+        Example("def f():\n    return jax.tree.map(jnp.zeros, (3, 4))\n", "sizes"),
     )
     invalid = (
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ndef f():\n    shapes = {'w': (3, 4), 'b': (4,)}\n"
-            "    return jax.tree.map(jnp.zeros, shapes)  #!\n",
+            "def f():\n    shapes = {'w': (3, 4), 'b': (4,)}\n    return jax.tree.map(jnp.zeros, shapes)  #!\n",
             "shapes",
         ),
         Example(
-            "import jax\n\ndef f(key):\n    shapes = {'w': (3, 4)}\n"
+            "def f(key):\n    shapes = {'w': (3, 4)}\n"
             "    return jax.tree.map(lambda s: jax.random.normal(key, s), shapes)  #!\n",
             "drawn",
         ),

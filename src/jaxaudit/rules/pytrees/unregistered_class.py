@@ -59,18 +59,18 @@ class UnregisteredClass(Rule):
 
     valid = (
         Example(
-            "import jax\nfrom dataclasses import dataclass\n\n@jax.tree_util.register_dataclass\n@dataclass\n"
+            "from dataclasses import dataclass\n\n@jax.tree_util.register_dataclass\n@dataclass\n"
             "class State:\n    x: float\n\ndef f(x):\n    return jax.jit(lambda s: s.x * 2)(State(x))\n",
             "registered",
         ),
         Example(
-            "import jax\nfrom functools import partial\n\nclass Agent:\n    def __init__(self, lr):\n"
+            "from functools import partial\n\nclass Agent:\n    def __init__(self, lr):\n"
             "        self.lr = lr\n\n    @partial(jax.jit, static_argnums=0)\n    def act(self, x):\n"
             "        return x * self.lr\n\ndef f(x):\n    return Agent(0.1).act(x)\n",
             "static",
         ),
         Example(
-            "import jax\n\nclass Scale:\n    def __init__(self, n):\n        self.n = n\n\ndef f(x, known):\n"
+            "class Scale:\n    def __init__(self, n):\n        self.n = n\n\ndef f(x, known):\n"
             "    step = jax.pmap(lambda x, s: x * s.n, static_broadcasted_argnums=1)\n"
             "    other = jax.pmap(lambda x, s: x * s.n, static_broadcasted_argnums=known)\n"
             "    return step(x, Scale(2)), other(x, Scale(2))\n",
@@ -79,22 +79,22 @@ class UnregisteredClass(Rule):
     )
     invalid = (
         Example(
-            "import jax\nfrom dataclasses import dataclass\n\n@dataclass\nclass State:\n    x: float\n\n"
+            "from dataclasses import dataclass\n\n@dataclass\nclass State:\n    x: float\n\n"
             "def f(x):\n    return jax.jit(lambda s: s.x * 2)(State(x))  #!\n",
             "a dataclass",
         ),
         Example(
-            "import jax\n\nclass Agent:\n    def __init__(self, lr):\n        self.lr = lr\n\n    @jax.jit\n"
+            "class Agent:\n    def __init__(self, lr):\n        self.lr = lr\n\n    @jax.jit\n"
             "    def act(self, x):\n        return x * self.lr\n\ndef f(x):\n    return Agent(0.1).act(x)  #!\n",
             "a method",
         ),
         Example(
-            "import jax\n\nclass Stats:\n    def __init__(self, n):\n        self.n = n\n\ndef f(xs):\n"
+            "class Stats:\n    def __init__(self, n):\n        self.n = n\n\ndef f(xs):\n"
             "    return jax.lax.scan(lambda c, x: (c, x), (Stats(0), 1.0), xs)  #!\n",
             "in a carry",
         ),
         Example(
-            "import jax\n\nclass Belief:\n    def __init__(self, mean):\n        self.mean = mean\n\n@jax.jit\n"
+            "class Belief:\n    def __init__(self, mean):\n        self.mean = mean\n\n@jax.jit\n"
             "def predict(x):\n    return Belief(x * 2)\n\ndef f(x):\n    return predict(x).mean  #!\n",
             "given back",
         ),

@@ -58,7 +58,7 @@ class UpdatesAsParameters(Rule):
 
     valid = (
         Example(
-            "import jax\nimport optax\n\ntx = optax.sgd(0.1)\n\ndef fit(loss, params, xs):\n    def body(carry, x):\n"
+            "import optax\n\ntx = optax.sgd(0.1)\n\ndef fit(loss, params, xs):\n    def body(carry, x):\n"
             "        params, state = carry\n        grads = jax.grad(loss)(params, x)\n"
             "        updates, state = tx.update(grads, state, params)\n"
             "        return (optax.apply_updates(params, updates), state), None\n"
@@ -66,7 +66,7 @@ class UpdatesAsParameters(Rule):
             "applied",
         ),
         Example(
-            "import jax\nimport optax\n\ntx = optax.sgd(0.1)\n\ndef fit(loss, params, last, xs):\n"
+            "import optax\n\ntx = optax.sgd(0.1)\n\ndef fit(loss, params, last, xs):\n"
             "    def body(carry, x):\n        params, state, last = carry\n        grads = jax.grad(loss)(params, x)\n"
             "        last, state = tx.update(grads, state, params)\n"
             "        return (optax.apply_updates(params, last), state, last), None\n"
@@ -76,7 +76,7 @@ class UpdatesAsParameters(Rule):
     )
     invalid = (
         Example(
-            "import jax\nimport optax\n\ntx = optax.sgd(0.1)\n\ndef fit(loss, params, xs):\n    def body(carry, x):\n"
+            "import optax\n\ntx = optax.sgd(0.1)\n\ndef fit(loss, params, xs):\n    def body(carry, x):\n"
             "        params, state = carry\n        grads = jax.grad(loss)(params, x)\n"
             "        updates, state = tx.update(grads, state, params)\n"
             "        return (updates, state), None  #!\n"
@@ -84,7 +84,7 @@ class UpdatesAsParameters(Rule):
             "not applied",
         ),
         Example(
-            "import jax\nimport optax\n\ntx = optax.adam(0.1)\n\ndef fit(loss, params, xs):\n    def body(carry, x):\n"
+            "import optax\n\ntx = optax.adam(0.1)\n\ndef fit(loss, params, xs):\n    def body(carry, x):\n"
             "        params, state = carry\n        grads = jax.grad(loss)(params, x)\n"
             "        updates, state = tx.update(grads, state, params)\n"
             "        return (state, optax.apply_updates(params, updates)), None  #!\n"
@@ -92,7 +92,7 @@ class UpdatesAsParameters(Rule):
             "state and parameters exchanged",
         ),
         Example(
-            "import jax\nimport optax\n\ntx = optax.sgd(0.1)\n\n@jax.jit\ndef step(params, state, x):\n"
+            "import optax\n\ntx = optax.sgd(0.1)\n\n@jax.jit\ndef step(params, state, x):\n"
             "    grads = jax.grad(lambda p: ((p * x) ** 2).sum())(params)\n"
             "    updates, state = tx.update(grads, state)\n    return updates, state  #!\n\n"
             "def fit(params, xs):\n    state = tx.init(params)\n    for x in xs:\n"

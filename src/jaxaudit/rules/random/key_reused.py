@@ -66,8 +66,6 @@ class KeyReused(Rule):
     valid = (
         Example(
             """
-import jax
-
 def f(key):
     def body(key, _):
         key, used, kept = jax.random.split(key, 3)
@@ -80,8 +78,6 @@ def f(key):
         ),
         Example(
             """
-import jax
-
 def sample(key):
     noise_key, keep_key = jax.random.split(key)
     noise = jax.random.normal(noise_key, (3,))
@@ -91,8 +87,6 @@ def sample(key):
         ),
         Example(
             """
-import jax
-
 def sample(key, flat):
     if flat:
         return jax.random.uniform(key, (3,))
@@ -102,8 +96,6 @@ def sample(key, flat):
         ),
         Example(
             """
-import jax
-
 def layers(key, x):
     for i in range(3):
         x = x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
@@ -113,8 +105,6 @@ def layers(key, x):
         ),
         Example(
             """
-import jax
-
 def pair(key):
     first = jax.random.normal(key, (3,))
     second = jax.random.normal(jax.random.clone(key), (3,))
@@ -126,8 +116,6 @@ def pair(key):
     invalid = (
         Example(
             """
-import jax
-
 def f(key):
     def body(key, _):
         key, subkey = jax.random.split(key)
@@ -140,8 +128,6 @@ def f(key):
         ),
         Example(
             """
-import jax
-
 def sample(key):
     noise = jax.random.normal(key, (3,))
     keep = jax.random.bernoulli(key, 0.9, (3,))  #!
@@ -151,8 +137,6 @@ def sample(key):
         ),
         Example(
             """
-import jax
-
 def propose(key, x):
     return x + jax.random.normal(key, x.shape)
 
@@ -167,8 +151,6 @@ def step(key, x, ratio):
         ),
         Example(
             """
-import jax
-
 def sample(key):
     key_a, key_b = jax.random.split(key)
     a = jax.random.normal(key_a, (3,))
@@ -179,8 +161,6 @@ def sample(key):
         ),
         Example(
             """
-import jax
-
 def sample(key, n):
     keys = jax.random.split(key, 4)
     a = jax.vmap(lambda k: jax.random.normal(k, (3,)))(keys)
@@ -190,8 +170,6 @@ def sample(key, n):
         ),
         Example(
             """
-import jax
-
 def score(params, key):
     return (params * jax.random.normal(key, (3,))).sum()
 
@@ -202,8 +180,6 @@ def slope(params, key):
         ),
         Example(
             """
-import jax
-
 def move(key, x):
     _, noise_key = jax.random.split(key)
     return x + jax.random.normal(noise_key, x.shape)

@@ -71,7 +71,6 @@ class PythonRandomInTracedCode(Rule):
     valid = (
         Example(
             """
-import jax
 import numpy as np
 
 @jax.jit
@@ -85,8 +84,6 @@ def main():
         ),
         Example(
             """
-import jax
-
 @jax.jit
 def jitter(key, x):
     return x + jax.random.normal(key, x.shape)
@@ -97,7 +94,6 @@ def jitter(key, x):
     invalid = (
         Example(
             """
-import jax
 import numpy as np
 
 @jax.jit
@@ -109,7 +105,6 @@ def jitter(x):
         Example(
             """
 import random
-import jax
 
 def step(x, _):
     return x + random.random(), None  #!
@@ -122,7 +117,6 @@ def walk(x):
         Example(
             """
 import time
-import jax
 
 @jax.jit
 def stamp(x):

@@ -62,8 +62,6 @@ class SameKeyAcrossVmap(Rule):
     valid = (
         Example(
             """
-import jax
-
 def noisy(key, xs):
     keys = jax.random.split(key, xs.shape[0])
     return jax.vmap(lambda x, k: x + jax.random.normal(k, x.shape))(xs, keys)
@@ -72,9 +70,6 @@ def noisy(key, xs):
         ),
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 def noisy(key, xs):
     def one(i, x):
         return x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
@@ -86,8 +81,6 @@ def noisy(key, xs):
     invalid = (
         Example(
             """
-import jax
-
 def noisy(key, xs):
     return jax.vmap(lambda x: x + jax.random.normal(key, x.shape))(xs)  #!
 """,
@@ -95,8 +88,6 @@ def noisy(key, xs):
         ),
         Example(
             """
-import jax
-
 def one(x, key):
     return x + jax.random.normal(key, x.shape)
 
@@ -107,8 +98,6 @@ def noisy(key, xs):
         ),
         Example(
             """
-import jax
-
 def perturb(key, params):
     return jax.tree.map(lambda p: p + jax.random.normal(key, p.shape), params)  #!
 """,

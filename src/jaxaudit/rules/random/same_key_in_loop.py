@@ -70,8 +70,6 @@ class SameKeyInLoop(Rule):
     valid = (
         Example(
             """
-import jax
-
 def walk(key, x):
     for _ in range(10):
         key, subkey = jax.random.split(key)
@@ -82,8 +80,6 @@ def walk(key, x):
         ),
         Example(
             """
-import jax
-
 def walk(key, x):
     def body(i, x):
         return x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
@@ -93,8 +89,6 @@ def walk(key, x):
         ),
         Example(
             """
-import jax
-
 def walk(key, x):
     def step(x, k):
         return x + jax.random.normal(k, x.shape), None
@@ -104,8 +98,6 @@ def walk(key, x):
         ),
         Example(
             """
-import jax
-
 def first(key, xs):
     for x in xs:
         if x > 0:
@@ -118,8 +110,6 @@ def first(key, xs):
     invalid = (
         Example(
             """
-import jax
-
 def walk(key, x):
     for _ in range(10):
         x = x + jax.random.normal(key, x.shape)  #!
@@ -129,8 +119,6 @@ def walk(key, x):
         ),
         Example(
             """
-import jax
-
 def walk(key, x):
     def step(x, _):
         return x + jax.random.normal(key, x.shape), None  #!
@@ -140,8 +128,6 @@ def walk(key, x):
         ),
         Example(
             """
-import jax
-
 def walk(key, x):
     for _ in range(10):
         key, subkey = jax.random.split(key)
@@ -152,8 +138,6 @@ def walk(key, x):
         ),
         Example(
             """
-import jax
-
 def walk(x):
     for _ in range(10):
         key = jax.random.key(0)
@@ -164,8 +148,6 @@ def walk(x):
         ),
         Example(
             """
-import jax
-
 def train(key, params, steps, update, decode, writer):
     k_decode, k_train = jax.random.split(key)
     for i in range(steps):

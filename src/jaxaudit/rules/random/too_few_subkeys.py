@@ -51,29 +51,21 @@ class TooFewSubkeys(Rule):
     needs = (KeyFacts,)
 
     valid = (
-        Example("import jax\n\ndef f(key):\n    a, b = jax.random.split(key)\n    return a, b\n", "two by default"),
+        Example("def f(key):\n    a, b = jax.random.split(key)\n    return a, b\n", "two by default"),
+        Example("def f(key):\n    a, *rest = jax.random.split(key, 4)\n    return a, rest\n", "a starred name"),
         Example(
-            "import jax\n\ndef f(key):\n    a, *rest = jax.random.split(key, 4)\n    return a, rest\n", "a starred name"
-        ),
-        Example(
-            "import jax\n\ndef f(key):\n    keys = jax.random.split(key, 3)\n    return keys[2], keys[-3]\n",
+            "def f(key):\n    keys = jax.random.split(key, 3)\n    return keys[2], keys[-3]\n",
             "the last row",
         ),
     )
     invalid = (
+        Example("def f(key):\n    a, b, c = jax.random.split(key)  #!\n    return a, b, c\n", "three of two"),
+        Example("def f(key):\n    a, b = jax.random.split(key, 3)  #!\n    return a, b\n", "two of three"),
         Example(
-            "import jax\n\ndef f(key):\n    a, b, c = jax.random.split(key)  #!\n    return a, b, c\n", "three of two"
-        ),
-        Example(
-            "import jax\n\ndef f(key):\n    a, b = jax.random.split(key, 3)  #!\n    return a, b\n", "two of three"
-        ),
-        Example(
-            "import jax\n\ndef f(key):\n    keys = jax.random.split(key, 3)\n    return keys[0], keys[3]  #!\n",
+            "def f(key):\n    keys = jax.random.split(key, 3)\n    return keys[0], keys[3]  #!\n",
             "a row past the end",
         ),
-        Example(
-            "import jax\n\ndef f(key):\n    a, b, *c, d = jax.random.split(key)  #!\n    return a, b, c, d\n", "starred"
-        ),
+        Example("def f(key):\n    a, b, *c, d = jax.random.split(key)  #!\n    return a, b, c, d\n", "starred"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

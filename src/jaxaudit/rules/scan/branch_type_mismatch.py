@@ -55,8 +55,6 @@ class BranchTypeMismatch(Rule):
     valid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def pick(flag):
                 x = jnp.ones((4, 3))
                 return jax.lax.cond(flag, lambda x: jnp.zeros_like(x), lambda x: 2 * x, x)
@@ -65,8 +63,6 @@ class BranchTypeMismatch(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def pick(flag):
                 return jax.lax.cond(flag, lambda x: x, lambda x: 0.0, jnp.float32(1))
             """,
@@ -76,8 +72,6 @@ class BranchTypeMismatch(Rule):
     invalid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def pick(flag):
                 x = jnp.ones((4, 3))
                 return jax.lax.cond(flag, lambda x: x.sum(0), lambda x: x.sum(1), x)  #!
@@ -86,8 +80,6 @@ class BranchTypeMismatch(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def pick(i):
                 branches = [lambda x: x, lambda x: x.astype(jnp.int32)]
                 return jax.lax.switch(i, branches, jnp.ones(3))  #!
@@ -96,8 +88,6 @@ class BranchTypeMismatch(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def pick(flag):
                 return jax.lax.cond(flag, lambda x: x, lambda x: 0, jnp.float32(1))  #!
             """,
@@ -105,8 +95,6 @@ class BranchTypeMismatch(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def pick(i):
                 branches = [lambda x: (x, x), lambda x: (x, 2 * x), lambda x: x.sum()]
                 return jax.lax.switch(i, branches, jnp.ones(3))  #!
@@ -115,8 +103,6 @@ class BranchTypeMismatch(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def pick(flag):
                 return jax.lax.cond(flag, lambda x: {"a": x, "b": x}, lambda x: {"a": x}, jnp.ones(3))  #!
             """,

@@ -58,8 +58,6 @@ class CarryTypeChanges(Rule):
     valid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def run(xs):
                 return jax.lax.scan(lambda total, x: (total + x.sum(), None), jnp.zeros(()), jnp.ones((10, 3)))
             """,
@@ -67,8 +65,6 @@ class CarryTypeChanges(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def run(x):
                 return jax.lax.fori_loop(0, 10, lambda i, total: total + 0.5, 0)
             """,
@@ -77,14 +73,12 @@ class CarryTypeChanges(Rule):
     )
     invalid = (
         Example(
-            "import jax\n\ndef f(xs):\n    def body(carry, x):\n        a, b = carry\n        return a + x, (a, b)\n"
+            "def f(xs):\n    def body(carry, x):\n        a, b = carry\n        return a + x, (a, b)\n"
             "    return jax.lax.scan(body, (0.0, 1.0), xs)  #!\n",
             "carry and output exchanged",
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def run():
                 def body(total, x):
                     return total + x, None
@@ -95,8 +89,6 @@ class CarryTypeChanges(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def run(x):
                 count = jnp.zeros((), dtype=jnp.int32)
                 return jax.lax.fori_loop(0, 10, lambda i, count: count + 0.5, count)  #!
@@ -105,8 +97,6 @@ class CarryTypeChanges(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def run(x):
                 rows = x.shape[0]
                 start = jnp.zeros((rows,))

@@ -10,9 +10,7 @@ from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axis_of, both, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-
+_PROGRAM = """
 STEPS, CHANNELS = 16, 16
 RATES = jnp.ones(CHANNELS)
 

@@ -62,8 +62,6 @@ class ImpureBody(Rule):
     valid = (
         Example(
             """
-import jax
-
 def run(xs):
     def body(carry, x):
         state, steps = carry
@@ -78,8 +76,6 @@ def run(xs):
     invalid = (
         Example(
             """
-import jax
-
 def run(xs):
     steps = 0
 
@@ -94,8 +90,6 @@ def run(xs):
         ),
         Example(
             """
-import jax
-
 class Runner:
     def run(self, xs):
         def body(state, x):
@@ -108,8 +102,6 @@ class Runner:
         ),
         Example(
             """
-import jax
-
 def run(x):
     seen = []
 

@@ -58,8 +58,6 @@ class InitialCarryMismatch(Rule):
     valid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def run():
                 return jax.lax.scan(lambda last, x: (x, last), jnp.zeros(3), jnp.ones((10, 3)))
             """,
@@ -69,8 +67,6 @@ class InitialCarryMismatch(Rule):
     invalid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def run():
                 return jax.lax.scan(lambda last, x: (x, last), jnp.zeros(4), jnp.ones((10, 3)))  #!
             """,
@@ -78,8 +74,6 @@ class InitialCarryMismatch(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def run(matrix):
                 def body(state):
                     i, v, quotient = state

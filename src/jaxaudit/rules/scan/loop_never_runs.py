@@ -47,13 +47,13 @@ class LoopNeverRuns(Rule):
 
     valid = (
         Example(
-            "import jax\n\ndef f(x):\n    return jax.lax.fori_loop(0, 10, lambda i, x: x * 2, x)\n",
+            "def f(x):\n    return jax.lax.fori_loop(0, 10, lambda i, x: x * 2, x)\n",
             "from zero upwards",
         ),
     )
     invalid = (
         Example(
-            "import jax\n\ndef f(x, n=10):\n    return jax.lax.fori_loop(n, 0, lambda i, x: x * 2, x)\n\n"
+            "def f(x, n=10):\n    return jax.lax.fori_loop(n, 0, lambda i, x: x * 2, x)\n\n"
             "def g(x):\n    return jax.lax.fori_loop(10, 0, lambda i, x: x * 2, x)  #!\n",
             "the wrong way round",
         ),

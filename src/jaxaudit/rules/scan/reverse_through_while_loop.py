@@ -12,10 +12,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved, unknown
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-
-
+_PROGRAM = """
 def solve(w, x):
     def go_on(state):
         step, value = state
@@ -76,7 +73,7 @@ class ReverseThroughWhileLoop(Rule):
     valid = (
         Example(_PROGRAM.format(w="jax.lax.stop_gradient(w)", mark=""), "nothing to differentiate in the loop"),
         Example(
-            "import jax\n\ndef count(x):\n    return jax.lax.while_loop(lambda n: n < 9, lambda n: n + 1, 0)\n\n"
+            "def count(x):\n    return jax.lax.while_loop(lambda n: n < 9, lambda n: n + 1, 0)\n\n"
             "y = jax.grad(lambda w: w * count(w))(0.5)\n",
             "the loop counts",
         ),
@@ -85,7 +82,7 @@ class ReverseThroughWhileLoop(Rule):
     invalid = (
         Example(_PROGRAM.format(w="w", mark="  #!"), "the body depends on what is differentiated"),
         Example(
-            "import jax\n\ndef f(x):\n"
+            "def f(x):\n"
             "    return jax.lax.while_loop(lambda s: s[0] < 9, lambda s: (s[0] + 1, s[1] * 2), (0, x))[1]  #!\n\n"
             "y = jax.value_and_grad(f)(0.5)\n",
             "the carry does",

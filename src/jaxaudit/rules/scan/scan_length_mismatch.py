@@ -56,8 +56,6 @@ class ScanLengthMismatch(Rule):
     valid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def run(x):
                 steps = x.shape[0]
                 return jax.lax.scan(lambda c, i: (c, i), 0.0, (x, jnp.arange(steps)), length=len(x))
@@ -68,8 +66,6 @@ class ScanLengthMismatch(Rule):
     invalid = (
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def run():
                 xs = (jnp.ones((10, 3)), jnp.ones(9))
                 return jax.lax.scan(lambda c, x: (c, x), 0.0, xs)  #!
@@ -78,8 +74,6 @@ class ScanLengthMismatch(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def run(rewards):
                 steps = rewards.shape[0]
                 return jax.lax.scan(lambda c, x: (c, x), 0.0, (jnp.arange(steps), jnp.zeros(steps + 1)))  #!
@@ -88,8 +82,6 @@ class ScanLengthMismatch(Rule):
         ),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def run():
                 return jax.lax.scan(lambda c, x: (c, x), 0.0, jnp.ones((10, 3)), length=3)  #!
             """,

@@ -12,9 +12,7 @@ from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axis_of, name_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-
+_PROGRAM = """
 STEPS, ENVS = 8, 8
 
 
@@ -29,9 +27,7 @@ def returns(rewards):
 returns(jnp.zeros((STEPS, ENVS)))
 """
 
-_ROLLOUT = """import jax
-import jax.numpy as jnp
-
+_ROLLOUT = """
 ENVS, STEPS, TOTAL = 8, 64, 4096
 UPDATES = TOTAL // (ENVS * STEPS)
 

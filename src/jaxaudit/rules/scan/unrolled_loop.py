@@ -65,9 +65,6 @@ class UnrolledLoop(Rule):
     valid = (
         Example(
             """
-import jax
-import jax.numpy as jnp
-
 @jax.jit
 def forward(layers, x):
     for layer in layers:
@@ -80,8 +77,6 @@ forward([{"w": jnp.ones((8, 8)), "b": jnp.ones(8)} for _ in range(3)], jnp.ones(
         ),
         Example(
             """
-import jax
-
 @jax.jit
 def forward(layers, x):
     for w in (0.1, 0.2, 0.3):
@@ -94,8 +89,6 @@ def forward(layers, x):
         ),
         Example(
             """
-import jax
-
 @jax.jit
 def apply(model, x, key):
     keys = jax.random.split(key, 20)
@@ -109,8 +102,6 @@ def apply(model, x, key):
     invalid = (
         Example(
             """
-import jax
-
 @jax.jit
 def total(xs):
     state = xs[0]
@@ -122,8 +113,6 @@ def total(xs):
         ),
         Example(
             """
-import jax
-
 @jax.jit
 def total(xs, weights):
     state = 0.0
@@ -135,8 +124,6 @@ def total(xs, weights):
         ),
         Example(
             """
-import jax
-
 @jax.jit
 def settle(x):
     for _ in range(1000):  #!
@@ -147,8 +134,6 @@ def settle(x):
         ),
         Example(
             """
-import jax
-
 @jax.jit
 def settle(x):
     i = 0

@@ -25,8 +25,6 @@ _LOCAL = 8
 """How many devices a program may rightly count on without asking: one host rarely has more."""
 
 _PROGRAM = """import flax.linen as nn
-import jax
-import jax.numpy as jnp
 from flax import jax_utils
 
 model = nn.Dense(3)
@@ -84,7 +82,7 @@ class DeviceAxisMissing(Rule):
             _PROGRAM.format(given="jax_utils.replicate(model.init(key, jnp.ones((1, 4))))", mark=""), "one copy each"
         ),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\nn = jax.local_device_count()\n"
+            "n = jax.local_device_count()\n"
             "y = jax.pmap(lambda w, x: w * x, in_axes=(None, 0))(jnp.ones(()), jnp.ones((n, 4)))\n",
             "not mapped",
         ),
@@ -92,8 +90,7 @@ class DeviceAxisMissing(Rule):
     invalid = (
         Example(_PROGRAM.format(given="model.init(key, jnp.ones((1, 4)))", mark="  #!"), "as they were made"),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\nn = jax.local_device_count()\n"
-            "y = jax.pmap(lambda w, x: w * x)(jnp.ones(()), jnp.ones((n, 4)))  #!\n",
+            "n = jax.local_device_count()\ny = jax.pmap(lambda w, x: w * x)(jnp.ones(()), jnp.ones((n, 4)))  #!\n",
             "a number",
         ),
     )

@@ -10,9 +10,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-from jax.sharding import AxisType
+_PROGRAM = """from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
 mesh = jax.make_mesh((4,), ("data",), axis_types=(AxisType.Auto,))

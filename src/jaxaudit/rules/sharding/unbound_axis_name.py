@@ -10,10 +10,7 @@ from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Argument, Op, Program, Region
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-from jax import lax
-
+_PROGRAM = """from jax import lax
 
 def average(grads):
     return lax.pmean(grads, axis_name={used}
@@ -78,7 +75,6 @@ class UnboundAxisName(Rule):
         Example(_PROGRAM.format(used='"devices")'), "the name that `pmap` binds"),
         Example(
             """
-import jax
 from jax import lax
 
 def library_function(grads):

@@ -15,9 +15,7 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import named, proved, unknown
 from jaxaudit.rules.vmap._shared.scalars import Scalar, pointless, reductions
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-
+_PROGRAM = """
 WEIGHTS = jnp.ones((9, 6))
 
 
@@ -68,19 +66,18 @@ class AssumesBatchPosition(Rule):
     valid = (
         Example(_PROGRAM.format(index=""), "no batch axis to take off"),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ny = jax.vmap(lambda x: x[0] * 2)(jnp.ones((200, 9)))\n",
+            "y = jax.vmap(lambda x: x[0] * 2)(jnp.ones((200, 9)))\n",
             "used as a number",
         ),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\nW = jnp.ones((9, 1))\n\n"
-            "y = jax.vmap(lambda x: (x @ W)[0] * 2)(jnp.ones((200, 9)))\n",
+            "W = jnp.ones((9, 1))\n\ny = jax.vmap(lambda x: (x @ W)[0] * 2)(jnp.ones((200, 9)))\n",
             "the only output",
         ),
     )
     invalid = (
         Example(_PROGRAM.format(index="[0]  #!"), "only the first score is left"),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\nW = jnp.ones((9, 3))\n\n\ndef act(x, noise):\n"
+            "W = jnp.ones((9, 3))\n\n\ndef act(x, noise):\n"
             "    mean = (x @ W)[0]  #!\n    return mean + noise\n\n\n"
             "y = jax.vmap(act)(jnp.ones((200, 9)), jnp.ones((200, 3)))\n",
             "two outputs are lost",

@@ -18,9 +18,7 @@ from jaxaudit.rules.axes._shared.hidden import hiding_reduction
 from jaxaudit.rules.axes._shared.phrases import axis_of, name_of, shape_of
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-
+_PROGRAM = """
 BATCH = 32
 
 
@@ -78,7 +76,7 @@ class BatchedArgumentBroadcast(Rule):
     valid = (
         Example(_PROGRAM.format(axis=0, mark=""), "mapped"),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ndef spread(x):\n    n = x.shape[0]\n"
+            "def spread(x):\n    n = x.shape[0]\n"
             "    return jax.vmap(lambda a, b: jnp.abs(a - b), in_axes=(0, None))(x, jnp.zeros(n)).mean()\n",
             "distances between all pairs",
         ),
@@ -87,8 +85,6 @@ class BatchedArgumentBroadcast(Rule):
         Example(_PROGRAM.format(axis=None, mark="  #!"), "every prediction against all targets"),
         Example(
             """
-            import jax, jax.numpy as jnp
-
             def error(w, x, y):
                 return jnp.mean((x @ w - y) ** 2)
 

@@ -12,9 +12,7 @@ from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, is_stacked, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-
+_PROGRAM = """
 MEMBERS, BATCH = 10, 10
 
 
@@ -71,12 +69,11 @@ class BroadcastArgumentMapped(Rule):
     invalid = (
         Example(_PROGRAM.format(options="", mark="  #!"), "mapped by default"),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\nTASKS, BATCH = 10, 10\n"
-            "y = jax.vmap(lambda a, b: a + b)(jnp.zeros(TASKS), jnp.zeros(BATCH))  #?\n",
+            "TASKS, BATCH = 10, 10\ny = jax.vmap(lambda a, b: a + b)(jnp.zeros(TASKS), jnp.zeros(BATCH))  #?\n",
             "two names",
         ),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\nHIDDEN, BATCH = 10, 10\n\n\n"
+            "HIDDEN, BATCH = 10, 10\n\n\n"
             "def loss(w, x):\n    return jax.vmap(lambda v, a: v @ a)(w, x).sum()  #!\n\n\n"
             "g = jax.grad(loss)(jnp.ones((HIDDEN, 3)), jnp.ones((BATCH, 3)))\n",
             "parameters, row by row",

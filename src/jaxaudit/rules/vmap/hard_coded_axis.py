@@ -12,10 +12,7 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
 from jaxaudit.rules.phrases import named, proved, unknown
 from jaxaudit.rules.vmap._shared.scalars import Scalar, outcome_for_number, pointless, reductions
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-
-
+_PROGRAM = """
 def loss(ratio, adv):
     {inside}
     return ratio * adv
@@ -74,19 +71,18 @@ class HardCodedAxis(Rule):
     valid = (
         Example(_PROGRAM.format(inside="pass", outside="advs = advs - advs.mean()"), "outside of vmap"),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\n"
             "y = jax.vmap(lambda row: (row - row.mean()) / row.std())(jnp.ones((4, 3)))\n",
             "each row has an axis",
         ),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ny = jax.vmap(lambda x: jnp.mean(x))(jnp.ones(4))\n",
+            "y = jax.vmap(lambda x: jnp.mean(x))(jnp.ones(4))\n",
             "a mean that changes nothing does no harm",
         ),
     )
     invalid = (
         Example(_PROGRAM.format(inside="adv = adv - adv.mean()  #!", outside="pass"), "zero for every element"),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ny = jax.vmap(lambda x: x / jnp.std(x))(jnp.ones(4))  #!\n",
+            "y = jax.vmap(lambda x: x / jnp.std(x))(jnp.ones(4))  #!\n",
             "one number has no spread",
         ),
     )

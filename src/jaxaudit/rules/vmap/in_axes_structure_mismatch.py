@@ -51,25 +51,25 @@ class InAxesStructureMismatch(Rule):
     always_raises = True
 
     valid = (
-        Example("import jax\n\ndef f(d, x):\n    return jax.vmap(lambda d, x: x, in_axes=(None, 0))(d, x)\n", "fits"),
+        Example("def f(d, x):\n    return jax.vmap(lambda d, x: x, in_axes=(None, 0))(d, x)\n", "fits"),
         Example(
-            "import jax\n\ndef f(x, y):\n    d = {'a': x, 'b': y}\n"
+            "def f(x, y):\n    d = {'a': x, 'b': y}\n"
             "    return jax.vmap(lambda d: d['a'], in_axes=({'a': 0, 'b': None},))(d)\n",
             "a dict in a tuple",
         ),
     )
     invalid = (
         Example(
-            "import jax\n\ndef f(x, y):\n    d = {'a': x, 'b': y}\n"
+            "def f(x, y):\n    d = {'a': x, 'b': y}\n"
             "    return jax.vmap(lambda d: d['a'], in_axes={'a': 0, 'b': None})(d)  #!\n",
             "a bare dict",
         ),
         Example(
-            "import jax\n\ndef f(x, y):\n    return jax.vmap(lambda x, y: x + y, in_axes=(0,))(x, y)  #!\n",
+            "def f(x, y):\n    return jax.vmap(lambda x, y: x + y, in_axes=(0,))(x, y)  #!\n",
             "too few entries",
         ),
         Example(
-            "import jax\n\ndef f(x, y):\n"
+            "def f(x, y):\n"
             "    return jax.vmap(lambda d: d['a'], in_axes=({'a': 0, 'c': None},))({'a': x, 'b': y})  #!\n",
             "other keys",
         ),

@@ -12,8 +12,7 @@ from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule
 
-_PROGRAM = """import jax.numpy as jnp
-from jax import vmap
+_PROGRAM = """from jax import vmap
 
 POINTS, QUERIES = 25, 25
 

@@ -10,9 +10,7 @@ from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, is_stacked, name_of, shape_of, violated
 from jaxaudit.rules.base import Example, Obligation, Rule
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-
+_PROGRAM = """
 BATCH, TIME = 12, 12
 
 

@@ -63,9 +63,7 @@ def _steps_finding(rule: str, op: Op, value: Value, fact: ShapeFact, scan: Op) -
     )
 
 
-_PROGRAM = """import jax
-import jax.numpy as jnp
-
+_PROGRAM = """
 BATCH, TIME = 12, 12
 
 
@@ -123,12 +121,12 @@ class WrongAxisMapped(Rule):
     valid = (
         Example(_PROGRAM.format(axis=0, mark=""), "the axis that is met later"),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\nBATCH, TIME = 12, 12\n"
+            "BATCH, TIME = 12, 12\n"
             "y = jax.vmap(lambda s: s.mean(0), in_axes=1)(jnp.zeros((BATCH, TIME, 3))) - jnp.zeros((TIME, 3))\n",
             "mapped over time on purpose",
         ),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ncount = jax.device_count()\n"
+            "count = jax.device_count()\n"
             "y = jax.pmap(lambda row: row.sum(0))(jnp.zeros((64, 3)).reshape(count, -1, 3))\n",
             "the devices come first",
         ),
@@ -136,9 +134,6 @@ class WrongAxisMapped(Rule):
     invalid = (
         Example(
             """
-            import jax
-            import jax.numpy as jnp
-
             def returns(rewards):
                 def back(total, reward):
                     total = reward + 0.9 * total
@@ -155,13 +150,13 @@ class WrongAxisMapped(Rule):
         ),
         Example(_PROGRAM.format(axis=1, mark="  #!"), "another axis"),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\nBATCH, TIME = 12, 12\n"
+            "BATCH, TIME = 12, 12\n"
             "x, y = jnp.zeros((BATCH, TIME)), jnp.zeros((BATCH, TIME))\n"
             "z = jax.vmap(lambda a, b: a @ b, in_axes=(1, 0))(x, y)  #!\n",
             "together with the fitting one",
         ),
         Example(
-            "import jax\nimport jax.numpy as jnp\n\ncount = jax.device_count()\n"
+            "count = jax.device_count()\n"
             "x = jnp.zeros((64, 3)).reshape(-1, count, 3)\n"
             "y = jax.pmap(lambda row: row.sum(0))(x)  #!\n",
             "what `-1` left over comes first",
