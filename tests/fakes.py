@@ -20,7 +20,7 @@ def install(monkeypatch, *rules):
     """Put the stand-ins into the session, and the given rules (by default `bad-line` of family `random`)."""
     files: list[SourceFile] = []
 
-    def read_source(given, load):
+    def read_source(given, load, observed):
         files[:] = given
         problems = tuple(Problem(file.path, 2, 3, "this is no Python") for file in given if "NOT PYTHON" in file.text)
         lines = sum(len(file.text.splitlines()) for file in given)

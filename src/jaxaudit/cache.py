@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 
@@ -21,6 +21,7 @@ import msgspec
 from jaxaudit.config import Config
 from jaxaudit.discover import decode_file, find_files, loader, read_file, show_path
 from jaxaudit.ir import Program
+from jaxaudit.observation.store import NOTHING, directory, facts_of
 from jaxaudit.outcome import Outcome, sources_of
 from jaxaudit.reports.model import Report
 from jaxaudit.version import VERSION
@@ -38,36 +39,34 @@ class Answer:
 
 
 def audit_paths(
-    paths: Sequence[str], config: Config, *, force_exclude: bool = False, sections: bool = True, fresh: bool = False
+    paths: Sequence[str],
+    config: Config,
+    *,
+    force_exclude: bool = False,
+    sections: bool = True,
+    fresh: bool = False,
+    observed: bool = True,
 ) -> Outcome:
-    """Audit the Python files of some paths, or give the answer that was kept; `fresh` neither reads nor keeps one."""
+    """Audit the Python files of some paths, or give the answer that was kept; `fresh` neither reads nor keeps one.
+
+    With `observed` functions are also entered with what runs and tests showed of them.
+    """
     found = find_files(paths, config, force_exclude=force_exclude)
     texts = None if fresh else _bytes(found)
-    place = None if texts is None else _place(texts, config, sections=sections)
+    known = facts_of(found) if observed else NOTHING
+    place = None if texts is None else _place(texts, config, known.digest, sections=sections)
     report = None if place is None else _kept(place)
     if report is not None:
-        return Outcome(report, Program((), "source"), sources_of(loader(())))
+        return Outcome(report, Program((), "source"), sources_of(loader(())), remarks=known.problems)
 
     from jaxaudit.session import audit
 
     # What was digested is what is audited, even if somebody saves a file in between.
     files = [read_file(path) if texts is None else decode_file(show_path(path), texts[path]) for path in found]
-    outcome = audit(files, config, sections=sections)
-    if place is not None and not outcome.faults:
+    outcome = replace(audit(files, config, observed=known.observed(), sections=sections), remarks=known.problems)
+    if place is not None and not outcome.faults and not outcome.remarks:
         _keep(place, outcome)
     return outcome
-
-
-def directory() -> Path | None:
-    """Return where answers are kept: JAXAUDIT_CACHE_DIR, else below the user's cache directory; None for nowhere."""
-    named = os.environ.get("JAXAUDIT_CACHE_DIR")
-    if named is not None:
-        return Path(named) if named else None
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    try:
-        return Path(base) / "jaxaudit" if base else Path.home() / ".cache" / "jaxaudit"
-    except RuntimeError:  # nobody's home
-        return None
 
 
 def _bytes(files: Sequence[Path]) -> dict[Path, bytes] | None:
@@ -77,12 +76,12 @@ def _bytes(files: Sequence[Path]) -> dict[Path, bytes] | None:
         return None
 
 
-def _place(texts: Mapping[Path, bytes], config: Config, *, sections: bool) -> Path | None:
+def _place(texts: Mapping[Path, bytes], config: Config, observed: str, *, sections: bool) -> Path | None:
     where = directory()
     if where is None:
         return None
     digest = blake2b(digest_size=20)
-    for part in (*_tool(), str(Path.cwd()), repr(config), str(sections)):
+    for part in (*_tool(), str(Path.cwd()), repr(config), str(sections), observed):
         digest.update(part.encode("utf-8", "surrogateescape") + b"\0")
     for path, text in texts.items():
         digest.update(os.fsencode(path) + b"\0" + blake2b(text, digest_size=20).digest())

@@ -23,6 +23,8 @@ class Outcome:
     sources: Sources
     faults: tuple[str, ...] = ()
     """Errors inside jaxaudit itself, one line each."""
+    remarks: tuple[str, ...] = ()
+    """What else whoever asked should know, one sentence each; the report stands all the same."""
     asked: Mapping[str, str | None] = field(default_factory=dict)
     """The text of files that were read without being audited; None for those that do not exist."""
 

@@ -34,7 +34,7 @@ from jaxaudit.discover import (
     refuse_notebook,
     shown_name,
 )
-from jaxaudit.frontends.base import Problem, Reach, Reading, SourceFile
+from jaxaudit.frontends.base import Observed, Problem, Reach, Reading, SourceFile
 from jaxaudit.frontends.source.read import read_source
 from jaxaudit.ir import Program
 from jaxaudit.ir.basis import Basis
@@ -48,6 +48,7 @@ from jaxaudit.rules.base import Obligation, Raises, Rule, Verdict
 from jaxaudit.rules.contracts import unanswered
 from jaxaudit.rules.intent import judged
 from jaxaudit.rules.registry import all_rules
+from jaxaudit.rules.samples import beside
 from jaxaudit.suppress import apply_suppressions
 
 Result = TypeVar("Result")
@@ -70,20 +71,33 @@ def audit_paths(paths: Sequence[str], config: Config, *, force_exclude: bool = F
 
 
 def audit_text(
-    name: str, data: bytes, config: Config, *, force_exclude: bool = False, sections: bool = True
+    name: str,
+    data: bytes,
+    config: Config,
+    observed: Observed | None = None,
+    *,
+    force_exclude: bool = False,
+    sections: bool = True,
 ) -> Outcome:
     """Audit one file whose content is given, whatever the disk holds."""
     spared = force_exclude and exclusion(config)(name)
     refuse_notebook("" if spared else name)
-    return audit([] if spared else [decode_file(shown_name(name), data)], config, sections=sections)
+    files = [] if spared else [decode_file(shown_name(name), data)]
+    return audit(files, config, observed=observed, sections=sections)
 
 
 @collector_paused()
 def audit(
-    results: Sequence[SourceFile | Problem], config: Config, seen: Seen | None = None, *, sections: bool = True
+    results: Sequence[SourceFile | Problem],
+    config: Config,
+    seen: Seen | None = None,
+    observed: Observed | None = None,
+    *,
+    sections: bool = True,
 ) -> Outcome:
     """Audit files that were read already, whether or not they could be, with what was seen of them elsewhere.
 
+    `seen` is what a run of just now shows of the whole program, `observed` what earlier ones showed of its functions.
     Without `sections` those about data stay empty: whoever shows only findings need not wait for them.
     """
     check_names(config)
@@ -95,12 +109,16 @@ def audit(
     wanted = [rule for rule in all_rules() if config.runs(rule.name, rule.family)]
     faults: list[str] = []
 
-    reading = _guard(partial(read_source, files, load), _NOTHING_READ, "reading the source", faults)
+    reading = _guard(partial(read_source, files, load, observed), _NOTHING_READ, "reading the source", faults)
     faults += reading.faults
     problems = [one for one in (*_problems(results), *reading.problems) if runs(one.path, "unreadable-file")]
     facts = _facts(reading.program, wanted, faults, further=_shown(seen, sections=sections))
     obligations = _obligations(reading.program, facts, wanted, faults)
     solved = facts
+    entered = reading.observed
+    if entered is not None and entered.roots:
+        known = _facts(entered, wanted, faults)
+        obligations = list(beside(obligations, _obligations(entered, known, wanted, faults), entered))
     if seen is not None:
         obligations = list(_gone_through(obligations, seen.program))
         traced = _with_constants(seen.program, reading.program, facts)
@@ -130,7 +148,7 @@ def audit(
         sections=sections,
     )
     report = apply_suppressions(report, files, known_families(), runs, sources)
-    return Outcome(report, seen.program if seen else reading.program, sources, tuple(faults), asked)
+    return Outcome(report, seen.program if seen else reading.program, sources, tuple(faults), asked=asked)
 
 
 def _problems(results: Sequence[SourceFile | Problem]) -> Iterator[Problem]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from jaxaudit.frontends.forms import Known
 from jaxaudit.ir import Program
 
 
@@ -52,6 +54,16 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
+class Observed:
+    """What runs and tests showed of the functions of some files."""
+
+    functions: Mapping[str, Mapping[str, Known]]
+    """By the path to show, and the name of a fingerprint."""
+    shown: Callable[[str], str]
+    """Turns the path of a file as a run knows it into the path to show."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """The result of a front end."""
 
@@ -60,3 +72,5 @@ class Reading:
     reach: Reach
     faults: tuple[str, ...] = ()
     """Errors of its own, one line each: the function that met one is left out, the rest stands."""
+    observed: Program | None = None
+    """The same code, entered with what was observed of its arguments."""

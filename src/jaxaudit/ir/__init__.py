@@ -1,6 +1,6 @@
 """The intermediate representation: values, ops and nested regions that both front ends produce."""
 
-from jaxaudit.ir.types import REST, ArrayType, Declared, Exit, Op, Program, Region, Root
+from jaxaudit.ir.types import REST, ArrayType, Declared, Exit, Observation, Op, Program, Region, Root
 from jaxaudit.ir.values import Argument, Size, Symbol, Value
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "ArrayType",
     "Declared",
     "Exit",
+    "Observation",
     "Op",
     "Program",
     "Region",

@@ -198,6 +198,24 @@ class ArrayType(NamedTuple):
     weak: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """With what a function was seen to be called in runs and tests."""
+
+    places: tuple[tuple[str, int], ...]
+    """The scripts and tests, with the number of calls in each."""
+    arguments: str
+    """For people: `x float32[8, 3]`."""
+    changed: bool = False
+    """True where the function has changed since; its parameters have not."""
+
+    def __str__(self) -> str:
+        first, calls = self.places[0]
+        more = f" and {len(self.places) - 1} more" if len(self.places) > 1 else ""
+        since = ", changed since" if self.changed else ""
+        return f"observed in {first}{more}, {calls} call{'s' * (calls != 1)}{since}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Root:
     """A place where a program may start: a module's top level, or a function that nothing in the project calls."""
@@ -207,6 +225,8 @@ class Root:
     region: Region
     runs: bool = False
     """True for code that runs as it stands, a module's top level: nothing else can call it from elsewhere."""
+    observation: Observation | None = None
+    """Where its arguments are those that a run showed; None where they may be anything."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,6 +241,8 @@ class Program:
     """The exact types of values; empty where nothing was traced."""
     declared: Mapping[Value, Declared] = field(default_factory=dict)
     """The names of axes that annotations give."""
+    observed: Mapping[Value, ArrayType] = field(default_factory=dict)
+    """The types that arguments of roots had in runs and tests."""
     main_blocks: Mapping[str, Span] = field(default_factory=dict)
     """The block under `if __name__ == "__main__"` of each file that has one."""
 

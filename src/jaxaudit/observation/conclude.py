@@ -17,6 +17,7 @@ from jaxaudit.frontends.jaxpr.protocol import Capture, Reply
 from jaxaudit.ir import Program
 from jaxaudit.ir.serial import decode_program
 from jaxaudit.observation.obligations import observed_obligations
+from jaxaudit.observation.store import keep
 from jaxaudit.outcome import Outcome
 from jaxaudit.reports.model import SkippedFunction, Target, Traces
 from jaxaudit.reports.notes import Notes, RootNote
@@ -24,7 +25,8 @@ from jaxaudit.session import Seen, audit
 
 
 def conclude(reply: Reply, first: Sequence[str], config: Config, *, sections: bool = True) -> Outcome:
-    """Audit the user's files that took part, with what the tracer saw of them."""
+    """Audit the user's files that took part, with what the tracer saw of them, and keep what `check` can start from."""
+    keep(reply.sightings)
     paths = list(dict.fromkeys([*map(shown_name, first), *_project_files(reply.files, first, config)]))
     results = [read_file(Path(path).absolute()) for path in paths]
     outcome = audit(results, config, seen_by(reply), sections=sections)

@@ -79,5 +79,10 @@ def _worse(one: Obligation, other: Obligation) -> Obligation:
     return worse
 
 
+def is_worse(one: Obligation, other: Obligation) -> bool:
+    """Whether one obligation of a place outweighs another."""
+    return _badness(one) > _badness(other)
+
+
 def _badness(one: Obligation) -> tuple[int, int]:
     return _VERDICTS.index(one.verdict), _SEVERITIES.index(one.severity) if one.speaks else -1

@@ -9,6 +9,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,6 +44,7 @@ cli.add_command(trace)
 @report_options
 @click.option("--stdin-filename", metavar="NAME", help="Audit standard input (PATHS is -) as the content of this file.")
 @click.option("--force-exclude", is_flag=True, help="Apply `exclude` even to files that are named.")
+@click.option("--no-observed", is_flag=True, help="Leave out what runs and tests showed of the arguments of functions.")
 @click.option("--no-cache", is_flag=True, help="Audit again, even if nothing has changed since the last time.")
 @click.pass_context
 @refusing
@@ -52,6 +55,7 @@ def check(
     paths: tuple[str, ...],
     stdin_filename: str | None,
     force_exclude: bool,
+    no_observed: bool,
     no_cache: bool,
     **given: Any,
 ) -> None:
@@ -59,7 +63,7 @@ def check(
     options = take_report_options(given)
     check_format(options)
     config = options.config(_config(paths, stdin_filename))
-    how = {"force_exclude": force_exclude, "sections": options.shows_sections}
+    how = {"force_exclude": force_exclude, "sections": options.shows_sections, "observed": not no_observed}
     with progress_shown(quiet=options.quiet):
         if "-" in paths:
             outcome = _from_input(stdin_filename or "stdin.py", config, **how)
@@ -130,16 +134,19 @@ def _config(paths: tuple[str, ...], stdin_filename: str | None) -> Config:
     return find_config(common_directory([stdin_filename or "."] if stdin else paths))
 
 
-def _from_input(name: str, config: Config, *, force_exclude: bool, sections: bool) -> Outcome:
+def _from_input(name: str, config: Config, *, observed: bool, **how: bool) -> Outcome:
+    from jaxaudit.observation.store import NOTHING, facts_of
     from jaxaudit.session import audit_text
 
-    return audit_text(name, sys.stdin.buffer.read(), config, force_exclude=force_exclude, sections=sections)
+    known = facts_of([Path(name).absolute()]) if observed else NOTHING
+    outcome = audit_text(name, sys.stdin.buffer.read(), config, known.observed(), **how)
+    return replace(outcome, remarks=known.problems)
 
 
-def _from_disk(paths: tuple[str, ...], config: Config, *, fresh: bool, force_exclude: bool, sections: bool) -> Outcome:
+def _from_disk(paths: tuple[str, ...], config: Config, **how: bool) -> Outcome:
     from jaxaudit.cache import audit_paths
 
-    outcome = audit_paths(paths, config, force_exclude=force_exclude, sections=sections, fresh=fresh)
+    outcome = audit_paths(paths, config, **how)
     if not outcome.report.targets:
         click.echo(f"jaxaudit: no Python files to audit in {', '.join(paths)}", err=True)
     return outcome

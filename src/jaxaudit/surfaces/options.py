@@ -124,7 +124,7 @@ def finish(
 ) -> None:
     """Write the report and leave: 2 for faults of ours, 1 for issues, else `otherwise`."""
     answer(outcome, options)
-    for fault in outcome.faults:
+    for fault in (*outcome.remarks, *outcome.faults):
         click.echo(f"jaxaudit: {fault}", err=True)
     if outcome.faults:
         context.exit(2)

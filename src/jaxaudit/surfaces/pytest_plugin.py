@@ -35,6 +35,24 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     setattr(early_config, _STATE, session)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Follow which test runs, where somebody looks."""
+    session = getattr(config, _STATE, None)
+    if session is not None:
+        config.pluginmanager.register(_Follower(session))
+
+
+class _Follower:
+    """Tells the session which test begins; apart, so that nobody is called for it without the flag."""
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Say which test runs from now on."""
+        self.session.begin(nodeid)
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Audit what was seen; issues make a run fail that would have passed."""
     observed = getattr(session.config, _STATE, None)

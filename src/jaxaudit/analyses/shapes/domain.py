@@ -49,6 +49,7 @@ class ShapesDomain:
     def __init__(self, known: Facts) -> None:
         program = known.program
         self.types = program.types
+        self.observed = program.observed
         self.declared = declared_axes(program)
         certain = {value: one.rank for value, one in self.declared.items() if one.is_certain and one.rank is not None}
         self.ranks = {**certain, **({} if program.types else unpacked_ranks(program))}
@@ -86,8 +87,9 @@ class ShapesDomain:
         return fact if declared is None else with_names(fact, declared)
 
     def _first(self, value: Value) -> ShapeFact:
-        if value in self.types:
-            return exact(self.types[value])
+        known = self.types.get(value) or self.observed.get(value)
+        if known is not None:
+            return exact(known)
         rank, declared = self.ranks.get(value), self.declared.get(value)
         if rank is None:
             return NOTHING

@@ -173,6 +173,23 @@ def is_recording() -> bool:
     return False
 
 
+def bound_axes() -> dict[str, int]:
+    """Return the names of axes that maps have bound where the program is now, with their sizes."""
+    env = getattr(_private_core.trace_ctx, "axis_env", None)
+    sizes = getattr(env, "axis_sizes", {})
+    return {name: int(size) for name, size in sizes.items() if isinstance(name, str)}
+
+
+def mapped_sizes(tracer: Any) -> list[int]:
+    """Return the sizes of the axes of an array over which maps run, innermost first."""
+    sizes: list[int] = []
+    while type(tracer).__name__ == "BatchTracer":
+        if isinstance(tracer.batch_dim, int):
+            sizes.append(int(tracer.val.shape[tracer.batch_dim]))
+        tracer = tracer.val
+    return sizes
+
+
 def axes_of_leaves(treedef: Any, axes: Any) -> list[int | None] | None:
     """Spread a prefix tree of axes (`in_axes`, `out_axes`) over the leaves of a tree; None where it does not fit."""
     try:

@@ -75,7 +75,7 @@ class Session:
     def __init__(self, *, probe: bool = True) -> None:
         from jaxaudit.frontends.jaxpr.observe import Observer
 
-        self.observer = Observer()
+        self.observer = Observer(where="pytest")
         self._probe = probe
 
     def start(self) -> None:
@@ -88,7 +88,12 @@ class Session:
     def stop(self) -> Reply:
         """Return what was seen."""
         sites = self.observer.captured() if "jax" in sys.modules else []
-        return gather(sites, Ending(), self.observer.retraces, probe=self._probe)
+        sightings = self.observer.watch.seen.all()
+        return gather(sites, Ending(), self.observer.retraces, sightings=sightings, probe=self._probe)
+
+    def begin(self, where: str) -> None:
+        """Say which test runs from now on."""
+        self.observer.watch.begin(where)
 
     def _begin(self) -> None:
         from jaxaudit.frontends.jaxpr.lower import install_markers

@@ -23,6 +23,7 @@ from jaxaudit.frontends.jaxpr.places import call_at, caller, is_user_file
 from jaxaudit.frontends.jaxpr.protocol import Frame, Retrace
 from jaxaudit.frontends.jaxpr.script import StopScript
 from jaxaudit.frontends.jaxpr.seen import Site, function_code, function_name, made_for_user
+from jaxaudit.frontends.jaxpr.watching import Watch
 
 _LOWERED = "/jax/core/compile/jaxpr_to_mlir_module_duration"
 _MADE = ("vmap", "pmap", "grad", "value_and_grad", "jacfwd", "jacrev", "hessian", "shard_map")
@@ -47,7 +48,7 @@ class _Miss(BaseException):
 class Observer:
     """Holds what was seen; `install` starts to look, `captured` ends it."""
 
-    def __init__(self, steps: int = 0) -> None:
+    def __init__(self, steps: int = 0, where: str = "") -> None:
         self.sites: dict[object, Site] = {}
         self.retraces: list[Retrace] = []
         self._steps = steps
@@ -55,6 +56,7 @@ class Observer:
         """The site of each call that was met, by the identities of both codes, which are kept alive beside it."""
         self._replaying = False
         self._pending: list[Site] = []
+        self.watch = Watch(where)
 
     def install(self) -> None:
         """Patch JAX; it must have been imported just now, before anything of the user's."""
@@ -67,9 +69,11 @@ class Observer:
         for name in _CALLED:
             setattr(jax.lax, name, self._called(name, getattr(jax.lax, name)))
         jax.monitoring.register_event_duration_secs_listener(self._event)
+        self.watch.start()
 
     def captured(self) -> list[Site]:
         """Read the programs that were not read on the way, and give every site that was called."""
+        self.watch.stop()
         for site in self.sites.values():
             if site.closed is None and site.replay is not None:
                 self._read(site, again=True)
@@ -106,6 +110,7 @@ class Observer:
         site = self.sites.get(key)
         if site is None:
             site = self.sites[key] = Site(function_name(fun), transform, made)
+            self.watch.rouse()
         return site
 
     def _jit(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -135,6 +140,8 @@ class Observer:
             if self._replaying:
                 raise _Miss
             outermost = not _DEPTH.get()
+            if outermost:
+                self.watch.rouse()
             with self._inside():
                 result = fun(*args, **kwargs)
             if outermost:
@@ -171,7 +178,10 @@ class Observer:
 
     def _event(self, event: str, duration: float, **details: Any) -> None:
         """Read the programs of the functions that are being compiled, while their context still holds."""
-        if event != _LOWERED or _DEPTH.get() or self._replaying:
+        if event != _LOWERED or self._replaying:
+            return
+        self.watch.rouse()
+        if _DEPTH.get():
             return
         while self._pending:
             self._read(self._pending.pop(0), again=False)

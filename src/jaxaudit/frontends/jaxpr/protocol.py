@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from jaxaudit.frontends.forms import Sighting
 from jaxaudit.ir.collector import collector_paused
 
 
@@ -171,6 +172,8 @@ class Reply:
     probes: tuple[Probe, ...] = ()
     faults: tuple[str, ...] = ()
     """Errors of ours that cost a part of what could have been seen."""
+    sightings: tuple[Sighting, ...] = ()
+    """What the user's functions were called with."""
 
 
 @collector_paused()
@@ -200,6 +203,7 @@ def read_reply(path: Path) -> Reply:
     data["failure"] = _failure(data["failure"]) if data["failure"] else None
     data["files"] = tuple(data["files"])
     data["faults"] = tuple(data["faults"])
+    data["sightings"] = tuple(Sighting(**row) for row in data["sightings"])
     data["arguments"] = {name: tuple(axes) for name, axes in data["arguments"].items()}
     return Reply(**data)
 

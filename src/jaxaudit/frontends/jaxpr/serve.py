@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxaudit.frontends.forms import Sighting
 from jaxaudit.frontends.jaxpr.imports import has_jax, when_jax_is_imported
 from jaxaudit.frontends.jaxpr.places import user_files
 from jaxaudit.frontends.jaxpr.protocol import Capture, Probe, Reply, Request, Retrace, read_request, write
@@ -53,7 +54,7 @@ def observe(request: Request) -> Reply:
     """Run a script and tell what was seen of it."""
     from jaxaudit.frontends.jaxpr.observe import Observer
 
-    observer = Observer(request.steps)
+    observer = Observer(request.steps, request.target)
     faults: list[str] = []
     when_jax_is_imported(lambda: _begin(observer, faults))
     _stop_after(request.timeout)
@@ -61,7 +62,12 @@ def observe(request: Request) -> Reply:
     _stop_after(0)
     stop_collecting()
     return gather(
-        observer.captured() if "jax" in sys.modules else [], ending, observer.retraces, faults, probe=request.probe
+        observer.captured() if "jax" in sys.modules else [],
+        ending,
+        observer.retraces,
+        faults,
+        observer.watch.seen.all(),
+        probe=request.probe,
     )
 
 
@@ -70,6 +76,7 @@ def gather(
     ending: Ending,
     retraces: Sequence[Retrace],
     faults: Sequence[str] = (),
+    sightings: tuple[Sighting, ...] = (),
     *,
     probe: bool = True,
 ) -> Reply:
@@ -87,6 +94,7 @@ def gather(
         jax_version=_jax_version(),
         probes=probes() if probe else (),
         faults=tuple(faults),
+        sightings=sightings,
     )
 
 

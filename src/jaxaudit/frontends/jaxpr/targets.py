@@ -23,6 +23,7 @@ from jaxaudit.frontends.jaxpr.places import call_at, user_files
 from jaxaudit.frontends.jaxpr.protocol import Capture, Failure, Frame, Reply, Request
 from jaxaudit.frontends.jaxpr.serve import probes
 from jaxaudit.frontends.jaxpr.specs import Spec, SpecError, parse_spec
+from jaxaudit.frontends.jaxpr.watching import Watch
 from jaxaudit.ir import Root, Value
 from jaxaudit.ir.serial import encode_program
 from jaxaudit.ir.types import Declared
@@ -34,14 +35,18 @@ def trace_target(request: Request) -> Reply:
 
     path = request.target
     install_markers()
+    watch = Watch(f"trace {request.target}")
+    watch.start()
     try:
         path, expression = split_target(request.target)
-        return _trace(request, path, expression)
+        return replace(_trace(request, path, expression, watch), sightings=watch.seen.all())
     except SpecError as error:
         return Reply("refused", str(error))
     except BaseException as error:  # noqa: BLE001
         failure = describe(error)
         return Reply("failed", failure=failure, files=_files(path, failure), jax_version=the_jax().__version__)
+    finally:
+        watch.stop()
 
 
 def split_target(target: str) -> tuple[str, str]:
@@ -55,7 +60,7 @@ def split_target(target: str) -> tuple[str, str]:
     return module, expression.strip()
 
 
-def _trace(request: Request, path: str, expression: str) -> Reply:
+def _trace(request: Request, path: str, expression: str, watch: Watch) -> Reply:
     from jaxaudit.frontends.jaxpr.lower import Lowering, traced
 
     module = load_module(path)
@@ -66,6 +71,7 @@ def _trace(request: Request, path: str, expression: str) -> Reply:
     function, types, names = inputs.abstract()
     place = Frame(file, found.line, 0, found.line, 0, found.name, user=True)
     closed = call_at(place, lambda: traced(function, types, {}))
+    watch.stop()
     lowering = Lowering()
     root = lowering.add(closed, name=found.name, path=file, line=found.line, arg_names=names)
     count = len(closed.jaxpr.eqns) if hasattr(closed, "jaxpr") else len(closed.eqns)

@@ -8,14 +8,18 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from jaxaudit import progress
-from jaxaudit.frontends.base import Reach, Reading, Skip, SourceFile
+from jaxaudit.frontends.base import Observed, Reach, Reading, Skip, SourceFile
+from jaxaudit.frontends.fingerprints import fingerprints
 from jaxaudit.frontends.source.interpret import imports, later
+from jaxaudit.frontends.source.interpret.budget import Budget
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.modules import Loader, Project
+from jaxaudit.frontends.source.interpret.observed import interpret_observed
 from jaxaudit.frontends.source.interpret.outline import FunctionNode, outline
 from jaxaudit.frontends.source.interpret.roots import interpret_root
 from jaxaudit.frontends.source.values.model import FunctionValue
@@ -25,21 +29,25 @@ _DEEPEST = 12_000
 """Python frames the interpreter may use: nested expressions and followed calls both recurse."""
 
 
-def read_source(files: Sequence[SourceFile], load: Loader) -> Reading:
-    """Interpret files abstractly and give the program they make."""
+def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | None = None) -> Reading:
+    """Interpret files abstractly and give the program they make, and beside it what was observed of them."""
     project = Project(load)
     with _deep_recursion():
         project.add_all(files)
         reader = _Reader(project)
         reader.run()
+        roots, reach = tuple(reader.it.roots), reader.reach(files)
+        if observed is not None:
+            reader.enter_observed(observed)
     program = Program(
-        tuple(reader.it.roots),
+        roots,
         "source",
         project.comments(),
         declared=reader.it.declared,
         main_blocks=project.main_blocks(),
     )
-    return Reading(program, tuple(project.problems), reader.reach(files), tuple(reader.faults))
+    seen = replace(program, roots=tuple(reader.it.roots[len(roots) :]), observed=reader.it.observed)
+    return Reading(program, tuple(project.problems), reach, tuple(reader.faults), seen)
 
 
 @contextmanager
@@ -74,6 +82,19 @@ class _Reader:
                     if function.node not in self.it.entered:
                         progress.tell("entering functions", len(self.it.entered), len(self.it.defined))
                         self._enter_root(function)
+
+    def enter_observed(self, observed: Observed) -> None:
+        """Enter functions with what runs and tests showed of their arguments, outer ones before those inside them."""
+        self.it.budget = Budget(self.it.budget.lines)
+        for path, known in observed.functions.items():
+            module = self.project.modules.get(path)
+            if module is None or not module.audited:
+                continue
+            for node, seen in fingerprints(module.tree, module.text).items():
+                function = self.it.defined.get(node)
+                if function is not None and seen.name in known:
+                    enter = partial(interpret_observed, self.it, function, seen, known[seen.name], observed.shown)
+                    self._guarded(enter, function)
 
     def _pending(self, mentioned: frozenset[str]) -> list[FunctionValue]:
         waiting = [

@@ -41,7 +41,7 @@ from jaxaudit.frontends.source.values.model import (
     ModuleValue,
     Transformed,
 )
-from jaxaudit.ir import Argument, Declared, Exit, Op, Region, Root, Value
+from jaxaudit.ir import Argument, ArrayType, Declared, Exit, Op, Region, Root, Value
 from jaxaudit.ir.builder import Builder
 from jaxaudit.spans import Span, span_of
 
@@ -93,6 +93,8 @@ class Interpreter:
         self.budget = Budget(sum(module.text.count("\n") for module in project.modules.values()))
         self.roots: list[Root] = []
         self.declared: dict[Value, Declared] = {}
+        self.observed: dict[Value, ArrayType] = {}
+        """The types that arguments had in runs and tests."""
         self.set_up: set[int] = set()
         """The linen modules whose `setup` was run."""
         self.optimizers: dict[ast.AST, FunctionValue] = {}

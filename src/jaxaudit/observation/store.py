@@ -1,0 +1,237 @@
+"""The store of observed facts: what runs and tests showed of the user's functions, for `check` to start from.
+
+One JSON file for each file of the user's, in the folder of the cache and never in the project. A file that cannot be
+read or is not ours is as if it were not there, and `problems` says so in a sentence.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+
+from jaxaudit.discover import decode_file, show_path, shown_name
+from jaxaudit.frontends.base import Observed, SourceFile
+from jaxaudit.frontends.fingerprints import Fingerprint, fingerprints
+from jaxaudit.frontends.forms import Context, Known, Sighting
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+FORMAT = 1
+_FOLDER = "observed"
+_MOST_CONTEXTS = 8
+"""How many contexts of one function are kept; those that were seen last stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What is known of the functions of one file."""
+
+    format: int
+    path: str
+    functions: dict[str, Known]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of the functions of some files."""
+
+    functions: Mapping[str, Mapping[str, Known]]
+    """By the path to show."""
+    digest: str = ""
+    """Tells these facts from any others."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with the store, one sentence each."""
+
+    def observed(self) -> Observed | None:
+        """Return the facts as front ends take them."""
+        return Observed(self.functions, shown_name) if self.functions else None
+
+
+NOTHING = Facts({})
+
+
+def facts_of(paths: Iterable[Path]) -> Facts:
+    """Return what runs and tests showed of the functions of some files."""
+    folder = directory()
+    if folder is None or not (folder / _FOLDER).is_dir():
+        return NOTHING
+    functions: dict[str, Mapping[str, Known]] = {}
+    digest, problems = blake2b(digest_size=16), list[str]()
+    for path in paths:
+        known, problem = load(str(path))
+        if known:
+            functions[show_path(path)] = known
+            digest.update(msgspec.json.encode(known))
+        problems += [problem] if problem else []
+    return Facts(functions, digest.hexdigest() if functions else "", tuple(problems))
+
+
+def keep(sightings: Iterable[Sighting], now: int | None = None) -> None:
+    """Add what a run showed to what is known."""
+    moment = int(time.time()) if now is None else now
+    by_file: dict[str, list[Sighting]] = defaultdict(list)
+    for one in sightings:
+        by_file[os.path.realpath(one.path)].append(one)
+    with _alone():
+        for path, seen in by_file.items():
+            known, _ = load(path)
+            _write(path, _merged(path, known, seen, moment))
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let one process at a time change the store, where the system can: tests run in several at once."""
+    folder = _folder()
+    if fcntl is None or folder is None:
+        yield
+        return
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = (folder / "lock").open("w")
+    except OSError:
+        yield
+        return
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def load(path: str) -> tuple[Mapping[str, Known], str]:
+    """Return what is known of the functions of a file, and what is wrong with the store, if anything."""
+    place = place_of(path)
+    if place is None:
+        return {}, ""
+    try:
+        stored = msgspec.json.decode(place.read_bytes(), type=Stored)
+    except FileNotFoundError:
+        return {}, ""
+    except OSError as error:
+        return {}, f"what was observed of {path} cannot be read: {error.strerror or error}"
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return {}, f"what was observed of {path} is damaged ({place}); `jaxaudit observed --clear` removes it"
+    if stored.format != FORMAT or stored.path != os.path.realpath(path):
+        return (
+            {},
+            f"what was observed of {path} is of another version ({place}); `jaxaudit observed --clear` removes it",
+        )
+    return stored.functions, ""
+
+
+def clear(paths: Sequence[str] | None = None) -> int:
+    """Forget what is known of some files, or all of it, and return how many files were forgotten."""
+    folder = _folder()
+    if folder is None:
+        return 0
+    places = sorted(folder.glob("*.json")) if paths is None else [one for one in map(place_of, paths) if one]
+    gone = 0
+    for place in places:
+        with suppress(OSError):
+            place.unlink()
+            gone += 1
+    return gone
+
+
+def known_paths() -> Iterator[str]:
+    """Return the files of which anything is known, whether or not they still exist."""
+    folder = _folder()
+    for place in sorted(folder.glob("*.json")) if folder is not None else ():
+        with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            yield msgspec.json.decode(place.read_bytes(), type=Stored).path
+
+
+def place_of(path: str) -> Path | None:
+    """Return where the facts of a file are kept; None where nothing is kept at all."""
+    folder = _folder()
+    name = blake2b(os.fsencode(os.path.realpath(path)), digest_size=16).hexdigest()
+    return None if folder is None else folder / f"{name}.json"
+
+
+def directory() -> Path | None:
+    """Return where answers and facts are kept: JAXAUDIT_CACHE_DIR, else below the user's cache; None for nowhere."""
+    named = os.environ.get("JAXAUDIT_CACHE_DIR")
+    if named is not None:
+        return Path(named) if named else None
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    try:
+        return Path(base) / "jaxaudit" if base else Path.home() / ".cache" / "jaxaudit"
+    except RuntimeError:  # nobody's home
+        return None
+
+
+def _folder() -> Path | None:
+    where = directory()
+    return None if where is None else where / _FOLDER
+
+
+def _merged(path: str, known: Mapping[str, Known], seen: Sequence[Sighting], now: int) -> Stored | None:
+    by_place = {(one.name.partition("@")[0], one.line): one for one in _fingerprints(path)}
+    functions = dict(known)
+    found: dict[Fingerprint, list[Sighting]] = defaultdict(list)
+    for one in seen:
+        function = by_place.get((one.function, one.line))
+        if function is not None:
+            found[function].append(one)
+    for function, calls in found.items():
+        functions[function.name] = _joined(function, functions.get(function.name), calls, now)
+    return Stored(FORMAT, path, dict(sorted(functions.items()))) if found else None
+
+
+def _fingerprints(path: str) -> Iterable[Fingerprint]:
+    try:
+        file = decode_file(show_path(Path(path)), Path(path).read_bytes())
+        return fingerprints(ast.parse(file.text), file.text).values() if isinstance(file, SourceFile) else ()
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ()
+
+
+def _joined(function: Fingerprint, known: Known | None, calls: Sequence[Sighting], now: int) -> Known:
+    """Put new calls to those that are known: what a script or test shows now takes the place of what it showed then."""
+    places = {one.where for one in calls}
+    old = known.contexts if known is not None and known.signature == function.signature else ()
+    kept = [replace(one, seen={at: n for at, n in one.seen.items() if at not in places}) for one in old]
+    contexts = [one for one in kept if one.seen]
+    for one in calls:
+        new = Context(
+            function.source, dict(one.arguments), {one.where: one.calls}, now, dict(one.axes), tuple(one.within)
+        )
+        same = next((at for at, other in enumerate(contexts) if _alike(other, new)), None)
+        if same is None:
+            contexts.append(new)
+        else:
+            contexts[same] = replace(contexts[same], seen={**contexts[same].seen, **new.seen}, when=now)
+    # What was seen of this very source comes first, then what was seen last.
+    contexts.sort(key=lambda one: (one.source != function.source, -one.when))
+    return Known(function.signature, tuple(contexts[:_MOST_CONTEXTS]))
+
+
+def _alike(one: Context, other: Context) -> bool:
+    return (one.source, one.arguments, one.axes, one.within) == (
+        other.source,
+        other.arguments,
+        other.axes,
+        other.within,
+    )
+
+
+def _write(path: str, stored: Stored | None) -> None:
+    place = place_of(path)
+    if place is None or stored is None:
+        return
+    with suppress(OSError):
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+            file.write(msgspec.json.encode(stored))
+        Path(file.name).replace(place)

@@ -1,0 +1,80 @@
+"""What rules say of functions entered with observed arguments joins what they say of the same code for any arguments.
+
+A run is a sample. What it violates is violated, what it proves is proved for the calls that were seen and says so, and
+nothing that holds or fails for all arguments is changed by it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from jaxaudit.ir import Program, Root
+from jaxaudit.ir.basis import Basis
+from jaxaudit.rules.base import Obligation, Raises, Step, Verdict
+from jaxaudit.rules.merge import is_worse, merge
+from jaxaudit.spans import Span
+
+_Lines = Mapping[tuple[str, int], Sequence[Root]]
+_LONGEST = 140
+"""How much of the arguments a step tells."""
+
+
+def beside(anyhow: Iterable[Obligation], seen: Iterable[Obligation], program: Program) -> Iterator[Obligation]:
+    """Join the obligations of a program for any arguments with those for the arguments that were observed."""
+    roots = _roots(program)
+    by_place = {(one.rule, one.span): one for one in merge(_believed(seen, roots))}
+    for one in merge(anyhow):
+        other = by_place.pop((one.rule, one.span), None)
+        yield one if other is None else _joined(one, other, roots)
+    yield from (_seen(one, roots) for one in by_place.values())
+
+
+def _roots(program: Program) -> _Lines:
+    """Return the roots that come through each line."""
+    found: dict[tuple[str, int], list[Root]] = defaultdict(list)
+    for root in program.roots:
+        for place in dict.fromkeys((op.span.path, op.span.line) for op in root.region.walk()):
+            found[place].append(root)
+    return found
+
+
+def _believed(seen: Iterable[Obligation], roots: _Lines) -> Iterator[Obligation]:
+    """Leave out what JAX would refuse in code that has run with these very arguments and has not changed since."""
+    for one in seen:
+        refused = one.verdict is Verdict.VIOLATED and one.raises is Raises.TRACING
+        if not refused or any(_is_changed(root) for root in _at(one.span, roots)):
+            yield one
+
+
+def _is_changed(root: Root) -> bool:
+    return root.observation is not None and root.observation.changed
+
+
+def _at(span: Span, roots: _Lines) -> Sequence[Root]:
+    return roots.get((span.path, span.line), ())
+
+
+def _joined(one: Obligation, other: Obligation, roots: _Lines) -> Obligation:
+    if other.verdict is Verdict.VIOLATED and is_worse(other, one):
+        return _seen(other, roots)
+    if one.verdict is Verdict.UNKNOWN and other.verdict is Verdict.PROVED:
+        return _seen(other, roots)
+    return one
+
+
+def _seen(one: Obligation, roots: _Lines) -> Obligation:
+    """Return an obligation that says on what observation it rests."""
+    through = _at(one.span, roots)
+    if one.verdict is Verdict.PROVED:
+        count = max(len(through), 1)
+        sample = f"for the {count} shapes seen" if count > 1 else "for the shapes seen"
+        return replace(one, reason=f"{sample}: {one.reason}", basis=Basis.OBSERVED)
+    if one.verdict is Verdict.UNKNOWN or not through:
+        return replace(one, basis=min(one.basis, Basis.OBSERVED))
+    root = through[0]
+    arguments = root.observation.arguments if root.observation is not None else ""
+    given = arguments if len(arguments) <= _LONGEST else f"{arguments[: _LONGEST - 3]}..."
+    text = f"`{root.region.label}` is {root.observation}" + (f", with {given}" if given else "")
+    return replace(one, steps=(Step(root.region.span, text), *one.steps), basis=min(one.basis, Basis.OBSERVED))
