@@ -1,55 +1,128 @@
-"""Runs programs under both front ends and lists where they contradict each other.
+"""Runs programs, reads them as source, and lists where what source says is not so.
 
-    python -m benchmarks.agreement PATH... [--no-run] [--failures]
+    python -m benchmarks.agreement PATH... [--packages flax,optax] [--generated 100] [--numbers] [--cache FOLDER]
+    python -m benchmarks.agreement PATH... --traces
 
-Every Python file of the paths is taken as a script. Those that do not run here (a library that is missing, files that
-are not there) are counted and left out. Exits with 1 where the front ends contradict each other.
+Every Python file of the paths is a script. What its expressions give is compared with what source says of them; with
+`--packages`, also in the modules of these packages. `--generated` adds programs that are made at random. With
+`--traces` it is both front ends that are compared. Runs are kept in the cache, so that after a repair source alone is
+read again.
+Exits with 1 where there is a contradiction.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from benchmarks.agreement.compare import Agreement, compare
+from benchmarks.agreement import compare, generate
+from benchmarks.agreement.judge import Judge, Verdict
 from benchmarks.agreement.observe import NotObservedError, observed
+from benchmarks.agreement.said import Reader, read
+from benchmarks.agreement.watch import kept
 from jaxaudit.discover import decode_file, loader, shown_name
 from jaxaudit.frontends.base import SourceFile
 from jaxaudit.frontends.source.read import read_source
 
+CACHE = Path.home() / ".cache" / "jaxaudit-agreement"
 
-def agreement(path: Path, *, run: bool = True) -> Agreement:
+
+def agreement(path: Path, *, run: bool = True) -> compare.Agreement:
     """Compare both front ends on one script."""
     path = path.resolve()
     traced = observed(path, run=run)
-    file = decode_file(shown_name(str(path)), path.read_bytes())
-    if not isinstance(file, SourceFile):
-        raise NotObservedError(file.message)
-    return compare(read_source([file], loader([file])).program, traced)
+    files = sources([path])
+    return compare.compare(read_source(files, loader(files)).program, traced)
+
+
+def sources(paths: Sequence[Path]) -> list[SourceFile]:
+    """Return the files of some paths, without those that cannot be decoded."""
+    files = (decode_file(shown_name(str(path)), path.read_bytes()) for path in paths)
+    return [file for file in files if isinstance(file, SourceFile)]
+
+
+def read_paths(paths: Sequence[Path]) -> Reader:
+    """Read files as source, with what is said of each expression."""
+    files = sources(paths)
+    return read(files, loader(files))
+
+
+def verdict(path: Path, seen: Mapping[str, Any]) -> Verdict:
+    """Compare what was seen of one script with its source."""
+    return Judge(read_paths([path])).program(seen, {str(path): shown_name(str(path))})
+
+
+def verdicts(paths: Sequence[Path], seen: Mapping[Path, Mapping[str, Any]], packages: Sequence[str]) -> Verdict:
+    """Compare what was seen of scripts and of the packages that they use with the source of all of them, read once."""
+    files = [*paths, *(file for package in packages for file in _modules(package))]
+    judge, total = Judge(read_paths(files)), Verdict()
+    shown = {str(path): shown_name(str(path)) for path in files}
+    for path in paths:
+        total.add(judge.program(seen[path], shown))
+    return total
+
+
+def _modules(package: str) -> list[Path]:
+    spec = importlib.util.find_spec(package)
+    folders = () if spec is None else spec.submodule_search_locations or ()
+    return [file for folder in folders for file in sorted(Path(folder).rglob("*.py"))]
 
 
 def main() -> int:
     """Compare all programs and print what was found."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("paths", nargs="+", type=Path)
-    parser.add_argument("--no-run", action="store_true", help="only trace programs whole, run none")
-    parser.add_argument("--failures", action="store_true", help="say why programs were left out")
-    options = parser.parse_args()
+    options = _options()
     files = [file for path in options.paths for file in ([path] if path.is_file() else sorted(path.rglob("*.py")))]
-    total, left = Agreement(), Counter[str]()
+    files += generate.generated(range(options.generated), options.cache / "generated")
+    files = [file.resolve() for file in files]
+    if options.traces:
+        return _traces(files)
+    packages = tuple(filter(None, options.packages.split(",")))
+    seen = kept(files, options.cache, packages, numbers=options.numbers)
+    total = Verdict()
+    if packages:
+        total = verdicts(files, seen, packages)
+        print(*total.contradictions, sep="\n")
+    for file in () if packages else files:
+        one = verdict(file, seen[file])
+        print(*one.contradictions, f"{file.name}: {one}", sep="\n", flush=True)
+        total.add(one)
+    ended = Counter(seen[file]["types"]["ended"].partition(":")[0] for file in files)
+    print(total, f"{ended.total() - ended['']} programs did not run to their end", sep="\n")
+    print(
+        "shapes are unknown for", *(f"{n:6} {why}" for why, n in total.reasons.most_common(options.reasons)), sep="\n"
+    )
+    return 1 if total.contradictions else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("paths", nargs="*", type=Path)
+    parser.add_argument("--packages", default="", help="packages that are watched and read too")
+    parser.add_argument("--generated", type=int, default=0, help="how many programs to make at random")
+    parser.add_argument("--numbers", action="store_true", help="compute, and compare ranges and keys as well")
+    parser.add_argument("--cache", type=Path, default=CACHE, help="where runs are kept")
+    parser.add_argument("--reasons", type=int, default=20, help="how many reasons of unknown shapes to list")
+    parser.add_argument("--traces", action="store_true", help="compare both front ends")
+    return parser.parse_args()
+
+
+def _traces(files: Sequence[Path]) -> int:
+    total, left = compare.Agreement(), 0
     for file in files:
         try:
-            one = agreement(file, run=not options.no_run)
+            one = agreement(file)
         except NotObservedError as reason:
-            left[str(reason)] += 1
-            if options.failures:
-                print(f"{file} was left out: {reason}")
+            left += 1
+            print(f"{file} was left out: {reason}")
             continue
         print(*one.contradictions, sep="\n", end="\n" if one.contradictions else "")
         total.add(one)
-    print(f"{total}; {left.total()} programs did not run")
+    print(f"{total}; {left} programs did not run")
     return 1 if total.contradictions else 0
 
 

@@ -8,14 +8,10 @@ does it.
 
 from __future__ import annotations
 
-import contextlib
-import io
-import sys
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, ModuleType
 
+from benchmarks.agreement.watch import as_main, quiet
 from jaxaudit.ir import Program
 
 
@@ -25,7 +21,7 @@ class NotObservedError(Exception):
 
 def observed(path: Path, *, run: bool = True) -> Program:
     """Return a program as JAX traces it: whole, or where that cannot be and `run` allows it, by running it."""
-    with _quiet(path.parent):
+    with quiet(path.parent):
         try:
             return _traced(path)
         except BaseException as error:  # noqa: BLE001
@@ -39,7 +35,7 @@ def _traced(path: Path) -> Program:
     from jaxaudit.frontends.jaxpr import lower
 
     code = compile(path.read_text(encoding="utf-8"), str(path), "exec")
-    with _as_main(path) as module:
+    with as_main(path) as module:
         return lower.trace_and_lower(lambda: _execute(code, module), (), {}, name="main", path=str(path))
 
 
@@ -61,7 +57,7 @@ def _run(path: Path) -> Program:
     observer = Observer()
     observer.install()
     try:
-        with _as_main(path) as module:
+        with as_main(path) as module:
             _execute(code, module)
         return lower_sites(observer.captured())[0]
     except BaseException as error:
@@ -69,38 +65,3 @@ def _run(path: Path) -> Program:
     finally:
         for place, names in kept:
             vars(place).update(names)
-
-
-@contextlib.contextmanager
-def _as_main(path: Path) -> Iterator[ModuleType]:
-    """Let a module be `__main__` for a while, with the path of a script."""
-    module, before = ModuleType("__main__"), sys.modules["__main__"]
-    module.__file__ = str(path)
-    sys.modules["__main__"] = module
-    try:
-        yield module
-    finally:
-        sys.modules["__main__"] = before
-
-
-@contextlib.contextmanager
-def _quiet(folder: Path) -> Iterator[None]:
-    """Let a program import its neighbours and say nothing; what it imported from there is forgotten afterwards."""
-    known, path, arguments = set(sys.modules), list(sys.path), list(sys.argv)
-    sys.path.insert(0, str(folder))
-    sys.argv = sys.argv[:1]
-    try:
-        with _silenced(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        sys.path[:], sys.argv[:] = path, arguments
-        for name in set(sys.modules) - known:
-            if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(folder)):
-                del sys.modules[name]
-
-
-@contextlib.contextmanager
-def _silenced() -> Iterator[None]:
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        yield

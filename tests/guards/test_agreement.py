@@ -15,9 +15,11 @@ pytest.importorskip("flax")
 pytest.importorskip("optax")
 pytest.importorskip("equinox")
 
-from benchmarks.agreement.__main__ import agreement
+from benchmarks.agreement.__main__ import agreement, read_paths, verdict
 from benchmarks.agreement.compare import Agreement, compare
+from benchmarks.agreement.judge import Judge, Verdict
 from benchmarks.agreement.observe import NotObservedError, observed
+from benchmarks.agreement.watch import watched
 from jaxaudit.discover import decode_file, loader, shown_name
 from jaxaudit.frontends.source.read import read_source
 
@@ -31,7 +33,7 @@ LEAST_KNOWN = 0.8
 """The share of observed shapes that source must know on these programs; it may only rise."""
 
 
-def contradictions(found: Agreement) -> list[tuple[int, str]]:
+def contradictions(found: Agreement | Verdict) -> list[tuple[int, str]]:
     return sorted((one.span.line, one.kind) for one in found.contradictions)
 
 
@@ -47,6 +49,44 @@ def test_source_and_trace_agree_and_source_knows_most_shapes():
     assert total.programs >= 35
     assert total.counts["observed"] > 1000
     assert total.coverage >= LEAST_KNOWN, total
+
+
+def test_what_source_says_is_so_when_the_program_runs():
+    total = Verdict()
+    for path in PROGRAMS[: -len(PAIRS[::8]) : 2]:
+        total.add(verdict(path, watched(path)))
+    assert not total.contradictions, "\n".join(map(str, total.contradictions))
+    assert total.seen.total() > 4000
+    assert total.coverage >= LEAST_KNOWN, total
+
+
+SEEN = """\
+import jax
+import jax.numpy as jnp
+
+first, second = jax.random.split(jax.random.key(0))
+x = jax.nn.sigmoid(jnp.linspace(-3.0, 3.0, 12).reshape(3, 4))
+n = x.shape[0]
+pair = {"x": x, "n": n}
+noise = jax.random.normal(first)
+other = jax.random.normal(second)
+"""
+
+
+def test_each_kind_of_contradiction_is_found(tmp_path):
+    """The oracle itself: what another program shows at the same places is not in agreement."""
+    path = tmp_path / "program.py"
+    path.write_text(SEEN)
+    judge = Judge(read_paths([path]))
+    seen = watched(path, numbers=True)
+    assert judge.program(seen, {str(path): str(path)}).contradictions == []
+    other = SEEN.replace("(3, 4)", "(4, 3)").replace('{"x"', '{"y"').replace("sigmoid", "tanh")
+    path.write_text(
+        other.replace("first, second = jax.random.split(jax.random.key(0))", "first = second = jax.random.key(0)")
+    )
+    found = judge.program(watched(path, numbers=True), {str(path): str(path)})
+    kinds = {(6, "range"), (6, "shape"), (6, "value"), (7, "structure"), (9, "key")}
+    assert kinds <= set(contradictions(found))
 
 
 WRONG = """\

@@ -1,0 +1,33 @@
+"""Says what lost a shape: the first op on the way back whose own operands all have one."""
+
+from __future__ import annotations
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.ir import Op, Value
+
+
+def blamed(value: Value, facts: Facts, shapes: Shapes) -> str:
+    """Return the mechanism that lost the shape of a value: an op and its function, or where the value comes from."""
+    makers, seen = facts.program.makers, set[Value]()
+    while True:
+        seen.add(value)
+        op = makers.get(value)
+        if op is None:
+            return "a parameter"
+        unknown = [one for one in op.operands if not _is_known(one, shapes) and one not in seen]
+        if not unknown:
+            return _mechanism(op)
+        value = unknown[0]
+
+
+def _is_known(value: Value, shapes: Shapes) -> bool:
+    fact = shapes.of(value)
+    if fact.dims is not None:
+        return all(dim.constant is not None for dim in fact.dims)
+    return fact.items is not None or fact.layer is not None
+
+
+def _mechanism(op: Op) -> str:
+    what = op.attrs.get("reason") or op.qualified or op.attrs.get("name") or ""
+    return f"{op.name} {what}".strip()
