@@ -36,7 +36,7 @@ def called(op: Op) -> str:
         return SIGNS.get(op.qualified, op.qualified)
     name = op.within or op.api or op.qualified
     name = op.qualified if name.startswith("<") or name in _INTERNAL else name
-    return _OPERATORS.get(name) or _last(name).removeprefix("operator_")
+    return _OPERATORS.get(name) or (name.rpartition(".")[2] or name).removeprefix("operator_")
 
 
 def _module(scope: str, library: str) -> str:
@@ -82,7 +82,3 @@ _OPERATORS = {
     "prop": "T",
 }
 """How users write what JAX's arrays call `_operator_add`; its mirror image is written the same."""
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2] or name

@@ -46,7 +46,7 @@ def _joined(group: Sequence[Obligation]) -> Sequence[Obligation]:
     by_span: dict[Span, Obligation] = {}
     for one in group:
         known = by_span.get(one.span)
-        by_span[one.span] = one if known is None else _surer(known, one)
+        by_span[one.span] = one if known is None else (one if _sureness(one) > _sureness(known) else known)
     if len({one.front_end for one in group}) < 2:
         return list(by_span.values())
     violated = [one for one in group if one.verdict is Verdict.VIOLATED]
@@ -57,10 +57,6 @@ def _joined(group: Sequence[Obligation]) -> Sequence[Obligation]:
     return (
         [max(group, key=_sureness)] if len(by_span) == len({one.front_end for one in group}) else list(by_span.values())
     )
-
-
-def _surer(one: Obligation, other: Obligation) -> Obligation:
-    return other if _sureness(other) > _sureness(one) else one
 
 
 def _sureness(one: Obligation) -> tuple[int, int]:

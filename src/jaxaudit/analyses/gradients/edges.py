@@ -64,10 +64,6 @@ _maybe = _all(Edge.MAYBE)
 _zero = _all(Edge.ZERO)
 
 
-def _map(op: Op) -> Edges:
-    return _zero(op) if op.function in FLAT else _live(op)
-
-
 def _by_role(live: Callable[[str], bool]) -> Callable[[Op], Edges]:
     """Pass on what stands in some roles; the rest are indices, conditions and random numbers."""
 
@@ -111,10 +107,6 @@ def _reduce(op: Op) -> Edges:
     return _by_role(lambda role: role not in ("where", "axis"))(op)
 
 
-def _order(op: Op) -> Edges:
-    return _live(op) if op.function in ELEMENTS_IN_ORDER else _zero(op)
-
-
 def _draw(op: Op) -> Edges:
     kind = Edge.ZERO if op.function in DISCRETE_DRAWS else Edge.MAYBE
     own = op.qualified.startswith("jax.random.")
@@ -130,28 +122,12 @@ def _within(op: Op) -> Edges:
         yield from ((value, Edge.LIVE if role == "value" else Edge.MAYBE) for value in values_in(argument))
 
 
-def _operator(op: Op) -> Edges:
-    return _live(op) if op.operator in ("and", "or") else _zero(op)
-
-
-def _library(op: Op) -> Edges:
-    return _live(op) if op.loss or op.qualified in PYTHON_SMOOTH else _maybe(op)
-
-
-def _tree(op: Op) -> Edges:
-    return iter(()) if op.function in TREE_STRUCTURE else _live(op)
-
-
-def _collective(op: Op) -> Edges:
-    return iter(()) if op.function in ("axis_index", "axis_size") else _live(op)
-
-
 _TABLE: Mapping[str, Callable[[Op], Edges]] = {
     "grad.stop": _all(Edge.CUT),
     "py.unknown": _maybe,
     "py.call_unknown": _maybe,
-    "py.call_library": _library,
-    "py.operator": _operator,
+    "py.call_library": lambda op: _live(op) if op.loss or op.qualified in PYTHON_SMOOTH else _maybe(op),
+    "py.operator": lambda op: _live(op) if op.operator in ("and", "or") else _zero(op),
     "py.to_python": _maybe,
     "py.item": _by_role(lambda role: role != "index"),
     "py.element": _by_role(lambda role: role != "index"),
@@ -160,16 +136,16 @@ _TABLE: Mapping[str, Callable[[Op], Edges]] = {
     "key.within": _within,
     "array.create": _create,
     "array.convert": _convert,
-    "array.map": _map,
+    "array.map": lambda op: _zero(op) if op.function in FLAT else _live(op),
     "array.reduce": _reduce,
     "array.select": _select,
     "array.expand": _expand,
     "array.gather": _by_role(lambda role: role in _GATHERED),
     "array.scatter": _by_role(lambda role: role != "index"),
     "array.at": _by_role(lambda role: role != "index"),
-    "array.order": _order,
+    "array.order": lambda op: _live(op) if op.function in ELEMENTS_IN_ORDER else _zero(op),
     "array.numpy": _maybe,
-    "tree.other": _tree,
-    "collective": _collective,
+    "tree.other": lambda op: iter(()) if op.function in TREE_STRUCTURE else _live(op),
+    "collective": lambda op: iter(()) if op.function in ("axis_index", "axis_size") else _live(op),
 }
 """Ops that are missing pass everything on."""

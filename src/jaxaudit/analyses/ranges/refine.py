@@ -59,7 +59,7 @@ def constraints(look: Look, condition: Argument, *, holds: bool) -> Constraints:
 def _asked(look: Look, condition: Argument, holds: bool, layout: Layout, depth: int) -> dict[Place, Bound]:
     if not isinstance(condition, Value) or depth == 0:
         return {}
-    own = _itself(condition, layout, holds)
+    own = {(condition, layout): Bound(nonzero=True) if holds else Bound(0.0, 0.0)}
     maker = look.maker(condition)
     if maker is None:
         return own
@@ -70,10 +70,6 @@ def _asked(look: Look, condition: Argument, holds: bool, layout: Layout, depth: 
     if maker.name not in ("array.map", "py.operator"):
         return own
     return own | _compound(look, maker, holds, layout, depth)
-
-
-def _itself(condition: Value, layout: Layout, holds: bool) -> dict[Place, Bound]:
-    return {(condition, layout): Bound(nonzero=True) if holds else Bound(0.0, 0.0)}
 
 
 def _compound(look: Look, maker: Op, holds: bool, layout: Layout, depth: int) -> dict[Place, Bound]:

@@ -134,10 +134,6 @@ def _after_loop(op: Op, read: Reader, known: Known) -> Facts:
     ]
 
 
-def _after_while(op: Op, read: Reader, known: Known) -> Facts:
-    return _tested(op, list(_after_loop(op, read, known)), read, known, holds=False)
-
-
 def _tested(op: Op, made: list[Range], read: Reader, known: Known, *, holds: bool) -> Facts:
     """Narrow what a `while` carries by its condition."""
     test = op.regions[0]
@@ -215,7 +211,7 @@ _LEAVE: Mapping[str, Leave] = {
     **dict.fromkeys(_MAPPING, _mapped),
     "grad": _differentiated,
     **dict.fromkeys(("jvp", "vjp"), _traced_alone),
-    "while": _after_while,
+    "while": lambda op, read, known: _tested(op, list(_after_loop(op, read, known)), read, known, holds=False),
     "cond": _joined,
     "py.branch": _joined,
     "associative_scan": _after_pairs,

@@ -45,10 +45,6 @@ def _positive(x: Range) -> bool:
     return x.low > 0 or (x.low >= 0 and x.nonzero)
 
 
-def _not_negative(x: Range) -> bool:
-    return x.low >= 0
-
-
 def _not_zero(x: Range) -> bool:
     return not x.has_zero
 
@@ -87,7 +83,7 @@ def _up_to_one(x: Range) -> bool:
 
 
 LOG = Domain(_positive, _negative, "the logarithm of 0 is -inf", "> 0")
-ROOT = Domain(_not_negative, _negative, "", ">= 0")
+ROOT = Domain(lambda x: x.low >= 0, _negative, "", ">= 0")
 INVERSE_ROOT = Domain(_positive, _negative, "1 / sqrt(0) is inf", "> 0")
 DIVISOR = Domain(_not_zero, _never, "dividing by 0 gives inf, or NaN for 0 / 0", "not 0", _around_zero)
 UNIT = Domain(_within(-1.0, 1.0), _outside(-1.0, 1.0), "", "in [-1, 1]")

@@ -119,16 +119,8 @@ def _after_carry(op: Op, look: Look) -> Facts:
     return made
 
 
-def _counted(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
-    return [ShapeFact((), "int32", True), *_looped(op, region, read, turn)]
-
-
 def _looped(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
     return [traced(read(one.start)) for one in Loop(op).carried_in(region)]
-
-
-def _chosen(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
-    return [traced(read(value)) for value in Branch(op).operands]
 
 
 def taken(op: Op, read: Read[ShapeFact]) -> int | None:
@@ -180,10 +172,6 @@ def _pair_of_elements(op: Op, region: Region, read: Read[ShapeFact], turn: int) 
     axis = op.axis
     made = [mapped.resized(read(value), axis, UNKNOWN) for value in op.operands]
     return made if len(made) == len(region.params) else [*made, *made]
-
-
-def _elements(op: Op, look: Look) -> Facts:
-    return [look.read(value) for value in op.operands]
 
 
 _MOST_LEAVES = 64
@@ -249,9 +237,9 @@ Leave = Callable[[Op, Look], Facts]
 _ENTER: Mapping[str, Enter] = {
     "transform": _nothing,
     "scan": _scanned,
-    "fori": _counted,
+    "fori": lambda op, region, read, turn: [ShapeFact((), "int32", True), *_looped(op, region, read, turn)],
     "while": _looped,
-    "cond": _chosen,
+    "cond": lambda op, region, read, turn: [traced(read(value)) for value in Branch(op).operands],
     "vmap": mapped.enter,
     "pmap": mapped.enter,
     "map": mapped.enter_map,
@@ -269,7 +257,7 @@ _LEAVE: Mapping[str, Leave] = {
     "vmap": mapped.leave,
     "pmap": mapped.leave,
     "map": mapped.leave_map,
-    "associative_scan": _elements,
+    "associative_scan": lambda op, look: [look.read(value) for value in op.operands],
     "tree.map": _after_leaves,
     **dict.fromkeys(("py.loop", "py.while"), _after_turns),
 }

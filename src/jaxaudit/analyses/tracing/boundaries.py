@@ -130,7 +130,7 @@ def leaving(op: Op, read: Read[Trace], context: Context) -> Sequence[Trace | Non
             return _padded(_given_back(op, inner, context, traced), op)
         case "vmap" | "grad" | "jvp" | "vjp":
             traced = _first_traced(operands)
-            return _padded(_given_back(op, inner, context, traced), op, _derived(context, traced))
+            return _padded(_given_back(op, inner, context, traced), op, _outside(CONCRETE, context, traced))
         case "cond":
             regions = zip(*([read(value) for value in region.results] for region in op.regions), strict=True)
             return _padded([_outside(reduce(join, column), context, operands) for column in regions], op)
@@ -178,7 +178,3 @@ def _outside(fact: Trace, context: Context, operands: list[Trace]) -> Trace:
     if context.tracer is not None:
         return Trace(Kind.UNKNOWN, what, mask=fact.mask)
     return Trace(Kind.CONCRETE, what, mask=fact.mask)
-
-
-def _derived(context: Context, operands: list[Trace]) -> Trace:
-    return _outside(CONCRETE, context, operands)

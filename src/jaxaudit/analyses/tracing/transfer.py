@@ -70,7 +70,7 @@ class TransferTable:
 
     def _single(self, name: str) -> One:
         special: dict[str, One] = {
-            "py.const": _constant,
+            "py.const": lambda op, read: NUMBER if isinstance(op.constant, bool | int | float | complex) else STATIC,
             "py.global": _global,
             "py.attr": self._attribute,
             "py.item": self._item,
@@ -300,10 +300,6 @@ class TransferTable:
             return self._made(operands)
         # The sum of a constant over an axis is a Python number: people ask for the axis's size so.
         return NUMBER if op.qualified.endswith(("psum", "axis_size")) else UNKNOWN
-
-
-def _constant(op: Op, read: Read[Trace]) -> Trace:
-    return NUMBER if isinstance(op.constant, bool | int | float | complex) else STATIC
 
 
 def _global(op: Op, read: Read[Trace]) -> Trace:

@@ -87,7 +87,8 @@ def split_arrays(tree: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
         return jax.tree_util.tree_unflatten(structure, filled)
 
     return [
-        struct(jax.numpy.asarray(leaves[place]) if _is_number(leaves[place]) else leaves[place]) for place in places
+        struct(jax.numpy.asarray(leaves[place]) if isinstance(leaves[place], float | complex) else leaves[place])
+        for place in places
     ], rebuild
 
 
@@ -134,7 +135,3 @@ def _text(item: Any) -> str:
     except Exception:  # noqa: BLE001
         text = f"a {type(item).__name__}"
     return text if len(text) <= 80 else text[:77] + "..."
-
-
-def _is_number(leaf: Any) -> bool:
-    return isinstance(leaf, float | complex)

@@ -66,7 +66,7 @@ def _trace(request: Request, path: str, expression: str, watch: Watch) -> Reply:
     module = load_module(path)
     found = callable_of(evaluate(expression, module), expression)
     file = found.path or str(getattr(module, "__file__", path))
-    given = {**_file_specs(request, expression), **_parsed(request.specs)}
+    given = {**_file_specs(request, expression), **{name: parse_spec(text) for name, text in request.specs.items()}}
     inputs = Inputs(found, given, request.sizes, vars(module), file)
     function, types, names = inputs.abstract()
     place = Frame(file, found.line, 0, found.line, 0, found.name, user=True)
@@ -131,10 +131,6 @@ def evaluate(expression: str, module: ModuleType) -> Any:
     except SyntaxError as error:
         raise SpecError(f"`{expression}` is no Python expression: {error.msg}") from error
     return eval(code, names)  # noqa: S307
-
-
-def _parsed(specs: Mapping[str, str]) -> dict[str, Spec]:
-    return {name: parse_spec(text) for name, text in specs.items()}
 
 
 def _file_specs(request: Request, expression: str) -> dict[str, Spec]:

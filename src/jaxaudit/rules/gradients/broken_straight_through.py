@@ -149,13 +149,9 @@ def _parts(op: Op, flat: FlatValues) -> dict[Value, Counts]:
     return {value: counts[value] for value, parts in terms.items() if not parts}
 
 
-def _is_sum(op: Op) -> bool:
-    return op.name == "array.map" and op.function in SUMS_OF_TWO
-
-
 def _terms(made: Op | None) -> Iterator[tuple[Value, int, bool]]:
     """Return what a sum adds with its signs, or what a `stop_gradient` is around; nothing for any other op."""
-    if made is None or not (made.name == "grad.stop" or _is_sum(made)):
+    if made is None or not (made.name == "grad.stop" or (made.name == "array.map" and made.function in SUMS_OF_TWO)):
         return
     stops, second = made.name == "grad.stop", 1 if made.function == "add" else -1
     for role, sign in (("x", 1), ("y", second)):

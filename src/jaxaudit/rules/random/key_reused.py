@@ -235,7 +235,7 @@ def _inside(keys: KeyFacts, conflict: Conflict) -> Obligation:
         )
     library = conflict.second.origin.site.library
     where = f"`{library}` of a library" if library else "the library that is called here"
-    drawn = [one.origin.site.function or one.how.value for one in _both(conflict)]
+    drawn = [one.origin.site.function or one.how.value for one in (conflict.first, conflict.second)]
     return Obligation(
         KeyReused.name,
         span,
@@ -246,10 +246,6 @@ def _inside(keys: KeyFacts, conflict: Conflict) -> Obligation:
         expected="every key is used once, by libraries too",
         suggestion="look for a newer version of the library, or draw the numbers outside it",
     )
-
-
-def _both(conflict: Conflict) -> tuple[Use, Use]:
-    return conflict.first, conflict.second
 
 
 def _reason(keys: KeyFacts, use: Use) -> str:

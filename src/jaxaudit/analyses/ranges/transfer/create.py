@@ -49,20 +49,8 @@ def _between(look: Look) -> Range:
     return Range(made.low, made.high, False, made.finite, made.nan)
 
 
-def _filled(look: Look) -> Range:
-    return plain(look.range("fill_value"))
-
-
-def _from_data(look: Look) -> Range:
-    return plain(look.first())
-
-
 def _constant(number: float) -> Known:
     return lambda look: exactly(number)
-
-
-def _diagonal(look: Look) -> Range:
-    return TRUTH._replace(zero=_DIAGONAL)
 
 
 def _counting(look: Look) -> Range:
@@ -74,13 +62,13 @@ def _each(names: str, function: Known) -> dict[str, Known]:
 
 
 CREATE: Mapping[str, Known] = {
-    **_each("array asarray", _from_data),
+    **_each("array asarray", lambda look: plain(look.first())),
     **_each("zeros zeros_like zeros_init empty empty_like", _constant(0.0)),
     **_each("ones ones_like ones_init", _constant(1.0)),
-    **_each("full full_like", _filled),
+    **_each("full full_like", lambda look: plain(look.range("fill_value"))),
     **_each("arange iota broadcasted_iota", _positions),
     "linspace": _between,
-    **_each("eye identity tri", _diagonal),
+    **_each("eye identity tri", lambda look: TRUTH._replace(zero=_DIAGONAL)),
     **_each("diag_indices diag_indices_from indices tril_indices triu_indices", _counting),
     **_each("tril_indices_from triu_indices_from", _counting),
     **_each("bartlett hamming hanning", lambda look: Range(0.0, 1.0)),
@@ -219,14 +207,6 @@ def _at_least_zero(look: Look) -> Range:
     return Range(0.0, inf)
 
 
-def _count(look: Look) -> Range:
-    return Range(0.0, inf, integer=True)
-
-
-def _fraction(look: Look) -> Range:
-    return Range(0.0, 1.0)
-
-
 DRAWS: Mapping[str, Known] = {
     "uniform": _uniform,
     "randint": _integers,
@@ -236,9 +216,9 @@ DRAWS: Mapping[str, Known] = {
     "categorical": _category,
     "choice": _choice,
     **_each("permutation shuffle", _shuffled),
-    **_each("beta", _fraction),
+    **_each("beta", lambda look: Range(0.0, 1.0)),
     "dirichlet": lambda look: Range(0.0, 1.0, sums_to_one=-1),
-    **_each("poisson geometric binomial multinomial", _count),
+    **_each("poisson geometric binomial multinomial", lambda look: Range(0.0, inf, integer=True)),
     **_each("exponential gamma chisquare rayleigh maxwell pareto weibull_min f", _at_least_zero),
     "lognormal": lambda look: Range(0.0, inf, finite=False),
     "wald": _at_least_zero,

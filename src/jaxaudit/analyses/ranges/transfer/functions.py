@@ -123,10 +123,6 @@ def logical_not(x: Range) -> Range:
     return TRUTH._replace(zero=Zero("the mask is 0 wherever its opposite holds", ordinary=True))
 
 
-def _truth(x: Range) -> Range:
-    return TRUTH
-
-
 def _log_sigmoid(x: Range) -> Range:
     return Range(-_softplus(-x.low) if x.low > -inf else -inf, -_softplus(-x.high), False, x.finite, x.nan)
 
@@ -141,10 +137,6 @@ def _angle(factor: float) -> Unary:
 
 def _any(x: Range) -> Range:
     return Range(finite=x.finite, nan=x.nan)
-
-
-def _count(x: Range) -> Range:
-    return Range(0.0, inf, integer=True)
 
 
 def _log_of(factor: float) -> Unary:
@@ -212,8 +204,8 @@ UNARY: Mapping[str, Unary] = {
     "ceil": rounded(math.ceil, math.ceil),
     "round": rounded(math.floor, math.ceil),
     "logical_not": logical_not,
-    **_each("isnan isinf isfinite isneginf isposinf signbit isreal iscomplex all any isin in1d", _truth),
-    **_each("bitwise_count clz population_count", _count),
+    **_each("isnan isinf isfinite isneginf isposinf signbit isreal iscomplex all any isin in1d", lambda x: TRUTH),
+    **_each("bitwise_count clz population_count", lambda x: Range(0.0, inf, integer=True)),
     **_each("silu hard_silu hard_swish", _at_least(-0.376)),
     "gelu": _at_least(-0.171),
     "mish": _at_least(-0.31),

@@ -40,14 +40,6 @@ def _decided(holds: bool, fails: bool, x: Range, y: Range) -> Range:
     return TRUTH._replace(zero=_SOME_FALSE)
 
 
-def _compared(x: Range, y: Range) -> Range:
-    return TRUTH._replace(zero=_SOME_FALSE)
-
-
-def _both(x: Range, y: Range) -> Range:
-    return TRUTH._replace(zero=x.zero or y.zero)
-
-
 def _bits(x: Range, y: Range) -> Range:
     """Combine bits: of numbers that are not negative the result is none, and no longer than the longer one."""
     if x.low < 0 or y.low < 0:
@@ -61,14 +53,6 @@ def _masked_bits(x: Range, y: Range) -> Range:
     return Range(0.0, min(tops), integer=True) if tops else Range(integer=True)
 
 
-def _shifted_right(x: Range, y: Range) -> Range:
-    return Range(min(0.0, x.low), max(0.0, x.high), integer=True)
-
-
-def _hypot(x: Range, y: Range) -> Range:
-    return functions.sqrt(arithmetic.add(arithmetic.square(x), arithmetic.square(y)))
-
-
 def _logaddexp(x: Range, y: Range) -> Range:
     return Range(max(x.low, y.low), max(x.high, y.high) + log(2), False, x.finite and y.finite, x.nan or y.nan)
 
@@ -76,10 +60,6 @@ def _logaddexp(x: Range, y: Range) -> Range:
 def _copysign(x: Range, y: Range) -> Range:
     reach = max(abs(x.low), abs(x.high))
     return Range(-reach, reach, x.integer, x.finite, x.nan or y.nan)
-
-
-def _next(x: Range, y: Range) -> Range:
-    return Range(x.low, x.high, False, x.finite, x.nan or y.nan) if x.low == -inf else ANY
 
 
 def _xlogy(x: Range, y: Range) -> Range:
@@ -106,16 +86,16 @@ BINARY: Mapping[str, Binary] = {
     "less_equal": _not_above,
     "greater": lambda x, y: _below(y, x),
     "greater_equal": lambda x, y: _not_above(y, x),
-    **_each("equal not_equal isclose", _compared),
-    **_each("logical_and logical_or logical_xor combine_masks", _both),
+    **_each("equal not_equal isclose", lambda x, y: TRUTH._replace(zero=_SOME_FALSE)),
+    **_each("logical_and logical_or logical_xor combine_masks", lambda x, y: TRUTH._replace(zero=x.zero or y.zero)),
     "bitwise_and": _masked_bits,
     **_each("bitwise_or bitwise_xor", _bits),
-    **_each("right_shift shift_right_logical", _shifted_right),
+    **_each("right_shift shift_right_logical", lambda x, y: Range(min(0.0, x.low), max(0.0, x.high), integer=True)),
     "arctan2": lambda x, y: Range(-pi, pi, False, True, x.nan or y.nan),
-    "hypot": _hypot,
+    "hypot": lambda x, y: functions.sqrt(arithmetic.add(arithmetic.square(x), arithmetic.square(y))),
     "logaddexp": _logaddexp,
     "copysign": _copysign,
-    "nextafter": _next,
+    "nextafter": lambda x, y: Range(x.low, x.high, False, x.finite, x.nan or y.nan) if x.low == -inf else ANY,
     "heaviside": lambda x, y: Range(min(0.0, y.low), max(1.0, y.high), False, y.finite, x.nan or y.nan),
     "xlogy": _xlogy,
     "digitize": lambda x, y: Range(0.0, integer=True),
@@ -208,10 +188,6 @@ def _subtracted(look: Look, x: Argument, y: Argument) -> Range | None:
     zero = Zero("the largest element minus the maximum is 0", ordinary=True) if related.kind == "max" else None
     peak = related.axes or EVERYWHERE if related.kind == "max" else None
     return plain._replace(high=0.0, zero=zero, peak=peak)
-
-
-def _multiplied(look: Look, x: Argument, y: Argument) -> Range | None:
-    return arithmetic.square(look.of(x)) if isinstance(x, Value) and x is y else None
 
 
 def _divided(look: Look, x: Argument, y: Argument) -> Range | None:
@@ -310,7 +286,7 @@ def _counted_axis(look: Look, positions: Argument) -> int | None:
 _RELATED: Mapping[str, Callable[[Look, Argument, Argument], Range | None]] = {
     "digitize": _placed,
     "subtract": _subtracted,
-    "multiply": _multiplied,
+    "multiply": lambda look, x, y: arithmetic.square(look.of(x)) if isinstance(x, Value) and x is y else None,
     "divide": _divided,
     "add": _added,
     **dict.fromkeys(("maximum", "max"), _larger),

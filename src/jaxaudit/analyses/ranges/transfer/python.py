@@ -123,7 +123,7 @@ def _numpy(look: Look) -> Sequence[Range]:
 def _collective(look: Look) -> Sequence[Range]:
     name, x = look.function, plain(look.first())
     if name.startswith(("psum", "unreduced_psum", "reduce_scatter", "unreduced_reduce_scatter")):
-        return [_summed(look, one) for one in _arrays(look)]
+        return [arithmetic.scaled(one, Range(1.0, inf, integer=True)) for one in _arrays(look)]
     if name in ("axis_index", "axis_size", "process_index"):
         return [Range(0.0, inf, integer=True)]
     if name.startswith(("ppermute", "pshuffle", "precv")):
@@ -137,10 +137,6 @@ def _arrays(look: Look) -> list[Range]:
     if isinstance(given, tuple) and len(given) == count:
         return [plain(look.of(one)) for one in given]
     return [plain(look.of(given))] * count
-
-
-def _summed(look: Look, x: Range) -> Range:
-    return arithmetic.scaled(x, Range(1.0, inf, integer=True))
 
 
 TABLE: Mapping[str, Transfer] = {

@@ -240,14 +240,10 @@ def _running_sum(look: Look) -> Range:
     return made._replace(nonzero=made.low > 0 or made.high < 0, counts=_counts(x))
 
 
-def _extreme_so_far(look: Look) -> Range:
-    return plain(look.first())
-
-
 SCAN: Mapping[str, Known] = {
     **_each("cumsum nancumsum", _running_sum),
     **_each("cumprod nancumprod cumproduct", _product),
-    **_each("cummax cummin", _extreme_so_far),
+    **_each("cummax cummin", lambda look: plain(look.first())),
     "cumlogsumexp": lambda look: Range(look.first().low, inf, False, look.first().finite, look.first().nan),
 }
 

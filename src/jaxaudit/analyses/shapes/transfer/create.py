@@ -87,10 +87,6 @@ def _iota(look: Look) -> ShapeFact:
     return array((UNKNOWN if size is None else size,), named_dtype(look.raw("dtype")))
 
 
-def _broadcasted_iota(look: Look) -> ShapeFact:
-    return array(shape_of(look.fact("shape")), named_dtype(look.raw("dtype")))
-
-
 _CREATE: Mapping[str, Single] = {
     **dict.fromkeys(("zeros", "ones", "empty"), _filled),
     **dict.fromkeys(("zeros_like", "ones_like", "empty_like", "full_like"), _like),
@@ -100,7 +96,7 @@ _CREATE: Mapping[str, Single] = {
     "linspace": _linspace,
     **dict.fromkeys(("eye", "identity", "tri"), _eye),
     "iota": _iota,
-    "broadcasted_iota": _broadcasted_iota,
+    "broadcasted_iota": lambda look: array(shape_of(look.fact("shape")), named_dtype(look.raw("dtype"))),
 }
 
 

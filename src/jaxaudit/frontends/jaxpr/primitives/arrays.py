@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
-from jaxaudit.frontends.jaxpr.primitives.base import Build, Equation, Row, named, number, numbers, plain
+from jaxaudit.frontends.jaxpr.primitives.base import Build, Equation, Row, named, number, plain, sizes, taking
 from jaxaudit.ir import Argument
 
 Arguments = dict[str, Argument]
-
-
-def _over(param: str) -> Build:
-    """Make the builder of something that works over the axes in a parameter."""
-
-    def build(equation: Equation) -> Arguments:
-        return {"a": equation.inputs[0], "axis": numbers(equation.params[param])}
-
-    return build
 
 
 def _along(param: str, *further: str) -> Build:
@@ -29,30 +20,9 @@ def _along(param: str, *further: str) -> Build:
     return build
 
 
-def _several(param: str, axis: str = "axis") -> Build:
+def _several(param: str) -> Build:
     """Make the builder of something that takes any number of arrays."""
-
-    def build(equation: Equation) -> Arguments:
-        return {"arrays": equation.inputs, axis: number(equation.params[param])}
-
-    return build
-
-
-def _reduce(equation: Equation) -> Arguments:
-    return {"arrays": equation.inputs, "axis": numbers(equation.params["dimensions"])}
-
-
-def _reshape(equation: Equation) -> Arguments:
-    return {"a": equation.inputs[0], "shape": numbers(equation.params["new_sizes"])}
-
-
-def _permute(equation: Equation) -> Arguments:
-    return {"a": equation.inputs[0], "axes": numbers(equation.params["permutation"])}
-
-
-def _broadcast(equation: Equation) -> Arguments:
-    kept = numbers(equation.params["broadcast_dimensions"])
-    return {"a": equation.inputs[0], "shape": numbers(equation.params["shape"]), "broadcast_dimensions": kept}
+    return lambda equation: {"arrays": equation.inputs, "axis": sizes(equation.params[param])}
 
 
 def _grows(equation: Equation) -> str:
@@ -64,10 +34,6 @@ def _broadcast_to(equation: Equation) -> Arguments:
     rank, inner = len(equation.out_shape), len(equation.shape())
     kept = tuple(range(rank - inner, rank))
     return {"a": equation.inputs[0], "shape": equation.out_shape, "broadcast_dimensions": kept}
-
-
-def _tile(equation: Equation) -> Arguments:
-    return {"A": equation.inputs[0], "reps": numbers(equation.params["reps"])}
 
 
 def _iota(equation: Equation) -> Arguments:
@@ -96,15 +62,6 @@ def _select(equation: Equation) -> Arguments:
     return {"condition": which, "cases": tuple(cases)}
 
 
-def _split(equation: Equation) -> Arguments:
-    sizes = numbers(equation.params["sizes"])
-    return {"ary": equation.inputs[0], "sizes": sizes, "axis": number(equation.params["axis"])}
-
-
-def _sort(equation: Equation) -> Arguments:
-    return {"arrays": equation.inputs, "axis": number(equation.params["dimension"])}
-
-
 def _top_k(equation: Equation) -> Arguments:
     axis = equation.params.get("axis", equation.params.get("reduction_dimension", -1))
     return {"a": equation.inputs[0], "k": plain(equation.params["k"]), "axis": number(axis)}
@@ -116,11 +73,15 @@ def _arg(equation: Equation) -> Arguments:
 
 def _reductions() -> dict[str, Row]:
     names = {"and": "all", "or": "any", "xor": "bitwise_xor", "max": "max", "min": "min", "prod": "prod", "sum": "sum"}
-    rows = {f"reduce_{name}": Row("array.reduce", function, _over("axes")) for name, function in names.items()}
+    rows = {
+        f"reduce_{name}": Row("array.reduce", function, taking("a", axis="axes")) for name, function in names.items()
+    }
     for name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"):
         rows[name] = Row("array.scan", name, _along("axis", "reverse"))
     return rows
 
+
+_BROADCAST = taking("a", shape="shape", broadcast_dimensions="broadcast_dimensions")
 
 ARRAYS: dict[str, Row] = {
     **_reductions(),
@@ -128,7 +89,7 @@ ARRAYS: dict[str, Row] = {
     "argmin": Row("array.order", "argmin", _arg),
     "approx_top_k": Row("array.order", "top_k", _top_k),
     "bitcast_convert_type": Row("array.convert", "view", _convert),
-    "broadcast_in_dim": Row("array.expand", "broadcast_to", _broadcast, _grows),
+    "broadcast_in_dim": Row("array.expand", "broadcast_to", _BROADCAST, _grows),
     "broadcast_to": Row("array.expand", "broadcast_to", _broadcast_to),
     "clamp": Row("array.select", "clip", named("min", "x", "max")),
     "concatenate": Row("array.join", "concatenate", _several("dimension")),
@@ -141,16 +102,16 @@ ARRAYS: dict[str, Row] = {
     "iota": Row("array.create", "arange", _iota),
     "iota_2x32_shape": Row("array.create", "arange", _filled),
     "pad": Row("array.move", "pad", _pad),
-    "reduce": Row("array.reduce", "reduce", _reduce),
-    "reshape": Row("array.reshape", "reshape", _reshape),
-    "rev": Row("array.move", "flip", _over("dimensions")),
+    "reduce": Row("array.reduce", "reduce", _several("dimensions")),
+    "reshape": Row("array.reshape", "reshape", taking("a", shape="new_sizes")),
+    "rev": Row("array.move", "flip", taking("a", axis="dimensions")),
     "select_n": Row("array.select", "where", _select),
-    "sort": Row("array.order", "sort", _sort),
-    "split": Row("array.split", "split", _split),
-    "squeeze": Row("array.squeeze", "squeeze", _over("dimensions")),
+    "sort": Row("array.order", "sort", _several("dimension")),
+    "split": Row("array.split", "split", taking("ary", sizes="sizes", axis="axis")),
+    "squeeze": Row("array.squeeze", "squeeze", taking("a", axis="dimensions")),
     "stack": Row("array.join", "stack", _several("axis")),
-    "tile": Row("array.expand", "tile", _tile),
+    "tile": Row("array.expand", "tile", taking("A", reps="reps")),
     "top_k": Row("array.order", "top_k", _top_k),
-    "transpose": Row("array.permute", "transpose", _permute),
+    "transpose": Row("array.permute", "transpose", taking("a", axes="permutation")),
     "zeros_like": Row("array.create", "zeros_like", named("a")),
 }

@@ -75,6 +75,19 @@ def named(*names: str) -> Build:
     return build
 
 
+def taking(array: str, **params: str) -> Build:
+    """Make the builder that names the one operand, and the axes and sizes that the equation has under other names."""
+    return lambda equation: {
+        array: equation.inputs[0],
+        **{name: sizes(equation.params[param]) for name, param in params.items()},
+    }
+
+
+def sizes(item: Any) -> Argument:
+    """Return axes or sizes, or one of them, as plain numbers."""
+    return numbers(item) if isinstance(item, _SEQUENCES) else number(item)
+
+
 def numbers(items: Iterable[Any]) -> tuple[int, ...]:
     """Return axes, sizes and indices as plain numbers."""
     return tuple(number(item) for item in items)

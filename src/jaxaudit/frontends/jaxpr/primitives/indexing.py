@@ -42,10 +42,6 @@ def static_index(equation: Equation, dropped: Sequence[int] = ()) -> Argument:
     return python_index(parts)
 
 
-def _slice(equation: Equation) -> Arguments:
-    return {"base": equation.inputs[0], "index": static_index(equation)}
-
-
 def _dynamic_slice(equation: Equation) -> Arguments:
     sizes = numbers(equation.params["slice_sizes"])
     return {"a": equation.inputs[0], "start_indices": equation.inputs[1:], "slice_sizes": sizes}
@@ -80,7 +76,7 @@ def _dynamic_update(equation: Equation) -> Arguments:
 
 
 INDEXING: dict[str, Row] = {
-    "slice": Row("py.item", "", _slice),
+    "slice": Row("py.item", "", lambda equation: {"base": equation.inputs[0], "index": static_index(equation)}),
     "dynamic_slice": Row("array.gather", "dynamic_slice", _dynamic_slice),
     "dynamic_update_slice": Row("array.scatter", "dynamic_update_slice", _dynamic_update),
     "gather": Row("array.gather", "take", _gather),

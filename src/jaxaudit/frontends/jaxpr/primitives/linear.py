@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxaudit.frontends.jaxpr.primitives.base import Equation, Row, named, number, numbers, plain
+from jaxaudit.frontends.jaxpr.primitives.base import Equation, Row, named, number, numbers, plain, taking
 from jaxaudit.ir import Argument
 
 Arguments = dict[str, Argument]
@@ -47,10 +47,6 @@ def _window_several(equation: Equation) -> Arguments:
     return {"arrays": equation.inputs, **{key: plain(equation.params[key]) for key in keys if key in equation.params}}
 
 
-def _fft(equation: Equation) -> Arguments:
-    return {"a": equation.inputs[0], "s": numbers(equation.params["fft_lengths"])}
-
-
 _ALGEBRA = """
     cholesky cholesky_update eig eigh eigh_jacobi geqp3 geqrf hessenberg householder_product lu lu_pivots_to_permutation
     ormqr qr schur svd symmetric_product triangular_solve tridiagonal tridiagonal_solve
@@ -61,7 +57,7 @@ LINEAR: dict[str, Row] = {
     "conv_general_dilated": Row("array.convolve", "conv_general_dilated", _convolution),
     "custom_linear_solve": Row("array.linalg", "custom_linear_solve", named()),
     "dot_general": Row("array.dot", "dot_general", _dot),
-    "fft": Row("array.linalg", "fft", _fft),
+    "fft": Row("array.linalg", "fft", taking("a", s="fft_lengths")),
     "ragged_dot_general": Row("array.dot", "ragged_dot", _ragged_dot),
     "reduce_window": Row("array.convolve", "reduce_window", _window_several),
     "reduce_window_max": Row("array.convolve", "max_pool", _window),

@@ -132,7 +132,7 @@ class Bench:
         for leaf, kind in zip(self.subject.leaves, self.kinds, strict=True):
             dtype = "float64" if self.wide else kind.dtype
             value = compat.jax.numpy.asarray(
-                sample(kind, self.domain, self.random, min(sizes, default=2), _known(dtype))
+                sample(kind, self.domain, self.random, min(sizes, default=2), compat.jax.numpy.dtype(dtype))
             )
             (chosen if leaf.differentiated else rest).append(value)
         return chosen, rest
@@ -221,10 +221,6 @@ def typical(numbers: Array) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.nan_to_num(np.nanmedian(sizes, axis=-1, keepdims=True))
-
-
-def _known(dtype: str) -> Any:
-    return compat.jax.numpy.dtype(dtype)
 
 
 def _with(function: Vector, rest: Any, chosen: Any) -> Any:

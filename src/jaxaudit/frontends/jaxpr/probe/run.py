@@ -92,7 +92,7 @@ def _judged(met: Met) -> Iterator[Probe]:
     if not subject.differentiated:
         raise Unfit("it has no floating-point argument to differentiate by")
     kinds = _sizes(subject)
-    made_of = _traits(subject, kinds)
+    made_of = frozenset(traits(_shapes(subject, kinds, subject.met.rule.fun)))
     if "callback" in made_of:
         raise Unfit("the function calls back into Python")
     numbers, verdicts = _best(subject, kinds, made_of)
@@ -147,10 +147,6 @@ def _struct(kind: Kind) -> Any:
     if kind.is_key:
         return jax.eval_shape(lambda: jax.random.split(jax.random.key(0, impl=kind.dtype), kind.shape or 1)[...])
     return jax.ShapeDtypeStruct(kind.shape, jax.numpy.dtype(kind.dtype))
-
-
-def _traits(subject: Subject, kinds: Sequence[Kind]) -> frozenset[str]:
-    return frozenset(traits(_shapes(subject, kinds, subject.met.rule.fun)))
 
 
 def _best(subject: Subject, kinds: Sequence[Kind], made_of: frozenset[str]) -> tuple[Numbers, list[Judgement]]:
