@@ -46,7 +46,7 @@ def _joined(group: Sequence[Obligation]) -> Sequence[Obligation]:
     by_span: dict[Span, Obligation] = {}
     for one in group:
         known = by_span.get(one.span)
-        by_span[one.span] = one if known is None else (one if _sureness(one) > _sureness(known) else known)
+        by_span[one.span] = one if known is None or _sureness(one) > _sureness(known) else known
     if len({one.front_end for one in group}) < 2:
         return list(by_span.values())
     violated = [one for one in group if one.verdict is Verdict.VIOLATED]
