@@ -15,7 +15,7 @@ from jaxaudit.analyses.keys.turns import Turn, Turns, Verdict
 from jaxaudit.analyses.keys.uses import Collector, Scope
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Program, Region
-from jaxaudit.ir.ops import LOOPS, MAPPED
+from jaxaudit.ir.ops import INLINE, LOOPS, MAPPED
 
 if TYPE_CHECKING:
     from jaxaudit.analyses.facts import Facts
@@ -71,6 +71,18 @@ class KeyFacts:
         stores = (op for op in self.program.walk() if op.name in _STORES)
         given += [self.term(value) for op in stores for value in op.operands]
         return rows_behind(given)
+
+    @cached_property
+    def handed_out(self) -> Set[Term]:
+        """The keys that functions give back to callers which are not known."""
+        roots = {id(root.region) for root in self.program.roots}
+        returns = (op for op in self.program.named("py.return") if self._is_open(op, roots))
+        return {self.term(value) for op in returns for value in op.operands}
+
+    def _is_open(self, op: Op, roots: Set[int]) -> bool:
+        """Whether an op stands in a root itself, in branches and loops at most."""
+        around = self.places.up(self.places.region_of[op])
+        return all(id(region) in roots if holder is None else holder.name in INLINE for region, holder in around)
 
     @cached_property
     def loops(self) -> tuple[tuple[Scope, tuple[Verdict, ...]], ...]:

@@ -219,7 +219,7 @@ def _first(scope: Scope, keys: KeyFacts, use: Use) -> Obligation:
     open_for = ""
     if is_opaque(use.term):
         open_for = f"where {key_name(keys, use)} comes from could not be followed"
-    elif scope.op is None and any(use.term is keys.term(value) for value in scope.region.results):
+    elif scope.op is None and use.term in keys.handed_out:
         open_for = f"{key_name(keys, use)} is returned too, and what callers do with it is not known"
     if open_for:
         return Obligation(KeyReused.name, use.spot.span, Verdict.UNKNOWN, open_for)
@@ -276,12 +276,14 @@ def _finding(scope: Scope, keys: KeyFacts, conflict: Conflict) -> Obligation:
     name = key_name(keys, use)
     where = line_of(first.spot.span, span)
     past = f"already {_PAST.get(first.origin.how, 'used')} it on {where}"
+    # A library that folds something into the key draws other numbers from it than a plain draw does.
+    effect = "" if any(one.origin.spot.folds for one in (first, use)) else ", so both see the same random bits"
     return Obligation(
         KeyReused.name,
         span,
         Verdict.VIOLATED,
         message=_message(keys, conflict, name, where),
-        current=f"{doer(use)} uses {name}, and {doer(first)} {past}, so both see the same random bits",
+        current=f"{doer(use)} uses {name}, and {doer(first)} {past}{effect}",
         expected="every key is used once",
         steps=steps(*way_to(keys, first), (first.spot.span, "first used here"), *way_to(keys, use)),
         suggestion=_suggestion(name, where),

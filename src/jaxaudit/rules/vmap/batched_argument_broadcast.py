@@ -117,6 +117,9 @@ def _judged(op: Op, shapes: Shapes, flow: Flow) -> Iterator[Obligation]:
     for context in shapes.contexts(op):
         found = list(_shared(op, context))
         axes = axes_of(op)
+        if not any(isinstance(axis, int) for axis in axes):
+            # Nothing is mapped, so there is no axis to have; `in-axes-structure-mismatch` says so.
+            continue
         if not found and None in axes and not _are_known(op, context):
             yield Obligation(rule, op.span, Verdict.UNKNOWN, "the shapes of the arguments are not all known")
         elif not found and None in axes:

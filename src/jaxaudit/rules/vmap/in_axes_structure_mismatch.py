@@ -20,7 +20,8 @@ class InAxesStructureMismatch(Rule):
     ## What it does
 
     Compares `in_axes` with the positional arguments of each call of the mapped function: one entry for each argument,
-    and for an argument that is a dict or a tuple, an entry with the same keys or as many items.
+    and for an argument that is a dict or a tuple, an entry with the same keys or as many items. At least one of them
+    is mapped.
 
     ## Why is this bad?
 
@@ -73,6 +74,10 @@ class InAxesStructureMismatch(Rule):
             "    return jax.vmap(lambda d: d['a'], in_axes=({'a': 0, 'c': None},))({'a': x, 'b': y})  #!\n",
             "other keys",
         ),
+        Example(
+            "import jax\n\ndef f(x, y):\n    return jax.vmap(lambda x, y: x + y, in_axes=(None, None))(x, y)  #!\n",
+            "nothing is mapped",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -89,6 +94,15 @@ def _judge(op: Op) -> Iterator[Obligation]:
     axes = options["in_axes"]
     span = op.wrapped if op.wrapped is not None and op.wrapped.line else op.span
     trouble = _trouble(axes, border, options.get("static_broadcasted_argnums", ()))
+    if (
+        not trouble
+        and "axis_size" not in options
+        and not border.keywords
+        and not border.open_ended
+        and _is_none(axes)
+        and axes != ()
+    ):
+        trouble = f"`{op.name}` maps nothing: every entry of `in_axes` is `None`"
     if trouble:
         yield _mismatch(op, span, trouble)
     elif border.open_ended or not (axes is None or isinstance(axes, (int, tuple))):
@@ -113,6 +127,13 @@ def _trouble(axes: object, border: Border, static: object) -> str:
         _misfit(axis, tree, border.name(at)) for at, (axis, tree) in enumerate(zip(axes, border.trees, strict=False))
     )
     return next((text for text in found if text), "")
+
+
+def _is_none(axes: object) -> bool:
+    """Whether axes are `None` at every depth."""
+    if isinstance(axes, Mapping):
+        return all(map(_is_none, axes.values()))
+    return all(map(_is_none, axes)) if isinstance(axes, tuple) else axes is None
 
 
 def _misfit(axis: object, tree: Tree, name: str) -> str:
