@@ -32,7 +32,7 @@ class Edit:
     node: Node
     replacement: str
     until: Node | None = None
-    """The last node of the stretch, where it has several."""
+    """The last node of the stretch, where it has several: they stand inside brackets."""
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,10 @@ class File:
         start, end = self.stretch(edit.node)[0], self.stretch(edit.until or edit.node)[1]
         data = self.data
         lost = data[start:end].count(b"\n") - edit.replacement.count("\n")
+        bracketed = bool(lost) and edit.until is None
         # Inside brackets a line break means nothing, so those that are lost are put back there.
         return (
-            data[:start] + b"(" * bool(lost) + edit.replacement.encode() + b"\n" * lost + b")" * bool(lost) + data[end:]
+            data[:start] + b"(" * bracketed + edit.replacement.encode() + b"\n" * lost + b")" * bracketed + data[end:]
         ).decode()
 
 

@@ -45,18 +45,14 @@ def judged(mutant: Mutant) -> Result:
             if (one.rule, one.line, one.message) not in known and _leads_to(one, mutant.file.path, place, near):
                 return Result(kind, f"{one.rule} at line {one.line}: {one.message}")
     family = mutant.operator.family
-    shown = {(one.rule, one.line, one.column) for one in before.verified}
-    proved = [
-        one
-        for one in after.verified
-        if one.line in place and one.family == family and (one.rule, one.line, one.column) in shown
-    ]
+    proved = [one for one in after.verified if one.line in place and one.rule in mutant.operator.denies]
     unknown = [one for one in after.unknown if one.line in place and one.family == family]
-    missing = tuple(_missing(outcome, mutant, place, listed=bool(proved or unknown)))
-    if unknown:
-        return Result("unknown", f"{unknown[0].rule}: {unknown[0].reason}", missing)
+    listed = bool(unknown) or any(one.line in place and one.family == family for one in after.verified)
+    missing = tuple(_missing(outcome, mutant, place, listed=listed))
     if proved:
         return Result("proved", "; ".join(f"{one.rule}: {one.reason}" for one in proved), missing)
+    if unknown:
+        return Result("unknown", f"{unknown[0].rule}: {unknown[0].reason}", missing)
     return Result("silent", "", missing)
 
 

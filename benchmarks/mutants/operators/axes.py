@@ -35,7 +35,7 @@ def _moved_axis(file: File, *names: str) -> Iterator[Edit]:
                 yield Edit(axis.value, other)
 
 
-@operator("axes", "the axis is written down")
+@operator("axes", "the axis is written down", "reduction-over-wrong-axis")
 def other_axis(file: File) -> Iterator[Edit]:
     """Reduce over the axis beside the one that was named."""
     yield from _moved_axis(file, *REDUCTIONS)
@@ -56,7 +56,7 @@ def reduce_everything(file: File) -> Iterator[Edit]:
             yield Edit(axis.value, "None")
 
 
-@operator("axes", "the result meets the array that was reduced")
+@operator("axes", "the result meets the array that was reduced", "silent-broadcast")
 def drop_keepdims(file: File) -> Iterator[Edit]:
     """Lose the axis of a reduction that kept it."""
     for call in calls(file.tree, *REDUCTIONS):
@@ -69,7 +69,7 @@ def drop_keepdims(file: File) -> Iterator[Edit]:
                 yield Edit(kept.value, "False")
 
 
-@operator("axes", "the array meets another one in an arithmetic operation or comparison")
+@operator("axes", "the array meets another one in an arithmetic operation or comparison", "silent-broadcast")
 def expand_other_side(file: File) -> Iterator[Edit]:
     """Put a new axis on the other side of a vector: `x[None, :]` for `x[:, None]`."""
     for node in file.nodes:
@@ -93,7 +93,7 @@ def drop_transpose(file: File) -> Iterator[Edit]:
                     yield Edit(node, f"({file.source(array)})")
 
 
-@operator("axes", "somebody transposed here")
+@operator("axes", "somebody transposed here", "reshape-mixes-axes")
 def reshape_for_transpose(file: File) -> Iterator[Edit]:
     """Bring an array into the transposed shape by a reshape, which mixes its elements."""
     for node in file.nodes:
@@ -105,7 +105,7 @@ def reshape_for_transpose(file: File) -> Iterator[Edit]:
                     yield Edit(node, f"{array}.reshape(({array}.shape[1], {array}.shape[0]) + {array}.shape[2:])")
 
 
-@operator("axes", "the two sizes are two different names")
+@operator("axes", "the two sizes are two different names", "reshape-mixes-axes")
 def exchange_sizes(file: File) -> Iterator[Edit]:
     """Exchange two sizes of a reshape."""
     for call in calls(file.tree, "reshape"):
@@ -118,15 +118,15 @@ def exchange_sizes(file: File) -> Iterator[Edit]:
                     break
 
 
-@operator("axes", "the output has two letters or more")
+@operator("axes", "the last two letters of the output come from two operands, so that nothing makes it symmetric")
 def exchange_letters(file: File) -> Iterator[Edit]:
     """Exchange the last two letters of an einsum's output."""
     for call in calls(file.tree, "einsum"):
         match call.args:
             case [ast.Constant(value=str(letters)) as given, *_]:
-                taken, arrow, out = letters.partition("->")
-                if arrow and out.strip().isalpha() and len(out.strip()) > 1:
-                    out = out.strip()
+                taken, _, out = letters.replace(" ", "").partition("->")
+                apart = len(out) > 1 and not any(out[-1] in one and out[-2] in one for one in taken.split(","))
+                if apart and out.isalpha():
                     yield Edit(given, f'"{taken}->{out[:-2]}{out[-1]}{out[-2]}"')
 
 
@@ -139,7 +139,7 @@ def stack_for_concatenate(file: File) -> Iterator[Edit]:
             yield Edit(call.func, f"{file.source(call.func.value)}.{other[called(call)]}")
 
 
-@operator("axes", "`[:-1]` and `[1:]` stand in one statement")
+@operator("axes", "`[:-1]` and `[1:]` stand in one statement", "axis-conflict")
 def uneven_slices(file: File) -> Iterator[Edit]:
     """Let one of two slices that are shifted against each other keep its last row."""
     for function in file.functions:
@@ -151,19 +151,7 @@ def uneven_slices(file: File) -> Iterator[Edit]:
                     yield Edit(first[0], ":")
 
 
-@operator("axes", "the mean is over everything, and its deviation stands in the same expression")
-def mean_of_one_axis(file: File) -> Iterator[Edit]:
-    """Subtract the mean over the first axis, and divide by the deviation over all."""
-    for node in file.nodes:
-        match node:
-            case ast.BinOp(op=ast.Sub(), left=ast.Name(id=name), right=ast.Call(args=args, keywords=[]) as call):
-                around = file.statement(node)
-                if called(call) == "mean" and name in ast.unparse(call) and "std" in ast.unparse(around):
-                    text = file.source(call)
-                    yield Edit(call, f"{text[:-1]}{', ' if args else ''}axis=0)")
-
-
-@operator("axes", "the array is squeezed before it meets another one")
+@operator("axes", "the array is squeezed before it meets another one", "silent-broadcast")
 def drop_squeeze(file: File) -> Iterator[Edit]:
     """Keep an axis of size one that was squeezed away, so that `(n, 1)` meets `(n,)`."""
     for call in calls(file.tree, "squeeze"):

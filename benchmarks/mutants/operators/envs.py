@@ -15,7 +15,7 @@ def _is_end(node: ast.AST) -> bool:
     return any(word in last_name(node).lower() for word in ENDS)
 
 
-@operator("envs", "a factor `(1 - x)` was there, and `x` is the end of an episode")
+@operator("envs", "a factor `(1 - x)` was there, and `x` is the end of an episode", "leak-across-episodes")
 def ignore_done(file: File) -> Iterator[Edit]:
     """Leave out the factor `(1 - done)`."""
     for node in file.nodes:
@@ -27,7 +27,12 @@ def ignore_done(file: File) -> Iterator[Edit]:
                     yield Edit(node, f"({file.source(left)})")
 
 
-@operator("envs", "a factor `(1 - x)` was there, and `x` is the end of an episode")
+@operator(
+    "envs",
+    "a factor `(1 - x)` was there, and `x` is the end of an episode",
+    "leak-across-episodes",
+    "reset-ignores-done",
+)
 def done_for_not_done(file: File) -> Iterator[Edit]:
     """Go on where the episode ends, and end where it goes on."""
     for node in file.nodes:
@@ -43,7 +48,7 @@ def _choices(file: File) -> Iterator[ast.Call]:
             yield call
 
 
-@operator("envs", "the choice is by the end of an episode")
+@operator("envs", "the choice is by the end of an episode", "reset-ignores-done")
 def reset_where_not_done(file: File) -> Iterator[Edit]:
     """Exchange the two sides of a choice by the end of an episode."""
     for call in _choices(file):
@@ -51,7 +56,7 @@ def reset_where_not_done(file: File) -> Iterator[Edit]:
         yield Edit(call, f"{file.source(call.func)}({test}, {no}, {yes})")
 
 
-@operator("envs", "the choice is by the end of an episode")
+@operator("envs", "the choice is by the end of an episode", "reset-ignores-done")
 def never_reset(file: File) -> Iterator[Edit]:
     """Go on after the end of an episode with what there is."""
     return (Edit(call, f"({file.source(call.args[2])})") for call in _choices(file))
@@ -73,7 +78,7 @@ def _differences(file: File) -> Iterator[tuple[ast.expr, ast.expr]]:
                 left=ast.BinOp(op=ast.Add(), right=ast.BinOp(op=ast.Mult()) as future), op=ast.Sub(), right=value
             ):
                 for one in walked(future):
-                    if isinstance(one, ast.Name) and "next" in one.id and isinstance(value, ast.Name | ast.Attribute):
+                    if isinstance(one, ast.Name) and "next_v" in one.id and isinstance(value, ast.Name | ast.Attribute):
                         yield one, value
 
 
@@ -84,10 +89,10 @@ def bootstrap_from_same_step(file: File) -> Iterator[Edit]:
         yield Edit(later, file.source(value))
 
 
-@operator("envs", "the factor is named a discount")
+@operator("envs", "the factor is named a discount, in a file that names rewards")
 def drop_discount(file: File) -> Iterator[Edit]:
     """Leave out the discount."""
-    for node in file.nodes:
+    for node in file.nodes if "reward" in file.text else ():
         match node:
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 for one, other in ((left, right), (right, left)):

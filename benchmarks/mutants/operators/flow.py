@@ -33,7 +33,7 @@ def _renewals(function: ast.FunctionDef) -> Iterator[tuple[ast.Assign, str, str]
                         yield node, new, old
 
 
-@operator("flow", "the result is renewed under the name of an argument, and read below")
+@operator("flow", "the result is renewed under the name of an argument, and read below", "stale-value")
 def drop_state(file: File) -> Iterator[Edit]:
     """Throw away a result that renews an argument of the call; the old one is read on."""
     for function in file.functions:
@@ -45,7 +45,7 @@ def drop_state(file: File) -> Iterator[Edit]:
                         yield Edit(one, "_unused")
 
 
-@operator("flow", "`new_x` is made of `x` and returned")
+@operator("flow", "`new_x` is made of `x` and returned", "stale-value")
 def return_old_state(file: File) -> Iterator[Edit]:
     """Return the old version of a value beside whose successor it was computed."""
     for function in file.functions:
@@ -81,7 +81,7 @@ def swap_results(file: File) -> Iterator[Edit]:
                     yield Edit(target, f"({text})" if file.source(target).startswith("(") else text)
 
 
-@operator("flow", "both arguments are named as the parameters that they are for")
+@operator("flow", "both arguments are named as the parameters that they are for", "swapped-arguments")
 def swap_arguments(file: File) -> Iterator[Edit]:
     """Exchange two arguments of a function of the file."""
     for call in (one for one in file.nodes if isinstance(one, ast.Call)):
@@ -107,7 +107,7 @@ def swap_fields(file: File) -> Iterator[Edit]:
             yield Edit(own[0].value, own[1].arg or "")
 
 
-@operator("flow", "`x = x.at[...]` or `x = x.replace(...)`, and `x` is read below")
+@operator("flow", "`x = x.at[...]` or `x = x.replace(...)`, and `x` is read below", "result-discarded")
 def drop_functional_update(file: File) -> Iterator[Edit]:
     """Make a changed copy and drop it."""
     for function in file.functions:
@@ -120,14 +120,14 @@ def drop_functional_update(file: File) -> Iterator[Edit]:
                             yield Edit(node, file.source(call))
 
 
-@operator("flow", "the sum is given its start before the loop and read after it")
+@operator("flow", "the sum is read after the loop, in a function that calculates with arrays")
 def overwrite_sum(file: File) -> Iterator[Edit]:
     """Overwrite in a Python loop what was added up."""
     for node in file.nodes:
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.target, ast.Name):
             loop = next((one for one in file.around(node) if isinstance(one, ast.For)), None)
             function = file.function(node)
-            if loop is not None and function is not None and not isinstance(node.value, ast.Constant):
+            if loop is not None and function is not None and "jnp" in file.source(function):
                 if read_after(function, node.target.id, loop.end_lineno or 0):
                     yield Edit(node, f"{node.target.id} = {file.source(node.value)}")
 

@@ -22,7 +22,11 @@ from benchmarks.mutants.edits import (
 from benchmarks.mutants.operators.registry import operator
 
 
-@operator("gradients", "no `argnums` was given, so the first argument was meant, and the function is one of this file")
+@operator(
+    "gradients",
+    "no `argnums` was given, so the first argument was meant, and the function is one of this file",
+    "wrong-argnums",
+)
 def wrong_argnums(file: File) -> Iterator[Edit]:
     """Differentiate in the second argument."""
     many = {one.name for one in file.functions if len(one.args.args) > 1}
@@ -32,13 +36,13 @@ def wrong_argnums(file: File) -> Iterator[Edit]:
                 yield Edit(given, f"{name}, argnums=1")
 
 
-@operator("gradients", "somebody stopped the gradient here")
+@operator("gradients", "somebody stopped the gradient here", "missing-stop-gradient")
 def drop_stop_gradient(file: File) -> Iterator[Edit]:
     """Let gradient through where it was stopped."""
     return (Edit(call, f"({file.source(call.args[0])})") for call in calls(file.tree, "stop_gradient") if call.args)
 
 
-@operator("gradients", "one side of a difference is stopped")
+@operator("gradients", "one side of a difference is stopped", "misplaced-stop-gradient")
 def stop_other_side(file: File) -> Iterator[Edit]:
     """Stop the side of a difference that learns, and let the target learn."""
     for node in file.nodes:
@@ -67,7 +71,7 @@ def _value_and_grads(file: File) -> Iterator[tuple[ast.FunctionDef, ast.Tuple, s
                 yield function, target, options
 
 
-@operator("gradients", "both results are read below")
+@operator("gradients", "both results are read below", "aux-mishandled")
 def swap_value_and_gradient(file: File) -> Iterator[Edit]:
     """Take the gradient for the value."""
     for function, target, _options in _value_and_grads(file):
@@ -76,7 +80,7 @@ def swap_value_and_gradient(file: File) -> Iterator[Edit]:
             yield Edit(target, f"{file.source(gradient)}, {file.source(value)}")
 
 
-@operator("gradients", "the function has further results")
+@operator("gradients", "the function has further results", "aux-mishandled")
 def swap_loss_and_aux(file: File) -> Iterator[Edit]:
     """Take the further results of a loss for the loss."""
     for _function, target, options in _value_and_grads(file):
@@ -85,7 +89,7 @@ def swap_loss_and_aux(file: File) -> Iterator[Edit]:
             yield Edit(pair, f"({file.source(pair.elts[1])}, {file.source(pair.elts[0])})")
 
 
-@operator("gradients", "the function has further results")
+@operator("gradients", "the function has further results", "aux-mishandled")
 def no_aux(file: File) -> Iterator[Edit]:
     """Differentiate a function with further results as if it had none."""
     for call in calls(file.tree, "grad", "value_and_grad"):
@@ -94,7 +98,7 @@ def no_aux(file: File) -> Iterator[Edit]:
             yield Edit(found.value, "False")
 
 
-@operator("gradients", "the updates of an optimizer are what is applied")
+@operator("gradients", "the updates of an optimizer are what is applied", "updates-as-parameters")
 def apply_raw_gradient(file: File) -> Iterator[Edit]:
     """Add the gradient to the parameters, instead of what the optimizer makes of it."""
     for function in file.functions:
@@ -141,7 +145,7 @@ def _backward_rules(file: File) -> Iterator[tuple[ast.FunctionDef, str]]:
                 yield file.by_name[name], parameters(file.by_name[name])[-1]
 
 
-@operator("gradients", "the function is the backward rule of a custom derivative")
+@operator("gradients", "the function is the backward rule of a custom derivative", "wrong-custom-derivative")
 def forget_cotangent(file: File) -> Iterator[Edit]:
     """Leave the cotangent out of a product of a backward rule."""
     for function, cotangent in _backward_rules(file):
@@ -152,7 +156,7 @@ def forget_cotangent(file: File) -> Iterator[Edit]:
                         yield Edit(node, f"({file.source(other)})")
 
 
-@operator("gradients", "the function is given to `grad` and returns a mean or a sum")
+@operator("gradients", "the function is given to `grad` and returns a mean or a sum", "non-scalar-grad")
 def loss_of_every_example(file: File) -> Iterator[Edit]:
     """Return a loss for each example, where one number is differentiated."""
     given = calls(file.tree, "grad", "value_and_grad")

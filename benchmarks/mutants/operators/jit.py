@@ -38,7 +38,7 @@ def no_static_argument(file: File) -> Iterator[Edit]:
                 yield Edit(found, "inline=False")
 
 
-@operator("jit", "the function is traced, and the condition depends on its parameters")
+@operator("jit", "the function is traced, and the condition depends on its parameters", "python-branch-on-traced")
 def branch_in_python(file: File) -> Iterator[Edit]:
     """Choose by Python's `if` instead of `where`."""
     for call in _traced_calls(file, "where"):
@@ -47,7 +47,7 @@ def branch_in_python(file: File) -> Iterator[Edit]:
             yield Edit(call, f"(({yes}) if {test} else ({no}))")
 
 
-@operator("jit", "the function is traced, and the condition depends on its parameters")
+@operator("jit", "the function is traced, and the condition depends on its parameters", "python-branch-on-traced")
 def cond_in_python(file: File) -> Iterator[Edit]:
     """Choose between two functions by Python's `if` instead of `lax.cond`."""
     for call in _traced_calls(file, "cond"):
@@ -56,7 +56,7 @@ def cond_in_python(file: File) -> Iterator[Edit]:
             yield Edit(call, f"(({yes}) if {test} else ({no}))({', '.join(given)})")
 
 
-@operator("jit", "the function is traced, and an operand depends on its parameters")
+@operator("jit", "the function is traced, and an operand depends on its parameters", "python-branch-on-traced")
 def python_and(file: File) -> Iterator[Edit]:
     """Join two conditions by Python's `and` or `or`."""
     for call in _traced_calls(file, "logical_and", "logical_or"):
@@ -65,7 +65,11 @@ def python_and(file: File) -> Iterator[Edit]:
             yield Edit(call, f"({file.source(call.args[0])} {word} {file.source(call.args[1])})")
 
 
-@operator("jit", "the function is traced, its argument depends on the parameters, and the file imports numpy")
+@operator(
+    "jit",
+    "the function is traced, its argument depends on the parameters, and the file imports numpy",
+    "numpy-on-traced",
+)
 def numpy_for_jax(file: File) -> Iterator[Edit]:
     """Call NumPy with a traced array."""
     if "import numpy as np" in file.text:
@@ -76,7 +80,7 @@ def numpy_for_jax(file: File) -> Iterator[Edit]:
                 yield Edit(call.func, f"np.{called(call)}")
 
 
-@operator("jit", "the function is traced, and the number depends on its parameters")
+@operator("jit", "the function is traced, and the number depends on its parameters", "numpy-on-traced")
 def number_of_traced(file: File) -> Iterator[Edit]:
     """Make a Python number of a traced one."""
     for call in _traced_calls(file, "mean", "sum", "argmax", "max"):
@@ -85,7 +89,7 @@ def number_of_traced(file: File) -> Iterator[Edit]:
             yield Edit(call, f"{'int' if called(call) == 'argmax' else 'float'}({file.source(call)})")
 
 
-@operator("jit", "the array is one of JAX: it has `.at`")
+@operator("jit", "the array is one of JAX: it has `.at`", "in-place-update")
 def in_place(file: File) -> Iterator[Edit]:
     """Assign to an element of an array in place."""
     for node in file.nodes:
@@ -104,7 +108,11 @@ def in_place(file: File) -> Iterator[Edit]:
                 yield Edit(node, f"{name}[{file.source(index)}] {sign} {file.source(value)}")
 
 
-@operator("jit", "the function is traced, the condition depends on its parameters, and the other side is zero")
+@operator(
+    "jit",
+    "the function is traced, the condition depends on its parameters, and the other side is zero",
+    "dynamic-shape",
+)
 def boolean_index(file: File) -> Iterator[Edit]:
     """Take the elements that a mask selects: the shape depends on values."""
     for call in _traced_calls(file, "where"):
@@ -114,7 +122,7 @@ def boolean_index(file: File) -> Iterator[Edit]:
                     yield Edit(call, f"({file.source(array)})[{file.source(test)}]")
 
 
-@operator("jit", "the list is an operand of arithmetic or of a function of `jnp`")
+@operator("jit", "the list is an operand of arithmetic or of a function of `jnp`", "python-list-as-array")
 def list_for_array(file: File) -> Iterator[Edit]:
     """Hand a Python list to a function that takes arrays."""
     for call in calls(file.tree, "array", "asarray"):
@@ -128,7 +136,7 @@ def list_for_array(file: File) -> Iterator[Edit]:
 JOINS = ("concatenate", "stack", "hstack", "vstack", "array", "asarray", "append")
 
 
-@operator("jit", "the function is traced")
+@operator("jit", "the function is traced", "print-in-traced-code")
 def print_while_tracing(file: File) -> Iterator[Edit]:
     """Print by Python, which happens only while JAX traces."""
     for call in calls(file.tree, "print"):
@@ -136,7 +144,9 @@ def print_while_tracing(file: File) -> Iterator[Edit]:
             yield Edit(call.func, "print")
 
 
-@operator("jit", "the compiled function is made once, and called in a loop")
+@operator(
+    "jit", "what is compiled is made by a call, so that every turn compiles another function", "retrace-every-call"
+)
 def compile_every_turn(file: File) -> Iterator[Edit]:
     """Compile a function anew in every turn of a Python loop."""
     made = {
@@ -144,6 +154,7 @@ def compile_every_turn(file: File) -> Iterator[Edit]:
         for node in file.nodes
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
         if isinstance(node.value, ast.Call) and called(node.value) == "jit" and "\n" not in file.source(node.value)
+        if node.value.args and isinstance(node.value.args[0], ast.Call | ast.Lambda)
     }
     for call in (one for one in file.nodes if isinstance(one, ast.Call)):
         if isinstance(call.func, ast.Name) and call.func.id in made:

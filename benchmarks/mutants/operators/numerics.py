@@ -9,7 +9,11 @@ from benchmarks.mutants.edits import Edit, File, called, calls, is_array_functio
 from benchmarks.mutants.operators.registry import operator
 
 
-@operator("numerics", "a small positive number was added to a divisor, or to what a root or a logarithm is taken of")
+@operator(
+    "numerics",
+    "a small positive number was added to a divisor, or to what a root or a logarithm is taken of",
+    "unsafe-domain",
+)
 def drop_small_number(file: File) -> Iterator[Edit]:
     """Take the logarithm, the root or the quotient of what was kept away from zero."""
     for node in file.nodes:
@@ -20,7 +24,9 @@ def drop_small_number(file: File) -> Iterator[Edit]:
 
 
 @operator(
-    "numerics", "the lower bound is a positive number, and what is bounded is a divisor or in a root or logarithm"
+    "numerics",
+    "the lower bound is a positive number, and what is bounded is a divisor or in a root or logarithm",
+    "unsafe-domain",
 )
 def drop_lower_bound(file: File) -> Iterator[Edit]:
     """Leave out a bound that keeps a divisor, a root or a logarithm away from zero."""
@@ -29,16 +35,19 @@ def drop_lower_bound(file: File) -> Iterator[Edit]:
             array, bound = call.args[:2]
             if isinstance(array, ast.Constant):
                 array, bound = bound, array
-            if isinstance(bound, ast.Constant) and isinstance(bound.value, float | int) and 0 < bound.value < 1.1:
+            most = 1 if isinstance(file.parents[call], ast.BinOp) else 1e-3
+            if isinstance(bound, ast.Constant) and isinstance(bound.value, float | int) and 0 < bound.value <= most:
                 yield Edit(call, f"({file.source(array)})")
 
 
-@operator("numerics", "the guard is inside of what it guards")
+@operator("numerics", "the guard is inside of what it guards", "where-nan-gradient")
 def guard_outside(file: File) -> Iterator[Edit]:
     """Choose after the division where the divisor was made safe before it."""
     for call in calls(file.tree, "log", "sqrt"):
         match call.args:
             case [ast.Call(args=[test, array, ast.Constant()]) as choice] if called(choice) == "where":
+                if isinstance(array, ast.Constant):
+                    continue
                 parts = [file.source(one) for one in (choice.func, test, call.func, array)]
                 yield Edit(call, f"{parts[0]}({parts[1]}, {parts[2]}({parts[3]}), 0.0)")
 
@@ -49,17 +58,17 @@ def draw_one_more(file: File) -> Iterator[Edit]:
     for call in calls(file.tree, "randint"):
         upper = keyword(call, "maxval")
         given = upper.value if upper else call.args[3] if len(call.args) > 3 else None
-        if given is not None and "random" in ast.unparse(call.func):
+        if given is not None and "random" in ast.unparse(call.func) and _is_size(given):
             yield Edit(given, f"{file.source(given)} + 1")
 
 
-@operator("numerics", "the index ends at a size: `x[n - 1]`, or the last of an axis")
+@operator("numerics", "the index ends at a size: `x[n - 1]`, or the last of an axis", "out-of-bounds-index")
 def index_one_further(file: File) -> Iterator[Edit]:
     """Index one behind the last."""
     for node in file.nodes:
         match node:
             case ast.Subscript(slice=ast.BinOp(left=size, op=ast.Sub(), right=ast.Constant(value=1)) as index):
-                if not isinstance(size, ast.Constant):
+                if _is_size(size):
                     yield Edit(index, file.source(size))
 
 
@@ -73,7 +82,7 @@ def one_class_less(file: File) -> Iterator[Edit]:
             yield Edit(given, f"{file.source(given)} - 1")
 
 
-@operator("numerics", "it counts: it begins as the number zero, or is a range up to a size")
+@operator("numerics", "it counts: it begins as the number zero, or is a range up to a size", "integer-overflow")
 def narrow_counter(file: File) -> Iterator[Edit]:
     """Count in eight bits."""
     for node in file.nodes:
@@ -88,7 +97,7 @@ def narrow_counter(file: File) -> Iterator[Edit]:
                     yield Edit(node, "jnp.int8")
 
 
-@operator("numerics", "the type is written down")
+@operator("numerics", "the type is written down", "float64-without-x64")
 def double_precision(file: File) -> Iterator[Edit]:
     """Ask for 64 bits, which JAX does not give by default."""
     for node in file.nodes:
@@ -104,6 +113,12 @@ def narrow_sum(file: File) -> Iterator[Edit]:
         match call.args:
             case [ast.Attribute(attr="float32") as given] if "float16" in file.text or "bfloat16" in file.text:
                 yield Edit(given, "jnp.bfloat16")
+
+
+def _is_size(node: ast.expr) -> bool:
+    """Whether an expression is the size of an axis, or named a number of things."""
+    text = ast.unparse(node)
+    return "shape" in text or "len(" in text or text.rpartition(".")[2].startswith(("n_", "num", "max"))
 
 
 def _is_delicate(file: File, node: ast.expr) -> bool:

@@ -42,7 +42,7 @@ def no_tree_map(file: File) -> Iterator[Edit]:
                     yield Edit(call, f"({file.source(function)})({file.source(tree)})")
 
 
-@operator("pytrees", "the function takes two leaves")
+@operator("pytrees", "the function takes two leaves", "tree-structure-mismatch")
 def second_tree_missing(file: File) -> Iterator[Edit]:
     """Map over one tree a function of two."""
     for call in _tree_maps(file):
@@ -80,7 +80,7 @@ def not_registered(file: File) -> Iterator[Edit]:
                 yield Edit(one, "dataclasses.dataclass")
 
 
-@operator("pytrees", "the class flattens and unflattens by position")
+@operator("pytrees", "the class flattens and unflattens by position", "flatten-loses-field")
 def children_in_other_order(file: File) -> Iterator[Edit]:
     """Flatten a class in another order than it is put together."""
     for function in file.functions:
@@ -93,7 +93,7 @@ def children_in_other_order(file: File) -> Iterator[Edit]:
                         yield Edit(one, f"({text})" if file.source(one).startswith("(") else text)
 
 
-@operator("pytrees", "the optimizer's state is made of the parameters that are updated")
+@operator("pytrees", "the optimizer's state is made of the parameters that are updated", "tree-structure-mismatch")
 def state_of_other_tree(file: File) -> Iterator[Edit]:
     """Make the state of an optimizer for another tree than the one it updates."""
     for function in file.functions:

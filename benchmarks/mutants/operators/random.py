@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from benchmarks.mutants.edits import Edit, File, called, calls, names_read, parameters, read_after, unpackings
+from benchmarks.mutants.edits import Edit, File, called, calls, is_array_function, parameters, read_after, unpackings
 from benchmarks.mutants.operators.registry import operator
 
 DRAWS = ("normal", "uniform", "categorical", "bernoulli", "randint", "choice", "permutation", "gumbel", "exponential")
@@ -16,12 +16,12 @@ def _splits(file: File) -> Iterator[tuple[ast.FunctionDef, list[str], ast.Call, 
     for function in file.functions:
         for target, call in unpackings(function):
             names = [one.id for one in target.elts if isinstance(one, ast.Name)]
-            if called(call) == "split" and call.args and len(names) == len(target.elts) and len(call.args) < 3:
-                if isinstance(call.args[0], ast.Name):
+            if called(call) == "split" and call.args and len(names) == len(target.elts):
+                if isinstance(call.args[0], ast.Name) and not is_array_function(call):
                     yield function, names, call, target
 
 
-@operator("random", "both subkeys come of one split, and the first is read again below")
+@operator("random", "both subkeys come of one split, and the first is read again below", "key-reused")
 def reuse_key(file: File) -> Iterator[Edit]:
     """Draw with the first of two subkeys where the second belongs."""
     for function, (first, *others), _call, target in _splits(file):
@@ -40,7 +40,7 @@ def keep_old_key(file: File) -> Iterator[Edit]:
                     yield Edit(one, "_unused")
 
 
-@operator("random", "the key is split into two, and both are read below")
+@operator("random", "the key is split into two, and both are read below", "key-reused")
 def no_split(file: File) -> Iterator[Edit]:
     """Use one key for both where it was split."""
     for function, names, call, target in _splits(file):
@@ -49,7 +49,7 @@ def no_split(file: File) -> Iterator[Edit]:
             yield Edit(call, f"({given}, {given})")
 
 
-@operator("random", "the key that was split is not renewed by the split")
+@operator("random", "the key that was split is not renewed by the split", "key-reused")
 def use_parent_key(file: File) -> Iterator[Edit]:
     """Use the key that was split where one of its subkeys belongs, while another subkey is read."""
     for function, names, call, target in _splits(file):
@@ -69,11 +69,15 @@ def fixed_key(file: File) -> Iterator[Edit]:
                 yield Edit(call.args[0], "jax.random.PRNGKey(0)")
 
 
-@operator("random", "what is folded in changes from turn to turn: it is a parameter or a variable of a loop")
+@operator(
+    "random",
+    "what is folded in changes from turn to turn: it is a parameter or a variable of a loop",
+    "same-key-in-loop",
+)
 def no_fold_in(file: File) -> Iterator[Edit]:
     """Use the same key in every turn, where the number of the turn was folded in."""
     for call in calls(file.tree, "fold_in"):
-        if len(call.args) == 2 and isinstance(call.args[0], ast.Name) and any(names_read(call.args[1])):
+        if len(call.args) == 2 and all(isinstance(one, ast.Name) for one in call.args):
             yield Edit(call, file.source(call.args[0]))
 
 

@@ -21,17 +21,19 @@ class Operator:
     mistake: str
     """The condition that makes it a mistake."""
     edits: Edits
+    denies: tuple[str, ...] = ()
+    """The rules whose proof at the place of the mistake is wrong."""
 
 
 OPERATORS: list[Operator] = []
 
 
-def operator(family: str, mistake: str) -> Callable[[Edits], Edits]:
-    """List a function as an operator; its docstring says what it does."""
+def operator(family: str, mistake: str, *denies: str) -> Callable[[Edits], Edits]:
+    """List a function as an operator; its docstring says what it does, `denies` which proofs it refutes."""
 
     def listed(edits: Edits) -> Edits:
         name = getattr(edits, "__name__", "").replace("_", "-")
-        OPERATORS.append(Operator(name, family, (edits.__doc__ or "").strip(), mistake, edits))
+        OPERATORS.append(Operator(name, family, (edits.__doc__ or "").strip(), mistake, edits, denies))
         return edits
 
     return listed

@@ -23,7 +23,7 @@ from benchmarks.mutants.edits import (
 from benchmarks.mutants.operators.registry import operator
 
 
-@operator("scan", "`reverse=True` was given")
+@operator("scan", "`reverse=True` was given", "advantage-not-reversed")
 def forward_scan(file: File) -> Iterator[Edit]:
     """Scan forward what is computed from the end."""
     for call in calls(file.tree, "scan"):
@@ -40,7 +40,9 @@ def _pairs(file: File) -> Iterator[tuple[ast.FunctionDef, ast.Call, ast.Tuple]]:
             yield body, call, value
 
 
-@operator("scan", "the body returns a pair, and its second part is not None")
+@operator(
+    "scan", "the body returns a pair, and its second part is not None", "carry-type-changes", "carry-xs-confusion"
+)
 def swap_carry(file: File) -> Iterator[Edit]:
     """Exchange the carry and the output of a scan's body."""
     for _body, _call, value in _pairs(file):
@@ -49,7 +51,7 @@ def swap_carry(file: File) -> Iterator[Edit]:
             yield Edit(value, f"{out}, {carry}")
 
 
-@operator("scan", "the body computed a successor of its carry")
+@operator("scan", "the body computed a successor of its carry", "unchanged-carry", "carry-never-changes")
 def stale_carry(file: File) -> Iterator[Edit]:
     """Return the carry as it came in."""
     for body, _call, value in _pairs(file):
@@ -59,7 +61,7 @@ def stale_carry(file: File) -> Iterator[Edit]:
             yield Edit(value.elts[0], carry)
 
 
-@operator("scan", "the carry has several parts, and one of them is renewed under a new name")
+@operator("scan", "the carry has several parts, and one of them is renewed under a new name", "bootstrap-never-moves")
 def stale_part_of_carry(file: File) -> Iterator[Edit]:
     """Return one part of the carry as it came in."""
     for body, _call, value in _pairs(file):
@@ -88,7 +90,7 @@ def read_init_in_body(file: File) -> Iterator[Edit]:
                     yield from (Edit(one, init) for one in uses[:1] if len(uses) > 1)
 
 
-@operator("scan", "both an init and elements are given")
+@operator("scan", "both an init and elements are given", "initial-carry-mismatch", "carry-xs-confusion")
 def swap_init_and_elements(file: File) -> Iterator[Edit]:
     """Exchange what a scan starts with and what it runs over."""
     for call in calls(file.tree, "scan"):
@@ -97,7 +99,7 @@ def swap_init_and_elements(file: File) -> Iterator[Edit]:
                 yield Edit(init, f"{elements.id}, {init.id}", until=elements)
 
 
-@operator("scan", "both results are read below")
+@operator("scan", "both results are read below", "carry-xs-confusion")
 def swap_scan_results(file: File) -> Iterator[Edit]:
     """Take the stacked outputs for the last carry."""
     for function in file.functions:
@@ -127,7 +129,7 @@ def skip_first_turn(file: File) -> Iterator[Edit]:
             yield Edit(call.args[0], "1")
 
 
-@operator("scan", "the elements are shifted against others of the same array")
+@operator("scan", "the elements are shifted against others of the same array", "scan-length-mismatch")
 def elements_not_shifted(file: File) -> Iterator[Edit]:
     """Scan over the whole array where all but its first or last row was meant."""
     for call in calls(file.tree, "scan"):

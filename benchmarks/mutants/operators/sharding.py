@@ -17,7 +17,7 @@ def _collectives(file: File, *names: str) -> Iterator[ast.Call]:
             yield call
 
 
-@operator("sharding", "a collective was there")
+@operator("sharding", "a collective was there", "missing-cross-device-reduction")
 def no_mean_over_devices(file: File) -> Iterator[Edit]:
     """Leave out a collective."""
     return (Edit(call, f"({file.source(call.args[0])})") for call in _collectives(file, "pmean", "psum"))
@@ -31,7 +31,7 @@ def sum_for_mean(file: File) -> Iterator[Edit]:
             yield Edit(call.func, f"{file.source(call.func.value)}.psum")
 
 
-@operator("sharding", "the name is written down, at the collective and at the map")
+@operator("sharding", "the name is written down, at the collective and at the map", "unbound-axis-name")
 def other_axis_name(file: File) -> Iterator[Edit]:
     """Name an axis that nothing binds."""
     for call in calls(file.tree, *COLLECTIVES):

@@ -18,7 +18,7 @@ def _in_axes(file: File) -> Iterator[ast.Tuple]:
             yield given
 
 
-@operator("vmap", "another entry stays mapped, so that there still is a map")
+@operator("vmap", "another entry stays mapped, so that there still is a map", "batched-argument-broadcast")
 def share_mapped_argument(file: File) -> Iterator[Edit]:
     """Share an argument that was mapped."""
     for axes in _in_axes(file):
@@ -26,7 +26,7 @@ def share_mapped_argument(file: File) -> Iterator[Edit]:
         yield from (Edit(one, "None") for one in mapped if len(mapped) > 1)
 
 
-@operator("vmap", "the tuple has entries of both kinds")
+@operator("vmap", "the tuple has entries of both kinds", "broadcast-argument-mapped", "wrong-axis-mapped")
 def map_shared_argument(file: File) -> Iterator[Edit]:
     """Map an argument that was shared."""
     for axes in _in_axes(file):
@@ -34,7 +34,7 @@ def map_shared_argument(file: File) -> Iterator[Edit]:
             yield from (Edit(one, "0") for one in axes.elts if is_constant(one, None))
 
 
-@operator("vmap", "the entry is written down")
+@operator("vmap", "the entry is written down", "wrong-axis-mapped")
 def map_other_axis(file: File) -> Iterator[Edit]:
     """Map the axis beside the one that was named."""
     for axes in _in_axes(file):
@@ -43,7 +43,7 @@ def map_other_axis(file: File) -> Iterator[Edit]:
                 yield Edit(one, "1" if is_constant(one, 0) else "0")
 
 
-@operator("vmap", "an axis was named")
+@operator("vmap", "an axis was named", "out-axes-assumption")
 def move_out_axis(file: File) -> Iterator[Edit]:
     """Put the mapped axis of the result elsewhere, or no more there."""
     for call in calls(file.tree, "vmap"):
@@ -67,7 +67,7 @@ def drop_vmap(file: File) -> Iterator[Edit]:
                     yield Edit(call, file.source(function))
 
 
-@operator("vmap", "the rows of what is mapped were made by a split for each element")
+@operator("vmap", "the rows of what is mapped were made by a split for each element", "same-key-across-vmap")
 def share_key(file: File) -> Iterator[Edit]:
     """Give every element of a map the same key."""
     for call in calls(file.tree, "vmap"):
