@@ -48,7 +48,10 @@ INDEPENDENT = {
         "silent-broadcast": "an array that fits one place only by its sizes",
     },
     "KeyFacts": {"same-key-in-loop": "a loop that is left after the use has one turn with it"},
-    "Ranges": {"out-of-bounds-index": "the index is a constant"},
+    "Ranges": {
+        "carry-never-changes": "which value goes where is data flow",
+        "out-of-bounds-index": "the index is a constant",
+    },
     "Shapes": {
         "bitwise-before-comparison": "brackets are syntax",
         "broken-straight-through": "terms cancel by algebra",

@@ -1,0 +1,138 @@
+"""The rule `carry-never-changes`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.ranges import Ranges
+from jaxaudit.analyses.ranges.result import number_text
+from jaxaudit.ir import Op, Program
+from jaxaudit.ir.interfaces import Carried, Loop
+from jaxaudit.ir.ops import NOTES
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.phrases import proved, unknown
+
+_PROGRAM = """
+import jax, jax.numpy as jnp
+
+def returns(rewards):
+    def body(total, reward):
+        following = reward + 0.9 * total
+        return {handed_on}, following
+
+    return jax.lax.scan(body, jnp.zeros(3), rewards, reverse=True)[1]{mark}
+"""
+
+
+class CarryNeverChanges(Rule):
+    """A loop calculates with a part of its state that starts as zeros and stays so.
+
+    ## What it does
+
+    Looks at each part of the state of `scan`, `fori_loop` and `while_loop` that the body hands on as it came in. One
+    that starts as an array of equal numbers, and that the body calculates with, has lost its update.
+
+    ## Why is this bad?
+
+    Every turn sees the first value: returns are not discounted sums but single rewards, a mask stays open. Shapes fit,
+    and nothing is raised.
+
+    ## Example
+
+    ```python
+    def body(total, reward):
+        following = reward + 0.9 * total
+        return total, following
+    ```
+
+    ## Use instead
+
+    ```python
+    def body(total, reward):
+        following = reward + 0.9 * total
+        return following, following
+    ```
+
+    ## When it cannot tell
+
+    A part that starts as anything else may be a constant that the loop only hands through.
+    """
+
+    name = "carry-never-changes"
+    family = "scan"
+    summary = "A part of a loop's state starts as zeros, is calculated with, and never changes."
+    needs = (Ranges,)
+
+    valid = (
+        Example(_PROGRAM.format(handed_on="following", mark=""), "renewed"),
+        Example(
+            "import jax\n\ndef run(w, xs):\n    return jax.lax.scan(lambda w, x: (w, w @ x), w, xs)[1]\n",
+            "parameters that are handed through",
+        ),
+    )
+    invalid = (
+        Example(_PROGRAM.format(handed_on="total", mark="  #!"), "handed on as it came in"),
+        Example(
+            "import jax, jax.numpy as jnp\n\ndef run(xs):\n    def body(state):\n        seen, total = state\n"
+            "        return seen, total + xs.sum() - seen\n"
+            "    return jax.lax.while_loop(lambda s: (s[0] < 3).all(), body, (jnp.zeros(4), 0.0))  #!\n",
+            "an array that the condition waits for",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every part of every loop's state."""
+        for op in program.named("scan", "fori", "while"):
+            loop = None if op.is_derived or op.library else Loop.of(op)
+            if loop is not None:
+                yield from _judged(loop, facts)
+
+
+def _judged(loop: Loop, facts: Facts) -> Iterator[Obligation]:
+    rule, results = CarryNeverChanges.name, loop.body.results
+    for one in loop.carried:
+        if one.position >= len(results):
+            continue
+        name = f"`{one.param.name}`" if one.param.name else "a part of the state"
+        if results[one.position] is not one.param:
+            yield proved(rule, loop.op.span, f"each turn gives {name} anew")
+        elif (reader := _calculating(loop, one, facts.flow)) is None:
+            yield proved(rule, loop.op.span, f"{name} is handed through, and nothing is calculated with it")
+        elif (start := _equal_numbers(one, facts)) is None:
+            yield unknown(rule, loop.op.span, f"no turn changes {name}, which may be a constant that is handed through")
+        else:
+            yield _finding(loop, name, start, reader)
+
+
+def _equal_numbers(one: Carried, facts: Facts) -> str | None:
+    """Say which number an array starts with everywhere; None for what may be a constant on purpose, as numbers are."""
+    made, known = facts.flow.maker(one.start), facts.get(Ranges).of(one.start)
+    filled = made is not None and made.name == "array.create" and known.low == known.high
+    return number_text(known.low) if filled else None
+
+
+def _calculating(loop: Loop, one: Carried, flow: Flow) -> Op | None:
+    """Return an op of the loop that reads a part of its state for more than handing it on."""
+    regions = loop.op.regions
+    params = [each.param for region in regions for each in loop.carried_in(region) if each.position == one.position]
+    readers = (op for param in params for op in flow.readers.get(param, ()))
+    return next((op for op in readers if op.name.startswith("array.") and op.name not in NOTES), None)
+
+
+def _finding(loop: Loop, name: str, start: str, reader: Op) -> Obligation:
+    handed_on = next((op for op in reversed(loop.body.ops) if op.name == "py.return"), None)
+    steps = (Step(reader.span, f"{name} is calculated with here"),)
+    if handed_on is not None:
+        steps = (*steps, Step(handed_on.span, "it goes into the next turn as it came in"))
+    return Obligation(
+        CarryNeverChanges.name,
+        loop.op.span,
+        Verdict.VIOLATED,
+        message=f"{name} starts as {start} everywhere, and no turn of the loop changes it",
+        current=f"every turn calculates with {start}",
+        expected=f"each turn hands on a new value of {name}",
+        steps=steps,
+        suggestion=f"hand on what the turn computes for {name}, or leave it out of the state",
+    )
