@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import INLINE, LOOPS
+from jaxaudit.ir.ops import CARRYING, INLINE, LOOPS
 from jaxaudit.spans import Span
 
 
@@ -39,14 +38,18 @@ def goes_on(flow: Flow, old: Value, made: Op, *, method: bool = False) -> list[G
     In a method, an attribute of its object that it does not set is there for the next call.
     """
     later = [op for op in flow.readers.get(old, ()) if op is not made and _is_after(flow, op, made)]
-    found = [GoesOn(Way.RETURNED if op.name == "py.return" else Way.READ, op.span) for op in _ordered(flow, later)]
-    found += [GoesOn(Way.CARRIED, made.span) for _ in _unchanged(flow, old, made)]
+    found = [GoesOn(_way(flow, op), op.span) for op in sorted(later, key=flow.places.order.__getitem__)]
+    if (loop := own_loop(flow, made)) is not None and (old, old) in loop.successors:
+        found.append(GoesOn(Way.CARRIED, made.span))
     again = _is_outside_turn(flow, old, made) or (method and _is_kept(flow, old, flow.places.region_of[made]))
     return [*found, GoesOn(Way.AGAIN, made.span)] if again else found
 
 
-def _ordered(flow: Flow, ops: list[Op]) -> list[Op]:
-    return sorted(ops, key=flow.places.order.__getitem__)
+def _way(flow: Flow, op: Op) -> Way:
+    if op.name != "py.return":
+        return Way.READ
+    holder = flow.holder(op)
+    return Way.CARRIED if holder is not None and holder.name in CARRYING else Way.RETURNED
 
 
 def _is_after(flow: Flow, op: Op, made: Op) -> bool:
@@ -65,12 +68,6 @@ def own_loop(flow: Flow, op: Op) -> Loop | None:
         if holder is not None and (loop := Loop.of(holder)) is not None:
             return loop
     return None
-
-
-def _unchanged(flow: Flow, old: Value, made: Op) -> Iterator[Value]:
-    """Return the value itself where a loop around the op is given it and hands it on as it was."""
-    loop = own_loop(flow, made)
-    return (param for param, following in (loop.successors if loop is not None else ()) if following is param is old)
 
 
 def _is_outside_turn(flow: Flow, old: Value, made: Op) -> bool:

@@ -23,9 +23,9 @@ from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Branch, Loop, given_to, inside_of
-from jaxaudit.ir.ops import BODIES, MAPPED, VOCABULARY
+from jaxaudit.ir.ops import BODIES, DERIVATIVES, MAPPED, VOCABULARY
 from jaxaudit.ir.record import record
-from jaxaudit.libraries.lookup import UPDATES, lookup, playing
+from jaxaudit.libraries.lookup import lookup, playing, plays, updates
 from jaxaudit.libraries.results import Like, Parts, Result
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 _UPDATING = ("array.scatter", "py.replace")
 _PARTS = ("py.unpack", "py.item")
+
+COPIES = (".replace", "._replace", ".apply_gradients")
+"""The methods of records that give a changed copy, of whatever class."""
 
 OPTIMIZER_STEPS = playing("optimizer.step")
 """The `update` of optimizers, by the names of their functions."""
@@ -88,12 +91,12 @@ def is_optimizer_step(op: Op) -> bool:
 
 def is_update(op: Op) -> bool:
     """Whether an op makes a newer version of a value by its nature."""
-    return op.name in _UPDATING or op.qualified in UPDATES
+    return op.name in _UPDATING or updates(op.qualified)
 
 
 def updates_in(program: Program) -> Iterator[Op]:
     """Return every op that makes a newer version of a value by its nature."""
-    return chain(program.named(*_UPDATING), program.calling(*UPDATES))
+    return chain(program.named(*_UPDATING), (op for op in program.calls() if updates(op.qualified)))
 
 
 class Versions:
@@ -101,6 +104,7 @@ class Versions:
 
     def __init__(self, facts: Mapping[Value, Version], flow: Flow) -> None:
         self._known = {value: fact for value, fact in facts.items() if fact.old}
+        self._parted = {value: fact for value, fact in facts.items() if fact.parts}
         self._flow = flow
         self._newer: dict[Value, list[Value]] = defaultdict(list)
         for value, fact in self._known.items():
@@ -111,9 +115,24 @@ class Versions:
         """Return what a value is the successor of; None where that is not known."""
         return self._known.get(value)
 
+    def held(self, value: Value) -> Version | None:
+        """Return what a value, or anything in the tuple or mapping that it is, is the successor of."""
+        parts = (one for _, one in self._parted.get(value, NOTHING).parts)
+        found = [one for one in (self._known.get(value, NOTHING), *parts) if one.old]
+        old = frozenset(value for one in found for value in one.old)
+        return Version(old, min(one.ground for one in found)) if found else None
+
     def all(self) -> Iterable[tuple[Value, Version]]:
         """Return every value that is the successor of another one."""
         return self._known.items()
+
+    def untaken(self) -> Iterator[tuple[Value, Version]]:
+        """Return every tuple that is taken apart, with the successors in it that are not taken."""
+        for value, fact in self._parted.items():
+            readers = self._flow.readers.get(value, ())
+            items = [op.arguments.get("index") for op in readers if op.name == "py.item"]
+            if readers and len(items) == len(readers) and all(isinstance(one, int) for one in items):
+                yield from ((value, one) for at, one in fact.parts if at not in items and one.old)
 
     def newer(self, value: Value) -> Sequence[Value]:
         """Return the successors of a value."""
@@ -144,7 +163,7 @@ class VersionsDomain:
 
     def __init__(self, facts: Facts) -> None:
         self._flow = facts.flow
-        own = {"tree.leaf": _leaf, "array.map": self._map, **dict.fromkeys(_PARTS, _part)}
+        own = {"tree.leaf": _leaf, "array.map": self._map, "py.item": _part, "py.unpack": self._unpacked}
         self._table: Mapping[str, Transfer[Version]] = {**dict.fromkeys(VOCABULARY, _made), **own}
 
     @property
@@ -224,9 +243,19 @@ class VersionsDomain:
     def _in_variable(self, result: Value, outside: Mapping[Value, Value]) -> Version:
         """Take what a function computes from a parameter, and binds to the variable it came in, for its successor."""
         same = [param for param in outside if param.name and param.name == result.name]
-        if len(same) == 1 and depends(self._flow, result, same):
+        made = self._flow.maker(result)
+        # A gradient is called after what it was taken of.
+        if len(same) == 1 and (made is None or made.name not in DERIVATIVES) and depends(self._flow, result, same):
             return Version(frozenset((outside[same[0]],)), Ground.VARIABLE)
         return NOTHING
+
+    def _unpacked(self, op: Op, read: Read[Version]) -> Sequence[Version]:
+        """Return what the targets of an unpacking are, also of what `.update` gives that is then applied as updates."""
+        made = self._flow.maker(op.operands[0]) if op.operands and len(op.results) == 2 else None
+        if made is None or made.qualified != ".update" or not 3 <= len(made.operands) <= 4:
+            return _part(op, read)
+        applied = any(plays(one.qualified, "optimizer.apply") for one in self._flow.readers.get(op.results[0], ()))
+        return [Version(frozenset((one,))) for one in made.operands[1:3]] if applied else ()
 
     def _map(self, op: Op, read: Read[Version]) -> Sequence[Version]:
         """Take `0.9 * mean + 0.1 * x` for the next `mean`: a running average, by the larger weight."""
@@ -280,6 +309,8 @@ def _made(op: Op, read: Read[Version]) -> Sequence[Version]:
         return ()
     if op.arguments.get("mutable"):
         return [_collections(op)]
+    if op.named and op.qualified in COPIES:
+        return [Version(frozenset(op.operands[:1]))]
     row = lookup(op.qualified) if op.qualified else None
     return () if row is None else [_as_row_says(op, row.result)]
 
@@ -294,10 +325,13 @@ def _as_row_says(op: Op, result: Result) -> Version:
 
 def _collections(op: Op) -> Version:
     """Return the collections that a module's `apply` was given, as the second of its results has them."""
-    given = op.arguments.get("variables")
+    given, mutable = op.arguments.get("variables"), op.arguments.get("mutable")
     held = given.items() if isinstance(given, Mapping) else ()
-    newer = frozenset((key, Version(frozenset((old,)))) for key, old in held if isinstance(old, Value))
-    return Version(parts=frozenset(((1, Version(parts=newer)),))) if newer else NOTHING
+    named = isinstance(mutable, tuple)
+    changed = ((key, old) for key, old in held if not named or key in mutable)
+    newer = frozenset((key, Version(frozenset((old,)))) for key, old in changed if isinstance(old, Value))
+    whole = frozenset((given,)) if isinstance(given, Value) else frozenset[Value]()
+    return Version(parts=frozenset(((1, Version(whole, parts=newer)),))) if newer or whole else NOTHING
 
 
 def _part(op: Op, read: Read[Version]) -> Sequence[Version]:

@@ -173,6 +173,8 @@ class Attributes:
     """Of a call: the positions of a parameter and a result that are one field of a record that it takes and gives."""
     made_of = _table("made_of")
     """The leaves of what a noted value was made from, by name."""
+    alike = _items("alike")
+    """Those of these names that hold a record of its class."""
     position = _number("position")
     read_count = _number("read")
     is_method = _flag("method")

@@ -13,7 +13,7 @@ def _gymnax_like(package: str) -> Table:
             "key.draw",
             """
             *.reset *.reset_env: key params
-            *.step *.step_env: key state action params -> (?, like state, [], bool[], ?)
+            *.step *.step_env: key state action params -> (?, state', [], bool[], ?)
             *.sample: key
             """,
             key="key",
@@ -66,8 +66,8 @@ _CRAFTAX = merge(
 
 _BRAX = merge(
     rows("brax", "key.draw", "*.reset: rng", key="rng"),
-    rows("brax", "py.call_library", "*.step: state action -> like state\n*.pipeline_init: q qd act ctrl"),
-    rows("brax", "py.call_library", "*.pipeline_step: pipeline_state action -> like pipeline_state"),
+    rows("brax", "py.call_library", "*.step: state action -> state'\n*.pipeline_init: q qd act ctrl"),
+    rows("brax", "py.call_library", "*.pipeline_step: pipeline_state action -> pipeline_state'"),
     rows("brax.envs", "py.call_library", "get_environment: env_name", result="brax.envs.Env"),
     rows(
         "brax.envs",
@@ -103,13 +103,13 @@ _BRAX = merge(
 _JUMANJI = merge(
     rows("jumanji", "py.call_library", "make: env_id", result="jumanji.env.Environment"),
     rows("jumanji", "key.draw", "*.reset: key", key="key"),
-    rows("jumanji", "py.call_library", "*.step: state action -> (like state, ?)"),
+    rows("jumanji", "py.call_library", "*.step: state action -> (state', ?)"),
 )
 
 _NAVIX = merge(
     rows("navix", "py.call_library", "make: name", result="navix.environments.Environment"),
     rows("navix", "key.draw", "*.reset: key cache\n*.sample: key", key="key"),
-    rows("navix", "py.call_library", "*.step: timestep action actions_set -> like timestep"),
+    rows("navix", "py.call_library", "*.step: timestep action actions_set -> timestep'"),
 )
 
 _JAXMARL = merge(
@@ -117,8 +117,8 @@ _JAXMARL = merge(
     rows(
         "jaxmarl",
         "key.draw",
-        "*.reset: key\n*.step: key state actions reset_state -> (?, like state, ?, ?, ?)\n"
-        "*.step_env: key state actions -> (?, like state, ?, ?, ?)\n*.sample: key",
+        "*.reset: key\n*.step: key state actions reset_state -> (?, state', ?, ?, ?)\n"
+        "*.step_env: key state actions -> (?, state', ?, ?, ?)\n*.sample: key",
         key="key",
     ),
     rows(
@@ -138,12 +138,12 @@ _OTHERS = merge(
         result="(xminigrid.environment.Environment, xminigrid.environment.EnvParams)",
     ),
     rows("xminigrid", "key.draw", "*.reset: params key", key="key"),
-    rows("xminigrid", "py.call_library", "*.step: params timestep action -> like timestep"),
+    rows("xminigrid", "py.call_library", "*.step: params timestep action -> timestep'"),
     rows("pgx", "py.call_library", "make: env_id", result="pgx.Env"),
-    rows("pgx", "key.draw", "*.init: key\n*.step: state action key -> like state", key="key"),
+    rows("pgx", "key.draw", "*.init: key\n*.step: state action key -> state'", key="key"),
     rows("mujoco_playground.registry", "py.call_library", "load: env_name config", result="mujoco_playground.MjxEnv"),
     rows("mujoco_playground", "key.draw", "*.reset: rng", key="rng"),
-    rows("mujoco_playground", "py.call_library", "*.step: state action -> like state"),
+    rows("mujoco_playground", "py.call_library", "*.step: state action -> state'"),
 )
 
 ROWS = merge(_GYMNAX, _CRAFTAX, _BRAX, _JUMANJI, _NAVIX, _JAXMARL, _OTHERS)

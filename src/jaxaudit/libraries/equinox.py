@@ -54,7 +54,7 @@ _LAYERS = merge(
         AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d: target_shape | x -> adaptive_first(target_shape)
         LayerNorm RMSNorm: shape eps use_weight use_bias dtype | x -> like x
         GroupNorm: groups channels eps channelwise_affine dtype | x -> like x
-        BatchNorm: input_size axis_name eps channelwise_affine momentum | x state -> (like x, like state)
+        BatchNorm: input_size axis_name eps channelwise_affine momentum | x state -> (like x, state')
         Identity: | x -> like x
         Lambda: fn:function | x -> ?
         PReLU: init_alpha | x -> like x

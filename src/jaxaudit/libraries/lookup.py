@@ -109,6 +109,15 @@ def like(name: str, position: int | None = None) -> Like | None:
     return None if row is None else row.like(position)
 
 
+@cache
+def updates(name: str) -> bool:
+    """Whether a library function gives a newer version of an argument, alone or first of several."""
+    row = lookup(name) if name else None
+    result = None if row is None else row.result
+    first = result.items[0] if isinstance(result, Parts) and result.items else result
+    return isinstance(first, Like) and first.newer
+
+
 def _wildcards() -> dict[str, list[tuple[str, str, Row]]]:
     """Sorts the wildcard rows by their top-level package, those with the most literal text first."""
     found: dict[str, list[tuple[str, str, Row]]] = {}
@@ -122,11 +131,3 @@ def _wildcards() -> dict[str, list[tuple[str, str, Row]]]:
 
 
 _WILDCARDS = _wildcards()
-
-UPDATES = tuple(
-    name
-    for name, row in ROWS.items()
-    for made in (row.result.items if isinstance(row.result, Parts) else (row.result,))[:1]
-    if isinstance(made, Like) and made.newer
-)
-"""The functions that give a newer version of an argument, alone or first of several."""

@@ -117,7 +117,7 @@ _BLACKJAX = merge(
         AdaptationAlgorithm.run: rng_key position num_steps
         Kernel.__call__: rng_key state *args
         SamplingAlgorithm.init: position rng_key
-        SamplingAlgorithm.step VIAlgorithm.step: rng_key state *args -> (like state, ?)
+        SamplingAlgorithm.step VIAlgorithm.step: rng_key state *args -> (state', ?)
         VIAlgorithm.sample: rng_key state num_samples
         util.run_inference_algorithm: rng_key inference_algorithm num_steps initial_state initial_position transform
         vi.pathfinder.approximate pathfinder.approximate: rng_key logdensity_fn initial_position num_samples

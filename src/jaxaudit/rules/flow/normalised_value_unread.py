@@ -11,9 +11,9 @@ from jaxaudit.analyses.meaning import Kind, Meanings, meanings_of
 from jaxaudit.analyses.queries import depends, entered, reached
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.flow._shared.successions import goes_on_from
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.successions import goes_on_from
 from jaxaudit.spans import Span
 
 

@@ -11,8 +11,8 @@ from jaxaudit.analyses.versions import Version, Versions
 from jaxaudit.ir import Program, Value
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow._shared.phrases import called
-from jaxaudit.rules.flow._shared.successions import Lost, is_surely_missed, lost_successors
 from jaxaudit.rules.phrases import named, proved, unknown
+from jaxaudit.rules.successions import Lost, is_state_of_module, is_surely_missed, lost_successors, untaken_successors
 
 
 class StaleValue(Rule):
@@ -110,7 +110,8 @@ class StaleValue(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every successor of a value."""
         lost, flow = lost_successors(facts), facts.flow
-        yield from (_finding(one, is_surely_missed(one, flow)) for one in lost.values())
+        for one in (*lost.values(), *untaken_successors(facts)):
+            yield _finding(one, None if is_state_of_module(one, flow) else is_surely_missed(one, flow))
         noted = {value for note in program.named("py.unread") for value in note.values or ()}
         for value, version in facts.get(Versions).all():
             if value not in noted:
@@ -137,7 +138,7 @@ def _finding(lost: Lost, surely: bool | None) -> Obligation:
     maker, variable = called(lost.made), lost.variable
     subject = "the result here, the" if lost.label == "_" else f"`{lost.label}`, the"
     if surely is None:
-        reason = f"{subject} newer `{variable}`, is said not to be wanted, and the old one is used on"
+        reason = f"{subject} newer `{variable}`, is not read, and the old one is used on: it may not be wanted"
         return unknown(StaleValue.name, lost.span, reason)
     read = next((one.at for one in lost.ways if one.way in (Way.READ, Way.RETURNED)), lost.ways[0].at)
     when = "in the next turn" if lost.next_turn else f"on line {read.line}"

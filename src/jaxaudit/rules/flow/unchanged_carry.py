@@ -16,9 +16,9 @@ from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
 from jaxaudit.rules.flow._shared.phrases import called, noted
-from jaxaudit.rules.flow._shared.successions import lost_successors
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.successions import lost_successors
 
 
 class UnchangedCarry(Rule):

@@ -15,9 +15,9 @@ from jaxaudit.ir.ops import BODIES
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.flow._shared.masks import half_applied, is_mask, reduced_without
 from jaxaudit.rules.flow._shared.phrases import noted
-from jaxaudit.rules.flow._shared.successions import goes_on_from
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.phrases import named, proved
+from jaxaudit.rules.successions import goes_on_from
 
 _MASK, _SUBKEY = "a mask", "a subkey"
 _MAKES = ("array.map", "key.draw", "array.create", "array.convert", "py.unpack")

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.uses import Uses
+from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.lookup import takes_function
@@ -14,6 +16,7 @@ from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.phrases import proved
 from jaxaudit.rules.pytrees._shared.crossing import crossing
 from jaxaudit.rules.pytrees._shared.module_state import handed_on, lost_in, new_state, static_part, touches_leaves
+from jaxaudit.rules.successions import Lost, lost_successors
 from jaxaudit.rules.trees import nodes
 
 
@@ -53,6 +56,7 @@ class ModuleStateMishandled(Rule):
     name = "module-state-mishandled"
     family = "pytrees"
     summary = "A module crosses a plain transformation, or its updated state is dropped."
+    needs = (Uses, Versions)
     may_raise = True
 
     valid = (
@@ -123,10 +127,11 @@ def f(scale, x):
         """List every module that crosses a border, and every new state that nobody reads."""
         flow = facts.flow
         concerned = (*program.having(Op.border), *program.named("grad", "py.unread"), *program.called(".apply"))
-        yield from (one for op in dict.fromkeys(concerned) for one in _judge(op, flow))
+        lost = lost_successors(facts)
+        yield from (one for op in dict.fromkeys(concerned) for one in _judge(op, flow, lost.get(op)))
 
 
-def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
+def _judge(op: Op, flow: Flow, lost: Lost | None) -> Iterator[Obligation]:
     border = op.border
     if op.qualified.endswith(".apply") and (fresh := new_state(op, flow)) is not None:
         yield from _kept(op, fresh, flow)
@@ -142,7 +147,7 @@ def _judge(op: Op, flow: Flow) -> Iterator[Obligation]:
     elif op.name == "py.unread" and not is_unwanted(op.label):
         state = _updated_state(op, flow)
         if state is not None:
-            yield _dropped(op, state, trained=_is_trained(op, flow))
+            yield _dropped(op, state, sure=_is_trained(op, flow) or (lost is not None and lost.handed_on))
 
 
 def _is_module(node: Tree) -> bool:
@@ -239,13 +244,13 @@ def _is_trained(op: Op, flow: Flow) -> bool:
     return any(holder is not None and holder.name == "grad" for _, holder in around)
 
 
-def _dropped(note: Op, made: Op, *, trained: bool) -> Obligation:
+def _dropped(note: Op, made: Op, *, sure: bool) -> Obligation:
     name = note.label
     return Obligation(
         ModuleStateMishandled.name,
         note.span,
         Verdict.VIOLATED,
-        severity=Severity.ERROR if trained else Severity.WARNING,
+        severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"`{name}`, the updated state of the module, is never read",
         current="`apply` computes new state, and the next call starts from the old one",
         expected="the updated collections go into the next call, or `mutable` is not asked for",

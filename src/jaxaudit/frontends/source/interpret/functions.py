@@ -17,6 +17,7 @@ from jaxaudit.frontends.source.interpret.regions import (
     is_closed,
     leaves_in_order,
     parametrise,
+    renewed,
     with_leaves,
 )
 from jaxaudit.frontends.source.interpret.syntax import children
@@ -55,6 +56,7 @@ class SharedBody:
 
     region: Region
     result: Abstract
+    attrs: Mapping[str, object]
 
 
 @dataclass(slots=True)
@@ -146,14 +148,16 @@ def _inlined_call(
     out = leaves_in_order(it, inner, copy=keep)
     it.builder.close(region, out)
     region.shared = keep
-    op = it.emit("py.call", span, attrs=_attrs(function), operands=inputs.operands, results=len(out), regions=(region,))
-    return with_leaves(it, inner, op.results, copy=keep), SharedBody(region, inner) if keep else None
+    attrs = _attrs(function, renewed(it, inputs, inner, out))
+    op = it.emit("py.call", span, attrs=attrs, operands=inputs.operands, results=len(out), regions=(region,))
+    return with_leaves(it, inner, op.results, copy=keep), SharedBody(region, inner, attrs) if keep else None
 
 
-def _attrs(function: FunctionValue) -> dict[str, object]:
+def _attrs(function: FunctionValue, fields: tuple[tuple[int, int], ...]) -> dict[str, object]:
     marks = {"cached": "cached", "generator": "yields"}
-    mark = marks.get(function.kind)
-    return {"function": function.name} if mark is None else {"function": function.name, mark: True}
+    attrs: dict[str, object] = {"function": function.name}
+    attrs |= {"renewed": fields} if fields else {}
+    return attrs | {mark: True for kind, mark in marks.items() if kind == function.kind}
 
 
 def replaced(given: Arguments, inputs: Parametrised) -> Arguments:
@@ -182,9 +186,7 @@ def _shared_call(it: Interpreter, function: FunctionValue, given: Arguments, spa
         return _first_call(it, function, given, span, key)
     inputs = parametrise(it, given.all())
     count = len(body.region.results)
-    op = it.emit(
-        "py.call", span, attrs=_attrs(function), operands=inputs.operands, results=count, regions=(body.region,)
-    )
+    op = it.emit("py.call", span, attrs=body.attrs, operands=inputs.operands, results=count, regions=(body.region,))
     return with_leaves(it, body.result, op.results, copy=True)
 
 

@@ -12,6 +12,7 @@ from jaxaudit.frontends.source.values.model import (
     NONE,
     Abstract,
     Attribute,
+    ClassValue,
     Const,
     DictBox,
     Leaf,
@@ -46,6 +47,50 @@ class Parametrised:
     entered: Entered = (0, 0)
     held: tuple[bool, ...] = ()
     """Which operands are inside objects of classes, whose fields need not all be traced."""
+
+
+def renewed(it: Interpreter, given: Parametrised, result: Abstract, out: Seq[Value]) -> tuple[tuple[int, int], ...]:
+    """Return the positions of a parameter and a result that are one field of a record which a function takes and gives.
+
+    A class says what a record is for: where a function is given one of it and gives one, that is the next one.
+    """
+    after = _records(it, (result,))
+    before = _records(it, given.values) if after else {}
+    fields = [
+        (old, new)
+        for cls, (made, *others) in after.items()
+        if not others and len(taken := before.get(cls, [])) == 1
+        for name, old in taken[0].items()
+        if isinstance(old, Leaf) and isinstance(new := made.get(name), Leaf)
+    ]
+    params, results = ({one: at for at, one in enumerate(values)} for values in (given.params, out))
+    return tuple(
+        (params[old.value], results[new.value])
+        for old, new in fields
+        if old.value in params and new.value in results and old.value is not new.value
+    )
+
+
+def _records(it: Interpreter, values: Seq[Abstract]) -> dict[ClassValue, list[Mapping[str, Abstract]]]:
+    """Return the fields of every record among some values and inside of them, by class."""
+    found: dict[ClassValue, list[Mapping[str, Abstract]]] = {}
+    pending, seen = list(values), set[int]()
+    while pending:
+        match pending.pop():
+            case TupleValue(items=items):
+                pending.extend(items)
+            case Record(cls=cls, items=items):
+                found.setdefault(cls, []).append(dict(zip(cls.fields, items, strict=False)))
+                pending.extend(items)
+            case Ref(id=number) as ref if number not in seen:
+                seen.add(number)
+                match it.heap[ref]:
+                    case ObjectBox(cls=cls, attrs=attrs):
+                        found.setdefault(cls, []).append(attrs)
+                        pending.extend(attrs.values())
+                    case DictBox(entries=entries):
+                        pending.extend(entries.values())
+    return found
 
 
 def parametrise(it: Interpreter, values: Seq[Abstract]) -> Parametrised:

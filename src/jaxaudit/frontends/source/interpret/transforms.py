@@ -13,6 +13,7 @@ from jaxaudit.frontends.source.interpret.regions import (
     flattened,
     leaves_in_order,
     lifted,
+    renewed,
     with_data,
     with_leaves,
 )
@@ -165,6 +166,8 @@ def run_body(
         out = tuple([one for one in everything if one in traced or one.id > inputs.entered[0]])
     it.builder.close(region, out)
     attrs = {**attrs, "entered": inputs.entered, "held": inputs.held, "kept": tuple(one not in traced for one in out)}
+    if fields := renewed(it, inputs, inner, out):
+        attrs["renewed"] = fields
     if op == "grad":
         attrs["returned"] = trees_of(it, (inner,))[0]
     further = extra()

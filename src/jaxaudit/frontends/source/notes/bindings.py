@@ -72,6 +72,7 @@ def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list
                 "made": it.span(made),
                 "renews": target.id in names_in(made),
                 "made_of": _made_of(it, made),
+                "alike": _alike(it, it.frame.env[target.id], made),
                 "method": function.owner is not None and function.kind == "function",
             }
             it.emit("py.unread", it.span(target), attrs=attrs, results=0)
@@ -97,6 +98,18 @@ def _made_of(it: Interpreter, made: ast.expr) -> Mapping[str, Leaves]:
         if held is not None and path:
             found.setdefault(path[-1], _leaves(it, held))
     return found
+
+
+def _alike(it: Interpreter, value: Abstract, made: ast.expr) -> tuple[str, ...]:
+    """Return the variables of an expression that hold another record of the class of a value."""
+    cls = _class_of(it, value)
+    others = [(name, it.frame.env[name]) for name in names_in(made) if name in it.frame.env] if cls is not None else ()
+    return tuple(name for name, other in others if other != value and _class_of(it, other) is cls)
+
+
+def _class_of(it: Interpreter, value: Abstract) -> ClassValue | None:
+    held = it.heap[value] if isinstance(value, Ref) else value
+    return held.cls if isinstance(held, Record | ObjectBox) else None
 
 
 def _parts(it: Interpreter, made: ast.expr) -> Iterator[ast.Attribute | ast.Subscript]:

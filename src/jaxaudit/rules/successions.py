@@ -14,6 +14,7 @@ from jaxaudit.analyses.succession import GoesOn, Way, goes_on, own_loop
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import Ground, Version, Versions, is_optimizer_step
 from jaxaudit.ir import Op, Value
+from jaxaudit.ir.ops import BODIES, MAPPED
 from jaxaudit.libraries.lookup import lookup, plays
 from jaxaudit.rules.intent.names import is_newer, is_unwanted
 from jaxaudit.spans import Span
@@ -33,7 +34,8 @@ class Lost:
     """What the old value is called."""
     ways: tuple[GoesOn, ...]
     """How it goes on; never empty."""
-    note: Op | None = None
+    newer: Value | None = None
+    """One leaf of the successor, where it has any."""
 
     @property
     def handed_on(self) -> bool:
@@ -51,6 +53,31 @@ def lost_successors(facts: Facts) -> dict[Op, Lost]:
     """Return every unread variable that holds the successor of a value that goes on, by its note."""
     notes = [op for op in facts.program.named("py.unread") if op.kind == "variable" and op.values]
     return {op: found for op in notes if (found := _lost(op, facts)) is not None}
+
+
+def untaken_successors(facts: Facts) -> Iterator[Lost]:
+    """Return every successor that no variable is left for, while the old value goes on.
+
+    It is bound to `_`, and `_` once more in the same line, or never taken out of its tuple.
+    """
+    versions, uses = facts.get(Versions), facts.get(Uses)
+    noted = {value for note in facts.program.named("py.unread") for value in note.values or ()}
+    unnamed = ((value, version) for value, version in versions.all() if value.name == "_" and value not in noted)
+    dropped = [(value, version) for value, version in unnamed if not uses.is_read(value)]
+    for value, version in (*versions.untaken(), *dropped):
+        made = versions.maker(value)
+        ways = {one: goes_on(facts.flow, one, made) for one in version.old}
+        old = tuple(one for one in version.old if ways[one])
+        if old:
+            found = tuple(way for one in old for way in ways[one])
+            yield Lost("_", made.span, made, version.ground, old, old[0].name or "it", found, value)
+
+
+def is_state_of_module(lost: Lost, flow: Flow) -> bool:
+    """Whether it is the state that a run of a module gives beside its output: `module-state-mishandled` speaks."""
+    part = None if lost.newer is None else origin(flow, lost.newer, {}).op
+    run = flow.maker(part.operands[0]) if part is not None and part.name == "py.unpack" else None
+    return run is not None and plays(run.qualified, "module.apply")
 
 
 def goes_on_from(
@@ -75,14 +102,13 @@ def _lost(note: Op, facts: Facts) -> Lost | None:
     )
     # A copy has most of its leaves from the old one.
     values = [one for one in note.values or () if one not in before]
-    if any(map(uses.is_read, values)):
-        return None
+    unread = [one for one in values if not uses.is_read(one)]
     if copied is not None and before:
-        return _found(note, copied, Version(before), flow)
+        return _found(note, copied, Version(before), flow) if len(unread) == len(values) else None
     versions = facts.get(Versions)
-    known = [(one, version) for one in values if (version := versions.of(one)) is not None]
+    known = [(one, version) for one in unread if (version := versions.held(one)) is not None]
     if not known:
-        return _by_the_way(note, flow)
+        return _by_the_way(note, flow) if unread else None
     ground = min(version.ground for _, version in known)
     old = frozenset(value for _, version in known for value in version.old)
     return _found(note, versions.maker(known[0][0]), Version(old, ground), flow)
@@ -97,34 +123,39 @@ def _found(note: Op, made: Op, version: Version, flow: Flow) -> Lost | None:
     names = [name for name, leaves in (note.made_of or {}).items() if leaves and version.old >= set(leaves)]
     variable = next(iter(names), None) or next((one.name for one in old if one.name), "it")
     found = tuple(way for one in old for way in ways[one])
-    return Lost(note.label, note.span, made, version.ground, old, variable, found, note)
+    newer = next(iter(note.values or ()), None)
+    return Lost(note.label, note.span, made, version.ground, old, variable, found, newer)
 
 
 def _by_the_way(note: Op, flow: Flow) -> Lost | None:
-    """Return the value that another succeeds part by part, or that it is computed from and named after."""
+    """Return the value that another succeeds: a record of its class, or part by part, or that it is named after."""
     values = note.values or ()
-    made = flow.maker(values[0]) if values else None
+    made = flow.made_at(note.made_at, note) if note.made_at is not None else None
+    made = flow.maker(values[0]) if made is None and values else made
 
     def is_succeeded(name: str, leaves: tuple[Value, ...]) -> bool:
+        if name in (note.alike or ()):
+            return any(depends(flow, new, leaves) for new in values)
         if not leaves or len(leaves) != len(values) or len(set(leaves)) < len(leaves):
             return False
-        if len(leaves) == 1 and not is_newer(note.label, name):
+        if is_unwanted(note.label) if len(leaves) > 1 else not is_newer(note.label, name):
             return False
         pairs = zip(values, leaves, strict=True)
         return all(new is not before and depends(flow, new, (before,)) for new, before in pairs)
 
-    if made is None or (len(values) > 1 and is_unwanted(note.label)):
+    if made is None:
         return None
-    ground = Ground.STRUCTURE if len(values) > 1 else Ground.VARIABLE
     for name, leaves, ways in goes_on_from(note, flow, is_succeeded):
-        return Lost(note.label, note.span, made, ground, leaves, name, tuple(ways), note)
+        ground = Ground.STRUCTURE if len(values) > 1 or name in (note.alike or ()) else Ground.VARIABLE
+        return Lost(note.label, note.span, made, ground, leaves, name, tuple(ways), values[0])
     return None
 
 
 def is_surely_missed(lost: Lost, flow: Flow) -> bool | None:
     """Whether the old value goes on by mistake for sure; None where its successor is said not to be wanted."""
     if is_unwanted(lost.label):
-        return True if _is_needed(lost, flow) or _stands_still(lost, flow) else None
+        needed = _is_needed(lost, flow) if lost.ground is Ground.NATURE else _stands_still(lost, flow)
+        return True if needed else None
     made = lost.made
     computes_nothing_else = bool(made.results) and is_pure(made) and not any(map(flow.is_read, made.results))
     # A map over trees has one result: where nobody reads it, it was computed for nothing.
@@ -140,7 +171,7 @@ def is_surely_missed(lost: Lost, flow: Flow) -> bool | None:
 def _is_needed(lost: Lost, flow: Flow) -> bool:
     """Whether a protocol cannot do without the successor, whatever it is called: an optimizer needs its moments."""
     made = lost.made
-    if lost.ground is not Ground.NATURE or made.name not in ("key.draw", "py.call_library"):
+    if made.name not in ("key.draw", "py.call_library", *BODIES, *MAPPED):
         return False
     if not is_optimizer_step(made):
         return lost.handed_on and not plays(made.qualified, "module.apply")
@@ -151,6 +182,8 @@ def _is_needed(lost: Lost, flow: Flow) -> bool:
 def _has_moments(flow: Flow, optimizer: Value | None) -> bool | None:
     """Whether an optimizer keeps something of each step; None where its maker is not known."""
     maker = None if optimizer is None else origin(flow, optimizer, {}).op
+    if maker is not None and isinstance(maker.constant, Value):
+        return _has_moments(flow, maker.constant)
     if maker is None or lookup(maker.qualified) is None:
         return None
     if plays(maker.qualified, "optimizer.chain"):
@@ -164,5 +197,11 @@ def _stands_still(lost: Lost, flow: Flow) -> bool:
     loop, made = own_loop(flow, lost.made), lost.made
     if loop is None or not any(one.way in (Way.AGAIN, Way.CARRIED) for one in lost.ways):
         return False
-    others = [(param, following) for param, following in loop.successors if following is not param]
-    return any(param in made.operands and depends(flow, following, made.results) for param, following in others)
+    moving = [(param, following) for param, following in loop.successors if following is not param]
+    given = [param for param, _ in moving if any(depends(flow, one, (param,)) for one in made.operands)]
+    if any(depends(flow, following, made.results) for param, following in moving if param in given):
+        return True
+    # Where the parts of a carry are not known, all of them are among what the body returns.
+    ends = [op for op in loop.body.ops if op.name == "py.return" and not set(loop.body.results) >= set(op.operands)]
+    others = [one for op in ends for one in op.operands if one not in lost.old]
+    return bool(given) and any(depends(flow, one, made.results) for one in others)
