@@ -69,10 +69,12 @@ INDEPENDENT = {
     },
     "Uses": {
         "average-not-returned": "what is given back is data flow",
+        "module-state-mishandled": "which leaves are functions is structure",
         "unchanged-carry": "which value goes where is data flow",
     },
     "Versions": {
         "result-discarded": "what stands as a statement is syntax",
+        "module-state-mishandled": "which leaves are functions is structure",
         "unchanged-carry": "which value goes where is data flow",
     },
     "TracingFacts": {

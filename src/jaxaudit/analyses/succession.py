@@ -8,7 +8,7 @@ from typing import NamedTuple
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.ir import Op, Region, Value
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import CARRYING, INLINE, LOOPS
+from jaxaudit.ir.ops import INLINE, LOOPS
 from jaxaudit.spans import Span
 
 
@@ -37,19 +37,27 @@ def goes_on(flow: Flow, old: Value, made: Op, *, method: bool = False) -> list[G
 
     In a method, an attribute of its object that it does not set is there for the next call.
     """
-    later = [op for op in flow.readers.get(old, ()) if op is not made and _is_after(flow, op, made)]
-    found = [GoesOn(_way(flow, op), op.span) for op in sorted(later, key=flow.places.order.__getitem__)]
+    # One expression may become several ops.
+    later = [op for op in flow.readers.get(old, ()) if op.span != made.span and _is_after(flow, op, made)]
+    found = [GoesOn(_way(flow, op, old), op.span) for op in sorted(later, key=flow.places.order.__getitem__)]
     if (loop := own_loop(flow, made)) is not None and (old, old) in loop.successors:
         found.append(GoesOn(Way.CARRIED, made.span))
     again = _is_outside_turn(flow, old, made) or (method and _is_kept(flow, old, flow.places.region_of[made]))
     return [*found, GoesOn(Way.AGAIN, made.span)] if again else found
 
 
-def _way(flow: Flow, op: Op) -> Way:
+def _way(flow: Flow, op: Op, old: Value) -> Way:
+    """Say how an op that reads a value lets it go on: among what the body of a loop returns, the carry alone counts."""
     if op.name != "py.return":
         return Way.READ
     holder = flow.holder(op)
-    return Way.CARRIED if holder is not None and holder.name in CARRYING else Way.RETURNED
+    loop = None if holder is None else Loop.of(holder)
+    if loop is None:
+        return Way.RETURNED
+    given = [following for _, following in loop.successors]
+    makers = (flow.maker(one) for one in given)
+    is_open = any(made is not None and made.name == "py.unknown" for made in makers)
+    return Way.CARRIED if is_open or old in given else Way.READ
 
 
 def _is_after(flow: Flow, op: Op, made: Op) -> bool:

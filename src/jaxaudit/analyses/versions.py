@@ -23,7 +23,7 @@ from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Branch, Loop, given_to, inside_of
-from jaxaudit.ir.ops import BODIES, DERIVATIVES, MAPPED, VOCABULARY
+from jaxaudit.ir.ops import BODIES, DERIVATIVES, MAPPED, SELECTED, VOCABULARY
 from jaxaudit.ir.record import record
 from jaxaudit.libraries.lookup import lookup, playing, plays, updates
 from jaxaudit.libraries.results import Like, Parts, Result
@@ -244,8 +244,12 @@ class VersionsDomain:
         """Take what a function computes from a parameter, and binds to the variable it came in, for its successor."""
         same = [param for param in outside if param.name and param.name == result.name]
         made = self._flow.maker(result)
-        # A gradient is called after what it was taken of.
-        if len(same) == 1 and (made is None or made.name not in DERIVATIVES) and depends(self._flow, result, same):
+        # A gradient is called after what it was taken of, and a part of something is no newer one.
+        if (
+            len(same) == 1
+            and (made is None or made.name not in DERIVATIVES | SELECTED)
+            and depends(self._flow, result, same)
+        ):
             return Version(frozenset((outside[same[0]],)), Ground.VARIABLE)
         return NOTHING
 
@@ -291,8 +295,8 @@ def _version(
     return Version(old, ground, parts) if old or parts else NOTHING
 
 
-def _of(op: Op, *arguments: str) -> Version:
-    return _version(frozenset(value for name in arguments for value in values_in(op.arguments.get(name))))
+def _of(op: Op, *arguments: str, ground: Ground = Ground.NATURE) -> Version:
+    return _version(frozenset(value for name in arguments for value in values_in(op.arguments.get(name))), ground)
 
 
 def _made(op: Op, read: Read[Version]) -> Sequence[Version]:
@@ -304,7 +308,7 @@ def _made(op: Op, read: Read[Version]) -> Sequence[Version]:
             return [_of(op, "x")]
         case "array.select" if op.argument("condition", "arr") is not None:
             # `where(mask, x, y)` of both that it chooses from, `clip(x, low, high)` of `x`.
-            return [_of(op, "x" if op.has("x") else "arr", "y")]
+            return [_of(op, "x" if op.has("x") else "arr", "y", ground=Ground.STRUCTURE)]
     if len(op.results) != 1:
         return ()
     if op.arguments.get("mutable"):

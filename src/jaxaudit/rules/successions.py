@@ -111,7 +111,7 @@ def _lost(note: Op, facts: Facts) -> Lost | None:
         return _by_the_way(note, flow) if unread else None
     ground = min(version.ground for _, version in known)
     old = frozenset(value for _, version in known for value in version.old)
-    return _found(note, versions.maker(known[0][0]), Version(old, ground), flow)
+    return _found(note, flow.through(versions.maker(known[0][0]), note), Version(old, ground), flow)
 
 
 def _found(note: Op, made: Op, version: Version, flow: Flow) -> Lost | None:
@@ -196,6 +196,13 @@ def _stands_still(lost: Lost, flow: Flow) -> bool:
     """Whether turns that start from the same old value depend on one another through what else the maker gives."""
     loop, made = own_loop(flow, lost.made), lost.made
     if loop is None or not any(one.way in (Way.AGAIN, Way.CARRIED) for one in lost.ways):
+        return False
+    first = (
+        one in loop.body.params or not flow.places.within(flow.places.region_of_value(one), loop.body)
+        for one in lost.old
+    )
+    if not any(first):
+        # What an earlier step of the turn gave is not the same in all turns.
         return False
     moving = [(param, following) for param, following in loop.successors if following is not param]
     given = [param for param, _ in moving if any(depends(flow, one, (param,)) for one in made.operands)]

@@ -181,6 +181,162 @@ PROGRAMS = {
                 out.append(y)
             return out
         """,
+    "environments written out": """
+        @flax.struct.dataclass
+        class World:
+            pos: jax.Array
+            vel: jax.Array
+            t: int
+
+        def advance(world: World, push):
+            vel = world.vel + 0.1 * push
+            moved = World(pos=world.pos + vel, vel=vel, t=world.t + 1)
+            return moved.pos, moved, -jnp.abs(moved.pos).sum()
+
+        def rollout(policy, world: World, seen):
+            def body(carry, _):
+                world, seen = carry
+                seen, _, reward = advance(world, policy(seen))  #! stale-value
+                return (world, seen), reward
+            return jax.lax.scan(body, (world, seen), None, 10)
+
+        def episode(policy, world: World, seen):
+            total = 0.0
+            for _ in range(10):
+                seen, after, reward = advance(world, policy(seen))  #! stale-value
+                total += reward
+            return total
+
+        def best_push(world: World, pushes):
+            rewards = []
+            for push in pushes:
+                _, _, reward = advance(world, push)
+                rewards.append(reward)
+            return jnp.stack(rewards)
+
+        def kept(policy, world: World, seen):
+            def body(carry, _):
+                world, seen = carry
+                seen, world, reward = advance(world, policy(seen))
+                return (world, seen), reward
+            return jax.lax.scan(body, (world, seen), None, 10)
+        """,
+    "environments of a library": """
+        import gymnax
+
+        env, env_params = gymnax.make("CartPole-v1")
+
+        def rollout(keys, net, obs, state):
+            def body(carry, key):
+                obs, state = carry
+                obs, _, reward, done, _ = env.step(key, state, net(obs), env_params)  #! stale-value
+                return (obs, state), reward
+            return jax.lax.scan(body, (obs, state), keys)
+
+        def all_at_once(keys, net, obs, state):
+            step = jax.vmap(env.step, in_axes=(0, 0, 0, None))
+            obs, after, reward, done, info = step(keys, state, net(obs), env_params)  #! stale-value
+            return obs, state, reward
+
+        def peek(key, state, action):
+            _, _, reward, _, _ = env.step(key, state, action, env_params)
+            return reward
+        """,
+    "optimizers whose new state has no name": """
+        tx = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(1e-3))
+
+        def train(params, batches, loss):
+            moments = tx.init(params)
+            for batch in batches:
+                updates = tx.update(jax.grad(loss)(params, batch), moments, params)[0]  #! stale-value
+                params = optax.apply_updates(params, updates)
+            return params
+
+        @jax.jit
+        def step(params, moments, grads):
+            updates, _ = tx.update(grads, moments, params)  #! stale-value
+            return optax.apply_updates(params, updates), moments
+
+        def any_optimizer(optimizer, params, moments, grads):
+            updates, _ = optimizer.update(grads, moments, params)  #! stale-value
+            return optax.apply_updates(params, updates), moments
+
+        def without_moments(params, batches, loss):
+            plain = optax.sgd(0.1)
+            state = plain.init(params)
+            for batch in batches:
+                updates, _ = plain.update(jax.grad(loss)(params, batch), state)
+                params = optax.apply_updates(params, updates)
+            return params
+        """,
+    "a trainer that keeps its optimizer in a field": """
+        class Trainer:
+            def __init__(self, tx, params):
+                self.tx, self.params, self.moments = tx, params, tx.init(params)
+
+            def wrong(self, grads):
+                updates, moments = self.tx.update(grads, self.moments, self.params)  #! stale-value
+                self.params = optax.apply_updates(self.params, updates)
+
+            def right(self, grads):
+                updates, self.moments = self.tx.update(grads, self.moments, self.params)
+                self.params = optax.apply_updates(self.params, updates)
+        """,
+    "a cache of keys and values": """
+        class Cache(NamedTuple):
+            keys: jax.Array
+            length: jax.Array
+
+        def attend(cache: Cache, query, key):
+            keys = jax.lax.dynamic_update_slice(cache.keys, key[None], (cache.length, 0))
+            weights = jax.nn.softmax(keys @ query)
+            return weights @ keys, Cache(keys, cache.length + 1)
+
+        def decode(cache: Cache, token):
+            def body(carry, _):
+                cache, token = carry
+                token, extended = attend(cache, token, token)  #! stale-value
+                return (cache, token), token
+            return jax.lax.scan(body, (cache, token), None, 8)
+
+        def score(cache: Cache, queries):
+            return [attend(cache, query, query)[0] for query in queries]
+        """,
+    "a recurrent value for the last observation": """
+        class Cell(nn.Module):
+            @nn.compact
+            def __call__(self, hidden, x):
+                hidden = jnp.tanh(nn.Dense(8)(x) + hidden)
+                return hidden, nn.Dense(1)(hidden)
+
+        def train(params, hidden, xs):
+            def update(carry, x):
+                params, hidden = carry
+                hidden, values = jax.lax.scan(lambda h, one: Cell().apply(params, h, one), hidden, x)
+                _, last = Cell().apply(params, hidden, x[-1])
+                params = jax.tree.map(lambda p: p - 0.1 * last.mean(), params)
+                return (params, hidden), values.mean()
+            return jax.lax.scan(update, (params, hidden), xs)
+        """,
+    "a sampler that stays where it is": """
+        class Chain(NamedTuple):
+            x: jax.Array
+            log_density: jax.Array
+
+        def kernel(key, chain: Chain, density):
+            k1, k2 = jax.random.split(key)
+            proposal = chain.x + 0.1 * jax.random.normal(k1, chain.x.shape)
+            value = density(proposal)
+            accept = jnp.log(jax.random.uniform(k2)) < value - chain.log_density
+            x = jnp.where(accept, proposal, chain.x)
+            return Chain(x, jnp.where(accept, value, chain.log_density)), x
+
+        def sample(keys, chain: Chain, density):
+            def body(chain, key):
+                moved, x = kernel(key, chain, density)  #! stale-value
+                return chain, x
+            return jax.lax.scan(body, chain, keys)[1]
+        """,
 }
 
 

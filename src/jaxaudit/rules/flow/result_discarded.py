@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.index import is_pure
 from jaxaudit.analyses.versions import Versions, is_update, updates_in
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import KEEPING, MAPPED, REMARKS
-from jaxaudit.libraries.lookup import playing
+from jaxaudit.libraries.lookup import lookup, playing
 from jaxaudit.libraries.packages import computes
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
 from jaxaudit.rules.flow._shared.phrases import called
@@ -138,8 +138,14 @@ def _dropped(note: Op, facts: Facts) -> Iterator[Obligation]:
     else:
         timed = op.name == "tree.other" or (op.name in _TIMED and not _is_array_method(op))
         # Outside of compiled code a check raises, whether its result is kept or not.
-        deliberate = timed or op.function in ("error_if", "branched_error_if")
-        yield _finding(op, sure=not note.is_module_level and (is_update(op) or not deliberate))
+        deliberate = (timed and not is_update(op)) or _is_tried(op) or op.function in ("error_if", "branched_error_if")
+        yield _finding(op, sure=not note.is_module_level and not deliberate)
+
+
+def _is_tried(op: Op) -> bool:
+    """Whether an op is a step of an object that no protocol asks for, such as an environment: it may be a trial."""
+    row = lookup(op.qualified)
+    return is_update(op) and row is not None and not row.roles
 
 
 def _updates(op: Op, versions: Versions) -> bool:

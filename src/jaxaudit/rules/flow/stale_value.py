@@ -20,10 +20,10 @@ class StaleValue(Rule):
 
     ## What it does
 
-    Finds every variable that nothing reads and that holds a newer version of another one: the result of
-    `x.at[i].set(v)`, `_replace`, `apply_updates`, the state that an optimizer's `update` gives, or what a function
-    hands back in the place of its own parameter. If the old version is read afterwards, or in the next turn of the
-    loop, the update is lost.
+    Lists every newer version of a value: the result of `x.at[i].set(v)`, `_replace`, `apply_updates`, the state that
+    an optimizer's `update` or an environment's `step` gives, the record that a function gives for one of the same class,
+    or what it hands back in the place of its own parameter. If nothing reads it, and the old version is read
+    afterwards, returned, carried or stepped again, the update is lost.
 
     ## Why is this bad?
 
@@ -47,8 +47,9 @@ class StaleValue(Rule):
     ## When it cannot tell
 
     A function may be called for one of its results alone. Then it is a warning, unless each turn of a loop depends on
-    the one before. Names that begin with an underscore say that the value is not wanted; only the state of an
-    optimizer that needs one is missed all the same.
+    the one before. A name that begins with an underscore says that the value is not wanted: then it is left open,
+    unless the old state of an optimizer or environment is handed on, or each turn of a loop starts from the first
+    state though it goes on with what else the step gave.
     """
 
     name = "stale-value"
