@@ -21,8 +21,8 @@ class StaleValue(Rule):
     ## What it does
 
     Lists every newer version of a value: the result of `x.at[i].set(v)`, `_replace`, `apply_updates`, the state that
-    an optimizer's `update` or an environment's `step` gives, the record that a function gives for one of the same class,
-    or what it hands back in the place of its own parameter. If nothing reads it, and the old version is read
+    an optimizer's `update` or an environment's `step` gives, the record that a function gives for one of the same
+    class, or what it hands back in the place of its own parameter. If nothing reads it, and the old version is read
     afterwards, returned, carried or stepped again, the update is lost.
 
     ## Why is this bad?
