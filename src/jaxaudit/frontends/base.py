@@ -21,13 +21,15 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A file that could not be read or parsed: reported as an issue, and the rest goes on."""
+    """A file that could not be read or parsed: reported, and the rest goes on."""
 
     path: str
     line: int
     column: int
     message: str
     suggestion: str = ""
+    limit: bool = False
+    """Whether nothing is wrong with the file: whoever reads it is too old for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ _LINES: tuple[tuple[re.Pattern[str], Newer], ...] = (
         Newer("`except` with types and no brackets", (3, 14)),
     ),
 )
+_TYPED = re.compile(r"\s*(?:async\s+def|def|class)\s+\w+\s*(\[[^\]]*\])(?=\s*[(:])")
+_ALIAS = re.compile(r"(\s*)type\s+(\w+)\s*(?:\[[^\]]*\]\s*)?(?==)")
 _NESTED = Newer("an f-string with quotes, a backslash or a comment inside its braces", (3, 12))
 _QUOTE = re.compile(r"(?P<prefix>[A-Za-z]{0,2})(?P<quote>\"\"\"|'''|\"|')")
 
@@ -36,6 +38,36 @@ def newer_syntax(line: str, running: Version) -> Newer | None:
     if found is None and _has_nested(line):
         found = _NESTED
     return found if found is not None and found.version > running else None
+
+
+def as_older(line: str) -> str | None:
+    """Return a line as older versions of Python can read it, with everything where it was; None where that fails.
+
+    Type parameters say nothing of what runs, and the quotes inside the braces of an f-string can be the other ones.
+    """
+    header = _TYPED.match(line)
+    if header is not None:
+        return line[: header.start(1)] + " " * len(header[1]) + line[header.end(1) :]
+    alias = _ALIAS.match(line)
+    if alias is not None:
+        return f"{alias[1]}{alias[2]}{' ' * (alias.end() - len(alias[1]) - len(alias[2]))}{line[alias.end() :]}"
+    start = next((one for one in _QUOTE.finditer(line) if _string(line, one)[1]), None)
+    if start is None:
+        return None
+    end, quote = _string(line, start)[0] - len(start["quote"]), start["quote"]
+    inside = line[start.end() : end]
+    other = "'" if quote == '"' else '"'
+    if len(quote) > 1 or (quote in inside and other in inside):
+        return None
+    return line[: start.end()] + inside.replace(quote, other).replace("\\", "_") + line[end:]
+
+
+def older_text(text: str, running: Version) -> str | None:
+    """Return a text as the `running` version of Python can read it; None where no line of it can be told so."""
+    lines = text.splitlines(keepends=True)
+    told = [as_older(line) if newer_syntax(line, running) is not None else None for line in lines]
+    older = [line if one is None else one for line, one in zip(lines, told, strict=True)]
+    return None if older == lines else "".join(older)
 
 
 def told(line: int, newer: Newer, running: Version, who: str) -> str:

@@ -17,7 +17,7 @@ _MODULE = merge(
     rows(
         f"{_LINEN}.Module",
         "key.draw",
-        "init_with_output lazy_init: rngs *args\nbind: variables *args",
+        "init_with_output lazy_init: rngs *args\nbind: variables *args -> like self",
         key="rngs",
         folds=True,
     ),
@@ -28,7 +28,8 @@ _MODULE = merge(
         f"{_LINEN}.Module",
         "py.call_library",
         """
-        clone copy is_initializing unbind:
+        clone copy: -> like self
+        is_initializing unbind:
         get_variable: col name default
         has_rng: name
         has_variable: col name

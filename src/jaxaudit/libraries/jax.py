@@ -46,6 +46,26 @@ _TREES = merge(
     rows("jax.flatten_util", "tree.other", "Unravel.__call__: flat"),
 )
 
+KERNEL = "jax.experimental.pallas.pallas_call"
+REFERENCE = "jax.Ref"
+"""The class of arrays that are written in place."""
+
+_REFERENCES = merge(
+    rows("jax", "py.call_library", f"new_ref: init_val -> {REFERENCE} around like init_val"),
+    rows(
+        "jax.experimental.pallas",
+        "py.call_library",
+        """
+        ds dslice: start size stride
+        program_id num_programs: axis
+        cdiv: a b
+        debug_print: fmt *args
+        BlockSpec: block_shape index_map pipeline_mode
+        """,
+    ),
+    rows("jax", "py.call_library", "ShapeDtypeStruct: shape dtype -> jax.ShapeDtypeStruct around specified(shape, dtype)"),
+)
+
 _DEVICES = merge(
     rows(
         "jax",
@@ -137,5 +157,5 @@ _PRINTS = rows(
     """,
 )
 
-ROWS = merge(_TREES, _DEVICES, _SHAPES, _PRINTS)
+ROWS = merge(_TREES, _REFERENCES, _DEVICES, _SHAPES, _PRINTS)
 """The functions of jax itself that call no function of the user."""

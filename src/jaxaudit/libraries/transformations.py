@@ -24,6 +24,7 @@ abstract: jax.make_jaxpr equinox.filter_make_jaxpr: static_argnums axis_env retu
 transform: flax.linen.scan flax.linen.vmap flax.nnx.scan flax.linen.map_variables flax.linen.custom_vjp:
 transform: jax.numpy.vectorize jax.custom_gradient jax.custom_batching.custom_vmap:
 transform: jax.custom_batching.sequential_vmap jax.named_call jax.linear_transpose equinox.filter_closure_convert:
+transform: jax.experimental.pallas.pallas_call: out_shape
 transform: equinox.internal.noinline jax.experimental.checkify.checkify flax.linen.while_loop:
 """
 

@@ -157,13 +157,13 @@ def finding_of(one: Obligation, family: str, front_end: str, sources: Sources) -
 
 
 def unreadable(problem: Problem, front_end: str) -> Finding:
-    """Turn a file that could not be read or parsed into an issue; its column is 1-based, as Python's errors have it."""
+    """Turn a file that could not be read or parsed into a finding; columns are 1-based, as in Python's errors."""
     line, column = max(problem.line, 1), max(problem.column, 1)
     return Finding(
         id="",
         rule="unreadable-file",
         family="files",
-        severity="error",
+        severity="warning" if problem.limit else "error",
         path=problem.path,
         line=line,
         column=column,

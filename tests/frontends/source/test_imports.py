@@ -93,3 +93,16 @@ def test_a_file_that_cannot_be_parsed_is_told_once() -> None:
     user = "from broken import f\nimport broken\n"
     reading = read({"broken.py": "def f(:\n", "main.py": user, "a/one.py": user, "a/b/two.py": user})
     assert [problem.path for problem in reading.problems] == ["broken.py"]
+
+
+@pytest.mark.parametrize(
+    "line", ["from ..numpy import zeros", "from . import numpy\nzeros = numpy.zeros", "from .jax.numpy import zeros"]
+)
+def test_a_relative_import_never_means_a_library(line: str) -> None:
+    assert functions(f"{line}\nzeros(3)", "array.numpy") == functions(f"{line}\nzeros(3)", "array.create") == []
+
+
+def test_a_relative_import_finds_the_file_beside_it() -> None:
+    files = {"a/b/main.py": "from .helper import draw\nfrom ..other import draw as o\ndraw(1)\no(1)"}
+    beside = {"a/b/helper.py": _HELPER, "a/other.py": _HELPER}
+    assert [op.qualified for op in ops(files, "py.call", beside)] == ["draw", "draw"]

@@ -69,10 +69,12 @@ def _gradient(op: Op, look: Look) -> Facts:
     """The function's own results come first, then a gradient for each leaf of the chosen arguments."""
     own = _returned(op, look)
     extra = op.results[len(own) :]
-    if op.option("argnums", 0) != 0 or len(extra) > len(op.operands):
+    chosen, argnums = op.differentiated, op.option("argnums", 0)
+    in_order = not isinstance(argnums, tuple) or list(argnums) == sorted(argnums)  # type: ignore[type-var]
+    if chosen is None or len(chosen) != len(extra) or not in_order:
         return own
-    pairs = zip(extra, op.operands, strict=False)
-    return [*own, *(look.read(start) if made.name == start.name else NOTHING for made, start in pairs)]
+    # A number has a gradient of its shape, and no value that is known.
+    return [*own, *(traced(look.read(op.operands[at])) for at in chosen)]
 
 
 def _scanned(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:

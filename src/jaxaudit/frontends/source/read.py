@@ -21,7 +21,7 @@ from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.modules import Loader, Project
 from jaxaudit.frontends.source.interpret.observed import interpret_observed
 from jaxaudit.frontends.source.interpret.outline import FunctionNode, outline
-from jaxaudit.frontends.source.interpret.roots import interpret_root
+from jaxaudit.frontends.source.interpret.roots import callers_in_bases, interpret_root
 from jaxaudit.frontends.source.values.model import FunctionValue
 from jaxaudit.ir import Program
 
@@ -109,6 +109,10 @@ class _Reader:
         return frozenset[str]().union(*(self.outlines[path].mentioned for path in self.outlines))
 
     def _enter_root(self, function: FunctionValue) -> None:
+        for caller in callers_in_bases(function):
+            self._guarded(partial(interpret_root, self.it, caller, function.owner))
+        if function.node in self.it.entered:
+            return
         self._guarded(lambda: interpret_root(self.it, function), function)
         if function.node not in self.it.entered:
             self.failed.setdefault(function.node, "its body could not be entered")

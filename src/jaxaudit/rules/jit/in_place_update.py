@@ -104,7 +104,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
     rule, op = InPlaceUpdate.name, visit.op
     # No array has an item by a text: what is assigned to is a dict, whatever it is taken for.
     is_dict = isinstance(op.arguments.get("index"), str)
-    if is_dict or op.kind in ("list", "dict", "set", "sequence") or "base" not in op.arguments:
+    if is_dict or op.kind in ("list", "dict", "set", "sequence", "reference") or "base" not in op.arguments:
         return
     base = op.arguments["base"]
     fact, name = visit.of(base), named(base, "this array")

@@ -7,14 +7,15 @@ from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array
 from jaxaudit.analyses.shapes.transfer.look import Look
 from jaxaudit.ir import Argument
 
+_CONVOLUTIONS = frozenset(("conv", "conv_general_dilated", "conv_with_general_padding"))
 _LAYOUTS = {3: ("NCW", "OIW", "NCW"), 4: ("NCHW", "OIHW", "NCHW"), 5: ("NCDHW", "OIDHW", "NCDHW")}
 
 
 def convolved(look: Look) -> ShapeFact:
-    """Return `conv_general_dilated`."""
+    """Return a convolution by JAX's own functions, whose layout has the channels before the spatial axes."""
     lhs, rhs = look.fact("lhs").dims, look.fact("rhs").dims
     plain = look.raw("lhs_dilation") is None and look.raw("rhs_dilation") is None
-    if look.function != "conv_general_dilated" or lhs is None or rhs is None or len(lhs) != len(rhs) or not plain:
+    if look.function not in _CONVOLUTIONS or lhs is None or rhs is None or len(lhs) != len(rhs) or not plain:
         return NOTHING
     given = look.raw("dimension_numbers")
     layouts = _LAYOUTS.get(len(lhs)) if given is None else given
@@ -26,7 +27,9 @@ def convolved(look: Look) -> ShapeFact:
     sizes = {"N": lhs[source.index("N")], "C": rhs[kernel.index("O")]}
     for at, letter in enumerate(spatial):
         step = strides[at] if isinstance(strides, tuple) and at < len(strides) else 0
-        sizes[letter] = covered(lhs[source.index(letter)], rhs[kernel.index(letter)], step, look.raw("padding"))
+        padding = look.raw("padding")
+        around = padding[at] if isinstance(padding, tuple) and at < len(padding) else padding
+        sizes[letter] = covered(lhs[source.index(letter)], rhs[kernel.index(letter)], step, around)
     return array(tuple(sizes.get(letter, UNKNOWN) for letter in target), look.fact("lhs").dtype)
 
 
@@ -36,4 +39,7 @@ def covered(size: Dim, window: Dim, step: Argument, padding: Argument) -> Dim:
         return UNKNOWN
     if padding == "SAME":
         return size if step == 1 else (size + constant(step - 1)) // constant(step)
-    return (size - window) // constant(step) + constant(1) if padding == "VALID" else UNKNOWN
+    match (0, 0) if padding == "VALID" else padding:
+        case (int() as before, int() as behind):
+            return (size + constant(before + behind) - window) // constant(step) + constant(1)
+    return UNKNOWN

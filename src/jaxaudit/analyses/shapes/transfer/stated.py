@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from jaxaudit.analyses.shapes.broadcast import broadcast
-from jaxaudit.analyses.shapes.dtypes import promote
+from jaxaudit.analyses.shapes.dtypes import named_dtype, promote
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, sequence
-from jaxaudit.analyses.shapes.literals import array_like
+from jaxaudit.analyses.shapes.literals import array_like, shape_of
 from jaxaudit.analyses.shapes.mapped import without_axis
 from jaxaudit.analyses.shapes.transfer import distributions, keys, layers, windows
 from jaxaudit.analyses.shapes.transfer.look import Look
@@ -94,9 +94,15 @@ def _per_label(look: Look, scores: str, labels: str, axis: str) -> ShapeFact:
     return array(each, look.fact(scores).dtype)
 
 
+def _specified(look: Look, shape: str, dtype: str) -> ShapeFact:
+    """What has the shape and the dtype that are given."""
+    return array(shape_of(look.fact(shape)), named_dtype(look.raw(dtype)))
+
+
 _FUNCTIONS: Mapping[str, Callable[..., ShapeFact]] = {
     "broadcast": _pairwise,
     "without": _without,
+    "specified": _specified,
     "per_label": _per_label,
     **keys.FUNCTIONS,
     **distributions.FUNCTIONS,

@@ -34,8 +34,9 @@ from jaxaudit.frontends.source.values.model import (
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.ir import Value
 from jaxaudit.ir.ops import ARRAYS
-from jaxaudit.libraries.lookup import lookup
+from jaxaudit.libraries.lookup import ROWS, lookup
 from jaxaudit.libraries.methods import ATTRIBUTES
+from jaxaudit.libraries.results import Made
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ NUMBERS = {
 } | {"jax.numpy.newaxis": Const(None), "numpy.newaxis": Const(None)}
 """Constants of libraries."""
 
+_AROUND = frozenset(row.cls for row in ROWS.values() if isinstance(row.result, Made) and row.result.inside is not None)
+"""The classes of objects that are as good as the array they are around."""
 _CLASSES = {"flax.training.train_state.TrainState.tx": "optax.GradientTransformationExtraArgs"}
 """The classes of what attributes of library objects hold."""
 
@@ -210,7 +213,7 @@ def _class_attribute(it: Interpreter, base: ClassValue, name: str, span: Span) -
 
 def _leaf_attribute(it: Interpreter, base: Leaf, name: str, span: Span) -> Abstract:
     qualified = f"array.{name}"
-    if not base.cls and qualified in ATTRIBUTES:
+    if qualified in ATTRIBUTES and (not base.cls or base.cls in _AROUND):
         row = lookup(qualified)
         if row is not None and row.op != "array.at":
             made = it.emit(row.op, span, {row.params[0]: base.value}, {"function": name}).result

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import transforms, tree_calls
+from jaxaudit.frontends.source.interpret.likeness import leaf_by_leaf
 from jaxaudit.frontends.source.interpret.regions import (
     Parametrised,
     aligned,
@@ -273,6 +274,13 @@ def _runs(op: str, skip: int = 1, spelling: str = "") -> Handler:
     return handler
 
 
+def host_callback(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Interpret a call of Python code at run time, which gives arrays as its second argument says."""
+    made = _runs("callback", 2)(it, given, span)
+    like = given.get(1, "result_shape_dtypes")
+    return made if made is None or like is None else leaf_by_leaf(it, like, materialise(it, made, span), span)
+
+
 def vjp(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     """Interpret `jax.vjp(f, *primals)` and `jax.linearize`: the outputs and a function nothing more is known of."""
     made = _runs("vjp")(it, Arguments(given.positional, {}, given.star), span)
@@ -322,10 +330,10 @@ def _spellings() -> dict[str, Handler]:
         "jax.linearize": vjp,
         "jax.jvp": jvp,
         "equinox.filter_jvp": jvp,
-        "jax.pure_callback": _runs("callback", 2),
-        "jax.experimental.io_callback": _runs("callback", 2),
+        "jax.pure_callback": host_callback,
+        "jax.experimental.io_callback": host_callback,
         "jax.debug.callback": _runs("callback"),
-        "equinox.filter_pure_callback": _runs("callback", 2),
+        "equinox.filter_pure_callback": host_callback,
     }
     loops: dict[str, Handler] = {"scan": scan, "fori_loop": fori, "while_loop": while_, "cond": cond, "switch": switch}
     for module in ("jax.lax", "haiku", "flax.nnx", "numpyro.contrib.control_flow", "numpyro.util", "equinox.internal"):

@@ -69,10 +69,16 @@ def module_or_library(it: Interpreter, name: str) -> Abstract:
 def import_from(it: Interpreter, node: ast.ImportFrom) -> Exit:
     """Interpret `from a import b, c as d`, relative and star imports included."""
     source = _source_name(it.frame.module, node)
-    module = it.project.find(source, it.frame.module)
+    importer, dotted = it.frame.module, node.module or ""
+    module = it.project.beside(importer, node.level, dotted) if source is None else it.project.find(source, importer)
     for alias in node.names:
         if alias.name == "*":
             _import_star(it, module)
+        elif module is None and source is None:
+            inner = it.project.beside(importer, node.level, f"{dotted}.{alias.name}".strip("."))
+            reason = f"{'.' * node.level}{dotted} is not part of what was read"
+            found = it.unknown(reason, it.span(node), alias.name) if inner is None else it.module_value(inner)
+            it.frame.env[alias.asname or alias.name] = found
         elif module is None:
             # The source may be a folder without `__init__.py`, and the name a module in it.
             it.frame.env[alias.asname or alias.name] = module_or_library(it, f"{source}.{alias.name}")
@@ -81,10 +87,13 @@ def import_from(it: Interpreter, node: ast.ImportFrom) -> Exit:
     return Exit.FALL
 
 
-def _source_name(module: Module, node: ast.ImportFrom) -> str:
+def _source_name(module: Module, node: ast.ImportFrom) -> str | None:
+    """Return the dotted name of what is imported from; None where it lies above all packages that are known."""
     if node.level == 0:
         return node.module or ""
     parts = module.base.split(".") if module.base else []
+    if node.level > len(parts):
+        return None
     base = parts[: len(parts) - (node.level - 1)]
     return ".".join([*base, *([node.module] if node.module else [])])
 

@@ -105,7 +105,8 @@ class Loop:
     def __init__(self, it: Interpreter, op: str, span: Span, names: frozenset[str], attrs: dict[str, object]) -> None:
         self.it, self.op, self.span, self.names, self.attrs = it, op, span, names, attrs
         self.opaque: dict[str, int] = {}
-        self.havoc: set[int] = set()
+        self.havoc: dict[int, int] = {}
+        """The objects that turns change, and how often what they were taken for did not hold."""
         self.split: dict[int, tuple[str, Box]] = {}
         self.before: Env = dict(it.frame.env)
         self.reads = it.reads()
@@ -123,7 +124,8 @@ class Loop:
                 break
             for name in attempt.unstable_names:
                 self.opaque[name] = self.opaque.get(name, 0) + 1
-            self.havoc |= attempt.unstable_boxes
+            for id_ in attempt.unstable_boxes:
+                self.havoc[id_] = self.havoc.get(id_, -1) + 1
             attempt = self._attempt(turn, collect)
         self._finish(attempt)
         return len(attempt.exits.breaks)
@@ -142,7 +144,7 @@ class Loop:
         heads = {name: head.carried(name, self.before[name], self.opaque.get(name, 0)) for name in self._carried()}
         self.split = head.split
         it.heap.begin()
-        boxes = {id_: head.box(Ref(id_)) for id_ in sorted(self.havoc)}
+        boxes = {id_: head.box(Ref(id_), opacity) for id_, opacity in sorted(self.havoc.items())}
         for id_, box in boxes.items():
             it.heap[Ref(id_)] = box
         it.frame.env.update(heads)
@@ -156,7 +158,7 @@ class Loop:
             attempt.extra = [] if collect is None else collect()
         changed = set(it.heap.undo())
         attempt.unstable_names |= {name for id_, (name, _) in self.split.items() if id_ in changed}
-        attempt.unstable_boxes = changed - self.havoc - self.split.keys()
+        attempt.unstable_boxes |= changed - self.havoc.keys() - self.split.keys()
         return attempt
 
     def _forget_outer_variables(self) -> None:
@@ -197,10 +199,7 @@ class Loop:
         """Append the values for the next turn; False when the structure changed."""
         if isinstance(head, Leaf):
             nexts.append(materialise(self.it, end, self.span))
-            held = head.holds is None or (
-                isinstance(end, Leaf) and end.holds is not None and same(head.holds, end.holds)
-            )
-            return held and (not head.array or (isinstance(end, Leaf) and end.array))
+            return self._is_still(head, end)
         if isinstance(head, TupleValue) and isinstance(end, TupleValue) and len(head.items) == len(end.items):
             return self._match_all(head.items, end.items, nexts)
         if isinstance(head, Record) and isinstance(end, Record) and head.cls is end.cls:
@@ -208,6 +207,14 @@ class Loop:
         if isinstance(head, Ref) and head.id in self.split:
             return self._match_parts(parts_of(self.split[head.id][1]), end, nexts)
         return same(head, end)
+
+    def _is_still(self, head: Leaf, end: Abstract) -> bool:
+        """Whether what is known of a value at the beginning of a turn is true of it at the end."""
+        if not isinstance(end, Leaf):
+            return head.holds is None and not head.array and (not head.options or end in head.options)
+        held = head.holds is None or (end.holds is not None and same(head.holds, end.holds))
+        chosen = not head.options or (bool(end.options) and set(end.options) <= set(head.options))
+        return held and chosen and (end.array or not head.array)
 
     def _match_parts(self, heads: Mapping[Any, Abstract] | None, end: Abstract, nexts: list[Value]) -> bool:
         ends = parts_of(self.it.heap[end]) if isinstance(end, Ref) else None
@@ -333,15 +340,15 @@ class _Head:
         self.split[new.id] = (name, made)
         return new
 
-    def field(self, value: Abstract) -> Abstract:
+    def field(self, value: Abstract, opacity: int) -> Abstract:
         """Return the head of an attribute; those that hold functions are set once, in the constructor."""
         functions = FunctionValue | Transformed | BoundMethod | PartialValue
-        return value if isinstance(value, functions) else self.of(value, 1)
+        return value if isinstance(value, functions) else self.of(value, opacity)
 
-    def box(self, ref: Ref) -> Box:
+    def box(self, ref: Ref, opacity: int) -> Box:
         box = self.it.heap[ref]
         if isinstance(box, ObjectBox):
-            attrs = {name: self.field(value) for name, value in box.attrs.items()}
+            attrs = {name: self.field(value, opacity) for name, value in box.attrs.items()}
             return replace(box, attrs=attrs)
         return OpaqueBox(self.leaf(ref).value, kind_of(self.it, ref))
 

@@ -13,6 +13,7 @@ from jaxaudit.frontends.source.interpret import (
     derivatives,
     expressions,
     library,
+    likeness,
     subscripts,
 )
 from jaxaudit.frontends.source.notes import bindings
@@ -38,6 +39,7 @@ from jaxaudit.frontends.source.values.model import (
 )
 from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, materialise, options
 from jaxaudit.libraries.lookup import ROWS, lookup
+from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -261,11 +263,24 @@ def _object_method(it: Interpreter, ref: Ref, box: ObjectBox, name: str, given: 
         if row is not None and f"{base}.{name}" in applied.RUNS:
             return applied.run(it, ref, box, f"{base}.{name}", row, given, span)
         if row is not None:
-            return library.emit_row(it, row, f"{base}.{name}", given, span, ref)
+            made = library.emit_row(it, row, f"{base}.{name}", given, span, ref)
+            return _newer(it, box, row, given, made, span)
     value = box.attrs.get(name)
     if value is not None and not isinstance(value, Attribute):
         return it.call(value, given, span)
     return _unknown(it, ref, name, given, span)
+
+
+def _newer(it: Interpreter, box: ObjectBox, row: Row, given: Arguments, made: Abstract, span: Span) -> Abstract:
+    """Return what a method gives: a new version of its object has all fields but those that it renews."""
+    like = row.like()
+    if like is None or like.param != "self" or not isinstance(made, Leaf) or given.stars is not None:
+        return made
+    known = {*box.attrs, *box.cls.fields}
+    attrs = {**box.attrs, **{key: value for key, value in given.keywords.items() if key in known}}
+    if "train_state.step" in row.roles and "params" in attrs:
+        attrs["params"] = likeness.leaf_by_leaf(it, attrs["params"], made.value, span)
+    return it.heap.new(ObjectBox(box.cls, attrs, made.value))
 
 
 def _class_method(it: Interpreter, cls: ClassValue, name: str, given: Arguments, span: Span) -> Abstract:

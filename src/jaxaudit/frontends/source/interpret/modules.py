@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.base import Problem, SourceFile
-from jaxaudit.frontends.newer import newer_syntax, shown, told
+from jaxaudit.frontends.newer import newer_syntax, older_text, shown, told
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.spans import Span, span_of
 
@@ -107,7 +107,7 @@ class Project:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return ast.parse(file.text, file.path)
+                return _parsed(file)
         except SyntaxError as error:
             self._note(_refused(file, error))
         except (ValueError, RecursionError, MemoryError) as error:
@@ -157,6 +157,13 @@ class Project:
         if key not in self._found:
             self._found[key] = self._search(name, importer)
         return self._found[key]
+
+    def beside(self, importer: Module, level: int, name: str) -> Module | None:
+        """Find the module that a relative import means by where it lies, for files whose package is not known."""
+        folder = posixpath.dirname(importer.path)
+        for _ in range(level - 1):
+            folder = posixpath.dirname(folder)
+        return self._at(posixpath.join(folder, *name.split("."))) if name else None
 
     def _search(self, name: str, importer: Module) -> Module | None:
         top = name.partition(".")[0]
@@ -211,6 +218,21 @@ class Project:
         return 0 < line <= len(lines) and lines[line - 1].lstrip().startswith("#")
 
 
+def _parsed(file: SourceFile) -> ast.Module:
+    """Parse a file, also one with syntax of a newer Python where that can be told in older words."""
+    try:
+        return ast.parse(file.text, file.path)
+    except SyntaxError:
+        older = older_text(file.text, sys.version_info[:2])
+        if older is None:
+            raise
+        try:
+            return ast.parse(older, file.path)
+        except SyntaxError:
+            pass
+        raise
+
+
 def _refused(file: SourceFile, error: SyntaxError) -> Problem:
     """Say why a file cannot be parsed: it is wrong, or written for a newer Python than the one that reads it."""
     line, running = error.lineno or 1, sys.version_info[:2]
@@ -225,6 +247,7 @@ def _refused(file: SourceFile, error: SyntaxError) -> Problem:
         error.offset or 1,
         told(line, newer, running, "jaxaudit runs on"),
         f"install and run jaxaudit with it: `python{needed} -m pip install jaxaudit`, `python{needed} -m jaxaudit ...`",
+        limit=True,
     )
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.classes.members import ancestry
 from jaxaudit.frontends.source.interpret import functions, protocols, transforms
 from jaxaudit.frontends.source.interpret.staging import unbound
+from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.values.annotations import annotated_value, instance
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.frames import Frame
-from jaxaudit.frontends.source.values.model import Abstract, FunctionValue, Leaf
+from jaxaudit.frontends.source.values.model import Abstract, ClassValue, FunctionValue, Leaf, PartialValue, Transformed
 from jaxaudit.ir import Root, Value
 from jaxaudit.spans import span_of
 
@@ -25,8 +27,40 @@ class _Parameter:
     value: Value
 
 
-def interpret_root(it: Interpreter, function: FunctionValue) -> None:
-    """Interpret a function as if somebody called it, under the transformation it was given to, if any."""
+def callers_in_bases(function: FunctionValue) -> list[FunctionValue]:
+    """Return the methods that a class inherits and that call one which it overrides: they say how it is called."""
+    owner = function.owner
+    if owner is None:
+        return []
+    members = [
+        (name, _innermost(member))
+        for base in list(ancestry(owner))[1:]
+        if function.name in base.namespace
+        for name, member in base.namespace.items()
+        if name not in owner.namespace
+    ]
+    return [one for _, one in members if one is not None and _calls_own(one, function.name)]
+
+
+def _innermost(member: Abstract) -> FunctionValue | None:
+    while isinstance(member, Transformed | PartialValue):
+        member = member.function
+    return member if isinstance(member, FunctionValue) else None
+
+
+def _calls_own(method: FunctionValue, name: str) -> bool:
+    """Whether a method reads another one of its own object."""
+    receiver = next((param.arg for param in (*method.node.args.posonlyargs, *method.node.args.args)), "")
+    found = (node for node in walk(method.node) if isinstance(node, ast.Attribute) and node.attr == name)
+    return any(isinstance(node.value, ast.Name) and node.value.id == receiver for node in found)
+
+
+def interpret_root(it: Interpreter, function: FunctionValue, owner: ClassValue | None = None) -> None:
+    """Interpret a function as if somebody called it, under the transformation it was given to, if any.
+
+    A method is called on an instance of its class, or of `owner` that inherits it.
+    """
+    function = function if owner is None else replace(function, owner=owner)
     it.begin_root(Frame(function.module, function.module.frame, "function", function.name))
     span = functions.function_span(function)
     named = _parameters(it, function)
@@ -37,7 +71,7 @@ def interpret_root(it: Interpreter, function: FunctionValue) -> None:
             it.uncalled = function.node
             transforms.apply(it, wrapper, unbound(given, wrapper, function), span)
             it.uncalled = None
-        if function.node not in it.entered:
+        if function.node not in it.entered or (owner is not None and wrapper is None):
             functions.enter(it, function, given)
     it.builder.close(region)
     it.roots.append(Root(qualified(function), function.module.path, region))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import find_in_class
@@ -27,6 +28,7 @@ from jaxaudit.frontends.source.values.model import (
     TupleValue,
 )
 from jaxaudit.frontends.source.values.structure import argument, kind_of, materialise, options, rebuild
+from jaxaudit.libraries.jax import REFERENCE
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -141,10 +143,16 @@ def entry_key(name: str) -> str:
 
 def at_item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Leaf:
     """Emit `x.at[index]`."""
+    if _is_reference(base):
+        return replace(item(it, base, index, span), cls=REFERENCE)
     arguments = {"base": materialise(it, base, span), "index": argument(it, index, span)}
     made = it.emit("array.at", span, arguments).result
     it.updates[made] = arguments
     return Leaf(made, "array.at")
+
+
+def _is_reference(value: Abstract) -> bool:
+    return isinstance(value, Leaf) and value.cls == REFERENCE
 
 
 def write(
@@ -155,7 +163,8 @@ def write(
         forget(it, base.value)
     known = isinstance(base, Ref) and _write_box(it, base, index, value)
     arguments = {"index": argument(it, index, span), "value": argument(it, value, span)}
-    attrs: dict[str, object] = {"augmented": augmented, "kind": kind_of(it, base)}
+    kind = "reference" if _is_reference(base) else kind_of(it, base)
+    attrs: dict[str, object] = {"augmented": augmented, "kind": kind}
     if isinstance(base, Ref):
         attrs["object"] = base.id
     if known or not isinstance(base, Ref):

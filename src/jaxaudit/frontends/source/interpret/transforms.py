@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.interpret import derivatives, functions, lifts
+from jaxaudit.frontends.source.interpret import derivatives, functions, lifts, references
 from jaxaudit.frontends.source.interpret.regions import (
     Parametrised,
     data_leaves,
@@ -78,6 +78,8 @@ def _note_wrapper(it: Interpreter, function: Abstract, made: Transformed) -> Non
 
 def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) -> Abstract:
     """Call a transformed function."""
+    if references.is_kernel(callee):
+        return references.run_kernel(it, callee, given, span)
     if lifts.is_class(callee):
         return lifts.lifted_layer(it, callee, given, span)
     if callee.transform in ("vmap", "pmap", "shard_map"):
