@@ -182,6 +182,8 @@ def _sized(visit: Visit, size: Argument) -> Iterator[Obligation]:
             yield _violation(visit.op, fact, text, "take sizes from `.shape`, or declare the argument static")
         elif fact.kind is Kind.STATIC:
             yield _fine(visit.op, f"{named(part, 'the size')} is known while tracing")
+        elif fact.kind is Kind.UNKNOWN:
+            yield unknown(DynamicShape.name, visit.op.span, f"whether {named(part, 'the size')} is traced is not known")
 
 
 def _fine(op: Op, reason: str) -> Obligation:
