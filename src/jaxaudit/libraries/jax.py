@@ -76,10 +76,16 @@ _DEVICES = merge(
         device_put: x device
         device_put_replicated: x devices
         device_put_sharded: shards devices
+        reshard: xs out_shardings
+        """,
+    ),
+    rows(
+        "jax",
+        "array.create",
+        """
         make_array_from_callback: shape sharding data_callback dtype
         make_array_from_process_local_data: sharding local_data global_shape
         make_array_from_single_device_arrays: shape sharding arrays
-        reshard: xs out_shardings
         """,
     ),
     rows(

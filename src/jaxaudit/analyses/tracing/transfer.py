@@ -384,10 +384,17 @@ _SIZES = ("shape", "N", "M", "num", "stop", "repeats", "reps")
 
 def _varies(op: Op, operands: Sequence[Trace], read: Read[Trace]) -> bool:
     """Whether an array's shape differs from turn to turn: it is sized so, or one of its parts is."""
-    if any(one.varies for one in operands):
+    sized = _is_sized(op)
+    if any(one.varies for one in operands) and not sized:
         return op.name != "array.reduce"
-    makes = op.name in ("array.create", "array.numpy")
+    makes = sized or op.name in ("array.create", "array.numpy")
     return makes and any(fact_of(op.arguments.get(role), read).turn for role in _SIZES)
+
+
+def _is_sized(op: Op) -> bool:
+    """Whether an array is given a shape in which no size is left to be found: `x.reshape(b * n, d)`."""
+    shape = op.argument("shape", "newshape")
+    return op.name == "array.reshape" and isinstance(shape, tuple) and -1 not in shape
 
 
 def _makes_mask(op: Op, operands: Sequence[Trace]) -> bool:

@@ -87,6 +87,10 @@ def _iota(look: Look) -> ShapeFact:
     return array((UNKNOWN if size is None else size,), named_dtype(look.raw("dtype")))
 
 
+def _sized(look: Look) -> ShapeFact:
+    return array(shape_of(look.fact("shape")), named_dtype(look.raw("dtype")))
+
+
 _CREATE: Mapping[str, Single] = {
     **dict.fromkeys(("zeros", "ones", "empty"), _filled),
     **dict.fromkeys(("zeros_like", "ones_like", "empty_like", "full_like"), _like),
@@ -96,7 +100,7 @@ _CREATE: Mapping[str, Single] = {
     "linspace": _linspace,
     **dict.fromkeys(("eye", "identity", "tri"), _eye),
     "iota": _iota,
-    "broadcasted_iota": lambda look: array(shape_of(look.fact("shape")), named_dtype(look.raw("dtype"))),
+    **dict.fromkeys(("broadcasted_iota", "make_array_from_callback", "make_array_from_single_device_arrays"), _sized),
 }
 
 
