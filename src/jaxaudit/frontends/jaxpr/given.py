@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from itertools import islice
+from traceback import walk_tb
 from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
@@ -18,7 +20,7 @@ _LONGEST = 40
 
 def given(traceback: TracebackType | None) -> tuple[Given, ...]:
     """Describe the calls of libraries inside the user's innermost frame."""
-    frames = list(_frames(traceback))
+    frames = [frame for frame, _ in walk_tb(traceback)]
     own = [number for number, frame in enumerate(frames) if is_user_file(frame.f_code.co_filename)]
     inner = frames[own[-1] + 1 :] if own else []
     return tuple(
@@ -26,12 +28,6 @@ def given(traceback: TracebackType | None) -> tuple[Given, ...]:
         for frame in inner[:_MOST_FRAMES]
         if not is_own_file(frame.f_code.co_filename)
     )
-
-
-def _frames(traceback: TracebackType | None) -> Iterable[FrameType]:
-    while traceback is not None:
-        yield traceback.tb_frame
-        traceback = traceback.tb_next
 
 
 def _arguments(frame: FrameType) -> Iterable[tuple[str, str]]:
@@ -58,7 +54,13 @@ def text_of(value: object, depth: int = 2) -> str:
         told = repr(value)
         return told if len(told) <= _LONGEST else told[: _LONGEST - 3] + "..."
     if depth and type(value) is dict:
-        return "{" + _items((f"{key!r}: {text_of(one, depth - 1)}" for key, one in _first(value)), len(value)) + "}"
+        return (
+            "{"
+            + _items(
+                (f"{key!r}: {text_of(one, depth - 1)}" for key, one in islice(value.items(), _MOST_ITEMS)), len(value)
+            )
+            + "}"
+        )
     if depth and type(value) in (tuple, list):
         parts: Any = value
         opening, closing = "()" if type(value) is tuple else "[]"
@@ -92,10 +94,6 @@ def is_array(value: object) -> bool:
     jax, numpy = sys.modules.get("jax"), sys.modules.get("numpy")
     kinds = [*([jax.Array, jax.ShapeDtypeStruct] if jax else ()), *([numpy.ndarray, numpy.generic] if numpy else ())]
     return isinstance(value, tuple(kinds))
-
-
-def _first(value: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    return list(value.items())[:_MOST_ITEMS]
 
 
 def _items(parts: Iterable[str], count: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from traceback import walk_tb
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
@@ -24,7 +25,7 @@ def argument_leaves(traceback: TracebackType | None) -> tuple[Leaf, ...]:
 
     JAX takes its own frames out of tracebacks; those of the functions that stand in for its transformations stay.
     """
-    frames = _frames(traceback)
+    frames = [frame for frame, _ in walk_tb(traceback)]
     own = [number for number, frame in enumerate(frames) if is_user_file(frame.f_code.co_filename)]
     # A library may call one transformation inside another; the innermost is the one that raised.
     for frame in reversed(frames[own[-1] + 1 :]) if own else ():
@@ -37,7 +38,7 @@ def argument_leaves(traceback: TracebackType | None) -> tuple[Leaf, ...]:
 
 def mapped_leaf(traceback: TracebackType | None) -> Leaf | None:
     """Return the leaf at which `tree.map` was when the user's innermost function raised: its path and all its types."""
-    frames = _frames(traceback)
+    frames = [frame for frame, _ in walk_tb(traceback)]
     own = [number for number, frame in enumerate(frames) if is_user_file(frame.f_code.co_filename)]
     inside = frames[own[-2] + 1 : own[-1]] if len(own) > 1 else []
     outer = next((frame for frame in inside if frame.f_code.co_name in ("tree_map", "map") and _walks(frame)), None)
@@ -56,14 +57,6 @@ def _current(frame: FrameType) -> tuple[Any, ...] | None:
     """Return the leaves that are just handed to the function."""
     found = frame.f_locals.get("xs")
     return found if frame.f_code.co_name in ("<genexpr>", "tree_map") and isinstance(found, tuple) and found else None
-
-
-def _frames(traceback: TracebackType | None) -> list[FrameType]:
-    frames: list[FrameType] = []
-    while traceback is not None:
-        frames.append(traceback.tb_frame)
-        traceback = traceback.tb_next
-    return frames
 
 
 def _arguments(name: str, known: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

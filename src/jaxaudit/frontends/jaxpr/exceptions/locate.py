@@ -14,6 +14,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _CREATED = re.compile(r"created on line (\S+?):(\d+)(?::\d+)? \((\S+)\)")
 _STACK = re.compile(r"^(\S+?):(\d+)(?::\d+)? \((\S+)\)", re.MULTILINE)
 _TRACED = re.compile(r"tracing the function (?:\S+) at (\S+?):(\d+) for (\w+)")
+_WRITERS = ("append", "add", "extend", "update", "setdefault", "insert")
 _CACHES = ("lru_cache", "cache", "cached_property", "memoize")
 
 
@@ -45,21 +46,10 @@ def leak_of(facts: Facts) -> Leak:
                 span_of(cached, path),
                 used,
             )
-    for path, line in frames:
-        for node, target in _stores(_around(facts, path, line)):
-            return Leak(
-                f"`{target}` lives outside the transformed function and keeps a traced value",
-                "return the value instead of storing it",
-                span_of(node, path),
-                used,
-            )
-    for path, node, target in _kept(facts):
-        return Leak(
-            f"`{target}` lives outside the transformed function and keeps a traced value",
-            "return the value instead of storing it",
-            span_of(node, path),
-            used,
-        )
+    near = ((path, *store) for path, line in frames for store in _stores(_around(facts, path, line)))
+    for path, node, target in (*near, *_kept(facts)):
+        told = f"`{target}` lives outside the transformed function and keeps a traced value"
+        return Leak(told, "return the value instead of storing it", span_of(node, path), used)
     created = Span(frames[0][0], frames[0][1], 0, frames[0][1], 0) if frames else None
     cure = "return every value that is needed outside; `jax.checking_leaks()` shows where it gets out"
     return Leak("a traced value is kept after the function that made it has ended", cure, created, used)
@@ -68,23 +58,20 @@ def leak_of(facts: Facts) -> Leak:
 def _kept(facts: Facts) -> Iterator[tuple[str, ast.stmt, str]]:
     """Return the stores, in any function of the user's, into what the failing line reads."""
     read = set(re.findall(r"[A-Za-z_]\w*", facts.line))
-    for path in sorted(facts.files):
-        for function in ast.walk(facts.tree(path)):
-            if isinstance(function, FunctionNode):
-                for node, target in _stores(function):
-                    if re.split(r"\W", target)[0] in read:
-                        yield path, node, target
+    for path, function in _functions(facts):
+        for node, target in _stores(function):
+            if re.split(r"\W", target)[0] in read:
+                yield path, node, target
 
 
 def rule_of_derivative(facts: Facts, method: str, position: int) -> Span | None:
     """Find the rule that was given to `f.defvjp(fwd, bwd)` or decorated by `@f.defjvp`: its last return."""
-    names = {
-        name for frame in facts.origin for name in _called_names(facts.texts(facts.shown(frame.path)).line(frame.line))
-    }
+    lines = [facts.texts(facts.shown(frame.path)).line(frame.line) for frame in facts.origin]
+    names = {name for line in lines for name in re.findall(r"(\w+)\s*\(", line)}
     rules = [one for one in _rules(facts) if one[1:3] == (method, position)]
     for owner, _, _, path, rule in rules:
         if len(rules) == 1 or owner in names:
-            return _definition(facts.tree(path), path, rule)
+            return _definition(facts, path, rule)
     return None
 
 
@@ -102,9 +89,9 @@ def differentiated_leaf(facts: Facts, place: str) -> str:
 def rule_named(facts: Facts, name: str) -> tuple[str, int, Span] | None:
     """Find a function that is a derivative rule: by which method, in which position, and where it is defined."""
     for _, method, position, path, rule in _rules(facts):
-        node = rule if isinstance(rule, FunctionNode) else _function(facts.tree(path), _last_name(rule))
+        node = _function(facts, path, rule)
         if node is not None and node.name == name:
-            return method, position, Span(path, node.lineno, node.col_offset, node.lineno, node.col_offset)
+            return method, position, _start(path, node)
     return None
 
 
@@ -116,19 +103,14 @@ def has_rule(facts: Facts, line: str) -> bool:
 
 def definition_of(facts: Facts, name: str) -> Span | None:
     """Find where a function of the user's is defined, when its name is defined once."""
-    found = [
-        Span(path, node.lineno, node.col_offset, node.lineno, node.col_offset)
-        for path in sorted(facts.files)
-        for node in ast.walk(facts.tree(path))
-        if isinstance(node, FunctionNode) and node.name == name
-    ]
-    return found[0] if len(found) == 1 else None
+    found = list(_functions(facts, name))
+    return _start(*found[0]) if len(found) == 1 else None
 
 
 def returned(facts: Facts, path: str, line: int) -> Span | None:
     """Find the one `return` of the function that is defined on a line, else the function."""
-    for node in ast.walk(facts.tree(path)) if path in facts.files else ():
-        if isinstance(node, FunctionNode) and _first(node) <= line <= node.lineno:
+    for where, node in _functions(facts):
+        if where == path and _first(node) <= line <= node.lineno:
             returns = [one for one in ast.walk(node) if isinstance(one, ast.Return)]
             return span_of(returns[0] if len(returns) == 1 else node, path)
     return None
@@ -136,29 +118,20 @@ def returned(facts: Facts, path: str, line: int) -> Span | None:
 
 def parameters_of(facts: Facts, name: str) -> tuple[str, ...]:
     """Name the positional parameters of a function of the user's, when its name is defined once."""
-    found = [
-        node
-        for path in sorted(facts.files)
-        for node in ast.walk(facts.tree(path))
-        if isinstance(node, FunctionNode) and node.name == name
-    ]
-    if len(found) != 1:
-        return ()
-    given = found[0].args
-    return tuple(one.arg for one in (*given.posonlyargs, *given.args))
+    found = [node.args for _, node in _functions(facts, name)]
+    return tuple(one.arg for one in (*found[0].posonlyargs, *found[0].args)) if len(found) == 1 else ()
 
 
 def static_names(facts: Facts, name: str) -> tuple[str, ...]:
     """Name the arguments that are declared static where a function is defined or compiled under this name."""
     parameters = parameters_of(facts, name)
     names: list[str] = []
-    for path in sorted(facts.files):
-        for node in ast.walk(facts.tree(path)):
-            if isinstance(node, FunctionNode) and node.name == name:
-                names += _static(node.decorator_list, parameters)
-            elif isinstance(node, ast.Assign) and any(_last_name(target) == name for target in node.targets):
-                inner = _last_name(node.value.args[0]) if isinstance(node.value, ast.Call) and node.value.args else ""
-                names += _static([node.value], parameters_of(facts, inner))
+    for _, node in _nodes(facts):
+        if isinstance(node, FunctionNode) and node.name == name:
+            names += _static(node.decorator_list, parameters)
+        elif isinstance(node, ast.Assign) and any(_last_name(target) == name for target in node.targets):
+            inner = _last_name(node.value.args[0]) if isinstance(node.value, ast.Call) and node.value.args else ""
+            names += _static([node.value], parameters_of(facts, inner))
     return tuple(dict.fromkeys(names))
 
 
@@ -174,13 +147,12 @@ def _static(nodes: Sequence[ast.expr], parameters: Sequence[str]) -> Iterator[st
 
 def returned_counts(facts: Facts, name: str) -> tuple[Span, int, str] | None:
     """Say how many values a function of the user's gives, where every `return` of it gives as many."""
-    for path in sorted(facts.files):
-        for node in ast.walk(facts.tree(path)):
-            if isinstance(node, FunctionNode) and node.name == name and definition_of(facts, name) is not None:
-                returns = [one for one in own_statements(node) if isinstance(one, ast.Return)]
-                tuples = [one.value for one in returns if isinstance(one.value, ast.Tuple)]
-                if len(tuples) == len(returns) and len({len(one.elts) for one in tuples}) == 1:
-                    return span_of(returns[0], path), len(tuples[0].elts), ast.unparse(tuples[0])
+    found = list(_functions(facts, name))
+    for path, node in found if len(found) == 1 else ():
+        returns = [one for one in own_statements(node) if isinstance(one, ast.Return)]
+        tuples = [one.value for one in returns if isinstance(one.value, ast.Tuple)]
+        if len(tuples) == len(returns) and len({len(one.elts) for one in tuples}) == 1:
+            return span_of(returns[0], path), len(tuples[0].elts), ast.unparse(tuples[0])
     return None
 
 
@@ -196,20 +168,36 @@ def own_statements(function: FunctionNode) -> Iterator[ast.AST]:
 
 def _rules(facts: Facts) -> Iterator[tuple[str, str, int, str, ast.expr | FunctionNode]]:
     """Return every derivative rule: owner, method, position, file, and the function or the expression that names it."""
-    for path in sorted(facts.files):
-        for node in ast.walk(facts.tree(path)):
-            if isinstance(node, ast.Call) and _last_name(node.func) in ("defvjp", "defjvp"):
-                owner = _last_name(node.func.value) if isinstance(node.func, ast.Attribute) else ""
-                for position, rule in enumerate(node.args):
-                    yield owner, _last_name(node.func), position, path, rule
-            elif isinstance(node, FunctionNode):
-                for method in node.decorator_list:
-                    if isinstance(method, ast.Attribute) and method.attr in ("defvjp", "defjvp"):
-                        yield _last_name(method.value), method.attr, 0, path, node
+    for path, node in _nodes(facts):
+        if isinstance(node, ast.Call) and _last_name(node.func) in ("defvjp", "defjvp"):
+            owner = _last_name(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+            for position, rule in enumerate(node.args):
+                yield owner, _last_name(node.func), position, path, rule
+        elif isinstance(node, FunctionNode):
+            for method in node.decorator_list:
+                if isinstance(method, ast.Attribute) and method.attr in ("defvjp", "defjvp"):
+                    yield _last_name(method.value), method.attr, 0, path, node
 
 
-def _function(tree: ast.Module, name: str) -> FunctionNode | None:
-    return next((one for one in ast.walk(tree) if isinstance(one, FunctionNode) and one.name == name), None)
+def _nodes(facts: Facts) -> Iterator[tuple[str, ast.AST]]:
+    """Return all nodes of the user's files."""
+    return ((path, node) for path in sorted(facts.files) for node in ast.walk(facts.tree(path)))
+
+
+def _functions(facts: Facts, name: str = "") -> Iterator[tuple[str, FunctionNode]]:
+    """Return the functions of the user's, all or those of one name."""
+    return ((path, one) for path, one in _nodes(facts) if isinstance(one, FunctionNode) and name in ("", one.name))
+
+
+def _start(path: str, node: FunctionNode) -> Span:
+    return Span(path, node.lineno, node.col_offset, node.lineno, node.col_offset)
+
+
+def _function(facts: Facts, path: str, rule: ast.expr | FunctionNode) -> FunctionNode | None:
+    """Return the function of a file that a derivative rule is, or names."""
+    if isinstance(rule, FunctionNode):
+        return rule
+    return next((one for where, one in _functions(facts, _last_name(rule)) if where == path), None)
 
 
 def spec_call(facts: Facts, spec: str) -> Span | None:
@@ -218,17 +206,15 @@ def spec_call(facts: Facts, spec: str) -> Span | None:
         wanted = ast.literal_eval(spec)
     except (ValueError, SyntaxError):
         return None
-    found: list[Span] = []
-    for path in sorted(facts.files):
-        for node in ast.walk(facts.tree(path)):
-            if isinstance(node, ast.Call) and _last_name(node.func) in ("P", "PartitionSpec", "PS"):
-                if _constants(node) == (wanted if isinstance(wanted, tuple) else (wanted,)):
-                    found.append(span_of(node, path))
+    wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+    calls = [(path, node) for path, node in _nodes(facts) if isinstance(node, ast.Call)]
+    specs = [(path, node) for path, node in calls if _last_name(node.func) in ("P", "PartitionSpec", "PS")]
+    found = [span_of(node, path) for path, node in specs if _constants(node) == wanted]
     return found[0] if len(found) == 1 else None
 
 
-def _definition(tree: ast.Module, path: str, rule: ast.expr | FunctionNode) -> Span | None:
-    node = rule if isinstance(rule, FunctionNode) else _function(tree, _last_name(rule))
+def _definition(facts: Facts, path: str, rule: ast.expr | FunctionNode) -> Span | None:
+    node = _function(facts, path, rule)
     if node is not None:
         returns = [one for one in ast.walk(node) if isinstance(one, ast.Return)]
         return span_of(returns[-1] if returns else node, path)
@@ -257,16 +243,8 @@ def _stores(function: FunctionNode | None) -> Iterator[tuple[ast.stmt, str]]:
                     yield node, target.id
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             call = node.value.func
-            if isinstance(call, ast.Attribute) and call.attr in (
-                "append",
-                "add",
-                "extend",
-                "update",
-                "setdefault",
-                "insert",
-            ):
-                if _base(call.value) not in local - outer:
-                    yield node, ast.unparse(call.value)
+            if isinstance(call, ast.Attribute) and call.attr in _WRITERS and _base(call.value) not in local - outer:
+                yield node, ast.unparse(call.value)
 
 
 def _first(function: FunctionNode) -> int:
@@ -276,18 +254,9 @@ def _first(function: FunctionNode) -> int:
 
 def _around(facts: Facts, path: str, line: int) -> FunctionNode | None:
     """Return the innermost function around a line of the user's."""
-    if path not in facts.files:
-        return None
-    inside = [
-        node
-        for node in ast.walk(facts.tree(path))
-        if isinstance(node, FunctionNode) and _first(node) <= line <= (node.end_lineno or node.lineno)
-    ]
+    own = (node for where, node in _functions(facts) if where == path)
+    inside = [node for node in own if _first(node) <= line <= (node.end_lineno or node.lineno)]
     return max(inside, key=lambda node: node.lineno, default=None)
-
-
-def _called_names(line: str) -> Iterator[str]:
-    yield from re.findall(r"(\w+)\s*\(", line)
 
 
 def _last_name(node: ast.expr) -> str:
