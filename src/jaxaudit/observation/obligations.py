@@ -10,7 +10,7 @@ from jaxaudit.frontends.jaxpr.exceptions.table import explain
 from jaxaudit.frontends.jaxpr.protocol import Failure, Reply, Retrace
 from jaxaudit.observation.probes import probe_obligations
 from jaxaudit.reports.identity import Sources
-from jaxaudit.rules.base import Obligation, Raises, Severity, Step, Verdict
+from jaxaudit.rules.base import Obligation, Raises, Severity, Step
 from jaxaudit.spans import Span
 
 MANY_TRACES = 6
@@ -42,7 +42,6 @@ def failure_obligation(failure: Failure, files: Sequence[str], sources: Sources,
     return Obligation(
         told.rule,
         span,
-        Verdict.VIOLATED,
         message=told.message,
         current=told.current,
         raises=Raises.TRACING,
@@ -75,7 +74,6 @@ def _retraced(name: str, span: Span, traces: Sequence[Retrace], shown: Shown) ->
     return Obligation(
         "retrace-every-call",
         span,
-        Verdict.VIOLATED,
         severity=Severity.PERFORMANCE,
         message=f"`{name}` is traced and compiled {len(traces) + 1} times by this call: {_CHANGES[kind]}",
         current=f"each time costs a compilation ({count} of them for this reason); the first time {example.detail}",

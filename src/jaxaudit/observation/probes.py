@@ -40,7 +40,6 @@ def _differs(one: Probe, span: Span, shown: Shown) -> Obligation:
     return Obligation(
         RULE,
         span,
-        Verdict.VIOLATED,
         message=f"{_subject(one)} {one.text}",
         current=f"the `{one.kind}` rule was run {where} and compared with the function itself",
         expected="the rule gives the derivative of the function, linear in the incoming derivative",
@@ -53,7 +52,6 @@ def _doubtful(one: Probe, span: Span, shown: Shown) -> Obligation:
     return Obligation(
         RULE,
         span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING,
         message=f"{_subject(one)} {one.text}",
         current=f"a probe with {one.inputs} inputs shows it, but not whether it is meant",

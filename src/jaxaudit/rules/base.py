@@ -89,7 +89,8 @@ class Obligation:
 
     rule: str
     span: Span
-    verdict: Verdict
+    verdict: Verdict = Verdict.VIOLATED
+    """`proved` and `unknown` of `rules/phrases.py` make the others."""
     reason: str = ""
     """Why it is proved, or why it is unknown: one sentence a person can check."""
     severity: Severity = Severity.ERROR

@@ -165,7 +165,6 @@ def _conflict(op: Op, context: Context) -> Obligation:
     return Obligation(
         AxisConflict.name,
         op.span,
-        Verdict.VIOLATED,
         message=message,
         current="JAX raises an error as soon as this line is traced",
         raises=Raises.TRACING,

@@ -122,7 +122,6 @@ def _broken(op: Op, dims: tuple[Dim, ...], lone: Dim) -> Obligation:
     return Obligation(
         BareSqueeze.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"the last piece has one row, not {size}, and `squeeze()` drops its axis too",
         current="the result has one axis less for the last piece than for all others",
         expected="every piece keeps the axis of its rows",
@@ -135,7 +134,6 @@ def _fragile(op: Op, what: str, *, last: bool) -> Obligation:
     return Obligation(
         BareSqueeze.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING,
         message=f"`squeeze()` of {what} drops every axis that happens to have size 1",
         current="the rank of the result depends on the sizes: a batch of one loses its axis",

@@ -107,7 +107,6 @@ def _judged(meeting: Meeting, mixed: Mixed | None, flow: Flow) -> Obligation:
     return Obligation(
         BatchTimeMix.name,
         (blamed or meeting.op).span,
-        Verdict.VIOLATED,
         message=f"rows in the order `{left}` and rows in the order `{right}` are combined one by one",
         current=f"{names} have as many rows, and row by row they belong to different places",
         expected="both are flattened in the same order",

@@ -82,7 +82,6 @@ def _judged(one: Reshape) -> Obligation:
     return Obligation(
         rule,
         span,
-        Verdict.VIOLATED,
         message=f"`{one.moved}` was flattened in another order than {shape_of(one.new)} takes it apart",
         current=f"the axis was made of {shape_of(one.old)}; in it `{one.moved}` stands at another place",
         expected="axes are taken apart in the order in which they were made one",

@@ -132,7 +132,6 @@ def _judged(one: WeightedSum) -> Obligation:
     return Obligation(
         rule,
         span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR,
         message=f"{weights} add up to one over axis {one.axis}, but are summed over axis {one.summed}",
         current=f"they are normalised over axis {one.axis}, which stays in the result: its entries hang together",

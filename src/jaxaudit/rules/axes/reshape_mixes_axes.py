@@ -99,7 +99,6 @@ def _judged(one: Reshape) -> Obligation:
     return Obligation(
         rule,
         span,
-        Verdict.VIOLATED,
         message=f"reshaping {shape_of(one.old)} to {shape_of(one.new)} does not move `{one.moved}`, it mixes axes",
         current=f"data stays where it is, so the new axis `{one.moved}` runs through other elements than the old one",
         expected=f"a transpose brings `{one.moved}` to its new place",

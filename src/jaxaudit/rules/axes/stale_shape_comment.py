@@ -90,7 +90,6 @@ def _finding(value: Value, declared: Declared, dims: Dims, calls: tuple[Span, ..
     return Obligation(
         StaleShapeComment.name,
         declared.span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING,
         message=f"the comment says {told}, and {name} is {shape_text(dims)}",
         current="the comment does not fit the code",

@@ -134,7 +134,6 @@ def _finding(op: Op, dims: Dims, product: Op | None, *, fixed: bool) -> Obligati
     return Obligation(
         TransposeOfUnknownRank.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING if product is None else Severity.ERROR,
         message=f"a transpose without axes of an array with {rank} turns all of them round",
         current=f"{shape_text(dims)} becomes {shape_text(dims[::-1])}",

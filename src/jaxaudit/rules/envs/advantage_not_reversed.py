@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.recursions import Recursion, recursions
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step
 from jaxaudit.rules.phrases import named, proved
 
 _SHIFTED = """
@@ -140,7 +140,6 @@ def _judged(one: Recursion) -> Obligation:
     return Obligation(
         rule,
         span,
-        Verdict.VIOLATED,
         message="temporal differences are added up forwards in time",
         current="each step collects the discounted differences of the steps before it",
         expected="each step collects those of the steps that follow: the scan runs backwards",

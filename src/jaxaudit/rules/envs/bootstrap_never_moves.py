@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.recursions import Standing, recursions, standing
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step
 from jaxaudit.rules.phrases import named, proved
 
 _CARRIED = """
@@ -78,7 +78,6 @@ def _finding(one: Standing) -> Obligation:
     return Obligation(
         BootstrapNeverMoves.name,
         one.place.span,
-        Verdict.VIOLATED,
         message=f"{later} goes into the next turn unchanged, so every step is bootstrapped with the same value",
         current=f"{later} stands for the value of the step that follows, and stays what it was at the start",
         expected=f"each turn hands on {value}, which is the next value of the turn that follows",

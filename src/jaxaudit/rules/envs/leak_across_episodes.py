@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.recursions import Recursion, recursions
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import COMPARISONS, NEGATIONS
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step
 from jaxaudit.rules.phrases import proved
 
 _PROGRAM = """
@@ -105,7 +105,6 @@ def _judged(one: Recursion, end: Value, *, masked: bool) -> Obligation:
     return Obligation(
         rule,
         span,
-        Verdict.VIOLATED,
         message="what is added up here does not stop at the end of an episode",
         current="the next value is masked where an episode ends, but what was added up so far is not",
         expected="the carry is multiplied by the same mask",

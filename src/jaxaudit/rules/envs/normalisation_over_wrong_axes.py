@@ -13,7 +13,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import AVERAGES, SCALINGS
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step
 from jaxaudit.rules.phrases import named, proved, unknown
 
 _PROGRAM = """
@@ -117,7 +117,6 @@ def _judged(one: _Update, shapes: Shapes) -> Obligation:
     return Obligation(
         rule,
         span,
-        Verdict.VIOLATED,
         message=f"the mean of {name} over all axes moves {mean}, which has one entry for each feature",
         current=f"{name} is {shape_text(array)}; one number moves all of {mean} {shape_text(running)} alike",
         expected="the mean is taken over all axes but the last",

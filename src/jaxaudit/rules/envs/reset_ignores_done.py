@@ -13,7 +13,7 @@ from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import QUANTIFIERS
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
 from jaxaudit.rules.phrases import named, proved
 
 _PROGRAM = """
@@ -172,7 +172,6 @@ def _judged(one: _Choice, program: Program) -> Obligation:
     return Obligation(
         rule,
         span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if known is not None else Severity.WARNING,
         message=f"`{one.reduced.function}` of {name} decides for the whole batch",
         current=f"{which} replaces the state of all elements",

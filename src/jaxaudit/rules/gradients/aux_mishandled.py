@@ -182,7 +182,6 @@ def _refused(span: Span, message: str, why: str, suggestion: str, op: Op) -> Obl
     return Obligation(
         AuxMishandled.name,
         span,
-        Verdict.VIOLATED,
         message=message,
         current=f"JAX raises TypeError: {why}",
         raises=Raises.TRACING,
@@ -218,7 +217,6 @@ def _not_gradients(span: Span, op: Op, taken: str) -> Obligation:
     return Obligation(
         AuxMishandled.name,
         span,
-        Verdict.VIOLATED,
         message=f"{taken} is used as the gradients",
         current="the optimizer is given something else than the gradients of the parameters",
         expected=f"`{_unpacking(op)} = {name}(...)(...)`, and only the gradients are handed on",

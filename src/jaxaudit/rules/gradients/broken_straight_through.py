@@ -208,7 +208,6 @@ def _broken(op: Op, message: str, now: str) -> Obligation:
     return Obligation(
         BrokenStraightThrough.name,
         op.span,
-        Verdict.VIOLATED,
         message=message,
         current=now,
         expected="the soft value cancels and leaves its gradient; the hard value stays",

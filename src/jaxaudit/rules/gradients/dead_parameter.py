@@ -188,7 +188,6 @@ def _finding(gradient: Gradient, dead: list[Leaf], live: list[Leaf], flow: Flow)
     return Obligation(
         DeadParameter.name,
         gradient.op.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"{names(leaves)} {'do' if len(leaves) > 1 else 'does'} not reach the loss: the gradient is zero",
         current=f"what {function_of(gradient)} gives does not depend on it, so nothing is learned there",

@@ -153,7 +153,6 @@ def _nothing_left(gradient: Gradient) -> Iterator[Obligation]:
         yield Obligation(
             MisplacedStopGradient.name,
             span,
-            Verdict.VIOLATED,
             message=f"`stop_gradient` leaves nothing to learn: the gradient of {names(stopped)} is zero",
             current=f"every way from {names(stopped)} to the loss is stopped",
             expected="at least the prediction passes gradient back",
@@ -187,7 +186,6 @@ def _wrong_side(gradient: Gradient, stop: Node, meeting: Node, learns: str, fixe
     return Obligation(
         MisplacedStopGradient.name,
         gradient.span_of(stop),
-        Verdict.VIOLATED,
         message=f"`stop_gradient` is on the {learns}, and gradient flows into the {fixed} instead",
         current=f"the {fixed} is moved towards the {learns}",
         expected=f"the {learns} learns, and the {fixed} counts as data",
@@ -208,7 +206,6 @@ def _same_side(gradient: Gradient, pair: Twins) -> Obligation:
     return Obligation(
         MisplacedStopGradient.name,
         gradient.span_of(second.node),
-        Verdict.VIOLATED,
         message="two errors between the same two sides stop the same one of them",
         current="one side is trained twice, and the other one by neither",
         expected="one error stops the first side, the other error the second",

@@ -197,7 +197,6 @@ def _bootstrapped(program: Program, gradient: Gradient, found: Bootstrap) -> Ite
     yield Obligation(
         MissingStopGradient.name,
         span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING if intent is None else Severity.ERROR,
         message=f"gradient flows into the bootstrapped target {named(where)} of {function_of(gradient)}",
         current="the target is computed from the parameters being trained, so the loss also moves the target",
@@ -215,7 +214,6 @@ def _trained_target(program: Program, gradient: Gradient, found: Meeting) -> Obl
     return Obligation(
         MissingStopGradient.name,
         gradient.span_of(found.where),
-        Verdict.VIOLATED,
         severity=Severity.WARNING if intent is None else Severity.ERROR,
         message=f"gradient flows into the {found.kind}{name}, which the trained network makes itself",
         current=f"the {found.kind} is moved towards the prediction, and both may end as the same constant",
@@ -230,7 +228,6 @@ def _cancelling(gradient: Gradient, term: Difference, lost: Addend) -> Obligatio
     return Obligation(
         MissingStopGradient.name,
         gradient.span_of(term.node),
-        Verdict.VIOLATED,
         message=f"{named(lost.node)} is in its own target, cancels there, and gets no gradient from this error",
         current="the target is made by adding to the prediction, so the prediction drops out of the error",
         expected="the target counts as data, and the prediction is moved towards it",
@@ -258,7 +255,6 @@ def _weighted(gradient: Gradient, found: Advantage) -> Obligation:
     return Obligation(
         MissingStopGradient.name,
         gradient.span_of(found.product.node),
-        Verdict.VIOLATED,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"gradient flows into the weight {named(found.weight)}, and so into the value behind it",
         current="the value is moved to lower this term, besides being fitted to data in the same loss",
@@ -274,7 +270,6 @@ def _paired(gradient: Gradient, found: Twins) -> Obligation:
     return Obligation(
         MissingStopGradient.name,
         gradient.span_of(loose.node),
-        Verdict.VIOLATED,
         message="this error trains both of its sides, while its twin stops one of them",
         current="the side that the twin trains is moved by this term too",
         expected="each of the two errors stops the side that the other one trains",

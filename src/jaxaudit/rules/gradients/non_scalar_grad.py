@@ -130,7 +130,6 @@ def _judge(op: Op, loss: Value, context: Context | None) -> Obligation:
     return Obligation(
         NonScalarGrad.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"the gradient is taken of `{name}`, which gives an array of shape {shape_text(dims)}",
         current="JAX raises TypeError: gradients are defined for functions that give one number",
         raises=Raises.TRACING,

@@ -207,7 +207,6 @@ def _finding(select: Op, use: Use, gradients: Through) -> Obligation:
     return Obligation(
         WhereNanGradient.name,
         select.span,
-        Verdict.VIOLATED,
         message=f"the gradient of {use.function} is NaN at the points that this `where` masks out",
         current="the masked arm gets a gradient of 0, which its infinite derivative turns into 0 * inf = NaN",
         expected="an argument that is harmless at the masked points",
@@ -231,7 +230,6 @@ def _root_of_zero(op: Op, use: Use, reason: str, gradients: Through) -> Obligati
     return Obligation(
         WhereNanGradient.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR,
         message=f"the gradient of {use.function} is NaN where its argument is 0: {reason}",
         current="the derivative at 0 is infinite, and times the zero that comes with it gives NaN",

@@ -198,7 +198,6 @@ def _refused(op: Op, message: str, why: str) -> Obligation:
     return Obligation(
         WrongArgnums.name,
         op.span,
-        Verdict.VIOLATED,
         message=message,
         current=f"JAX raises an exception: {why}",
         raises=Raises.TRACING,
@@ -236,7 +235,6 @@ def _applied_elsewhere(op: Op, call: Op) -> Obligation:
     return Obligation(
         WrongArgnums.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"the gradient is taken with respect to {_chosen(op)}, and applied to another argument",
         current="the parameters are changed along the gradient of something else",
         expected="the gradient is that of the parameters it is applied to",

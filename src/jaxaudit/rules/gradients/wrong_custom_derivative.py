@@ -259,7 +259,6 @@ def _shape(op: Op, place: Span, name: str, shapes: tuple[str, str], made: Span) 
     return Obligation(
         WrongCustomDerivative.name,
         place,
-        Verdict.VIOLATED,
         message=f"the gradient for `{name}` has shape {found}, but `{name}` has shape {wanted}",
         current="taking a gradient raises ValueError: the backward rule gives another type than the argument has",
         raises=Raises.LATER,
@@ -273,7 +272,6 @@ def _ignored(op: Op, place: Span, name: str) -> Obligation:
     return Obligation(
         WrongCustomDerivative.name,
         place,
-        Verdict.VIOLATED,
         message=f"the gradient for `{name}` does not depend on the incoming cotangent",
         current=f"whatever comes after `{op.qualified}` is left out of the chain rule",
         expected="the cotangent times the derivative of the function",
@@ -286,7 +284,6 @@ def _count(op: Op, where: Span, wanted: int, found: int) -> Obligation:
     return Obligation(
         WrongCustomDerivative.name,
         where,
-        Verdict.VIOLATED,
         message=f"{gives}, but `{op.qualified}` has {wanted} arguments",
         current="taking a gradient raises TypeError",
         raises=Raises.LATER,

@@ -160,7 +160,6 @@ def _finding(gradient: Gradient, node: Node, leaves: list[Leaf]) -> Obligation:
     return Obligation(
         ZeroGradientPath.name,
         gradient.span_of(node),
-        Verdict.VIOLATED,
         message=f"{names(leaves)} reach{'' if many else 'es'} the loss only through {deed(node)}: the gradient is zero",
         current=f"{deed(node)} moves in steps: its derivative is zero, and nothing is learned through it",
         expected="a way from the parameter to the loss that has a derivative",

@@ -10,7 +10,7 @@ from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import AS_LARGE_AS_GIVEN, SIZED_BY_VALUES, SPACED
 from jaxaudit.ir.values import index_parts
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule
 from jaxaudit.rules.jit._shared.phrases import because, is_argument, steps_of, transform
 from jaxaudit.rules.phrases import named, proved, unknown
 
@@ -194,7 +194,6 @@ def _violation(op: Op, fact: Trace, message: str, suggestion: str) -> Obligation
     return Obligation(
         DynamicShape.name,
         op.span,
-        Verdict.VIOLATED,
         message=message,
         current=f"{because(fact)}: the shape would depend on values that do not exist yet, which raises an error",
         raises=Raises.TRACING,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Program, Value
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule
 from jaxaudit.rules.jit._shared.phrases import is_argument
 from jaxaudit.rules.phrases import named, proved, unknown
 
@@ -112,7 +112,6 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
         yield Obligation(
             rule,
             op.span,
-            Verdict.VIOLATED,
             message=f"{name} is a JAX array, which cannot be assigned to",
             current=f"assigning to an item of {name} raises `TypeError`",
             raises=Raises.TRACING,

@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.libraries.packages import PLAIN, package
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.phrases import proved
 
@@ -133,7 +133,6 @@ def _violation(op: Op, shown: str, name: str, wrong: str) -> Obligation:
     return Obligation(
         InvalidInputType.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"{shown} is {wrong}, which {transform(op)} does not take unless it is declared static",
         current=f"the call raises `TypeError`: {wrong} cannot be traced",
         raises=Raises.TRACING,

@@ -10,7 +10,7 @@ from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.functions import ITERATORS
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.phrases import proved
 
@@ -143,7 +143,6 @@ def _asked(visit: Visit, flow: Flow) -> Iterator[Obligation]:
     yield Obligation(
         IteratorInTracedCode.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"`next` asks `{read.label}` for an item while {by} traces, and never again",
         current="the compiled code keeps the item of its first call and sees it in every later one",
         expected="each call gets an item of its own",
@@ -182,7 +181,6 @@ def _violation(op: Op, kind: str) -> Obligation:
     return Obligation(
         IteratorInTracedCode.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"{_taker(op)} is given {article} `{kind}`, but it takes arrays and containers of arrays",
         current="a Python iterator is no pytree, so the call raises `TypeError`",
         raises=Raises.TRACING,

@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.origins import Context, contexts, origin
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.methods import FOREIGN
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule
 
 
 class MethodOfOtherLibrary(Rule):
@@ -99,7 +99,6 @@ def _missing(op: Op, method: str, owner: str) -> Obligation:
     return Obligation(
         MethodOfOtherLibrary.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"arrays of JAX have no method `{method}`",
         current=f"this raises `AttributeError`; the method is one of {owner}",
         expected="a function of `jax.numpy`, or a method that arrays of JAX have",

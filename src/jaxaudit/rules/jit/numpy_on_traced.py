@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.methods import DELEGATING, SHAPE_ALONE
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule
 from jaxaudit.rules.jit._shared.phrases import because, is_argument, steps_of, transform, without_tracer
 from jaxaudit.rules.phrases import named
 
@@ -133,7 +133,6 @@ def _judge(visit: Visit, value: Value, function: str) -> Iterator[Obligation]:
         yield Obligation(
             rule,
             span,
-            Verdict.VIOLATED,
             message=f"{_subject(function)} needs the value of {name}, but {transform(fact.by)} traces it",
             current=f"{because(fact)}: {name} has no values yet, and Python cannot compute with it",
             raises=Raises.TRACING,

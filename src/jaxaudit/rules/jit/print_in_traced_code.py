@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity
 from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform, without_tracer
 from jaxaudit.rules.phrases import named, proved
 from jaxaudit.spans import Span
@@ -140,7 +140,6 @@ def _judge(visit: Visit, flow: Flow, *, shown: bool) -> Iterator[Obligation]:
             yield Obligation(
                 rule,
                 op.span,
-                Verdict.VIOLATED,
                 severity=Severity.ERROR if raises or lost else Severity.WARNING,
                 message=_message(name, transform(fact.by), raises=raises),
                 current=f"{because(fact)}: {name} has no value yet",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Argument, Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule
 from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform, without_tracer
 from jaxaudit.rules.phrases import named, proved
 
@@ -168,7 +168,6 @@ def _verdict(visit: Visit, asked: Argument, construct: str) -> Obligation:
     return Obligation(
         rule,
         span,
-        Verdict.VIOLATED,
         message=f"`{construct}` needs the value of {name}, but {transform(fact.by)} traces it",
         current=f"{because(fact)}: {name} has no value yet, and asking for it raises an error",
         raises=Raises.TRACING,

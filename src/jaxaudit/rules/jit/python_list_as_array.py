@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
 from jaxaudit.rules.phrases import named, proved
 
 _MANY = 256
@@ -100,7 +100,6 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
         yield Obligation(
             PythonListAsArray.name,
             op.span,
-            Verdict.VIOLATED,
             severity=Severity.PERFORMANCE,
             message="a list of Python numbers becomes a JAX array in every turn, element by element",
             current="`jnp.array` walks the list one element at a time",

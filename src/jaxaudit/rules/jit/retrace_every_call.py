@@ -11,7 +11,7 @@ from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
 from jaxaudit.rules.jit._shared.growing import grown, is_longer
 from jaxaudit.rules.phrases import named, proved, unknown
 from jaxaudit.spans import Span
@@ -239,7 +239,6 @@ def _violation(op: Op, loop: Op, message: str, suggestion: str) -> Obligation:
     return Obligation(
         RetraceEveryCall.name,
         op.wrapped if op.wrapped is not None and made_inside else op.span,
-        Verdict.VIOLATED,
         severity=Severity.PERFORMANCE,
         message=message,
         current="every turn traces and compiles",

@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Program
 from jaxaudit.ir.ops import REPEATED
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.jit._shared.stores import Store, outer_stores, unchanging, undisturbed
 
@@ -123,7 +123,6 @@ def _judge(store: Store) -> Obligation:
     return unchanging(SideEffectInTracedCode.name, store, "however often this runs") or Obligation(
         SideEffectInTracedCode.name,
         store.visit.op.span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING,
         message=f"{store.target} changes once, while {transform(store.tracer)} traces, and never again",
         current="the compiled code that runs on later calls does not contain this change",

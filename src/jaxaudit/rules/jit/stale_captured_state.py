@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.captured import CompiledCall, History, Read, Write, histories
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step
 from jaxaudit.rules.phrases import proved, unknown
 
 _SHOWN = {"global": "the global", "closure": "the variable", "attr": "the attribute", "item": "the entry"}
@@ -211,7 +211,6 @@ def _violation(call: CompiledCall, read: Read, late: Write) -> Obligation:
     return Obligation(
         StaleCapturedState.name,
         read.op.span,
-        Verdict.VIOLATED,
         message=f"{_name(read)} changes later, but `{call.function}` keeps what it was when `jit` traced it",
         current=f"`{call.function}` is compiled with the first value of {_name(read)}; the change has no effect",
         expected="what changes between calls is an argument",

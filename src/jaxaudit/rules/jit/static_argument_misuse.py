@@ -9,7 +9,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule
 from jaxaudit.rules.phrases import named, proved, unknown
 
 _NO_HASH = "unhashable "
@@ -174,7 +174,6 @@ def _violation(op: Op, message: str, suggestion: str) -> Obligation:
     return Obligation(
         StaticArgumentMisuse.name,
         op.span,
-        Verdict.VIOLATED,
         message=message,
         current="the call raises `ValueError`",
         raises=Raises.TRACING,

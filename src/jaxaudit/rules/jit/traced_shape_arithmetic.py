@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule
 from jaxaudit.rules.jit._shared.phrases import steps_of, transform
 from jaxaudit.rules.phrases import named
 
@@ -96,7 +96,6 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
     yield Obligation(
         TracedShapeArithmetic.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"`{op.function}` needs {named(asked, 'a number')} now, but `jnp` under {transform(fact.by)} traces it",
         current="only shapes and constants went into it, yet JAX stages the computation, so it has no value here",
         raises=Raises.TRACING,

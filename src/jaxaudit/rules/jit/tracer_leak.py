@@ -11,7 +11,7 @@ from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.builder import values_in
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity
 from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform
 from jaxaudit.rules.jit._shared.stores import Store, is_overwritten, outer_stores, undisturbed
 from jaxaudit.rules.phrases import proved, unknown
@@ -199,7 +199,6 @@ def _leak(span: Span, fact: Trace, message: str, suggestion: str) -> Obligation:
     return Obligation(
         TracerLeak.name,
         span,
-        Verdict.VIOLATED,
         message=message,
         current=f"{because(fact)}; outside of it the value raises `UnexpectedTracerError`",
         raises=Raises.LATER,

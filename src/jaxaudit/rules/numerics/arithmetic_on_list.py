@@ -121,7 +121,6 @@ def _raises(op: Op, other: str) -> Obligation:
     return Obligation(
         ArithmeticOnList.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"`{SIGNS[op.function]}` between a Python list or tuple and {other} raises `TypeError`",
         current="Python's lists and tuples have no arithmetic, and JAX does not take them for arrays",
         raises=Raises.TRACING,

@@ -151,7 +151,6 @@ def _late(made: Op, switch: Op) -> Obligation:
     return Obligation(
         Float64WithoutX64.name,
         made.span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING if passing else Severity.ERROR,
         message=f"{name} is made in float32, since double precision is switched on only afterwards",
         current=f"{name} keeps single precision, and every result that uses it has no more",

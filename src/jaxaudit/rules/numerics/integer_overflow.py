@@ -13,7 +13,7 @@ from jaxaudit.analyses.ranges.transfer.maps import map_range, result_dtype
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import BITWISE, MODULAR, REMAINDERS
 from jaxaudit.ir.ops import MOVING
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity
 from jaxaudit.rules.numerics._shared.double_precision import has_x64
 from jaxaudit.rules.phrases import proved
 
@@ -219,7 +219,6 @@ def _finding(op: Op, dtype: str, exact: Range, severity: Severity) -> Obligation
     return Obligation(
         IntegerOverflow.name,
         op.span,
-        Verdict.VIOLATED,
         severity=severity,
         message=f"this {word} {verb} around in `{dtype}`: it is {range_text(exact)}",
         current=f"`{dtype}` holds {int(low)} to {int(high)}, and what is beyond comes out at the other end",

@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule
 from jaxaudit.rules.phrases import proved
 
 
@@ -98,7 +98,6 @@ def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
         yield Obligation(
             name,
             op.span,
-            Verdict.VIOLATED,
             message="`~` inverts a Python bool, which gives -1 or -2: both count as true",
             current="`~True` is -2 and `~False` is -1",
             expected="the opposite truth value",

@@ -10,7 +10,7 @@ from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step
 
 _AXES = ("axis", "axes", "dim", "dims", "dimension", "dimensions", "axis1", "axis2", "source", "destination")
 _TAKES_AXES = ("array.reduce", "array.permute", "array.expand", "array.squeeze", "array.normalise", "array.join")
@@ -94,7 +94,6 @@ def _judge(op: Op, values: PythonValues, shapes: Shapes) -> Iterator[Obligation]
             yield Obligation(
                 LengthAsRank.name,
                 op.span,
-                Verdict.VIOLATED,
                 message=f"`{name}` comes from the length of an array, which is the size of its first axis",
                 current="which axis is meant depends on the size of the data",
                 expected="the number of axes",

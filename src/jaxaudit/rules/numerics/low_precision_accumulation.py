@@ -13,7 +13,7 @@ from jaxaudit.analyses.ranges.dtypes import PRECISE_UP_TO
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import COUNTING
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity
 from jaxaudit.rules.phrases import proved
 
 _LOW = frozenset({"bfloat16", "float16"})
@@ -133,7 +133,6 @@ def _positions(op: Op, counting: Op, ranges: Ranges) -> Iterator[Obligation]:
     yield Obligation(
         LowPrecisionAccumulation.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"whole numbers up to {int(known.high):,} collide in `{dtype}`, which is exact up to {limit:,}",
         current=f"above {limit:,} neighbouring numbers are rounded to the same one",
         expected="every number its own",
@@ -151,7 +150,6 @@ def _running(op: Op, ranges: Ranges) -> Iterator[Obligation]:
     yield Obligation(
         LowPrecisionAccumulation.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if counts else Severity.WARNING,
         message=f"`cumsum` of {length:,} elements in `{dtype}`, which is exact up to {PRECISE_UP_TO[dtype]:,}",
         current="JAX keeps the running sum in this type, and small steps are lost in it",
@@ -196,7 +194,6 @@ def _stops(op: Op, dtype: str, limit: int) -> Obligation:
     return Obligation(
         LowPrecisionAccumulation.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"a counter in `{dtype}` stops at {limit:,}: {limit:,} + 1 is {limit:,} there",
         current="from then on adding changes nothing",
         expected="a counter that counts every turn",
@@ -208,7 +205,6 @@ def _coarse(op: Op, dtype: str, turns: int) -> Obligation:
     return Obligation(
         LowPrecisionAccumulation.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING,
         message=f"{turns:,} turns add up in a `{dtype}` carry, which is exact up to {PRECISE_UP_TO[dtype]:,}",
         current="once the sum is large, small terms are lost in it",

@@ -12,7 +12,7 @@ from jaxaudit.analyses.shapes.facts import ShapeFact, shown
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.ir.values import index_parts
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule
 from jaxaudit.rules.numerics._shared.index_ranges import judge_ranges
 from jaxaudit.rules.numerics._shared.padding import padded_reads
 from jaxaudit.rules.phrases import proved
@@ -194,7 +194,6 @@ def _beyond(op: Op, number: Dim, size: Dim) -> Obligation:
     return Obligation(
         OutOfBoundsIndex.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"index {shown(number)} lies outside an axis of size {shown(size)}",
         current="JAX silently drops this update" if update else "JAX raises nothing and gives the element at the end",
         expected=f"an index from 0 to {shown(size)} - 1" if size.constant is None else f"an index below {shown(size)}",

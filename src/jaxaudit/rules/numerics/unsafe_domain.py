@@ -12,7 +12,7 @@ from jaxaudit.analyses.ranges.dtypes import EXP_LIMIT
 from jaxaudit.analyses.ranges.facts import EMPTY_BIN
 from jaxaudit.analyses.ranges.validity import GROWTH, LOG, UNIT, Use, values_wanted
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
 from jaxaudit.rules.numerics._shared.infinities import Fate, fate_of, masks_times_infinity
 from jaxaudit.rules.phrases import named, proved
 
@@ -163,7 +163,6 @@ def _always(use: Use, known: Range) -> Obligation:
     return Obligation(
         UnsafeDomain.name,
         use.op.span,
-        Verdict.VIOLATED,
         message=f"{use.function} of {named(use.argument, 'a value')}, which is {range_text(known)}, is NaN",
         current=f"the argument is never {use.domain.wants}",
         expected=f"an argument that is {use.domain.wants}",
@@ -189,7 +188,6 @@ def _at_zero(use: Use, known: Range, ranges: Ranges, flow: Flow) -> Iterator[Obl
     yield Obligation(
         UnsafeDomain.name,
         use.op.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"{doing} {name}, which {'is' if sure else 'may be'} 0: {zero.reason}",
         current=use.domain.bad_at_zero,
@@ -254,7 +252,6 @@ def _warning(use: Use, what: str, suggestion: str) -> Obligation:
     return Obligation(
         UnsafeDomain.name,
         use.op.span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING,
         message=f"{use.function} of {named(use.argument, 'a value')}, which {what}",
         current=use.domain.bad_at_zero or "the result is not a finite number",

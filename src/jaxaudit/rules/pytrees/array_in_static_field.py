@@ -9,7 +9,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step
 from jaxaudit.rules.phrases import unknown
 
 
@@ -89,7 +89,6 @@ def _judge(note: Op, flow: Flow) -> Obligation:
     return Obligation(
         ArrayInStaticField.name,
         span,
-        Verdict.VIOLATED,
         message=f"`{field}` of `{name}` is structure to JAX, but holds an array",
         current="arrays cannot be compared as structure is: a second call of `jit`, or `tree.map` over two, raises",
         raises=Raises.LATER,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity
 from jaxaudit.rules.trees import nodes
 
 
@@ -87,7 +87,6 @@ def _judge(op: Op, rebuilt: set[str]) -> Obligation:
     return Obligation(
         AttributeOnNamedtuple.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if raises or cls in rebuilt else Severity.WARNING,
         message=f"`{name}` is set on the named tuple `{cls}`"
         + (", which raises AttributeError" if raises else " and lost when it is rebuilt"),

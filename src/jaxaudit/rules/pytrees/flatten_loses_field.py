@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity
 from jaxaudit.rules.phrases import proved
 
 _HEAD = "@jax.tree_util.register_pytree_node_class\nclass Gauss:\n"
@@ -104,7 +104,6 @@ def _broken(op: Op, message: str, severity: Severity) -> Obligation:
     return Obligation(
         FlattenLosesField.name,
         op.span,
-        Verdict.VIOLATED,
         severity=severity,
         message=message,
         current="every transformation rebuilds the object from what the flatten function gives",

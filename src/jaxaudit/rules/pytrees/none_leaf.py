@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Exit, Op, Program, Region, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
 from jaxaudit.rules.phrases import proved
 
 
@@ -114,7 +114,6 @@ def _never(op: Op, test: Op) -> Obligation:
     return Obligation(
         NoneLeaf.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if op.inline else Severity.WARNING,
         message="`tree.map` never calls its function for `None`, which is no leaf",
         current="entries that are None stay None; the branch that handles them never runs",

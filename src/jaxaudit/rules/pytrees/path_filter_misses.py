@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step
 from jaxaudit.rules.phrases import proved
 
 
@@ -91,7 +91,6 @@ def _misses(op: Op, test: Op) -> Obligation:
     return Obligation(
         PathFilterMisses.name,
         test.span,
-        Verdict.VIOLATED,
         message="a key of the path is compared with a text, which it never equals",
         current="paths consist of `DictKey`, `GetAttrKey` and `SequenceKey` objects; this is always false",
         expected="the text inside the key is compared",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step
 from jaxaudit.rules.phrases import proved
 from jaxaudit.rules.pytrees._shared.crossing import crossing
 from jaxaudit.rules.trees import nodes
@@ -119,7 +119,6 @@ def _judge(op: Op, crossed: dict[Span, Op]) -> Iterator[Obligation]:
         yield Obligation(
             RebuildNeedsValues.name,
             span,
-            Verdict.VIOLATED,
             severity=Severity.WARNING if met is None else Severity.ERROR,
             message=f"`{what}` needs the value of `{param}`, but JAX rebuilds `{name}` around tracers",
             current="the unflatten function calls the constructor; with a tracer this raises an error",

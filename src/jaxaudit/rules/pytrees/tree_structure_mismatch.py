@@ -258,7 +258,6 @@ def _differ(op: Op, message: str, steps: tuple[Step, ...] = ()) -> Obligation:
     return Obligation(
         TreeStructureMismatch.name,
         op.span,
-        Verdict.VIOLATED,
         message=message,
         current="the leaves land in the wrong places" if rebuilds else "mapping over them together raises",
         raises=Raises.NOTHING if rebuilds else Raises.TRACING,

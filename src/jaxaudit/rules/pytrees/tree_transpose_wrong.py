@@ -9,7 +9,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import contexts, origin
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule
 from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.rules.trees import difference
 
@@ -81,7 +81,6 @@ def _judge(op: Op, flow: Flow) -> Obligation:
     return Obligation(
         TreeTransposeWrong.name,
         op.span,
-        Verdict.VIOLATED,
         message="the outer and the inner structure are swapped in `tree.transpose`",
         current=f"the first structure is not that of the tree: {found}",
         expected="first the structure of the tree, then that of its leaves",

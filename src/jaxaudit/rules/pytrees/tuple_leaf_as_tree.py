@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step
 from jaxaudit.rules.phrases import proved, unknown
 
 
@@ -103,7 +103,6 @@ def _taken_apart(op: Op, use: Op) -> Obligation:
     return Obligation(
         TupleLeafAsTree.name,
         op.span,
-        Verdict.VIOLATED,
         message="`tree.map` takes the shapes in this tree apart: a tuple is no leaf",
         current="the function is called once for each number of a shape, and makes a vector of each",
         expected="the function is called once for each shape",

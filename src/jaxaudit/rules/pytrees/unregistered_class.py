@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Tree
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step
 from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.rules.pytrees._shared.crossing import crossing
 from jaxaudit.rules.trees import nodes
@@ -145,7 +145,6 @@ def _no_pytree(op: Op, node: Tree, consequence: str, current: str, otherwise: st
     return Obligation(
         UnregisteredClass.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"`{node.name}` is no pytree, so {consequence}",
         current=current,
         raises=Raises.TRACING,

@@ -13,7 +13,7 @@ from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.libraries.lookup import playing
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step
 from jaxaudit.rules.phrases import proved
 from jaxaudit.rules.pytrees._shared.optimizers import APPLIES
 
@@ -193,7 +193,6 @@ def _misplaced(op: Op, step: Op, position: int) -> Obligation:
     return Obligation(
         UpdatesAsParameters.name,
         op.span,
-        Verdict.VIOLATED,
         message="the updates take the place of the parameters"
         if updates
         else "the new state of the optimizer takes the place of the parameters",

@@ -10,7 +10,8 @@ from jaxaudit.analyses.keys.conflicts import Conflict, conflicts, is_in_rule
 from jaxaudit.analyses.keys.terms import Number, Row, Split, is_opaque
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject
+from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.rules.random._shared.phrases import doer, key_name, line_of, short, steps, way_to
 from jaxaudit.rules.random._shared.unrolled import is_library, is_repeated, is_unrolled
 from jaxaudit.spans import Span
@@ -207,7 +208,7 @@ def _judge(scope: Scope, keys: KeyFacts) -> Iterator[Obligation]:
             if use.consumes:
                 yield _first(scope, keys, use)
         elif not conflict.certain:
-            yield Obligation(KeyReused.name, use.spot.span, Verdict.UNKNOWN, _doubt(keys, conflict))
+            yield unknown(KeyReused.name, use.spot.span, _doubt(keys, conflict))
         elif is_library(conflict):
             yield _inside(keys, conflict)
         elif use.spot not in keys.repeated and not is_unrolled(conflict):
@@ -222,24 +223,21 @@ def _first(scope: Scope, keys: KeyFacts, use: Use) -> Obligation:
     elif scope.op is None and use.term in keys.handed_out:
         open_for = f"{key_name(keys, use)} is returned too, and what callers do with it is not known"
     if open_for:
-        return Obligation(KeyReused.name, use.spot.span, Verdict.UNKNOWN, open_for)
-    return Obligation(KeyReused.name, use.spot.span, Verdict.PROVED, _reason(keys, use))
+        return unknown(KeyReused.name, use.spot.span, open_for)
+    return proved(KeyReused.name, use.spot.span, _reason(keys, use))
 
 
 def _inside(keys: KeyFacts, conflict: Conflict) -> Obligation:
     """Judge two uses inside one call of a library: its caller gives the key away once, and can only be warned."""
     name, span = key_name(keys, conflict.second), conflict.second.spot.span
     if is_repeated(conflict):
-        return Obligation(
-            KeyReused.name, span, Verdict.PROVED, f"{name} gives the same numbers twice inside one call of a library"
-        )
+        return proved(KeyReused.name, span, f"{name} gives the same numbers twice inside one call of a library")
     library = conflict.second.origin.site.library
     where = f"`{library}` of a library" if library else "the library that is called here"
     drawn = [one.origin.site.function or one.how.value for one in (conflict.first, conflict.second)]
     return Obligation(
         KeyReused.name,
         span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING,
         message=short(f"{where} uses {name} twice: its random numbers depend on each other"),
         current=f"inside it, `{drawn[0]}` and `{drawn[1]}` see the same random bits",
@@ -281,7 +279,6 @@ def _finding(scope: Scope, keys: KeyFacts, conflict: Conflict) -> Obligation:
     return Obligation(
         KeyReused.name,
         span,
-        Verdict.VIOLATED,
         message=_message(keys, conflict, name, where),
         current=f"{doer(use)} uses {name}, and {doer(first)} {past}{effect}",
         expected="every key is used once",

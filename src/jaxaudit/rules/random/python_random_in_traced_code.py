@@ -9,7 +9,7 @@ from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing.facts import TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
 from jaxaudit.rules.phrases import proved
 from jaxaudit.rules.random._shared.phrases import short
 
@@ -172,7 +172,6 @@ def _judge(op: Op, traced: Op, *, missing: bool) -> Obligation:
     return Obligation(
         PythonRandomInTracedCode.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING if clock or missing else Severity.ERROR,
         message=short(f"`{function}` runs {_ONCE[traced.name]}, then it is a constant"),
         current=f"`{function}` runs {_ONCE[traced.name]}; what it gave then is used ever after",

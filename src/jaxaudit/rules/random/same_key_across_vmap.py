@@ -150,7 +150,6 @@ def _finding(op: Op, use: Use, keys: KeyFacts, *, seeded: bool) -> Obligation:
     return Obligation(
         SameKeyAcrossVmap.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING if doubt else Severity.ERROR,
         message=short(f"{name} is the same for every {element} of {kind}, so the numbers repeat"),
         current=current + (f"; {doubt}" if doubt else ""),

@@ -204,7 +204,6 @@ def _finding(loop: Op, verdict: Turned, keys: KeyFacts) -> Obligation:
     return Obligation(
         SameKeyInLoop.name,
         use.spot.span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING if seeded else Severity.ERROR,
         message=short(message),
         current=current + ("; it is seeded inside the loop" if seeded else ""),
@@ -222,7 +221,6 @@ def _unrolled(conflict: Conflict, keys: KeyFacts) -> Obligation:
     return Obligation(
         SameKeyInLoop.name,
         use.spot.span,
-        Verdict.VIOLATED,
         message=short(f"{name} is the same every time this is run, so the numbers repeat"),
         current=f"{doer(use)} gets the same key in several turns, so they see the same random bits",
         expected="every turn uses a key of its own",

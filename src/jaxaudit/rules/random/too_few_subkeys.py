@@ -99,7 +99,6 @@ def _unpacked(op: Op, split: Split, keys: KeyFacts) -> Obligation:
     return Obligation(
         TooFewSubkeys.name,
         op.span,
-        Verdict.VIOLATED,
         message=short(f"`split` gives {given} subkeys but {at_least}{names} are unpacked"),
         current=f"{given} subkeys are unpacked into {at_least}{names} names, which raises ValueError",
         raises=Raises.TRACING,
@@ -122,7 +121,6 @@ def _indexed(op: Op, split: Split, index: int, keys: KeyFacts) -> Obligation:
     return Obligation(
         TooFewSubkeys.name,
         op.span,
-        Verdict.VIOLATED,
         message=short(f"row {index} of {given} subkeys does not exist; JAX silently gives row {last}"),
         current=f"the index is clamped, so this is the same key as row {last}",
         expected=f"`split` is asked for at least {index + 1 if index >= 0 else -index} subkeys",

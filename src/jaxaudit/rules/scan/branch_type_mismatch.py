@@ -11,7 +11,7 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import Match, compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step
 from jaxaudit.rules.phrases import named, proved, unknown
 from jaxaudit.rules.scan._shared.structures import other_branch
 
@@ -141,7 +141,6 @@ def _mismatch(op: Op, name: str, match: Match, steps: tuple[Step, ...]) -> Oblig
     return Obligation(
         BranchTypeMismatch.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"{name} is {match.first} in one branch and {match.second} in another",
         current="JAX refuses this: all branches must give the same types",
         raises=Raises.TRACING,

@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Program
 from jaxaudit.ir.ops import CARRYING, REPEATED
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.jit._shared.stores import Store, outer_stores, unchanging, undisturbed
 
@@ -126,7 +126,6 @@ def _judge(store: Store) -> Obligation:
     return unchanging(ImpureBody.name, store, "in every step") or Obligation(
         ImpureBody.name,
         store.visit.op.span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING if store.visit.op.name == "py.append" else Severity.ERROR,
         message=f"{store.target} changes once for all steps of {transform(store.tracer)}",
         current="the body is traced once, so this change happens once, not once a step",

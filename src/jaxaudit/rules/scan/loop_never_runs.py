@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule
 from jaxaudit.rules.phrases import proved
 
 
@@ -80,7 +80,6 @@ def _judge(op: Op, start: int, stop: int) -> Obligation:
     return Obligation(
         LoopNeverRuns.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"the loop counts up from {start} to {stop}, so it never runs",
         current="the body is left out, and what the loop carries stays as it was",
         expected="the lower bound comes first",

@@ -9,7 +9,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.tangents import smooth_in
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step
 from jaxaudit.rules.phrases import proved, unknown
 
 _PROGRAM = """
@@ -156,7 +156,6 @@ def _finding(loop: Op, grad: Op) -> Obligation:
     return Obligation(
         ReverseThroughWhileLoop.name,
         loop.span,
-        Verdict.VIOLATED,
         message="a gradient is taken through this `while_loop`",
         current="JAX raises an error when the gradient is computed: the length of the loop is not known beforehand",
         raises=Raises.TRACING,

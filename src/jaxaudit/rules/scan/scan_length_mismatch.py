@@ -13,7 +13,7 @@ from jaxaudit.analyses.shapes.regions import stated_length
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule
 from jaxaudit.rules.phrases import named, proved, unknown
 
 
@@ -117,7 +117,6 @@ def _mismatch(op: Op, first: tuple[str, Dim], second: tuple[str, Dim]) -> Obliga
     return Obligation(
         ScanLengthMismatch.name,
         op.span,
-        Verdict.VIOLATED,
         message=what.replace("`length` has", "`length` is"),
         current="JAX refuses this scan: its inputs differ in their leading size",
         raises=Raises.TRACING,

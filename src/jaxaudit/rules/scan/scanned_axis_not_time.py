@@ -10,7 +10,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import agreements, axis_of, name_of, violated
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step
 
 _PROGRAM = """
 STEPS, ENVS = 8, 8
@@ -119,7 +119,6 @@ def _repeated(one: RepeatedLength) -> Obligation:
     return Obligation(
         ScannedAxisNotTime.name,
         one.scan.span,
-        Verdict.VIOLATED,
         message=f"`scan` runs `{length}` times, the rows of {name_of(one.carried)}; `{meant}` is no length at all",
         current=f"what is collected has `{length}` times `{length}` elements, and nothing has `{meant}`",
         expected=f"`scan` runs `{meant}` times",

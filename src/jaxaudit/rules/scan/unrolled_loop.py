@@ -11,7 +11,7 @@ from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.phrases import proved
 
@@ -243,7 +243,6 @@ def _violation(op: Op, stage: Op, count: str) -> Obligation:
     return Obligation(
         UnrolledLoop.name,
         op.span,
-        Verdict.VIOLATED,
         severity=Severity.PERFORMANCE,
         message=f"this loop is unrolled under {transform(stage)}: {count}",
         current="the compiled program holds a copy of the body for every turn; compile time grows with the data",

@@ -158,7 +158,6 @@ def _finding(op: Op, value: Value, what: str, made: Op | None) -> Obligation:
     return Obligation(
         DeviceAxisMissing.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"`pmap` takes a slice for each device from {name_of(value)}, which is {what.rstrip()}",
         current="its first axis, if it has one, is not that of the devices; the call raises",
         raises=Raises.TRACING,

@@ -96,7 +96,6 @@ def _verdict(op: Op, value: Value, spread: Spread) -> Obligation:
     return Obligation(
         MissingCrossDeviceReduction.name,
         value.span,
-        Verdict.VIOLATED,
         message=f"{what} leaves `shard_map` as equal along `{axis}`, but each device has computed its own",
         current=f"`out_specs` does not name `{axis}`, nothing reduces over it, and JAX's check is off: what one device "
         "has computed is taken for all",

@@ -146,7 +146,6 @@ def _judge(op: Op, name: str, around: _Around) -> Obligation:
     return Obligation(
         rule,
         op.span,
-        Verdict.VIOLATED,
         message=f"`{function}` names the axis `{name}`, which nothing around it binds",
         current=f"the axes that are bound here: {bound}; JAX raises a NameError when it traces this",
         raises=Raises.TRACING,

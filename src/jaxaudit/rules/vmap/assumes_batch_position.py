@@ -11,7 +11,7 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step
 from jaxaudit.rules.phrases import named, proved, unknown
 from jaxaudit.rules.vmap._shared.scalars import Scalar, pointless, reductions
 
@@ -139,7 +139,6 @@ def _one_of(op: Op, layer: Op, count: int) -> Obligation:
     return Obligation(
         AssumesBatchPosition.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"`[{at}]` keeps one of {count} outputs under `vmap`, and nothing reads the others",
         current="`vmap` has taken the batch axis already, so the index takes an axis of the data",
         expected="all outputs are used; under `vmap` there is no batch axis to take off",
@@ -154,7 +153,6 @@ def _finding(scalar: Scalar, index: Op) -> Obligation:
     return Obligation(
         AssumesBatchPosition.name,
         index.span,
-        Verdict.VIOLATED,
         message=f"`[{at}]` leaves one number under `vmap`: {scalar.outcome}",
         current="`vmap` has taken the batch axis already, so the index takes an axis of the data",
         expected=f"{name} keeps its axis; under `vmap` there is no batch axis to take off",

@@ -200,7 +200,6 @@ def _finding(one: _Shared, met: Op, hidden: Op | None) -> Obligation:
     return Obligation(
         BatchedArgumentBroadcast.name,
         one.op.span,
-        Verdict.VIOLATED,
         severity=Severity.WARNING if hidden is None else Severity.ERROR,
         message=f"{name_of(value)} has the mapped axis `{axis}` but is given whole to every element",
         current=f"each of `{axis}` meets all of {name_of(value)} {shape_of(one.dims)}, and not its own row alone",

@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.ir.ops import UNFOLLOWED
-from jaxaudit.rules.base import Example, Obligation, Rule, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule
 from jaxaudit.rules.phrases import named, proved, unknown
 from jaxaudit.rules.vmap._shared.scalars import Scalar, outcome_for_number, pointless, reductions
 
@@ -114,7 +114,6 @@ def _finding(scalar: Scalar) -> Obligation:
     return Obligation(
         HardCodedAxis.name,
         scalar.op.span,
-        Verdict.VIOLATED,
         message=f"{name} is one number under `vmap`: {scalar.outcome}",
         current=f"`vmap` took the batch axis away, so {name} has no axis left to reduce",
         expected="the reduction runs over the batch, outside of the mapped function",

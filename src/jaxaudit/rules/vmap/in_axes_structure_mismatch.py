@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Border, Tree
 from jaxaudit.libraries.packages import PLAIN, package
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step
 from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.rules.pytrees._shared.crossing import is_called
 from jaxaudit.spans import Span
@@ -150,7 +150,6 @@ def _mismatch(op: Op, span: Span, trouble: str) -> Obligation:
     return Obligation(
         InAxesStructureMismatch.name,
         span,
-        Verdict.VIOLATED,
         message=trouble,
         current=f"{trouble}; this raises",
         raises=Raises.TRACING,

@@ -13,7 +13,7 @@ from jaxaudit.analyses.shapes import ShapeFact, Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.rules.axes._shared.phrases import agreements, axes_facts, axis_of, both, name_of, shape_of, violated
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step
 
 
 def steps_mapped(rule: str, program: Program, flow: Flow, shapes: Shapes) -> Iterator[Obligation]:
@@ -54,7 +54,6 @@ def _steps_finding(rule: str, op: Op, value: Value, fact: ShapeFact, scan: Op) -
     return Obligation(
         rule,
         op.span,
-        Verdict.VIOLATED,
         message=f"`vmap` takes the steps of {name_of(value)} {shape_of(fact.dims or ())} apart, axis 0",
         current="its function runs backwards through what is left, as if that were time; the steps never meet",
         expected="the other axis is mapped, and the function runs through the steps",
@@ -185,7 +184,6 @@ def _left_over(one: Misplaced) -> Obligation:
     return Obligation(
         WrongAxisMapped.name,
         one.op.span,
-        Verdict.VIOLATED,
         message=f"`{one.op.name}` maps axis {one.astray.place} of {name} {shape}; `{wanted}` is its axis {one.fitting}",
         current=f"the mapped axis is taken for {partner}, and it is another one",
         expected=f"axis {one.fitting} of {name} is mapped, or comes first",

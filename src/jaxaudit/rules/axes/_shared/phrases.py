@@ -56,7 +56,6 @@ def violated(
     return Obligation(
         rule,
         conflict.blamed.span,
-        Verdict.VIOLATED,
         severity=severity,
         message=message,
         current=f"{axes} are taken for one axis; only their sizes agree",

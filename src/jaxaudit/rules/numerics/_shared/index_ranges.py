@@ -13,7 +13,7 @@ from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import CONJUNCTIONS
 from jaxaudit.ir.ops import KEEPING, SELECTED
 from jaxaudit.ir.values import index_parts
-from jaxaudit.rules.base import Obligation, Step, Verdict
+from jaxaudit.rules.base import Obligation, Step
 from jaxaudit.rules.numerics._shared.padding import counters, plain_index
 from jaxaudit.rules.phrases import named, proved
 
@@ -159,7 +159,6 @@ def _beyond(rule: str, op: Op, index: Value, size: int, known: Range, counted: O
     return Obligation(
         rule,
         op.span,
-        Verdict.VIOLATED,
         message=f"{named(index, 'the index')} {extent} in an axis of size {size}",
         current="JAX raises nothing and gives the element at the end" if reads else "JAX silently drops these updates",
         expected=f"an index below {size}",

@@ -22,7 +22,7 @@ from jaxaudit.ir.functions import (
     SCALINGS,
 )
 from jaxaudit.ir.ops import MOVING, SELECTED
-from jaxaudit.rules.base import Obligation, Verdict
+from jaxaudit.rules.base import Obligation
 from jaxaudit.rules.phrases import named
 
 _REPLACES = NAN_TESTS | NAN_SKIPPING
@@ -90,7 +90,6 @@ def masks_times_infinity(rule: str, program: Program, ranges: Ranges, flow: Flow
         yield Obligation(
             rule,
             op.span,
-            Verdict.VIOLATED,
             message=f"{named(values[0], 'a mask')} times infinity is NaN wherever it is 0",
             current="0 times infinity is NaN, not 0",
             expected="infinity where the mask says so, and 0 elsewhere",

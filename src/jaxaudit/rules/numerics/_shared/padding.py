@@ -12,7 +12,7 @@ from jaxaudit.ir.functions import COUNTING, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import KEEPING
 from jaxaudit.ir.values import leaves_nothing_out
-from jaxaudit.rules.base import Obligation, Step, Verdict
+from jaxaudit.rules.base import Obligation, Step
 from jaxaudit.rules.phrases import named
 
 
@@ -151,7 +151,6 @@ def _finding(rule: str, op: Op, index: Value, test: Op, mixer: Op) -> Obligation
     return Obligation(
         rule,
         op.span,
-        Verdict.VIOLATED,
         message=f"{name} is padded with -1, which reads the last element here",
         current="a negative index counts from the end, so every missing entry brings in the last element",
         expected="missing entries add nothing",

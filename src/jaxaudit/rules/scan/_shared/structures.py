@@ -17,7 +17,7 @@ from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import CARRYING
 from jaxaudit.ir.trees import CONTAINERS, Tree
-from jaxaudit.rules.base import Obligation, Raises, Step, Verdict
+from jaxaudit.rules.base import Obligation, Raises, Step
 from jaxaudit.rules.phrases import named
 from jaxaudit.rules.trees import array_for_container, describe, difference
 
@@ -34,7 +34,6 @@ def other_structure(rule: str, op: Op, flow: Flow) -> Obligation | None:
         else Obligation(
             rule,
             op.span,
-            Verdict.VIOLATED,
             message=f"the carry changes its structure: {found}",
             current=f"`{op.name}` is started with one structure, and the body hands on another: this raises",
             raises=Raises.TRACING,
@@ -81,7 +80,6 @@ def other_branch(rule: str, op: Op, shapes: Shapes) -> Obligation | None:
             return Obligation(
                 rule,
                 op.span,
-                Verdict.VIOLATED,
                 message=f"the branches give different structures: {found}",
                 current="JAX raises an exception: all branches must give the same structure",
                 raises=Raises.TRACING,
@@ -146,7 +144,6 @@ def type_change(rule: str, leaf: CarriedLeaf, message: str, expected: str, sugge
     return Obligation(
         rule,
         leaf.op.span,
-        Verdict.VIOLATED,
         message=message,
         current=f"JAX refuses this loop: the carry must keep its type, and {leaf.name} does not",
         raises=Raises.TRACING,
