@@ -11,7 +11,7 @@ from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.lookup import takes_function
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.phrases import proved
 from jaxaudit.rules.pytrees._shared.crossing import crossing
@@ -168,7 +168,6 @@ def _crossing(op: Op, name: str, node: Tree) -> Obligation:
     return Obligation(
         ModuleStateMishandled.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"{name} has a function among its leaves, which `{plain}` cannot take",
         current=f"{held} is a function and a leaf of `{node.name}`; `{plain}` raises TypeError",
         raises=Raises.TRACING,
@@ -184,7 +183,6 @@ def _static(op: Op) -> Obligation:
     return Obligation(
         ModuleStateMishandled.name,
         op.span,
-        Verdict.VIOLATED,
         message="the gradient is taken of the part without arrays",
         current="`equinox.partition` gives the arrays first and the rest second: here the rest is differentiated",
         expected="the part with the arrays is differentiated, and combined with the rest inside",
@@ -197,7 +195,6 @@ def _unfiltered(op: Op, node: Tree) -> Obligation:
     return Obligation(
         ModuleStateMishandled.name,
         op.span,
-        Verdict.VIOLATED,
         message=f"the optimizer is started with a `{node.name}` that has a function among its leaves",
         current=f"{_function(node)} is a function, and an optimizer makes an array like each leaf: this raises",
         expected="the optimizer sees arrays alone",
@@ -218,7 +215,6 @@ def _kept(op: Op, state: Value, flow: Flow) -> Iterator[Obligation]:
         yield Obligation(
             ModuleStateMishandled.name,
             (instead or lost).span,
-            Verdict.VIOLATED,
             severity=Severity.WARNING if instead is None else Severity.ERROR,
             message="the updated state of the module comes out of the gradient, and nobody reads it",
             current="training computes new averages, and the next step starts from the old ones",
@@ -249,7 +245,6 @@ def _dropped(note: Op, made: Op, *, sure: bool) -> Obligation:
     return Obligation(
         ModuleStateMishandled.name,
         note.span,
-        Verdict.VIOLATED,
         severity=Severity.ERROR if sure else Severity.WARNING,
         message=f"`{name}`, the updated state of the module, is never read",
         current="`apply` computes new state, and the next call starts from the old one",

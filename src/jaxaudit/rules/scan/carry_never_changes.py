@@ -11,7 +11,7 @@ from jaxaudit.analyses.ranges.result import number_text
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.interfaces import Carried, Loop
 from jaxaudit.ir.ops import NOTES
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step
 from jaxaudit.rules.phrases import proved, unknown
 
 _PROGRAM = """
@@ -129,7 +129,6 @@ def _finding(loop: Loop, name: str, start: str, reader: Op) -> Obligation:
     return Obligation(
         CarryNeverChanges.name,
         loop.op.span,
-        Verdict.VIOLATED,
         message=f"{name} starts as {start} everywhere, and no turn of the loop changes it",
         current=f"every turn calculates with {start}",
         expected=f"each turn hands on a new value of {name}",
