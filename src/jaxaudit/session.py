@@ -115,15 +115,17 @@ def audit(
     facts = _facts(reading.program, wanted, faults, further=_shown(seen, sections=sections))
     obligations = _obligations(reading.program, facts, wanted, faults)
     solved = facts
+    known: list[Facts | None] = [facts]
     entered = reading.observed
     if entered is not None and entered.roots:
-        known = _facts(entered, wanted, faults)
-        obligations = list(beside(obligations, _obligations(entered, known, wanted, faults), entered))
+        known.append(_facts(entered, wanted, faults))
+        obligations = list(beside(obligations, _obligations(entered, known[-1], wanted, faults), entered))
     if seen is not None:
         obligations = list(_gone_through(obligations, seen.program))
         traced = _with_constants(seen.program, reading.program, facts)
         seen = replace(seen, program=replace(traced, main_blocks=reading.program.main_blocks))
         solved = _facts(seen.program, wanted, faults, further={Ranges} if sections else ())
+        known.append(solved)
         obligations += map(_accepted, _obligations(seen.program, solved, wanted, faults))
         told = _guard(
             lambda: list(seen.conclude([one.path for one in results], sources)), [], "the observation", faults
@@ -145,6 +147,7 @@ def audit(
         seen.notes if seen else None,
         _inferred(facts) if sections else None,
         solved,
+        known,
         sections=sections,
     )
     report = apply_suppressions(report, files, known_families(), runs, sources)

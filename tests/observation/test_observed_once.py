@@ -115,3 +115,32 @@ def test_a_damaged_store_is_told_and_the_audit_goes_on(folder, losses):
 def test_nothing_is_written_into_the_project(folder):
     left = {path.name for path in (folder / "project").iterdir()} - {"__pycache__"}
     assert left == {"losses.py", "sizes.py", "test_losses.py"}
+
+
+def test_what_is_known_is_listed_with_its_age_and_forgotten_on_demand(folder, losses):
+    kept = {path: path.read_bytes() for path in (folder / "cache" / "observed").glob("*.json")}
+    losses.write_text(LOSS.replace("** 2", "** 4"))
+    told = run(folder, "jaxaudit", "observed", "losses.py").stdout.splitlines()
+    assert told[0] == "losses.py:4  squared_error"
+    seen = "weights float32[1, 1], features float32[16, 1], targets float32[16]: test_losses.py::test_squared_error"
+    assert told[1].startswith(f"    {seen} (3 calls), ")
+    assert told[1].endswith(", changed since")
+    assert told[2] == "1 function of 1 file."
+    losses.write_text(LOSS.replace("(weights, features, targets)", "(features, weights, targets)"))
+    told = run(folder, "jaxaudit", "observed", "losses.py").stdout
+    assert "squared_error  (its parameters have changed: not used)" in told
+    losses.write_text(LOSS)
+    assert run(folder, "jaxaudit", "observed", "--clear", "losses.py").stdout == (
+        "Forgot what was observed of 1 file.\n"
+    )
+    assert "Nothing was observed of losses.py" in run(folder, "jaxaudit", "observed", "losses.py").stdout
+    assert "No issues." in run(folder, "jaxaudit", "check", "losses.py").stdout
+    for path, data in kept.items():
+        path.write_bytes(data)
+
+
+def test_the_report_says_which_functions_were_entered_with_observed_arguments(folder, losses):
+    told = run(folder, "jaxaudit", "check", "losses.py", "-v").stdout
+    assert "losses.py:4 squared_error  observed in test_losses.py::test_squared_error, 3 calls" in told
+    assert "shapes known of 4 of 4 arrays" in told
+    assert "shapes known of 1 of 4 arrays" in run(folder, "jaxaudit", "check", "losses.py", "--no-observed").stdout

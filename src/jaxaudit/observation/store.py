@@ -130,26 +130,37 @@ def load(path: str) -> tuple[Mapping[str, Known], str]:
     return stored.functions, ""
 
 
-def clear(paths: Sequence[str] | None = None) -> int:
-    """Forget what is known of some files, or all of it, and return how many files were forgotten."""
+def clear(paths: Sequence[str]) -> int:
+    """Forget what is known of some files, and return of how many."""
+    return _removed(one for one in map(place_of, paths) if one is not None)
+
+
+def clear_damaged() -> int:
+    """Remove what cannot be read: nobody can say of which file it was."""
+    return _removed(place for place, stored in _everything() if stored is None)
+
+
+def known_paths() -> list[str]:
+    """Return the files of which anything is known, whether or not they still exist."""
+    return sorted(stored.path for _, stored in _everything() if stored is not None)
+
+
+def _everything() -> Iterator[tuple[Path, Stored | None]]:
     folder = _folder()
-    if folder is None:
-        return 0
-    places = sorted(folder.glob("*.json")) if paths is None else [one for one in map(place_of, paths) if one]
+    for place in sorted(folder.glob("*.json")) if folder is not None else ():
+        try:
+            yield place, msgspec.json.decode(place.read_bytes(), type=Stored)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            yield place, None
+
+
+def _removed(places: Iterable[Path]) -> int:
     gone = 0
     for place in places:
         with suppress(OSError):
             place.unlink()
             gone += 1
     return gone
-
-
-def known_paths() -> Iterator[str]:
-    """Return the files of which anything is known, whether or not they still exist."""
-    folder = _folder()
-    for place in sorted(folder.glob("*.json")) if folder is not None else ():
-        with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
-            yield msgspec.json.decode(place.read_bytes(), type=Stored).path
 
 
 def place_of(path: str) -> Path | None:

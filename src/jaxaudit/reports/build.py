@@ -12,6 +12,7 @@ from jaxaudit.frontends.base import Problem, Reading
 from jaxaudit.ir import Op
 from jaxaudit.reports.axes import ThreadAxes, axes_section, thread_axes
 from jaxaudit.reports.boundaries import boundaries
+from jaxaudit.reports.fact_coverage import FactCoverage, fact_coverage
 from jaxaudit.reports.flow import Flow, data_flow
 from jaxaudit.reports.identity import Sources, with_ids
 from jaxaudit.reports.inside import View, source_view, traced_view
@@ -54,13 +55,14 @@ def build_report(
     notes: Notes | None = None,
     inferred: Facts | None = None,
     shown: Facts | None = None,
+    known: Sequence[Facts | None] = (),
     *,
     sections: bool = True,
 ) -> Report:
     """Build the report on the audited paths; what source shows names axes and fills its sections.
 
-    `inferred` are the facts of the source, `shown` those of the program that the sections show. Without `sections`
-    those about data stay empty.
+    `inferred` are the facts of the source, `shown` those of the program that the sections show, `known` those of all
+    programs. Without `sections` those about data stay empty.
     """
     paths = frozenset(audited)
     merged = combine(merge(one for one in obligations if one.span.path in paths))
@@ -89,7 +91,7 @@ def build_report(
         warnings=tuple(one for one in findings if one.severity == "warning"),
         verified=tuple(Verified(*_told(one, families, sources)) for one in merged if one.verdict is Verdict.PROVED),
         unknown=tuple(Unknown(*_told(one, families, sources)) for one in merged if one.verdict is Verdict.UNKNOWN),
-        coverage=coverage_of(merged, reading, families, notes),
+        coverage=coverage_of(merged, reading, families, notes, fact_coverage(known, paths)),
         not_available=() if view else NOT_AVAILABLE,
     )
 
@@ -177,9 +179,14 @@ def unreadable(problem: Problem, front_end: str) -> Finding:
 
 
 def coverage_of(
-    merged: Sequence[Obligation], reading: Reading, families: Mapping[str, str], notes: Notes | None = None
+    merged: Sequence[Obligation],
+    reading: Reading,
+    families: Mapping[str, str],
+    notes: Notes | None = None,
+    facts: FactCoverage | None = None,
 ) -> Coverage:
     """Count the obligations by verdict, in all and by family, and take over the reach of the front ends."""
+    facts = facts or FactCoverage()
     reach = reading.reach
     total = _tally(merged)
     return Coverage(
@@ -201,6 +208,10 @@ def coverage_of(
         ),
         unfollowed=reach.unfollowed,
         traced=len(notes.program.roots) if notes else 0,
+        arrays=facts.arrays,
+        shapes=facts.shapes,
+        shapeless=facts.shapeless,
+        observed=facts.observed,
     )
 
 

@@ -78,6 +78,7 @@ class _Root:
         self.meanings = view.meanings
         self.of_op = of_op
         self.types = view.types
+        self.unknown = view.unknown
         self.uses = _uses(root)
         self.behind = _behind(root.region)
         self.captured = captures(root) if view.exact else {}
@@ -209,6 +210,7 @@ class _Root:
             residual,
             self.range(value),
             self.meaning(value, group),
+            self.unknown(value),
         )
 
     def enters(self, regions: Sequence[Region]) -> tuple[FlowValue, ...]:

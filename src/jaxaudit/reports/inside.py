@@ -18,6 +18,7 @@ from jaxaudit.analyses.meaning import meanings_of
 from jaxaudit.analyses.ranges import Range, Ranges, range_text
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import ArrayType, Op, Program, Region, Root, Value
+from jaxaudit.reports.fact_coverage import reasons
 from jaxaudit.reports.stack import TRANSFORMS
 from jaxaudit.reports.types_text import Shown, Types, axis_id, exact_types, inferred_types
 
@@ -171,6 +172,8 @@ class View:
     """Whether types are JAX's own."""
     ranges: Words = lambda value: ""
     meanings: Words = lambda value: ""
+    unknown: Words = lambda value: ""
+    """Says why the shape of a value is not known."""
     most: int = 200_000
     """Steps of the data flow to keep; what is beyond is said in one more step."""
 
@@ -235,7 +238,8 @@ def source_view(facts: Facts, paths: frozenset[str]) -> View:
         return tuple(axis_id(dim, value.span.path, known) for dim in dims) if dims is not None else ()
 
     roots = tuple(root for root in facts.program.roots if root.region.span.path in paths and _computes(root.region))
-    return View(roots, inferred_types(shapes), axes, False, range_words(facts), meaning_words(facts), _MOST_FROM_SOURCE)
+    words = (range_words(facts), meaning_words(facts), reasons(facts))
+    return View(roots, inferred_types(shapes), axes, False, *words, most=_MOST_FROM_SOURCE)
 
 
 def _computes(region: Region) -> bool:

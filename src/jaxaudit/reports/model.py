@@ -105,6 +105,8 @@ class FlowValue:
     """Between which numbers its elements lie, and what else is known of them: `[0, 1]`, `>= 0`, `mask`."""
     meaning: str = ""
     """What it is taken for: `logits`, `index`, ...; `now normalised` where a step changed the meaning alone."""
+    unknown: str = ""
+    """Why its shape is not known."""
 
 
 @dataclass(slots=True)
@@ -285,6 +287,27 @@ class SkippedFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class Sight:
+    """A script or test in which a function was observed."""
+
+    where: str
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedFunction:
+    """A function that was entered with arguments of calls that a run or test showed, beside any arguments."""
+
+    path: str
+    line: int
+    function: str
+    arguments: str
+    seen: tuple[Sight, ...] = ()
+    changed: bool = False
+    """True where the function has changed since; its parameters have not."""
+
+
+@dataclass(frozen=True, slots=True)
 class Coverage:
     """How much of the code was seen, and how much of what it must satisfy was decided."""
 
@@ -304,6 +327,14 @@ class Coverage:
     """Calls of known functions that were not followed because the program is too large to follow them all."""
     traced: int = 0
     """Functions whose exact programs were read from JAX."""
+    arrays: int = 0
+    """Places of the code that make arrays."""
+    shapes: int = 0
+    """Those of them whose shape is known."""
+    shapeless: tuple[SkippedFunction, ...] = ()
+    """Functions that make arrays, and no shape is known of any."""
+    observed: tuple[ObservedFunction, ...] = ()
+    """Functions that were entered with arguments that runs and tests showed."""
 
 
 @dataclass(frozen=True, slots=True)

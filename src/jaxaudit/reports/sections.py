@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rich.text import Text
 
-from jaxaudit.reports.model import Coverage, Finding, Report, SkippedFunction, Unknown, Verified
+from jaxaudit.reports.model import Coverage, Finding, ObservedFunction, Report, SkippedFunction, Unknown, Verified
 from jaxaudit.reports.sections_axes import axes_section
 from jaxaudit.reports.sections_flow import boundary_section, flow_section, stack_section
 from jaxaudit.reports.snippet import Look, clean
@@ -77,7 +77,8 @@ def coverage_line(report: Report, *, verbose: bool = False) -> str:
     read = f"Read {_count(seen.files, 'file', 'files')} ({_count(seen.lines, 'line', 'lines')})"
     entered = f"entered {seen.entered:,} of {_count(seen.functions, 'function', 'functions')}"
     traced = [f"saw {_count(seen.traced, 'traced function', 'traced functions')}"] if seen.traced else []
-    parts = [", ".join([read, entered, *traced]), _decided(seen, verbose=verbose)]
+    known = [f"shapes known of {seen.shapes:,} of {_count(seen.arrays, 'array', 'arrays')}"] if seen.arrays else []
+    parts = [", ".join([read, entered, *traced]), *known, _decided(seen, verbose=verbose)]
     if seen.suppressed:
         parts.append(f"{_count(seen.suppressed, 'finding', 'findings')} suppressed")
     return "; ".join(parts) + "." + _left_out(seen)
@@ -137,14 +138,29 @@ def _coverage(seen: Coverage) -> Iterator[Text]:
         yield Text(f"  {family:<14}{numbers}")
     yield Text()
     if seen.skipped:
-        yield from _skipped(seen.skipped)
+        yield from _skipped("functions not entered", seen.skipped)
+    if seen.shapeless:
+        yield from _skipped("functions without a single known shape", seen.shapeless)
+    if seen.observed:
+        yield from _observed(seen.observed)
 
 
-def _skipped(skipped: Iterable[SkippedFunction]) -> Iterator[Text]:
+def _observed(observed: Iterable[ObservedFunction]) -> Iterator[Text]:
+    yield Text("  functions entered with arguments that were observed", "dim")
+    for one in observed:
+        first, *more = one.seen
+        where = f"observed in {first.where}{f' and {len(more)} more' if more else ''}"
+        text = f"{where}, {_count(first.calls, 'call', 'calls')}{', changed since' if one.changed else ''}"
+        name = one.function.rpartition(".")[2]
+        yield Text().append(clean(f"    {one.path}:{one.line} {name}"), "dim").append(f"  {clean(text)}")
+    yield Text()
+
+
+def _skipped(title: str, skipped: Iterable[SkippedFunction]) -> Iterator[Text]:
     places: dict[str, list[str]] = defaultdict(list)
     for one in skipped:
         places[one.reason].append(f"{one.path}:{one.line} {one.function}")
-    yield Text("  functions not entered", "dim")
+    yield Text(f"  {title}", "dim")
     for reason, where in sorted(places.items(), key=lambda entry: -len(entry[1])):
         yield Text().append(f"  {len(where):>4}  ", "yellow").append(clean(reason))
         yield Text(" " * 8 + _some(where), "dim")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rich.text import Text
 
+from jaxaudit.ir.ops import UNFOLLOWED
 from jaxaudit.reports.crossings import Named, Row, arrays, axis_names, crossing_rows, fold, shape_text
 from jaxaudit.reports.model import Crossing, FlowStep, FlowValue, Report, Transformation
 from jaxaudit.reports.snippet import Look, clean
@@ -120,6 +121,9 @@ def _step(step: FlowStep, arrow: str, named: Named) -> Text:
         line.append(f"  {arrow} {clean(', '.join(_folded(step.takes)))}", "dim")
     if step.note:
         line.append(f"  ({clean(step.note)})", "dim")
+    why = next((value.unknown for value in step.makes if value.unknown), "") if step.op in UNFOLLOWED else ""
+    if why:
+        line.append(f"  (shape unknown: {clean(why)})", "dim")
     if step.backward:
         line.append("  backward", "dim italic")
     unread = [value for value in step.makes if not value.uses and step.op != "enter" and not step.backward]

@@ -49,7 +49,7 @@ def inferred_types(shapes: Shapes) -> Types:
         known = shapes.of(value)
         if known.dims is None or known.number is not None:
             return None
-        return Shown(tuple(map(_size, known.dims)), known.dtype or "?")
+        return Shown(tuple(map(size_text, known.dims)), known.dtype or "?")
 
     return of
 
@@ -60,7 +60,7 @@ def axis_id(dim: Dim, path: str, known: Mapping[Sign, str]) -> str:
     return min((known[sign] for sign in signs if sign in known), default="")
 
 
-def _size(dim: Dim) -> str:
+def size_text(dim: Dim) -> str:
     """Write a size: a number, or an expression short enough to be read in a shape."""
     text = str(dim)
     return text if text.isdecimal() or (len(text) <= 12 and "#" not in text) else "?"
