@@ -257,28 +257,3 @@ ITERATORS = _ids("zip enumerate generator range map filter")
 """Objects that Python goes through once, item by item."""
 QUESTIONS = frozenset(("not", "is", "is not", "in", "not in", "isinstance"))
 """Operators on Python values whose answer is one of Python's own truth values."""
-SIGNS = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "floor_divide": "//",
-    "remainder": "%",
-    "power": "**",
-    "matmul": "@",
-    "bitwise_and": "&",
-    "bitwise_or": "|",
-    "bitwise_xor": "^",
-    "left_shift": "<<",
-    "right_shift": ">>",
-    "positive": "+",
-    "negative": "-",
-    "invert": "~",
-    "equal": "==",
-    "not_equal": "!=",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-}
-"""How users write the functions that operators stand for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxaudit.ir import Op
-from jaxaudit.ir.functions import SIGNS
+from jaxaudit.ir.operators import OPERATORS, SIGNS
 
 _WORDS: Mapping[str, str] = {
     "py.loop": "for loop",
@@ -36,7 +36,7 @@ def called(op: Op) -> str:
         return SIGNS.get(op.qualified, op.qualified)
     name = op.within or op.api or op.qualified
     name = op.qualified if name.startswith("<") or name in _INTERNAL else name
-    return _OPERATORS.get(name) or (name.rpartition(".")[2] or name).removeprefix("operator_")
+    return _WRITTEN.get(name) or (name.rpartition(".")[2] or name).removeprefix("operator_")
 
 
 def _module(scope: str, library: str) -> str:
@@ -51,29 +51,8 @@ _INTERNAL = frozenset(
 )
 """Functions inside JAX that users do not call; the op's own name says more."""
 
-_SIGNS = (
-    ("add", "+"),
-    ("sub", "-"),
-    ("mul", "*"),
-    ("truediv", "/"),
-    ("floordiv", "//"),
-    ("mod", "%"),
-    ("pow", "**"),
-    ("matmul", "@"),
-    ("and", "&"),
-    ("or", "|"),
-    ("xor", "^"),
-    ("lshift", "<<"),
-    ("rshift", ">>"),
-)
-_OPERATORS = {
-    **{f"operator_{side}{name}": sign for name, sign in _SIGNS for side in ("", "r")},
-    **{f"operator_{name}": sign for name, sign in (("gt", ">"), ("lt", "<"), ("ge", ">="), ("le", "<="))},
-    "operator_eq": "==",
-    "operator_ne": "!=",
-    "operator_neg": "-",
-    "operator_pos": "+",
-    "operator_invert": "~",
+_WRITTEN = {
+    **{f"operator_{side}{one.method}": one.sign for one in OPERATORS.values() for side in ("", "r")},
     "operator_abs": "abs",
     "operator_round": "round",
     "getitem": "[...]",

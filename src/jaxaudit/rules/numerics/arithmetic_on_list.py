@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.ir import Argument, Op, Program
-from jaxaudit.ir.functions import ARITHMETIC, SIGNS
+from jaxaudit.ir.functions import ARITHMETIC
+from jaxaudit.ir.operators import SIGNS
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
 from jaxaudit.rules.phrases import proved
 

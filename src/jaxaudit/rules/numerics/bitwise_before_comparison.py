@@ -8,7 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.ir.functions import LOGIC, NEGATIONS, ORDERINGS, SIGNS
+from jaxaudit.ir.functions import LOGIC, NEGATIONS, ORDERINGS
+from jaxaudit.ir.operators import SIGNS
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.phrases import proved
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from jaxaudit.frontends.jaxpr.protocol import Failure, Frame
+from jaxaudit.ir.operators import OPERATORS
 from jaxaudit.spans import SourceText, Span, span_of
 
 Texts = Callable[[str], SourceText]
@@ -200,29 +201,6 @@ _HIDDEN = ("custom_message_format_vars", "custom_message", "include_default_kwar
 """Parameters that say nothing about what is wrong."""
 _MODULE = "the module"
 _PARTS = {"self": "the array", "other": "the other operand"}
-_OPERATORS: dict[type[ast.operator | ast.cmpop | ast.unaryop], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.MatMult: "@",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Invert: "~",
-    ast.USub: "-",
-}
 
 
 def written(node: ast.expr) -> str:
@@ -236,7 +214,8 @@ def written(node: ast.expr) -> str:
         case ast.Call(func=ast.Name(id=name)):
             return name
         case ast.BinOp(op=operator) | ast.UnaryOp(op=operator) | ast.Compare(ops=[operator]):
-            return _OPERATORS.get(type(operator), "")
+            known = OPERATORS.get(type(operator).__name__)
+            return known.sign if known is not None else ""
     return ""
 
 

@@ -18,35 +18,11 @@ from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, 
 from jaxaudit.frontends.source.values.narrowing import narrowed
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.ir import Exit, Size, Value
+from jaxaudit.ir.operators import OPERATORS
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
-
-_OPERATORS: dict[type[ast.AST], str] = {
-    ast.Add: "add",
-    ast.Sub: "subtract",
-    ast.Mult: "multiply",
-    ast.Div: "divide",
-    ast.FloorDiv: "floor_divide",
-    ast.Mod: "remainder",
-    ast.Pow: "power",
-    ast.MatMult: "matmul",
-    ast.BitAnd: "bitwise_and",
-    ast.BitOr: "bitwise_or",
-    ast.BitXor: "bitwise_xor",
-    ast.LShift: "left_shift",
-    ast.RShift: "right_shift",
-    ast.UAdd: "positive",
-    ast.USub: "negative",
-    ast.Invert: "invert",
-    ast.Eq: "equal",
-    ast.NotEq: "not_equal",
-    ast.Lt: "less",
-    ast.LtE: "less_equal",
-    ast.Gt: "greater",
-    ast.GtE: "greater_equal",
-}
 
 _SAME_AS_IS = {"equal": "is", "not_equal": "is not"}
 _WORDS: dict[type[ast.cmpop], str] = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}
@@ -146,7 +122,7 @@ def apply_binary(
         return folded
     if isinstance(operator, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
         return note_format(it, left.value, known_items(it, right) or (right,), span)
-    function = _OPERATORS[type(operator)]
+    function = OPERATORS[type(operator).__name__].function
     op = "array.dot" if function == "matmul" else "array.map"
     joined = operators.joined(it, left, right, span) if function == "add" else None
     if joined is not None:
@@ -191,7 +167,7 @@ def unary(it: Interpreter, node: ast.UnaryOp) -> Abstract:
             return Const(not known)
         value = test(it, operand, "not", span)
         return Leaf(it.emit("py.operator", span, {"x": value}, {"operator": "not"}).result)
-    attrs = {"function": _OPERATORS[type(node.op)], "operator": True}
+    attrs = {"function": OPERATORS[type(node.op).__name__].function, "operator": True}
     made = it.emit("array.map", span, {"x": argument(it, operand, span)}, attrs).result
     return Leaf(made, array=_is_array(operand))
 
@@ -233,7 +209,8 @@ def _compare_pair(
     if folded is not None:
         return folded
     arguments = {"x": argument(it, left, span), "y": argument(it, right, span)}
-    function = _OPERATORS.get(type(operator))
+    known = OPERATORS.get(type(operator).__name__)
+    function = known.function if known is not None else None
     if function in _SAME_AS_IS and NONE in (left, right):
         # Arrays of JAX leave this to Python, which asks whether it is the same object.
         return Leaf(it.emit("py.operator", span, arguments, {"operator": _SAME_AS_IS[function]}).result)

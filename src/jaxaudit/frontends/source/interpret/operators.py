@@ -22,31 +22,16 @@ from jaxaudit.frontends.source.values.model import (
     TupleValue,
 )
 from jaxaudit.frontends.source.values.structure import argument
+from jaxaudit.ir.operators import OPERATORS
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
-_METHODS: dict[type[ast.AST], str] = {
-    ast.Add: "add",
-    ast.Sub: "sub",
-    ast.Mult: "mul",
-    ast.Div: "truediv",
-    ast.FloorDiv: "floordiv",
-    ast.Mod: "mod",
-    ast.Pow: "pow",
-    ast.MatMult: "matmul",
-    ast.BitAnd: "and",
-    ast.BitOr: "or",
-    ast.BitXor: "xor",
-    ast.LShift: "lshift",
-    ast.RShift: "rshift",
-}
-
 
 def overloaded(it: Interpreter, operator: ast.operator, left: Abstract, right: Abstract, span: Span) -> Abstract | None:
     """Call the method that an operand defines for an operator; None where neither does."""
-    name = _METHODS[type(operator)]
+    name = OPERATORS[type(operator).__name__].method
     for receiver, other, method in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
         found = _method(it, receiver, method)
         if found is not None:

@@ -25,35 +25,21 @@ from jaxaudit.frontends.source.values.model import (
     TupleValue,
 )
 from jaxaudit.ir import Size
+from jaxaudit.ir.operators import OPERATORS
 from jaxaudit.libraries.lookup import lookup
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-}
-_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-    ast.Invert: operator.invert,
-    ast.Not: operator.not_,
-}
-_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+
+def _methods(*nodes: type[ast.AST]) -> dict[type[ast.AST], Callable[..., Any]]:
+    return {node: getattr(operator, f"__{OPERATORS[node.__name__].method}__") for node in nodes}
+
+
+_BINARY = _methods(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor)
+_UNARY = {**_methods(ast.UAdd, ast.USub, ast.Invert), ast.Not: operator.not_}
+_COMPARE: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    **_methods(ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE),
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
     ast.In: lambda item, container: item in container,
