@@ -15,6 +15,8 @@ from jaxaudit.libraries.packages import FILTERING, PLAIN, package
 _TO_ARRAY = ("array", "numpy", "number")
 _FIELD = Trace(Kind.UNKNOWN, "field")
 """A field of an object that may be traced or not."""
+COUNTER = Trace(Kind.STATIC, "number", turn=True)
+"""The number of the turn of a Python loop."""
 _WHOLE = ("pmap", "shard_map", "scan", "map", "associative_scan", "abstract")
 
 
@@ -46,7 +48,7 @@ def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
         case "transform":
             return _fitted([fact if fact.kind is Kind.TRACED else UNKNOWN for fact in facts], region)
         case "py.loop" | "py.while":
-            return [Trace(Kind.STATIC, "number", turn=True), *facts]
+            return [COUNTER, *facts]
         case name if name in _WHOLE:
             count = op.carry or 0 if name == "scan" else 0
             fixed = _statics(op, len(facts))

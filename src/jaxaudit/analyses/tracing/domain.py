@@ -7,7 +7,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer
-from jaxaudit.analyses.tracing.boundaries import entering, leaving
+from jaxaudit.analyses.tracing.boundaries import COUNTER, entering, leaving
 from jaxaudit.analyses.tracing.context import JIT_IS_OFF, Context
 from jaxaudit.analyses.tracing.facts import CONCRETE, UNKNOWN, Kind, Trace, TracingFacts, join, revised
 from jaxaudit.analyses.tracing.transfer import TransferTable
@@ -131,7 +131,7 @@ class TracingDomain:
             self._visits.called(op, region)
         if turn and op.name in ("py.loop", "py.while") and len(region.results) >= len(region.params) - 1:
             nexts = zip(region.params[1:], region.results, strict=False)
-            return [UNKNOWN, *(_later(read(value), changed=value is not param) for param, value in nexts)]
+            return [COUNTER, *(_later(read(value), changed=value is not param) for param, value in nexts)]
         if self.context.runs_at_once(op):
             return [CONCRETE] * len(region.params)
         return entering(op, region, read)
