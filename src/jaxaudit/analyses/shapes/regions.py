@@ -146,9 +146,12 @@ def _joined(op: Op, look: Look) -> Facts:
 
 def _turn(op: Op, region: Region, read: Read[ShapeFact], turn: int) -> Facts:
     """A Python loop starts with its operands and goes on with what the last turn left."""
-    carried = region.results if turn else op.operands
-    count = len(region.params) - 1
-    return [ShapeFact((), "int32", True, UNKNOWN), *(read(value) for value in carried[:count])]
+    params = region.params[1:]
+    facts = [read(value) for value in (region.results if turn else op.operands)[: len(params)]]
+    # An object of which only the identity is known is another one in the next turn, unless it is handed on.
+    ends = zip(facts, params, region.results, strict=False)
+    facts[: len(region.results)] = [NOTHING if fact.symbol and end is not param else fact for fact, param, end in ends]
+    return [ShapeFact((), "int32", True, UNKNOWN), *facts]
 
 
 def _after_turns(op: Op, look: Look) -> Facts:
