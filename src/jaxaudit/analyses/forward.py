@@ -5,13 +5,14 @@ Facts only grow: every fact that is recorded for a value covers all contexts in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from jaxaudit import progress
 from jaxaudit.analyses.domain import MAX_CONTEXTS, MAX_TURNS, Domain, Read
 from jaxaudit.ir import Exit, Op, Program, Region, Value
+from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.ops import BRANCHES, LOOPS
 
 Fact = TypeVar("Fact")
@@ -32,6 +33,10 @@ class Forward(Generic[Fact]):
     """How often each shared region was solved."""
     latest: dict[int, tuple[tuple[Fact, ...], object, tuple[Fact, ...]]] = field(default_factory=dict)
     """The parameters, the place and the results of the last call of each shared region: the next is mostly alike."""
+    moved: set[Value] | None = None
+    """In a later turn of a loop: the values that depend on what changed since the turn before. All others stay."""
+    leaving: set[int] = field(default_factory=set)
+    """The ops after which control surely does not go on."""
     read: Read[Fact] = field(init=False)
     """Gives the fact of a value in this context: one object, so that domains can tell whether they know it."""
 
@@ -82,15 +87,18 @@ class Forward(Generic[Fact]):
         """Solve a region; False when control surely leaves before its end."""
         self.write(region.params, params)
         # The innermost loop of every analysis: most ops make one value, of which little is known.
-        table, read, write = self.domain.table, self.read, self.write
+        table, read, write, moved = self.domain.table, self.read, self.write, self.moved
         for position, op in enumerate(region.ops):
             if op.regions:
-                goes_on = self.enter(op)
-                self.write(op.results, self.domain.leave(op, self.read))
-                if not goes_on:
+                if not (self.enter(op) if moved is None else self.enter_again(op, moved)):
                     self.drop(region.ops[position + 1 :])
                     return False
+                moved = self.moved
             elif (transfer := table.get(op.name)) is not None:
+                if moved is not None:
+                    if moved.isdisjoint(op.operands):
+                        continue
+                    moved.update(op.results)
                 made = transfer(op, read)
                 results = op.results
                 if results:
@@ -104,6 +112,33 @@ class Forward(Generic[Fact]):
                 self.forget(value)
 
     def enter(self, op: Op) -> bool:
+        """Solve an op with regions; False when control surely leaves the region that it stands in."""
+        goes_on = self.solve(op)
+        self.write(op.results, self.domain.leave(op, self.read))
+        (self.leaving.discard if goes_on else self.leaving.add)(id(op))
+        return goes_on
+
+    def enter_again(self, op: Op, moved: set[Value]) -> bool:
+        """Solve an op with regions in a later turn of a loop, as far as it depends on what changed."""
+        given = (*op.operands, *values_in(tuple(op.attrs.values())))  # type: ignore[arg-type]
+        inner = [region for region in op.regions if not region.shared]
+        left, inside = id(op) in self.leaving, any(_reads(one, moved) for one in inner)
+        if moved.isdisjoint(given) and not inside:
+            return not left
+        moved.update(op.results)
+        anew = op.name in LOOPS or not moved.isdisjoint(given)
+        if anew:
+            moved.update(*(values for one in inner for values in _made(one)))
+            self.moved = None
+        goes_on = self.enter(op)
+        if left and goes_on:
+            # What follows was not solved in the turn before.
+            self.moved = None
+        elif anew:
+            self.moved = moved
+        return goes_on
+
+    def solve(self, op: Op) -> bool:
         """Solve the regions of an op; False when control surely leaves the region that the op stands in."""
         only = self.domain.taken(op, self.read) if op.name in BRANCHES else None
         goes_on = True
@@ -157,15 +192,38 @@ class Forward(Generic[Fact]):
             self.run(region, params)
             again = self.domain.enter(op, region, self.read, turn)
             grown = [self.grow(turn, old, new) for old, new in zip(params, again, strict=True)]
-            if grown == params:
-                return
-            params = grown
-        self.run(region, [self.domain.unknown(value) for value in region.params])
+            changed = [one for one, old, new in zip(region.params, params, grown, strict=True) if old != new]
+            if not changed:
+                break
+            self.moved, params = set(changed), grown
+        else:
+            self.moved = None
+            self.run(region, [self.domain.unknown(value) for value in region.params])
+        self.moved = None
 
     def grow(self, turn: int, old: Fact, new: Fact) -> Fact:
         """Return what covers two turns of a loop."""
         early = turn < self.domain.widen_after
         return self.domain.join(old, new) if early else self.domain.widen(old, new)
+
+
+def _reads(region: Region, values: set[Value]) -> bool:
+    """Whether something in a region reads one of some values."""
+    return not values.isdisjoint(region.results) or any(
+        not values.isdisjoint(op.operands)
+        or (op.regions and any(_reads(inner, values) for inner in op.regions if not inner.shared))
+        for op in region.ops
+    )
+
+
+def _made(region: Region) -> Iterator[tuple[Value, ...]]:
+    """Return the values that are made in a region and in those inside it."""
+    yield region.params
+    for op in region.ops:
+        yield op.results
+        for inner in op.regions:
+            if not inner.shared:
+                yield from _made(inner)
 
 
 def solve_forward(program: Program, domain: Domain[Fact]) -> dict[Value, Fact]:
