@@ -13,7 +13,6 @@ from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.elements import element, trip_count
 from jaxaudit.frontends.source.values.folding import truth
-from jaxaudit.frontends.source.values.frames import assigned_names
 from jaxaudit.frontends.source.values.model import (
     Abstract,
     Const,
@@ -179,10 +178,10 @@ def _run(
     attrs: dict[str, object] = {"trips": trip_count(it, iterable), "kind": "comprehension"}
     if len(generators) == 1 and not first.ifs and isinstance(iterable, Range) and iterable.start == Const(0):
         attrs["items"] = iterable.stop.value if isinstance(iterable.stop, Const) and iterable.step == Const(1) else None
-    loop = Loop(it, "py.loop", it.span(node), assigned_names(node), attrs)
+    # A comprehension has a scope of its own: its variables are new in each turn and do not outlive it.
+    walrus = frozenset(n.target.id for n in walk(node) if isinstance(n, ast.NamedExpr))
+    loop = Loop(it, "py.loop", node, walrus, attrs)
     loop.run(turn, lambda: list(inner))
-    # A comprehension has a scope of its own: its variables do not outlive it.
-    walrus = {n.target.id for n in walk(node) if isinstance(n, ast.NamedExpr)}
     it.frame.env = {**before, **{name: it.frame.env[name] for name in walrus if name in it.frame.env}}
     return made, loop.collected
 

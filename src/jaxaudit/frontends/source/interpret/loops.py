@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from jaxaudit.frontends.source.interpret import unrolled
 from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.branches import join, merge_left
+from jaxaudit.frontends.source.interpret.methods import CHANGES
+from jaxaudit.frontends.source.notes.bindings import held
 from jaxaudit.frontends.source.values.elements import element, trip_count
 from jaxaudit.frontends.source.values.folding import truth
-from jaxaudit.frontends.source.values.frames import Env, LoopExits, assigned_names
+from jaxaudit.frontends.source.values.frames import Env, LoopExits, assigned_names, changing
 from jaxaudit.frontends.source.values.model import (
     Abstract,
     BoundMethod,
@@ -56,7 +58,7 @@ def for_(it: Interpreter, node: ast.For | ast.AsyncFor) -> Exit:
         return it.execute(node.orelse)
     if unrolled.differ(it, iterable) and (rows := unrolled.rows(it, iterable, where)):
         return unrolled.run(it, node, rows, where)
-    loop = Loop(it, "py.loop", it.span(node), assigned_names(node), {"trips": trips, "kind": "for"})
+    loop = Loop(it, "py.loop", node, assigned_names(node), {"trips": trips, "kind": "for"})
     loop.run(turn)
     return it.execute(node.orelse)
 
@@ -72,7 +74,7 @@ def while_(it: Interpreter, node: ast.While) -> Exit:
         return it.execute(node.body)
 
     endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
-    loop = Loop(it, "py.while", it.span(node), assigned_names(node), {"trips": None, "kind": "while"})
+    loop = Loop(it, "py.while", node, assigned_names(node), {"trips": None, "kind": "while"})
     breaks = loop.run(turn)
     if endless and not breaks:
         return Exit.RETURN
@@ -93,6 +95,8 @@ class _Attempt:
     ends: Env = field(default_factory=dict)
     unstable_names: set[str] = field(default_factory=set)
     unstable_boxes: set[int] = field(default_factory=set)
+    unchanged: set[int] = field(default_factory=set)
+    """The objects that were expected to change and did not."""
     extra: list[Value] = field(default_factory=list)
     entered: tuple[int, int] = (0, 0)
     once: dict[str, object] = field(default_factory=dict)
@@ -102,13 +106,17 @@ class _Attempt:
 class Loop:
     """Interprets one loop; `names` are the variables its body assigns."""
 
-    def __init__(self, it: Interpreter, op: str, span: Span, names: frozenset[str], attrs: dict[str, object]) -> None:
-        self.it, self.op, self.span, self.names, self.attrs = it, op, span, names, attrs
-        self.opaque: dict[str, int] = {}
-        self.havoc: dict[int, int] = {}
-        """The objects that turns change, and how often what they were taken for did not hold."""
+    def __init__(
+        self, it: Interpreter, op: str, node: ast.expr | ast.stmt, names: frozenset[str], attrs: dict[str, object]
+    ) -> None:
+        self.it, self.op, self.span, self.names, self.attrs = it, op, it.span(node), names, attrs
         self.split: dict[int, tuple[str, Box]] = {}
         self.before: Env = dict(it.frame.env)
+        # A variable that is assigned holds another object after the first turn.
+        self.opaque = {name: 1 for name in self._carried() if isinstance(self.before[name], Ref)}
+        self.expected = self._expected(node)
+        self.havoc = dict.fromkeys(self.expected, 0)
+        """The objects that turns change, and how often what they were taken for did not hold."""
         self.reads = it.reads()
         self.returned, self.yielded, self.left = len(it.frame.returns), len(it.frame.yields), len(it.frame.left)
 
@@ -120,12 +128,15 @@ class Loop:
         """
         attempt = self._attempt(turn, collect)
         for _ in range(_ATTEMPTS):
-            if not attempt.unstable_names and not attempt.unstable_boxes:
+            if not (attempt.unstable_names or attempt.unstable_boxes or attempt.unchanged):
                 break
             for name in attempt.unstable_names:
                 self.opaque[name] = self.opaque.get(name, 0) + 1
             for id_ in attempt.unstable_boxes:
                 self.havoc[id_] = self.havoc.get(id_, -1) + 1
+            for id_ in attempt.unchanged:
+                del self.havoc[id_]
+            self.expected = set()
             attempt = self._attempt(turn, collect)
         self._finish(attempt)
         return len(attempt.exits.breaks)
@@ -173,6 +184,20 @@ class Loop:
         for name in sorted(self.names & frame.global_names):
             frame.global_reads[name] = it.unknown("a loop changes this global", self.span, name)
 
+    def _expected(self, node: ast.AST) -> set[int]:
+        """Return the objects that the body changes by its own statements, of those that were there before."""
+        found: set[int] = set()
+        for base, method in changing(node):
+            root = base
+            while isinstance(root, ast.Attribute | ast.Subscript):
+                root = root.value
+            if (method and method not in CHANGES) or not isinstance(root, ast.Name) or root.id in self.names:
+                continue
+            ref = held(self.it, base)
+            if isinstance(ref, Ref) and not (method and isinstance(self.it.heap[ref], ObjectBox)):
+                found.add(ref.id)
+        return found
+
     def _carried(self) -> list[str]:
         return sorted(name for name in self.names if name in self.before)
 
@@ -192,6 +217,8 @@ class Loop:
                 attempt.unstable_names.add(name)
         for id_, box in attempt.boxes.items():
             now = it.heap[Ref(id_)]
+            if now is box and id_ in self.expected:
+                attempt.unchanged.add(id_)
             if not self._match_box(box, now, attempt.nexts, Ref(id_)):
                 attempt.unstable_boxes.add(id_)
 

@@ -94,9 +94,9 @@ def _made_of(it: Interpreter, made: ast.expr) -> Mapping[str, Leaves]:
     """Return the variables and parts of objects that an expression reads, with their leaves."""
     found = {name: _leaves(it, it.frame.env[name]) for name in names_in(made) if name in it.frame.env}
     for part in _parts(it, made):
-        path, held = path_of(part), _held(it, part)
-        if held is not None and path:
-            found.setdefault(path[-1], _leaves(it, held))
+        path, kept = path_of(part), held(it, part)
+        if kept is not None and path:
+            found.setdefault(path[-1], _leaves(it, kept))
     return found
 
 
@@ -121,13 +121,13 @@ def _parts(it: Interpreter, made: ast.expr) -> Iterator[ast.Attribute | ast.Subs
             yield one
 
 
-def _held(it: Interpreter, node: ast.expr) -> Abstract | None:
+def held(it: Interpreter, node: ast.expr) -> Abstract | None:
     """Return what a part of an object holds, without reading it; None where that is not known."""
     if isinstance(node, ast.Name):
         return it.frame.env.get(node.id)
     if not isinstance(node, ast.Attribute | ast.Subscript):
         return None
-    base = _held(it, node.value)
+    base = held(it, node.value)
     if isinstance(base, Leaf):
         return it.loaded.get((base.value, _entry_of(node)))
     box = it.heap[base] if isinstance(base, Ref) else None

@@ -169,6 +169,24 @@ def assigned_names(node: ast.AST) -> frozenset[str]:
     return frozenset(names)
 
 
+@lru_cache(maxsize=4096)
+def changing(node: ast.AST) -> tuple[tuple[ast.expr, str], ...]:
+    """Return the objects that a loop's statements store into or call a method of, with the name of the method."""
+    found: list[tuple[ast.expr, str]] = []
+    pending = [*children(node)]
+    while pending:
+        current = pending.pop()
+        match current:
+            case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
+                found.append((current.value, ""))
+            case ast.Call(func=ast.Attribute(attr=method, value=base)):
+                found.append((base, method))
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.ClassDef():
+                continue
+        pending += children(current)
+    return tuple(found)
+
+
 @lru_cache(maxsize=8192)
 def free_names(node: FunctionNode) -> frozenset[str]:
     """Return the names that a function may read from the functions around it."""
