@@ -99,6 +99,12 @@ class Places:
             region = self.region_of[op]
         return region
 
+    def function_of(self, op: Op) -> Region:
+        """Return the region of the function that an op is written in, around the branches and loops it stands in."""
+        around = self.region_of[op]
+        ways = (region for region, holder in self.up(around) if holder is None or holder.name not in INLINE)
+        return next(ways, around)
+
     def region_of_value(self, value: Value) -> Region | None:
         """Return the region that a value is made in."""
         return self._home.get(value)

@@ -242,6 +242,8 @@ class Attributes:
     """How many leaves a loop carries."""
     trips = _number("trips")
     """How many turns a loop takes, where that is known."""
+    left_at_once = _flag("left")
+    """Whether every way through a Python loop returns or breaks in its first turn."""
     length = _anything("length")
     reverse = Attribute[bool | None]("reverse", bool, default=False, otherwise=None)
     """Whether a scan runs from the last step to the first; None where that is computed."""

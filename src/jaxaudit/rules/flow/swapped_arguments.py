@@ -9,9 +9,8 @@ from itertools import combinations
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.versions import OPTIMIZER_STEPS
-from jaxaudit.ir import Op, Program, Region
+from jaxaudit.ir import Op, Program
 from jaxaudit.ir.names import is_stem
-from jaxaudit.ir.ops import INLINE
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
 from jaxaudit.rules.flow._shared.swaps import derivative, exchanged
 from jaxaudit.rules.phrases import proved
@@ -98,16 +97,9 @@ class SwappedArguments(Rule):
         flow = facts.flow
         notes: defaultdict[tuple[int, str], list[Op]] = defaultdict(list)
         for op in program.named("py.passed"):
-            notes[id(_function_of(op, flow)), op.qualified].append(op)
+            notes[id(flow.places.function_of(op)), op.qualified].append(op)
         yield from (_judge(op, beside, flow) for beside in notes.values() for op in beside)
         yield from (one for op in program.calling(*OPTIMIZER_STEPS) for one in _step(op, flow))
-
-
-def _function_of(op: Op, flow: Flow) -> Region:
-    """Return the region of the function that an op is written in, whatever branches and loops are around it there."""
-    around = flow.places.region_of[op]
-    ways = (region for region, holder in flow.places.up(around) if holder is None or holder.name not in INLINE)
-    return next(ways, around)
 
 
 def _step(op: Op, flow: Flow) -> Iterator[Obligation]:

@@ -208,7 +208,7 @@ class Loop:
             merge_left(it, attempt.exits.left, self.span, "continue")
         ends = [*([it.frame.env] if leaving is Exit.FALL else []), *attempt.exits.continues]
         if leaving is not Exit.CONTINUE and not ends:
-            attempt.once = {"trips": 1}
+            attempt.once = {"trips": 1, "left": leaving in (Exit.RETURN, Exit.BREAK)}
         for name, head in attempt.heads.items():
             values = [env[name] for env in ends if name in env] or [head]
             end = join(it, values, "continue", self.span)
