@@ -57,13 +57,14 @@ def audit_paths(
     place = None if texts is None else _place(texts, config, known.digest, sections=sections)
     report = None if place is None else _kept(place)
     if report is not None:
-        return Outcome(report, Program((), "source"), sources_of(loader(())), remarks=known.problems)
+        return Outcome(report, Program((), "source"), sources_of(loader(())))
 
     from jaxaudit.session import audit
 
     # What was digested is what is audited, even if somebody saves a file in between.
     files = [read_file(path) if texts is None else decode_file(show_path(path), texts[path]) for path in found]
-    outcome = replace(audit(files, config, observed=known.observed(), sections=sections), remarks=known.problems)
+    entered, problems = known.read()
+    outcome = replace(audit(files, config, observed=entered, sections=sections), remarks=problems)
     if place is not None and not outcome.faults and not outcome.remarks:
         _keep(place, outcome)
     return outcome

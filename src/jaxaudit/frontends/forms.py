@@ -19,6 +19,9 @@ from typing import Any
 
 Form = list[Any]
 
+ENOUGH = 12
+"""After how many calls of a function without news nobody looks any more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
@@ -60,6 +63,11 @@ class Known:
 
     signature: str
     contexts: tuple[Context, ...]
+
+
+def calls_text(calls: int) -> str:
+    """Say how many calls were seen; there may be more once nobody looks."""
+    return f"{calls}{' or more' * (calls >= ENOUGH)} call{'s' * (calls != 1)}"
 
 
 def sizes_apart(form: Form) -> Form:

@@ -204,16 +204,12 @@ class Observation:
 
     places: tuple[tuple[str, int], ...]
     """The scripts and tests, with the number of calls in each."""
+    text: str
+    """For people: `observed in tests/test_env.py::test_step, 3 calls`."""
     arguments: str
     """For people: `x float32[8, 3]`."""
     changed: bool = False
     """True where the function has changed since; its parameters have not."""
-
-    def __str__(self) -> str:
-        first, calls = self.places[0]
-        more = f" and {len(self.places) - 1} more" if len(self.places) > 1 else ""
-        since = ", changed since" if self.changed else ""
-        return f"observed in {first}{more}, {calls} call{'s' * (calls != 1)}{since}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

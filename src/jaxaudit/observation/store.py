@@ -46,37 +46,39 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of the functions of some files."""
+    """What is kept of the functions of some files, not yet read."""
 
-    functions: Mapping[str, Mapping[str, Known]]
-    """By the path to show."""
+    paths: tuple[Path, ...]
     digest: str = ""
     """Tells these facts from any others."""
-    problems: tuple[str, ...] = ()
-    """What is wrong with the store, one sentence each."""
 
-    def observed(self) -> Observed | None:
-        """Return the facts as front ends take them."""
-        return Observed(self.functions, shown_name) if self.functions else None
+    def read(self) -> tuple[Observed | None, tuple[str, ...]]:
+        """Return the facts as front ends take them, and what is wrong with the store, one sentence each."""
+        found = {path: load(str(path)) for path in self.paths}
+        functions = {show_path(path): known for path, (known, _) in found.items() if known}
+        problems = tuple(problem for _, problem in found.values() if problem)
+        return Observed(functions, shown_name) if functions else None, problems
 
 
-NOTHING = Facts({})
+NOTHING = Facts(())
 
 
 def facts_of(paths: Iterable[Path]) -> Facts:
     """Return what runs and tests showed of the functions of some files."""
-    folder = directory()
-    if folder is None or not (folder / _FOLDER).is_dir():
-        return NOTHING
-    functions: dict[str, Mapping[str, Known]] = {}
-    digest, problems = blake2b(digest_size=16), list[str]()
-    for path in paths:
-        known, problem = load(str(path))
-        if known:
-            functions[show_path(path)] = known
-            digest.update(msgspec.json.encode(known))
-        problems += [problem] if problem else []
-    return Facts(functions, digest.hexdigest() if functions else "", tuple(problems))
+    folder = _folder()
+    try:
+        kept = set() if folder is None else {entry.name for entry in os.scandir(folder)}
+    except OSError:
+        kept = set()
+    found: list[Path] = []
+    digest = blake2b(digest_size=16)
+    for path in paths if kept else ():
+        place = place_of(str(path))
+        if place is not None and place.name in kept:
+            found.append(path)
+            with suppress(OSError):
+                digest.update(os.fsencode(path) + b"\0" + place.read_bytes())
+    return Facts(tuple(found), digest.hexdigest() if found else "")
 
 
 def keep(sightings: Iterable[Sighting], now: int | None = None) -> None:

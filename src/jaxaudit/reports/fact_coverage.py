@@ -86,7 +86,7 @@ def _observed(known: Sequence[Facts | None]) -> Iterator[ObservedFunction]:
         if seen is not None:
             sights = tuple(Sight(where, calls) for where, calls in seen.places)
             span = root.region.span
-            yield ObservedFunction(span.path, span.line, root.name, seen.arguments, sights, seen.changed)
+            yield ObservedFunction(span.path, span.line, root.name, seen.arguments, seen.text, sights, seen.changed)
 
 
 def reasons(facts: Facts) -> Callable[[Value], str]:

@@ -302,6 +302,8 @@ class ObservedFunction:
     line: int
     function: str
     arguments: str
+    text: str
+    """`observed in tests/test_env.py::test_step, 3 calls`."""
     seen: tuple[Sight, ...] = ()
     changed: bool = False
     """True where the function has changed since; its parameters have not."""

@@ -148,11 +148,8 @@ def _coverage(seen: Coverage) -> Iterator[Text]:
 def _observed(observed: Iterable[ObservedFunction]) -> Iterator[Text]:
     yield Text("  functions entered with arguments that were observed", "dim")
     for one in observed:
-        first, *more = one.seen
-        where = f"observed in {first.where}{f' and {len(more)} more' if more else ''}"
-        text = f"{where}, {_count(first.calls, 'call', 'calls')}{', changed since' if one.changed else ''}"
         name = one.function.rpartition(".")[2]
-        yield Text().append(clean(f"    {one.path}:{one.line} {name}"), "dim").append(f"  {clean(text)}")
+        yield Text().append(clean(f"    {one.path}:{one.line} {name}"), "dim").append(f"  {clean(one.text)}")
     yield Text()
 
 

@@ -73,8 +73,8 @@ def _seen(one: Obligation, roots: _Lines) -> Obligation:
         return replace(one, reason=f"{sample}: {one.reason}", basis=Basis.OBSERVED)
     if one.verdict is Verdict.UNKNOWN or not through:
         return replace(one, basis=min(one.basis, Basis.OBSERVED))
-    root = through[0]
-    arguments = root.observation.arguments if root.observation is not None else ""
-    given = arguments if len(arguments) <= _LONGEST else f"{arguments[: _LONGEST - 3]}..."
-    text = f"`{root.region.label}` is {root.observation}" + (f", with {given}" if given else "")
-    return replace(one, steps=(Step(root.region.span, text), *one.steps), basis=min(one.basis, Basis.OBSERVED))
+    name, seen = through[0].region.label, through[0].observation
+    assert seen is not None
+    given = seen.arguments if len(seen.arguments) <= _LONGEST else f"{seen.arguments[: _LONGEST - 3]}..."
+    text = f"`{name}` is {seen.text}" + (f", with {given}" if given else "")
+    return replace(one, steps=(Step(through[0].region.span, text), *one.steps), basis=min(one.basis, Basis.OBSERVED))

@@ -140,9 +140,8 @@ def _from_input(name: str, config: Config, *, observed: bool, **how: bool) -> Ou
     from jaxaudit.observation.store import NOTHING, facts_of
     from jaxaudit.session import audit_text
 
-    known = facts_of([Path(name).absolute()]) if observed else NOTHING
-    outcome = audit_text(name, sys.stdin.buffer.read(), config, known.observed(), **how)
-    return replace(outcome, remarks=known.problems)
+    known, problems = (facts_of([Path(name).absolute()]) if observed else NOTHING).read()
+    return replace(audit_text(name, sys.stdin.buffer.read(), config, known, **how), remarks=problems)
 
 
 def _from_disk(paths: tuple[str, ...], config: Config, **how: bool) -> Outcome:

@@ -87,11 +87,11 @@ def _since(known: Known, now: Fingerprint | None) -> str:
 
 
 def _told(context: Context, now: int) -> str:
-    from jaxaudit.frontends.forms import text_of
+    from jaxaudit.frontends.forms import calls_text, text_of
 
     arguments = ", ".join(f"{name} {text_of(form)}" for name, form in context.arguments.items())
     given = arguments if len(arguments) <= _LONGEST else f"{arguments[: _LONGEST - 3]}..."
-    seen = [f"{where} ({calls} call{'s' * (calls != 1)})" for where, calls in context.seen.items()]
+    seen = [f"{where} ({calls_text(calls)})" for where, calls in context.seen.items()]
     more = f" and {len(seen) - 2} more" if len(seen) > 2 else ""
     within = f", under {' > '.join(context.within)}" if context.within else ""
     return f"{given or 'no arguments'}{within}: {', '.join(seen[:2])}{more}, {_age(now - context.when)}"

@@ -15,14 +15,13 @@ from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType, FunctionType, MappingProxyType
 from typing import Any
 
-from jaxaudit.frontends.forms import Form, Sighting, sizes_apart, widened
+from jaxaudit.frontends.forms import ENOUGH, Form, Sighting, has_array, sizes_apart, widened
 from jaxaudit.frontends.jaxpr.places import is_user_file
 
 _DEEPEST, _MOST_PARTS, _LONGEST = 8, 400, 80
 """How deep values are taken apart, into how many parts at most, and how long a text may be that is kept."""
-_MOST_KINDS, _MOST_ALIKE, _ENOUGH = 6, 2, 12
-"""How many kinds of calls of a function are kept, how many of a kind that differ in integers alone, and after how many
-calls without news nobody looks any more."""
+_MOST_KINDS, _MOST_ALIKE = 6, 2
+"""How many kinds of calls of a function are kept, and how many of a kind that differ in integers alone."""
 
 _MODULES_OWN = frozenset(("parent", "scope", "name", "_state", "_id"))
 """What flax keeps in a module besides its fields."""
@@ -58,7 +57,7 @@ class Sightings:
         if not is_user_file(code.co_filename):
             return False
         known = self.calls.get(id(code))
-        return _is_function(code) if known is None else known.stale < _ENOUGH
+        return _is_function(code) if known is None else known.stale < ENOUGH
 
     def see(self, frame: FrameType) -> bool:
         """Look at a call that begins, and say whether it is news; a fault of ours costs its facts alone."""
@@ -160,9 +159,11 @@ class _Reader:
             return ["array", "float32" if kind is float else "complex64", [], "w"]
         if issubclass(kind, FunctionType):
             return self._function(value)
+        if self.parts > _MOST_PARTS:
+            return ["other", kind.__qualname__]
         if _is_array(kind):
             return self._array(value)
-        if self.parts > _MOST_PARTS or depth >= _DEEPEST or id(value) in self.open:
+        if depth >= _DEEPEST or id(value) in self.open:
             return ["other", kind.__qualname__]
         self.open.add(id(value))
         try:
@@ -195,8 +196,10 @@ class _Reader:
         module = sys.modules.get(kind.__module__)
         path = getattr(module, "__file__", None) or ""
         path = path if path and is_user_file(path) else ""
-        # An object of a library that holds no arrays tells nothing, and may be large.
         attributes = {name: self.form(item, depth) for name, item in held.items()}
+        if not path and not any(map(has_array, attributes.values())):
+            # An object of a library that holds no arrays tells nothing, and may be large.
+            return ["other", kind.__qualname__]
         return ["object", kind.__module__, kind.__qualname__, path, attributes]
 
     def _array(self, value: Any) -> Form:

@@ -37,16 +37,18 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         reader = _Reader(project)
         reader.run()
         roots, reach = tuple(reader.it.roots), reader.reach(files)
+        declared = dict(reader.it.declared)
         if observed is not None:
             reader.enter_observed(observed)
     program = Program(
         roots,
         "source",
         project.comments(),
-        declared=reader.it.declared,
+        declared=declared,
         main_blocks=project.main_blocks(),
     )
-    seen = replace(program, roots=tuple(reader.it.roots[len(roots) :]), observed=reader.it.observed)
+    entered = tuple(reader.it.roots[len(roots) :])
+    seen = replace(program, roots=entered, declared=reader.it.declared, observed=reader.it.observed)
     return Reading(program, tuple(project.problems), reach, tuple(reader.faults), seen)
 
 

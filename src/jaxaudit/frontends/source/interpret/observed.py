@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.fingerprints import Fingerprint
-from jaxaudit.frontends.forms import Context, Form, Known, has_array, text_of
+from jaxaudit.frontends.forms import Context, Form, Known, calls_text, has_array, text_of
 from jaxaudit.frontends.source.interpret import functions
 from jaxaudit.frontends.source.interpret.roots import qualified
 from jaxaudit.frontends.source.values.arguments import Arguments
@@ -44,7 +44,13 @@ def interpret_observed(it: Interpreter, function: FunctionValue, seen: Fingerpri
         changed = context.source != seen.source
         arguments = ", ".join(f"{name} {text_of(form)}" for name, form in context.arguments.items())
         places = tuple(sorted(context.seen.items(), key=lambda one: -one[1]))
-        _enter(it, function, context, Observation(places, arguments, changed), shown)
+        _enter(it, function, context, Observation(places, _told(places, changed=changed), arguments, changed), shown)
+
+
+def _told(places: Sequence[tuple[str, int]], *, changed: bool) -> str:
+    (first, calls), *rest = places
+    more = f" and {len(rest)} more" if rest else ""
+    return f"observed in {first}{more}, {calls_text(calls)}{', changed since' if changed else ''}"
 
 
 def _different(known: Known) -> Iterator[Context]:
