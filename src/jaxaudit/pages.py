@@ -9,7 +9,6 @@ import inspect
 from dataclasses import dataclass
 
 from jaxaudit.rules.base import Rule
-from jaxaudit.rules.observed import PAGE, RULES
 from jaxaudit.rules.registry import all_rules
 
 
@@ -63,8 +62,34 @@ A rule that was not run (`--select`, `--ignore`) is not judged.""",
 )
 
 
-OBSERVED = tuple(Page(rule.name, rule.family, rule.summary, PAGE.format(summary=rule.summary)) for rule in RULES)
-"""Rules that a run can show broken; those with a module of their own have a better page there."""
+_OBSERVED = """{summary}
+
+## What it does
+`jaxaudit run`, `jaxaudit trace` and `pytest --jaxaudit` report this where the program itself shows it: by the exception
+that JAX raises, explained at the line that causes it, or by what was counted while it ran.
+
+## Why is this bad?
+It has happened: the program stopped, or compiled anew, at this place.
+
+## When it cannot tell
+Code that did not run was not observed."""
+
+_OBSERVED_RULES = """
+script-failed files A script that is observed, or a function that is traced, stops with an exception.
+condition-not-scalar scan The condition of a branch or loop is not one truth value.
+wrong-number-of-arguments scan A function, body or branch is called with other arguments than it takes.
+spec-does-not-fit sharding A sharding names an axis, or splits a size, that does not fit.
+explicit-sharding-conflict sharding Operands with explicit shardings do not agree.
+mixed-devices sharding Arrays on different devices meet in one operation.
+used-after-donation sharding An array is used after its buffer was donated.
+not-a-key random Something that is no random key is given as one.
+"""
+
+OBSERVED = tuple(
+    Page(name, family, summary, _OBSERVED.format(summary=summary))
+    for name, family, summary in (line.split(" ", 2) for line in _OBSERVED_RULES.strip().splitlines())
+)
+"""Rules that only a run can show broken; those that source shows too have a module of their own."""
 
 
 def all_pages() -> tuple[Page, ...]:
