@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.ir import Argument, Op, Program
-from jaxaudit.ir.functions import ARITHMETIC
+from jaxaudit.ir.functions import ARITHMETIC, TAKES_SEQUENCES
 from jaxaudit.ir.operators import SIGNS
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
 from jaxaudit.rules.phrases import proved
+
+_CALCULATING = ("array.map", "array.reduce", "array.scan", "array.order", "array.dot")
 
 
 class ArithmeticOnList(Rule):
@@ -18,8 +20,8 @@ class ArithmeticOnList(Rule):
 
     ## What it does
 
-    Looks at operators with a list or tuple on one side, and a number or an array of JAX on the other; and at lists of
-    different numbers that are repeated and then made an array.
+    Looks at operators with a list or tuple on one side, and a number or an array of JAX on the other; at lists that a
+    function of `jax.numpy` is to calculate with; and at lists of different numbers that are repeated.
 
     ## Why is this bad?
 
@@ -64,6 +66,10 @@ class ArithmeticOnList(Rule):
             """,
             "shapes, repetition, NumPy",
         ),
+        Example(
+            "def f(x, y):\n    return jnp.max(jnp.stack([x, y]), axis=(0, 1)), jnp.array_equal([1], x)\n",
+            "axes, and functions that convert",
+        ),
     )
     invalid = (
         Example(
@@ -82,6 +88,7 @@ class ArithmeticOnList(Rule):
             """,
             "a list with a number",
         ),
+        Example("def larger(a, b):\n    return jnp.max([a, b])  #!\n", "a list of arrays"),
         Example(
             """
             def scaled():
@@ -98,6 +105,7 @@ class ArithmeticOnList(Rule):
         yield from map(_repeated, program.named("py.repeat"))
         operators = (op for op in program.named("array.map", "array.dot") if op.is_operator)
         yield from (one for op in operators for one in _judge(op, values))
+        yield from (one for op in program.named(*_CALCULATING) for one in _given(op, values))
 
 
 def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
@@ -113,16 +121,32 @@ def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
         yield proved(ArithmeticOnList.name, op.span, "lists are joined or repeated here")
 
 
+def _given(op: Op, values: PythonValues) -> Iterator[Obligation]:
+    """Judge what a function of `jax.numpy` calculates with; the options of it may well be tuples."""
+    first = next(iter(op.arguments.values()), None)
+    if not op.qualified.startswith("jax.numpy.") or op.function in TAKES_SEQUENCES:
+        return
+    if isinstance(first, tuple):
+        name = op.qualified.removeprefix("jax.numpy.")
+        yield _refused(op, f"`jnp.{name}` raises `TypeError` for a Python list or tuple")
+    elif values.is_jax_array(first):
+        yield proved(ArithmeticOnList.name, op.span, "what is calculated with is an array")
+
+
 def _refuses(function: str, other: Argument, values: PythonValues) -> bool:
     """Whether no list or tuple does this with a number: it can only be repeated a whole number of times."""
     return isinstance(other, float) if function == "multiply" else values.is_number(other)
 
 
 def _raises(op: Op, other: str) -> Obligation:
+    return _refused(op, f"`{SIGNS[op.function]}` between a Python list or tuple and {other} raises `TypeError`")
+
+
+def _refused(op: Op, message: str) -> Obligation:
     return Obligation(
         ArithmeticOnList.name,
         op.span,
-        message=f"`{SIGNS[op.function]}` between a Python list or tuple and {other} raises `TypeError`",
+        message=message,
         current="Python's lists and tuples have no arithmetic, and JAX does not take them for arrays",
         raises=Raises.TRACING,
         expected="the arithmetic of arrays",

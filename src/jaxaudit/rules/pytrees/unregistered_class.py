@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Tree
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step
 from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.rules.pytrees._shared.crossing import crossing
 from jaxaudit.rules.trees import nodes
@@ -48,8 +48,8 @@ class UnregisteredClass(Rule):
 
     ## When it cannot tell
 
-    When a decorator or a base class of another library may do the registration, or when the object is `self` of a
-    method that nobody visibly calls and may belong to a registered subclass.
+    When a decorator or a base class of another library may do the registration, or when the object is only annotated.
+    The `self` of a compiled method that nobody visibly calls is a warning: it may belong to a registered subclass.
     """
 
     name = "unregistered-class"
@@ -98,6 +98,10 @@ class UnregisteredClass(Rule):
             "def predict(x):\n    return Belief(x * 2)\n\ndef f(x):\n    return predict(x).mean  #!\n",
             "given back",
         ),
+        Example(
+            "class Model:\n    @jax.jit\n    def loss(self, x):  #?\n        return self.scale * x\n",
+            "a compiled method",
+        ),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -130,15 +134,20 @@ def _crossed(op: Op, name: str, node: Tree) -> Obligation:
         return proved(UnregisteredClass.name, op.span, f"`{node.name}` is registered as a pytree")
     if node.registered != "no":
         return unknown(UnregisteredClass.name, op.span, node.registered)
-    if node.kind == "outside":
+    own = op.regions and node.where.covers(op.regions[0].span)
+    if node.kind == "outside" and not own:
         return unknown(UnregisteredClass.name, op.span, f"{name} may be of a registered subclass of `{node.name}`")
-    return _no_pytree(
+    found = _no_pytree(
         op,
         node,
         f"it cannot cross into `{op.spelling or op.name}`",
         f"{name} holds an instance of `{node.name}`, which JAX takes for a leaf; that raises TypeError",
         "the argument is static",
     )
+    if node.kind == "outside":
+        # The `self` of a compiled method, which may be of a subclass that is registered where nobody sees it.
+        found.severity = Severity.WARNING
+    return found
 
 
 def _no_pytree(op: Op, node: Tree, consequence: str, current: str, otherwise: str) -> Obligation:
