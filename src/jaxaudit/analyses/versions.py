@@ -91,12 +91,17 @@ def is_optimizer_step(op: Op) -> bool:
 
 def is_update(op: Op) -> bool:
     """Whether an op makes a newer version of a value by its nature."""
-    return op.name in _UPDATING or updates(op.qualified)
+    return op.name in _UPDATING or is_copy(op) or updates(op.qualified)
+
+
+def is_copy(op: Op) -> bool:
+    """Whether an op copies a record of an unknown class with some fields replaced."""
+    return op.qualified in COPIES and bool(op.named)
 
 
 def updates_in(program: Program) -> Iterator[Op]:
     """Return every op that makes a newer version of a value by its nature."""
-    return chain(program.named(*_UPDATING), (op for op in program.calls() if updates(op.qualified)))
+    return chain(program.named(*_UPDATING), (op for op in program.calls() if is_copy(op) or updates(op.qualified)))
 
 
 class Versions:
@@ -192,7 +197,7 @@ class VersionsDomain:
     def leave(self, op: Op, read: Read[Version]) -> Sequence[Version]:
         """Return what the results of a call, loop, map or branch are the successors of."""
         if op.name == "tree.map":
-            return _of_trees(op) if self._blends(op) else ()
+            return _of_trees(op, self._blended(op))
         if (loop := Loop.of(op)) is not None:
             return _after(loop)
         if (branch := Branch.of(op)) is not None:
@@ -275,14 +280,18 @@ class VersionsDomain:
             weights = [one for one in made.arguments.values() if isinstance(one, float) and 0 < one < 1]
             yield from ((one, weight) for one in made.operands for weight in weights)
 
-    def _blends(self, op: Op) -> bool:
-        """Whether a mapped function gives its first leaf with something added, taken away or mixed in."""
+    def _blended(self, op: Op) -> list[int]:
+        """Return the trees to whose leaves a mapped function adds something, or mixes something in."""
         region = op.regions[0]
         made = self._flow.maker(region.results[0]) if len(region.results) == 1 else None
-        if made is None or not region.params or made.name not in ("array.map", "array.select"):
-            return False
-        first = region.params[0]
-        return any(value is first or self._is_scaled(value, first) for value in made.operands)
+        if made is None or made.name not in ("array.map", "array.select"):
+            return []
+        leaves = [(at, leaf) for at, leaf in enumerate(region.params) if leaf in made.operands]
+        scaled = (
+            (at, leaf) for at, leaf in enumerate(region.params) for one in made.operands if self._is_scaled(one, leaf)
+        )
+        # `p - 0.1 * g` is a newer `p`, and `0.9 * a + 0.1 * b` may be either.
+        return [at for at, _ in leaves or scaled]
 
     def _is_scaled(self, value: Value, leaf: Value) -> bool:
         made = self._flow.maker(value)
@@ -313,7 +322,7 @@ def _made(op: Op, read: Read[Version]) -> Sequence[Version]:
         return ()
     if op.arguments.get("mutable"):
         return [_collections(op)]
-    if op.named and op.qualified in COPIES:
+    if is_copy(op):
         return [Version(frozenset(op.operands[:1]))]
     row = lookup(op.qualified) if op.qualified else None
     return () if row is None else [_as_row_says(op, row.result)]
@@ -354,15 +363,15 @@ def _leaf(op: Op, read: Read[Version]) -> Sequence[Version]:
     return [_version(frozenset(values_in(op.arguments.get("like"))), whole.ground)] if whole.old else ()
 
 
-def _of_trees(op: Op) -> Sequence[Version]:
-    """Return what the leaves of a mapped tree are the successors of: those of the first tree."""
-    border, first = op.border, list[Value](op.operands[:1])
-    pending = list(border.trees[:1]) if border is not None else []
+def _of_trees(op: Op, blended: Sequence[int]) -> Sequence[Version]:
+    """Return what the leaves of a mapped tree are the successors of: those of the trees that are blended."""
+    border, old = op.border, [op.operands[at] for at in blended if at < len(op.operands)]
+    pending = [border.trees[at] for at in blended if at < len(border.trees)] if border is not None else []
     while pending:
         tree = pending.pop()
         pending.extend(tree.children)
-        first += [] if tree.value is None else [tree.value]
-    return [_version(frozenset(first), Ground.STRUCTURE)] * len(op.results)
+        old += [] if tree.value is None else [tree.value]
+    return [_version(frozenset(old), Ground.STRUCTURE)] * len(op.results)
 
 
 def _after(loop: Loop) -> Sequence[Version]:

@@ -120,8 +120,11 @@ def _found(note: Op, made: Op, version: Version, flow: Flow) -> Lost | None:
     old = tuple(one for one in version.old if ways[one])
     if not old:
         return None
-    names = [name for name, leaves in (note.made_of or {}).items() if leaves and version.old >= set(leaves)]
-    variable = next(iter(names), None) or next((one.name for one in old if one.name), "it")
+    # Of several, the one that is handed on is missed most.
+    handed = max(old, key=lambda one: max(way.way for way in ways[one]))
+    named = {name: leaves for name, leaves in (note.made_of or {}).items() if leaves and version.old >= set(leaves)}
+    names = sorted(named, key=lambda name: handed not in named[name])
+    variable = next(iter(names), None) or next((one.name for one in (handed, *old) if one.name), "it")
     found = tuple(way for one in old for way in ways[one])
     newer = next(iter(note.values or ()), None)
     return Lost(note.label, note.span, made, version.ground, old, variable, found, newer)
@@ -155,7 +158,8 @@ def is_surely_missed(lost: Lost, flow: Flow) -> bool | None:
     """Whether the old value goes on by mistake for sure; None where its successor is said not to be wanted."""
     if is_unwanted(lost.label):
         needed = _is_needed(lost, flow) if lost.ground is Ground.NATURE else _stands_still(lost, flow)
-        return True if needed else None
+        # Somebody trains, and goes on with what was there before.
+        return True if needed else False if lost.handed_on and _trains(lost.made) else None
     made = lost.made
     computes_nothing_else = bool(made.results) and is_pure(made) and not any(map(flow.is_read, made.results))
     # A map over trees has one result: where nobody reads it, it was computed for nothing.
@@ -164,8 +168,12 @@ def is_surely_missed(lost: Lost, flow: Flow) -> bool | None:
     if own_loop(flow, made) is None:
         return False
     # A step that differentiates trains the same old parameters in each turn.
-    trains = any(inner.name == "grad" for body in made.regions for inner in body.walk())
-    return trains or any(one.way is Way.CARRIED for one in lost.ways) or _stands_still(lost, flow)
+    return _trains(made) or any(one.way is Way.CARRIED for one in lost.ways) or _stands_still(lost, flow)
+
+
+def _trains(made: Op) -> bool:
+    """Whether a gradient is taken inside of an op."""
+    return any(inner.name == "grad" for body in made.regions for inner in body.walk())
 
 
 def _is_needed(lost: Lost, flow: Flow) -> bool:

@@ -53,6 +53,24 @@ PROGRAMS = {
             jax.tree.flatten(state)  #? result-discarded
             return time.time() - start
         """,
+    "copies of records of unknown classes": """
+        def count(state):
+            state._replace(steps=state.steps + 1)  #! result-discarded
+            return state
+
+        def renamed(table, name):
+            table.replace(name=name)  #? result-discarded
+            return table
+        """,
+    "a step that is tried": """
+        import brax.envs
+
+        def make(name, key, action):
+            env = brax.envs.get_environment(name)
+            state = env.reset(key)
+            env.step(state, action)  #? result-discarded
+            return env
+        """,
     "warming up and measuring": """
         step = jax.jit(lambda x: x + 1)
 

@@ -48,7 +48,7 @@ PROGRAMS = {
             def step(h, x):
                 new_h = jnp.tanh(h @ w + x)  #! stale-value
                 return h, h @ w
-            return jax.lax.scan(step, jnp.zeros(4), xs)
+            return jax.lax.scan(step, jnp.zeros(4), xs)  #! carry-never-changes
         """,
     "running averages that never move": """
         import flax.linen as nn
@@ -317,6 +317,30 @@ PROGRAMS = {
                 params = jax.tree.map(lambda p: p - 0.1 * last.mean(), params)
                 return (params, hidden), values.mean()
             return jax.lax.scan(update, (params, hidden), xs)
+        """,
+    "an average of two trees": """
+        def soft_update(rate, online, target):
+            mixed = jax.tree.map(lambda o, t: rate * o + (1 - rate) * t, online, target)  #! stale-value
+            return target
+
+        def moved(rate, online, target):
+            target = jax.tree.map(lambda o, t: rate * o + (1 - rate) * t, online, target)
+            return target
+        """,
+    "training that is thrown away": """
+        def fit(loss, params, batches):
+            def step(params, batch):
+                value, grads = jax.value_and_grad(loss)(params, batch)
+                return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), value
+            _, values = jax.lax.scan(step, params, batches)  #? stale-value
+            return params, values
+
+        def evaluate(score, state, batches):
+            def step(state, batch):
+                state = 0.9 * state + batch
+                return state, score(state)
+            _, scores = jax.lax.scan(step, state, batches)
+            return state, scores
         """,
     "a sampler that stays where it is": """
         class Chain(NamedTuple):

@@ -143,9 +143,12 @@ def _dropped(note: Op, facts: Facts) -> Iterator[Obligation]:
 
 
 def _is_tried(op: Op) -> bool:
-    """Whether an op is a step of an object that no protocol asks for, such as an environment: it may be a trial."""
+    """Whether an op is a step of an object that no protocol asks for, such as an environment: it may be a trial.
+
+    What is not known may also have a `replace` that changes it in place.
+    """
     row = lookup(op.qualified)
-    return is_update(op) and row is not None and not row.roles
+    return op.qualified == ".replace" or (is_update(op) and row is not None and not row.roles)
 
 
 def _updates(op: Op, versions: Versions) -> bool:
