@@ -153,10 +153,13 @@ _parts("optax", "_src.base _src.alias _src.transform _src.loss _src.update")
 _prefixed(
     "optax.tree.",
     "optax.tree_utils.tree_",
-    "add add_scale cast cast_like clip conj div dtype full_like get get_all_with_path max min mul norm ones_like "
-    "random_like real scale size split_key_like sub sum vdot where zeros_like",
+    "add add_scale allclose cast cast_like clip conj div dtype full_like get get_all_with_path max min mul norm ones_like "
+    "random_like real scale size split_key_like sub sum update_infinity_moment update_moment "
+    "update_moment_per_elem_norm vdot where zeros_like",
 )
 _same("optax.tree.norm", "optax.tree_utils.tree_l2_norm")
+for _moment in ("update_moment", "update_moment_per_elem_norm", "update_infinity_moment"):
+    _same(f"optax.tree.{_moment}", f"optax.{_moment}")
 _modules("tensorflow_probability.substrates.jax", "tfp.substrates.jax tensorflow_probability.substrates.jax.python")
 _modules("diffrax", "diffrax._brownian diffrax._brownian.tree diffrax._brownian.path")
 _parts("chex", "_src.asserts _src.pytypes")

@@ -120,8 +120,6 @@ _OPTIMIZERS = merge(
         scale_gradient: inputs scale
         init_empty_state: params
         bias_correction: moment decay count -> form of moment
-        update_moment: updates moments decay order -> form of moments
-        update_infinity_moment: updates moments decay eps -> form of moments
         """,
     ),
 )
@@ -212,6 +210,9 @@ _TREES = merge(
         conj: tree:tree -> like tree
         norm: tree:tree ord squared
         ones_like zeros_like: tree:tree dtype -> like tree
+        allclose: a:tree b:tree rtol atol equal_nan
+        update_moment update_moment_per_elem_norm: updates:tree moments:tree decay order -> form of moments
+        update_infinity_moment: updates:tree moments:tree decay eps -> form of moments
         scale: scalar tree:tree -> like tree
         where: condition:tree tree_x:tree tree_y:tree -> like tree_x
         """,
