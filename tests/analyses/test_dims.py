@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, constant, differ, evaluate, same, substitute, variable
+from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, constant, differ, evaluate, same, variable
 
 NAMES = "abc"
 VARIABLES = {name: variable(name) for name in NAMES}
@@ -68,13 +68,6 @@ def test_what_is_the_same_is_equal_and_what_differs_is_not(first, second, number
 def test_normal_form_does_not_depend_on_the_order(first, second):
     assert first + second == second + first
     assert first * second == second * first
-
-
-@given(DIMS, NUMBERS)
-def test_substitution_puts_numbers_in(dim, numbers):
-    atoms = {next(iter(VARIABLES[name].atoms())): constant(number) for name, number in numbers.items()}
-    if dim.known:
-        assert substitute(dim, atoms).constant == value(dim, numbers)
 
 
 def test_nothing_is_said_about_the_unknown():

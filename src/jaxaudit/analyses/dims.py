@@ -162,13 +162,6 @@ def product(dims: Iterable[Dim]) -> Dim:
     return result
 
 
-def substitute(dim: Dim, mapping: Mapping[Atom, Dim]) -> Dim:
-    """Put dims in the place of atoms."""
-    if dim.terms is None or not any(atom in mapping for atom in dim.atoms()):
-        return dim
-    return _rebuild(dim, lambda atom: mapping.get(atom))
-
-
 def evaluate(dim: Dim, numbers: Mapping[str, int]) -> int | None:
     """Return the number a dim is where the variables have these values; None where one is missing."""
     made = _rebuild(dim, lambda atom: constant(numbers[atom.text]) if atom.text in numbers else None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jaxaudit.frontends.jaxpr import compat
 from jaxaudit.frontends.jaxpr.files import LIBRARY
 from jaxaudit.frontends.jaxpr.primitives.base import numbers
-from jaxaudit.frontends.jaxpr.runs import KEY_PRIMITIVES, Run, outside_inputs
+from jaxaudit.frontends.jaxpr.runs import Run, outside_inputs
 from jaxaudit.ir import Argument
 
 if TYPE_CHECKING:
@@ -93,8 +93,3 @@ def _left(body: Body, run: Run) -> list[Any]:
     outs = [out for one in equations for out in one.outvars]
     read = [out for out in outs if body.last_use.get(out, -1) >= run.stop]
     return read or outs[-1:]
-
-
-def is_key_primitive(name: str) -> bool:
-    """Whether a primitive is about keys, so that this module lowers it."""
-    return name in KEY_PRIMITIVES

@@ -183,10 +183,3 @@ def traced(
     finally:
         if not before:
             uninstall_markers()
-
-
-def lower_closed(
-    closed: Any, *, name: str, path: str, arg_names: Sequence[str], records: Records | None = None
-) -> Root:
-    """Lower one closed jaxpr; use `Lowering` where the types are wanted as well."""
-    return Lowering(records=records).add(closed, name=name, path=path, arg_names=arg_names)

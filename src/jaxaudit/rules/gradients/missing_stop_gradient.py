@@ -164,27 +164,27 @@ class MissingStopGradient(Rule):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every target in every loss."""
         gradients = [one for one in judged(facts, losses=True) if one.known]
-        yield from (one for gradient in gradients for one in _judge(program, gradient))
+        yield from (one for gradient in gradients for one in _judge(gradient))
 
 
-def _judge(program: Program, gradient: Gradient) -> Iterator[Obligation]:
+def _judge(gradient: Gradient) -> Iterator[Obligation]:
     terms = terms_of(gradient)
     for term in terms:
         if (lost := cancelled(term)) is not None and isinstance(term, Difference):
             yield _cancelling(gradient, term, lost)
     for bootstrap in bootstraps(terms):
-        yield from _bootstrapped(program, gradient, bootstrap)
+        yield from _bootstrapped(gradient, bootstrap)
     for advantage in advantages(terms):
         if flowing(advantage.score):
             yield _weighted(gradient, advantage)
     for meeting in meetings(gradient.graph, terms):
-        yield _trained_target(program, gradient, meeting)
+        yield _trained_target(gradient, meeting)
     for pair in twins(terms):
         if (False, False) in (pair.first_stops, pair.second_stops) and pair.first_stops != pair.second_stops:
             yield _paired(gradient, pair)
 
 
-def _bootstrapped(program: Program, gradient: Gradient, found: Bootstrap) -> Iterator[Obligation]:
+def _bootstrapped(gradient: Gradient, found: Bootstrap) -> Iterator[Obligation]:
     target, prediction = found.target, found.prediction
     where = target.stop or target.where
     span = gradient.span_of(where)
@@ -207,7 +207,7 @@ def _bootstrapped(program: Program, gradient: Gradient, found: Bootstrap) -> Ite
     )
 
 
-def _trained_target(program: Program, gradient: Gradient, found: Meeting) -> Obligation:
+def _trained_target(gradient: Gradient, found: Meeting) -> Obligation:
     """Judge a label or a teacher that is trained; networks that learn from each other do so on purpose."""
     intent = kept_apart(gradient)
     name = f" {named(found.target)}" if found.target.value.name else ""

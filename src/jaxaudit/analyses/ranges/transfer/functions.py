@@ -88,8 +88,8 @@ def sigmoid(x: Range) -> Range:
     return Range(_sigmoid(x.low), _sigmoid(x.high), False, True, x.nan, x.low > _UNDERFLOWS, zero)
 
 
-def _bounded(low: float, high: float, *, finite: bool = True) -> Unary:
-    return lambda x: Range(low, high, False, finite, x.nan or not x.finite)
+def _bounded(low: float, high: float) -> Unary:
+    return lambda x: Range(low, high, False, True, x.nan or not x.finite)
 
 
 def _rising(function: Callable[[float], float], low: float, high: float) -> Unary:

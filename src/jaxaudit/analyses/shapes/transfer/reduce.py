@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from jaxaudit.analyses.dims import ONE, UNKNOWN
 from jaxaudit.analyses.shapes.dtypes import inexact, named_dtype, summed
-from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array, as_number
+from jaxaudit.analyses.shapes.facts import NOTHING, Dims, ShapeFact, array
 from jaxaudit.analyses.shapes.literals import array_dims, array_like, axes_in
-from jaxaudit.analyses.shapes.mapped import place_of, resized
+from jaxaudit.analyses.shapes.mapped import place_of
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.einops import is_pattern, patterned
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
@@ -98,11 +98,6 @@ def _linalg(look: Look) -> ShapeFact:
     if function == "eigvalsh" and base.dims is not None and len(base.dims) >= 2:
         return array(base.dims[:-1], dtype)
     return array(look.fact("b").dims, None) if function in SOLVERS else NOTHING
-
-
-def _top(look: Look) -> ShapeFact | None:
-    size = as_number(look.fact("k"))
-    return None if size is None else resized(look.first(), -1, size)
 
 
 TABLE: Mapping[str, Transfer] = {

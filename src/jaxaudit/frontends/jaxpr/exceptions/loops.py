@@ -11,7 +11,7 @@ from jaxaudit.spans import Span
 
 _LEAF = re.compile(
     r"input carry(?: component)? (\S+) has type (\S+) but the corresponding output carry component has type "
-    r"([^\s,]+(?:\[[^\]]*\])?),? so the (\w+(?: types)?)"
+    r"([^\s,]+(?:\[[^\]]*\])?),? so the \w+"
 )
 _BRANCH = re.compile(
     r"output(?: component)? ?(?P<old>\S*?) ?of (?P<one>[a-z_]+ ?\d*)(?: at path (?P<path>\S+))? has type "
@@ -25,7 +25,7 @@ def _carry(facts: Facts, match: re.Match[str]) -> Explanation:
     loop = _loop(facts, match[1])
     if not leaves:
         return _structure(facts, loop)
-    name, before, after, what = leaves[0]
+    name, before, after = leaves[0]
     name = _called(name)
     rest = ", ".join(f"`{_called(one[0])}` from {one[1]} into {one[2]}" for one in leaves[1:4])
     return Explanation(
@@ -34,7 +34,7 @@ def _carry(facts: Facts, match: re.Match[str]) -> Explanation:
         current="tracing stops with an exception: a carry keeps its type in every turn"
         + (f"; it also turns {rest}" if rest else ""),
         expected=f"`{name}` leaves the body as {before}, or starts as {after}",
-        suggestion=_cure(name, before, after, what),
+        suggestion=_cure(name, before, after),
     )
 
 
@@ -55,7 +55,7 @@ def _called(name: str) -> str:
     return re.sub(r"^loop_carry(\[1\])?", "carry", name)
 
 
-def _cure(name: str, before: str, after: str, what: str) -> str:
+def _cure(name: str, before: str, after: str) -> str:
     varies = re.search(r"\{V:([\w,]+)\}", after)
     if varies and "{V" not in before:
         axes = ", ".join(f"'{axis}'" for axis in varies[1].split(","))
