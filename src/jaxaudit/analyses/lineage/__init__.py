@@ -1,4 +1,4 @@
-"""Def-use and lineage: who reads each value, where it comes from, and which value is a newer version of which."""
+"""Def-use and lineage: who reads each value, and where it comes from."""
 
 from jaxaudit.analyses.lineage.index import Flow
 
