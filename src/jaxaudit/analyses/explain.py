@@ -48,7 +48,7 @@ def _written(facts: KeyFacts, term: Term) -> str:
 
 
 def explain_term(facts: KeyFacts, term: Term) -> list[Told]:
-    """Tell how a key came about, from its seed or parameter to itself; the last steps when there are many."""
+    """Return how a key came about, from its seed or parameter to itself; the last steps when there are many."""
     told = list(_history(facts, term))[:_MAX_STEPS]
     told.reverse()
     return told
@@ -97,7 +97,7 @@ _VERBS = {How.DRAW: "draws from", How.SPLIT: "splits", How.FOLD: "folds data int
 
 
 def deed(use: Use) -> str:
-    """Say what a use does with its key: ``draws from``, ``splits``."""
+    """Return what a use does with its key: ``draws from``, ``splits``."""
     return _VERBS[use.origin.how]
 
 

@@ -124,7 +124,7 @@ class Places:
         return met is not None and self.order[met.first] <= self.order[met.second]
 
     def exit_of(self, region: Region) -> Exit:
-        """Say how control leaves a region, also where every branch of a last `if` leaves by itself."""
+        """Return how control leaves a region, also where every branch of a last `if` leaves by itself."""
         known = self._exits.get(id(region))
         if known is None:
             known = self._exits[id(region)] = self._find_exit(region)

@@ -66,7 +66,7 @@ class Known:
 
 
 def calls_text(calls: int) -> str:
-    """Say how many calls were seen; there may be more once nobody looks."""
+    """Return how many calls were seen; there may be more once nobody looks."""
     return f"{calls}{' or more' * (calls >= ENOUGH)} call{'s' * (calls != 1)}"
 
 

@@ -33,7 +33,7 @@ _QUOTE = re.compile(r"(?P<prefix>[A-Za-z]{0,2})(?P<quote>\"\"\"|'''|\"|')")
 
 
 def newer_syntax(line: str, running: Version) -> Newer | None:
-    """Say which syntax a line has that the `running` version of Python cannot read; None where it has none such."""
+    """Return which syntax a line has that the `running` version of Python cannot read; None where it has none such."""
     found = next((newer for form, newer in _LINES if form.match(line)), None)
     if found is None and _has_nested(line):
         found = _NESTED

@@ -93,7 +93,7 @@ class Builder:
             self._open.pop()
 
     def close(self, region: Region, results: tuple[Value, ...] = (), exit: Exit = Exit.FALL) -> None:
-        """Say what a region leaves behind and how control leaves it."""
+        """Return what a region leaves behind and how control leaves it."""
         region.results = results
         region.exit = exit
 

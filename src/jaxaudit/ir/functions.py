@@ -96,7 +96,7 @@ EQUALITIES = _ids("equal not_equal")
 COMPARISONS = ORDERINGS | EQUALITIES
 """Compare two arrays element by element."""
 DIFFERENCES = ORDERINGS | _ids("subtract divide")
-"""Say how two things differ."""
+"""Return how two things differ."""
 EQUALITY_CHECKS = EQUALITIES | _ids(
     """isclose allclose array_equal assert_equal assert_allclose assert_array_equal assert_array_almost_equal
     assert_trees_all_close"""

@@ -53,7 +53,7 @@ def _ids(woven: Woven, names: Mapping[Thread, Name]) -> Iterator[tuple[Thread, s
 
 
 def origin(thread: Thread) -> str:
-    """Say where an axis comes from: the first of its stations that makes or brings it."""
+    """Return where an axis comes from: the first of its stations that makes or brings it."""
     first = next((one for one in thread.stations if one.kind in _BEGINS), thread.stations[0])
     value, axis = first.slot
     if first.op is None:

@@ -114,7 +114,7 @@ class _Border:
         self.paths = op.paths
 
     def boundary(self, root: str, captured: Sequence[Value]) -> Boundary:
-        """Tell what goes in and out, and what the inside reads without being handed it."""
+        """Return what goes in and out, and what the inside reads without being handed it."""
         op = self.op
         entries = [self._entry(number) for number in range(len(op.operands))]
         entries += [_Side(one.name, self.look(one), self.look(one), "captured") for one in captured if self._told(one)]
@@ -137,7 +137,7 @@ class _Border:
         return kind is not None and bool(value.name or kind.shape)
 
     def look(self, value: Value | None) -> _Look:
-        """Say how a value looks to the code that sees it."""
+        """Return how a value looks to the code that sees it."""
         return _Look(None) if value is None else _Look(self.types(value), self.axes(value))
 
     def _param(self, number: int) -> Value | None:
@@ -148,7 +148,7 @@ class _Border:
         return self.region.params[place] if 0 <= place < len(self.region.params) else None
 
     def _entry(self, number: int) -> _Side:
-        """Say what one operand becomes inside."""
+        """Return what one operand becomes inside."""
         op, operand, param = self.op, self.op.operands[number], self._param(number)
         name = (param.name if param is not None and op.name != "pmap" else "") or operand.name
         return _Side(name, self.look(operand), self.look(param), self._how_in(number))

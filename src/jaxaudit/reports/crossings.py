@@ -46,7 +46,7 @@ def _grouped(parts: Sequence[Sequence[str]], depth: int) -> list[Fold]:
 
 
 def arrays(count: int) -> str:
-    """Say how many leaves a folded tree has."""
+    """Return how many leaves a folded tree has."""
     return f"({count} arrays)"
 
 

@@ -228,7 +228,7 @@ class _Root:
         return "" if words == "integer >= 0" and kind is not None and kind.dtype.startswith("uint") else words
 
     def meaning(self, value: Value, group: _Group | None) -> str:
-        """Say what a value means, with `now` where a step changes the meaning and not the shape.
+        """Return what a value means, with `now` where a step changes the meaning and not the shape.
 
         What only a derivative is made of means nothing to the user.
         """

@@ -25,7 +25,7 @@ def _notes(op: Op) -> Iterator[str]:
 
 
 def _mapped(op: Op, size: object) -> Iterator[str]:
-    """Say which axis of which arguments is mapped, those with the same axis together."""
+    """Return which axis of which arguments is mapped, those with the same axis together."""
     axes = op.in_axes
     by_axis: dict[int, list[str]] = {}
     for param, axis in zip(op.regions[-1].params, axes if isinstance(axes, tuple) else (), strict=False):

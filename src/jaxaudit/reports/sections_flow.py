@@ -134,7 +134,7 @@ def _step(step: FlowStep, arrow: str, named: Named) -> Text:
 
 
 def what_of(step: FlowStep) -> str:
-    """Say what a step does: a transformation with the function that it is given."""
+    """Return what a step does: a transformation with the function that it is given."""
     if step.op in TRANSFORMS and step.what != step.op:
         return f"{step.op} {step.what}".rstrip()
     return step.what or step.op

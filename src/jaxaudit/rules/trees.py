@@ -26,7 +26,7 @@ def describe(tree: Tree) -> str:
 
 
 def difference(first: Tree, second: Tree, path: str = "") -> str:
-    """Say where the second tree cannot be mapped along the first; empty where that is not sure."""
+    """Return where the second tree cannot be mapped along the first; empty where that is not sure."""
     place = f"`{path}`" if path else "the top"
     forms = (_form(first), _form(second))
     if "sequence" in (first.kind, second.kind) and all(forms) and forms[0] != forms[1]:

@@ -141,7 +141,7 @@ def fails(report: Report, *, strict: bool) -> bool:
 
 
 def why_strict_fails(report: Report) -> str:
-    """Say what makes a strict audit fail that found no issue."""
+    """Return what makes a strict audit fail that found no issue."""
     warnings, unknown = len(report.warnings), len(report.unknown)
     told = (
         f"{warnings:,} warning{'s' * (warnings > 1)}" if warnings else "",

@@ -49,7 +49,7 @@ class _Follower:
         self.session = session
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Say which test runs from now on."""
+        """Return which test runs from now on."""
         self.session.begin(nodeid)
 
 

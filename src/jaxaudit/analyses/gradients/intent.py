@@ -25,7 +25,7 @@ _FEWEST = 2
 
 
 def shown_intent(gradient: Gradient, path: str) -> tuple[str, Span] | None:
-    """Say what in a file shows that the targets of a loss count as data, and where; None when nothing does."""
+    """Return what in a file shows that the targets of a loss count as data, and where; None when nothing does."""
     facts = gradient.graph.facts
     apart = kept_apart(gradient)
     if apart is not None:
@@ -38,7 +38,7 @@ def shown_intent(gradient: Gradient, path: str) -> tuple[str, Span] | None:
 
 
 def kept_apart(gradient: Gradient) -> tuple[str, Span] | None:
-    """Say what shows that a loss has parameters for its targets; None when nothing does."""
+    """Return what shows that a loss has parameters for its targets; None when nothing does."""
     if _has_twin(gradient) or _has_copy(gradient):
         return "the function is also given other parameters of the same structure", gradient.op.regions[0].span
     other = _called_with_others(gradient)

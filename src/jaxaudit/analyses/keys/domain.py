@@ -63,7 +63,7 @@ class KeysDomain:
         return [read(bound[param]) if param in bound else self.unknown(param) for param in region.params]
 
     def leave(self, op: Op, read: Read[Term]) -> Sequence[Term | None]:
-        """Say what the results of an op with regions are, in terms of what is visible outside."""
+        """Return what the results of an op with regions are, in terms of what is visible outside."""
         if op.name in BODIES:
             return self._returned(op, op.regions[0], read)
         if op.name in BRANCHES:

@@ -157,7 +157,7 @@ class _Walk:
             yield from ((one, far or not looks) for one in (*made, *entered(reader, value)))
 
     def _fate(self, reader: Op, value: Value, *, far: bool) -> Fate | None:
-        """Say how a reader ends a value; None where the value goes on in what the reader makes."""
+        """Return how a reader ends a value; None where the value goes on in what the reader makes."""
         if reader.name == "abstract" or is_init(reader):
             return Fate.SHAPE
         if reader.name in _TELLS or _plots(reader):

@@ -27,7 +27,7 @@ def bindings(op: Op, region: Region) -> dict[Value, Value]:
 
 
 def outside_of(terms: Terms, op: Op, region: Region, read: Read[Term]) -> dict[Value, Term]:
-    """Say what each parameter of a region stands for outside: in a loop, what it is in the first turn."""
+    """Return what each parameter of a region stands for outside: in a loop, what it is in the first turn."""
     if op.name in BODIES:
         return {param: read(value) for param, value in given_to(op, region)} if region.shared else {}
     view = Loop.of(op) or Mapped.of(op)
@@ -42,7 +42,7 @@ def outside_of(terms: Terms, op: Op, region: Region, read: Read[Term]) -> dict[V
 
 
 def _counter(terms: Terms, op: Op, read: Read[Term]) -> Term:
-    """Say which rows a counter goes through: up to the known number of turns, else to the end of what is indexed."""
+    """Return which rows a counter goes through: up to the known number of turns, else to the end of what is indexed."""
     start, stop = terms.number(0), terms.number(END)
     if op.name == "fori":
         start, stop = (_bound(terms, op, name, i, read) for i, name in enumerate(("lower", "upper")))

@@ -261,7 +261,7 @@ class Terms:
 
 
 def length(term: Term) -> int | None:
-    """Say how many rows a term has, where that is known."""
+    """Return how many rows a term has, where that is known."""
     if isinstance(term, Split) and isinstance(term.num, Number) and isinstance(term.num.value, int):
         return term.num.value
     if isinstance(term, Stack) and term.aligned:

@@ -47,13 +47,13 @@ _OPAQUE = ("py.call_unknown", "py.unknown")
 
 
 def combine(parts: Iterable[Vary]) -> Vary:
-    """Say how something behaves that depends on all the parts."""
+    """Return how something behaves that depends on all the parts."""
     found = set(parts)
     return next((kind for kind in (Vary.VARIES, Vary.UNKNOWN) if kind in found), Vary.SAME)
 
 
 def agree(parts: Iterable[Vary]) -> Vary:
-    """Say how something behaves that is one of the parts."""
+    """Return how something behaves that is one of the parts."""
     found = set(parts)
     return found.pop() if len(found) == 1 else Vary.UNKNOWN
 
@@ -151,7 +151,7 @@ class Variation:
         return self._op(tag[0])
 
     def value(self, value: Value) -> Vary:
-        """Say how a value behaves that has no history as a key: by what it is computed from."""
+        """Return how a value behaves that has no history as a key: by what it is computed from."""
         maker = self.places.maker.get(value)
         if maker is not None:
             return self._op(maker)

@@ -191,7 +191,7 @@ def _leading(index: Argument) -> Mapping[str, Argument]:
 
 
 def _backwards(op: Op, sums: Sums, elements: Mapping[Value, Value]) -> bool | None:
-    """Say which way time runs in a scan; None where it cannot be told."""
+    """Return which way time runs in a scan; None where it cannot be told."""
     reverse = op.reverse
     turned = {_is_turned(sums.maker(outside)) for outside in elements.values()}
     if reverse is None or len(turned) != 1:

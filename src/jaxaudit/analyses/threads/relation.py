@@ -65,7 +65,7 @@ class Relation:
         self.links.append(Link(Slot(before, at), Slot(after, to)))
 
     def deed(self, kind: str, value: Value, axis: int) -> None:
-        """Say what happens to an axis."""
+        """Return what happens to an axis."""
         self.deeds.append(Deed(kind, Slot(value, axis)))
 
 

@@ -98,7 +98,7 @@ def is_array(leaf: Any) -> bool:
 
 
 def difference(old: Signature, new: Signature) -> tuple[str, str]:
-    """Say why a call had to be traced again: the kind, and the first leaf that differs."""
+    """Return why a call had to be traced again: the kind, and the first leaf that differs."""
     if old.leaves.keys() != new.leaves.keys():
         names = sorted(old.leaves.keys() ^ new.leaves.keys())
         return "tree structure", f"{', '.join(names[:3])} {'is' if len(names) == 1 else 'are'} not in both calls"

@@ -219,7 +219,7 @@ def _name(site: Site, path: str) -> str:
 
 
 def _forgotten(name: str, site: Site, outs: Sequence[Any]) -> Sequence[str]:
-    """Say where the results of a loop sit when JAX has forgotten it: what is carried, then what is stacked.
+    """Return where the results of a loop sit when JAX has forgotten it: what is carried, then what is stacked.
 
     A differentiated loop also stacks what its backward pass needs, so several that are stacked are not told apart.
     """

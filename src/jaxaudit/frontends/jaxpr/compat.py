@@ -199,7 +199,7 @@ def axes_of_leaves(treedef: Any, axes: Any) -> list[int | None] | None:
 
 
 def register_linearization(primitive: Any, rule: Callable[..., tuple[Any, Callable[[Any], Any]]]) -> None:
-    """Say how to linearize a primitive of one operand: the rule gives the result, and the tangent of a tangent.
+    """Return how to linearize a primitive of one operand: the rule gives the result, and the tangent of a tangent.
 
     Without it JAX traces the rule of forward derivatives once more for every equation, which takes much longer.
     """

@@ -147,7 +147,7 @@ class Body:
         return [self.value(atom, span) for atom in atoms]
 
     def bind(self, outs: Sequence[Any], made: Sequence[Argument]) -> None:
-        """Say what the results of an equation are."""
+        """Return what the results of an equation are."""
         self.env.update(zip(outs, made, strict=True))
 
     def inner(

@@ -36,7 +36,7 @@ _roots: list[str] = []
 
 
 def set_user_roots(roots: Iterable[str]) -> None:
-    """Say which folders hold the user's files although libraries are installed there."""
+    """Return which folders hold the user's files although libraries are installed there."""
     _roots[:] = [str(Path(root).resolve()) for root in roots]
     layer_of.cache_clear()
 

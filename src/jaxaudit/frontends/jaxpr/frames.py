@@ -149,7 +149,7 @@ def _read(codes: Sequence[CodeType], offsets: Sequence[int]) -> Origin:
 
 @cache
 def _part_of_jax(path: str) -> str:
-    """Say which of the parts of JAX that users call a file belongs to."""
+    """Return which of the parts of JAX that users call a file belongs to."""
     return _RANDOM_FILE if path.startswith(_RANDOM) else _API_FILE if path.startswith(_API) else ""
 
 
@@ -165,7 +165,7 @@ def _public(code: CodeType) -> str:
 
 
 def call_site() -> tuple[str, Span | None]:
-    """Say who is calling a patched function right now: whose code, and the user's place on the way."""
+    """Return who is calling a patched function right now: whose code, and the user's place on the way."""
     caller = ""
     for frame in _outwards(sys._getframe(1)):
         layer = layer_of(frame.f_code.co_filename)

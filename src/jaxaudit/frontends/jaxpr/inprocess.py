@@ -92,7 +92,7 @@ class Session:
         return gather(sites, Ending(), self.observer.retraces, sightings=sightings, probe=self._probe)
 
     def begin(self, where: str) -> None:
-        """Say which test runs from now on."""
+        """Return which test runs from now on."""
         self.observer.watch.begin(where)
 
     def _begin(self) -> None:

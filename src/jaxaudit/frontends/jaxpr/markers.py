@@ -116,7 +116,7 @@ def scope_of(record: Record) -> Iterator[None]:
 
 
 def mapped_axis(trail: Trail) -> int | None:
-    """Say where the axis that the first `vmap` of a trail took away stands in the physical array."""
+    """Return where the axis that the first `vmap` of a trail took away stands in the physical array."""
     axis = trail[0][1] if trail and trail[0][0] == "v" else None
     return None if axis is None else shifted(axis, trail[1:])
 

@@ -217,7 +217,7 @@ def _collected(axes: list[int | None] | None, post: Any) -> int | None:
 
 
 def _mapped_out(axes: list[int | None] | None, post: Any, out: Any) -> int | None:
-    """Say where the mapped axis of a result stands; None where it has none or it is not known."""
+    """Return where the mapped axis of a result stands; None where it has none or it is not known."""
     kind = compat.type_of(out)
     if post is None or axes is None or kind is None or post.params["leaf"] >= len(axes):
         return None

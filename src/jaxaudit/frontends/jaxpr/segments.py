@@ -82,7 +82,7 @@ def _last(stacks: Sequence[tuple[Step, ...]]) -> dict[Step, int]:
 
 
 def _kept(opened: Sequence[Segment], stack: Sequence[Step], position: int, last: Mapping[Step, int]) -> int:
-    """Say how many of the open segments go on."""
+    """Return how many of the open segments go on."""
     kept = 0
     while kept < min(len(opened), len(stack)) and opened[kept].key == stack[kept]:
         kept += 1

@@ -49,7 +49,7 @@ class Watch:
             threading.setprofile(self._called)
 
     def begin(self, where: str) -> None:
-        """Say which test runs from now on."""
+        """Return which test runs from now on."""
         self.seen.begin(where)
         if self._tool:
             monitoring: Any = sys.monitoring  # type: ignore[attr-defined]

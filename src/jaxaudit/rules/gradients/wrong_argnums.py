@@ -184,7 +184,7 @@ def _missing(op: Op) -> int | None:
 
 
 def _undifferentiable(op: Op, operand: Value, flow: Flow, shapes: Shapes) -> str:
-    """Say what an argument is that JAX refuses to differentiate; empty where it may be differentiated."""
+    """Return what an argument is that JAX refuses to differentiate; empty where it may be differentiated."""
     if op.option("allow_int", False) is not False or not op.spelling.startswith("jax."):
         return ""
     made = origin(flow, operand, {}).op

@@ -196,7 +196,7 @@ def _unknown(visit: Visit, loop: Op, flow: Flow) -> Iterator[Value]:
 
 
 def _changing(visit: Visit, loop: Op, flow: Flow, effect: str) -> tuple[str, str] | None:
-    """Say which argument makes `jit` compile again in every turn, and what to do about it."""
+    """Return which argument makes `jit` compile again in every turn, and what to do about it."""
     op, start, longer = visit.op, entered(loop)[0], grown(Loop(loop), flow)
     for value, static in zip(op.operands, op.static or (), strict=False):
         fact, name = visit.of(value), named(value, "an argument")

@@ -48,7 +48,7 @@ def _total(sizes: tuple[int | None, ...], axes: Axes | None) -> float:
 
 
 def _related(look: Look, kind: str) -> Relation | None:
-    """Say what the result was reduced from, and whether broadcasting will pair the right elements again."""
+    """Return what the result was reduced from, and whether broadcasting will pair the right elements again."""
     other = look.first_value()
     axes, known = _axes(look)
     if other is None or not known or look.raw("where") is not None:
@@ -87,7 +87,7 @@ def _sum(look: Look) -> Range:
 
 
 def _total_zero(x: Range, axes: Axes | None) -> Zero:
-    """Say how a sum of numbers that are not negative comes to be zero: all of them are."""
+    """Return how a sum of numbers that are not negative comes to be zero: all of them are."""
     if x.zero is not None and axes is not None and axes <= x.zero.along:
         return x.zero
     return Zero(_all_zero(x), ordinary=False, noted=x.is_mask)

@@ -93,7 +93,7 @@ def _again(look: Look) -> Range | None:
 
 
 def _marked(made: Range, first: Range, second: Range) -> Range:
-    """Say what a constant arm brings in for sure: zero, or something far below."""
+    """Return what a constant arm brings in for sure: zero, or something far below."""
     for arm in (first, second):
         if arm.constant == 0:
             made = made._replace(zero=_MASKED)

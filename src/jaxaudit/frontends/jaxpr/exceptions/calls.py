@@ -121,7 +121,7 @@ def _assigned(line: str) -> ast.expr | None:
 
 
 def _parts(facts: Facts, names: int, count: str) -> Explanation:
-    """Say what is taken apart: the parts of a value that is known, or what the user's function returns."""
+    """Return what is taken apart: the parts of a value that is known, or what the user's function returns."""
     value = _assigned(facts.line)
     called = written(value).rpartition(".")[2] if isinstance(value, ast.Call) else ""
     gives = returned_counts(facts, called) if called else None

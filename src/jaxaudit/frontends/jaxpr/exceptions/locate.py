@@ -146,7 +146,7 @@ def _static(nodes: Sequence[ast.expr], parameters: Sequence[str]) -> Iterator[st
 
 
 def returned_counts(facts: Facts, name: str) -> tuple[Span, int, str] | None:
-    """Say how many values a function of the user's gives, where every `return` of it gives as many."""
+    """Return how many values a function of the user's gives, where every `return` of it gives as many."""
     found = list(_functions(facts, name))
     for path, node in found if len(found) == 1 else ():
         returns = [one for one in own_statements(node) if isinstance(one, ast.Return)]

@@ -43,7 +43,7 @@ _SHOW_GIVEN = ("axis-conflict", "invalid-input-type", "not-a-key", "script-faile
 
 
 def explain(facts: Facts) -> Explanation:
-    """Say what an exception means; one that no row knows is told as it is."""
+    """Return what an exception means; one that no row knows is told as it is."""
     told = _explained(facts)
     told = replace(told, steps=told.steps or facts.traced_here)
     at = facts.failure.at

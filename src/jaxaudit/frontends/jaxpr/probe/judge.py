@@ -40,7 +40,7 @@ class _Case:
         return self.found.sure & compat.np.isfinite(self.found.rule)
 
     def close(self, one: Array, other: Array) -> Array:
-        """Tell where two derivatives agree, relative to their own size and that of their neighbours."""
+        """Return where two derivatives agree, relative to their own size and that of their neighbours."""
         np = compat.np
         with np.errstate(invalid="ignore", over="ignore"):
             return np.abs(one - other) <= 3 * self.tolerance * (np.abs(other) + typical(other)) + 1e-7
@@ -121,7 +121,7 @@ def _near_identity(case: _Case) -> Judgement | None:
 
 
 def _reservation(case: _Case) -> Judgement | None:
-    """Say why a difference that was found is no proof of a mistake."""
+    """Return why a difference that was found is no proof of a mistake."""
     np, found = compat.np, case.found
     if "rounds" in case.traits:
         return Judgement(OPEN, "the function rounds or chooses, so its derivative is a matter of choice")

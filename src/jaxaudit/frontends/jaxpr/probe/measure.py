@@ -284,7 +284,7 @@ def _is(one: Measured, other: Measured) -> bool:
 
 
 def swapped_residuals(met: Met, fits: Callable[[Any], bool]) -> str:
-    """Say which two residuals the backward rule takes for each other: with them exchanged it would be right."""
+    """Return which two residuals the backward rule takes for each other: with them exchanged it would be right."""
     for first, second in combinations(range(_MOST_RESIDUALS), 2):
         for rule in _exchanged(met, first, second):
             try:

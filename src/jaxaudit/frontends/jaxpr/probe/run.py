@@ -260,7 +260,7 @@ def _raised(met: Met, error: Exception) -> Probe:
 
 
 def _refused(met: Met, text: str) -> Probe:
-    """Tell what JAX says about the types that a rule gives."""
+    """Return what JAX says about the types that a rule gives."""
     moving = [at for at in range(len(met.args)) if at not in met.static]
     shapes = _SHAPES.search(text)
     if "length equal to the number" in text:

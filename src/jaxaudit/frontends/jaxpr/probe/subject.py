@@ -89,7 +89,7 @@ def _names(met: Met) -> Callable[[int, str], str]:
     wrapper = getattr(met.rule.fun, "__name__", "")
 
     def name(at: int, path: str) -> str:
-        """Say how equinox packs arguments: `(args, kwargs)` in one, the first one apart."""
+        """Return how equinox packs arguments: `(args, kwargs)` in one, the first one apart."""
         packed = re.match(r"\[0\]\[(\d+)\](.*)", path)
         if wrapper == "fn_wrapper" and packed is not None:
             at, path = int(packed[1]), packed[2]
@@ -101,7 +101,7 @@ def _names(met: Met) -> Callable[[int, str], str]:
 
 
 def traits(jaxpr: Any) -> set[str]:
-    """Say what a function is made of that has no derivative, or that no probe may run."""
+    """Return what a function is made of that has no derivative, or that no probe may run."""
     found: set[str] = set()
     for equation in compat.open_jaxpr(jaxpr).eqns:
         name = equation.primitive.name

@@ -248,7 +248,7 @@ class _Reader:
             self.names[name] = OPEN if fields is None else replace(part, others=part.others.union(fields))
 
     def part(self, node: ast.expr | None) -> Part:
-        """Say what an expression holds of the object."""
+        """Return what an expression holds of the object."""
         match node:
             case None | ast.Constant():
                 return NOTHING
@@ -313,7 +313,7 @@ class _Reader:
         return self._derived(node)
 
     def _derived(self, node: ast.expr) -> Part:
-        """Say what an expression is computed from: its fields are not in it as they are."""
+        """Return what an expression is computed from: its fields are not in it as they are."""
         near: set[str] = set()
         known = True
         pending: list[ast.AST] = [node]

@@ -61,7 +61,7 @@ class Budget:
         self.inner = outer + taken
 
     def refusal(self, node: FunctionNode, emitted: int) -> str:
-        """Say why a call is not worth following; empty when it is."""
+        """Return why a call is not worth following; empty when it is."""
         if emitted <= self.limit and self.spent.get(node, 0) <= self._worth(node, emitted):
             return ""
         self.unfollowed += 1

@@ -123,7 +123,7 @@ def call_function(it: Interpreter, function: FunctionValue, given: Arguments, sp
 
 
 def unfollowable(it: Interpreter, function: FunctionValue) -> str:
-    """Say why a call cannot be followed into a function; empty when it can."""
+    """Return why a call cannot be followed into a function; empty when it can."""
     if is_abstract(function):
         return f"`{function.name}` is abstract"
     if function.node in it.active:

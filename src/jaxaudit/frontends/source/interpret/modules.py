@@ -115,7 +115,7 @@ class Project:
         return None
 
     def _note(self, problem: Problem) -> None:
-        """Tell what is wrong with a file once, however many others import it."""
+        """Return what is wrong with a file once, however many others import it."""
         if all(known.path != problem.path for known in self.problems):
             self.problems.append(problem)
 
@@ -234,7 +234,7 @@ def _parsed(file: SourceFile) -> ast.Module:
 
 
 def _refused(file: SourceFile, error: SyntaxError) -> Problem:
-    """Say why a file cannot be parsed: it is wrong, or written for a newer Python than the one that reads it."""
+    """Return why a file cannot be parsed: it is wrong, or written for a newer Python than the one that reads it."""
     line, running = error.lineno or 1, sys.version_info[:2]
     lines = file.text.splitlines()
     newer = newer_syntax(lines[line - 1], running) if line <= len(lines) else None

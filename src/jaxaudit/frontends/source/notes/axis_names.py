@@ -95,7 +95,7 @@ def declare_result(it: Interpreter, function: FunctionValue, result: Abstract) -
 
 
 def _basis(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef | None) -> Basis:
-    """Say what annotations rest on: a decorator that compares them with the arguments each time, or nothing."""
+    """Return what annotations rest on: a decorator that compares them with the arguments each time, or nothing."""
     decorators = () if node is None or isinstance(node, ast.Lambda) else node.decorator_list
     named = (one.func if isinstance(one, ast.Call) else one for one in decorators)
     names = [ast.unparse(one).rpartition(".")[2] for one in named if isinstance(one, ast.Name | ast.Attribute)]

@@ -41,7 +41,7 @@ def meeting_step(conflict: Conflict) -> Step:
 
 
 def meeting_text(meeting: Meeting) -> str:
-    """Say which axes meet, and how."""
+    """Return which axes meet, and how."""
     deed = {"contracted": "are summed together", "elementwise": "are aligned"}.get(meeting.how, f"are {meeting.how}")
     sides = (meeting.left, meeting.right)
     text = " and ".join(f"axis {side.place} of {name_of(side.value)} {shape_of(side.dims)}" for side in sides)

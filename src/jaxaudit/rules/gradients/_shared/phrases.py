@@ -61,7 +61,7 @@ def named(node: Node) -> str:
 
 
 def unknown_reason(gradient: Gradient) -> str:
-    """Say why nothing is sure about a gradient."""
+    """Return why nothing is sure about a gradient."""
     if not gradient.known:
         return "it is not known which arguments are differentiated"
     if not gradient.roots:

@@ -20,7 +20,7 @@ def transform(op: Op | None) -> str:
 
 
 def because(fact: Trace) -> str:
-    """Say why a value is traced."""
+    """Return why a value is traced."""
     by = transform(fact.by)
     inside = fact.by.qualified if fact.by is not None else ""
     whose = f" of `{inside}`" if inside else ""
@@ -38,7 +38,7 @@ def because(fact: Trace) -> str:
 
 
 def steps_of(fact: Trace) -> tuple[Step, ...]:
-    """Tell where a value became traced."""
+    """Return where a value became traced."""
     return () if fact.by is None else (Step(fact.by.span, because(fact)),)
 
 

@@ -101,7 +101,7 @@ _OBJECTS = ("object", "outside")
 
 
 def why_alike(flow: Flow, first: Tree, other: Tree, context: Context) -> str:
-    """Say why the second tree can be mapped along the first; empty where that is not known.
+    """Return why the second tree can be mapped along the first; empty where that is not known.
 
     Wherever the first has a leaf, the second may have a whole tree.
     """
@@ -131,7 +131,7 @@ def one_tree(flow: Flow, first: Op, other: Op, context: Context) -> bool:
 
 
 def absence(op: Op, position: int, first: Tree, other: Tree, is_array: Callable[[Value], bool]) -> str:
-    """Say where None meets a leaf and that raises; empty where it does not, or where that is not sure.
+    """Return where None meets a leaf and that raises; empty where it does not, or where that is not sure.
 
     None in the first tree has no leaf to meet. None in a further tree is handed to the function, which fails when it
     computes with it.

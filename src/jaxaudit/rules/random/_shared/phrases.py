@@ -21,7 +21,7 @@ def key_name(keys: KeyFacts, use: Use) -> str:
 
 
 def line_of(span: Span, seen_from: Span) -> str:
-    """Say where a place is: the line alone within one file."""
+    """Return where a place is: the line alone within one file."""
     return f"line {span.line}" if span.path == seen_from.path else f"{span.path}:{span.line}"
 
 
@@ -31,7 +31,7 @@ def steps(*told: Told) -> tuple[Step, ...]:
 
 
 def way_to(keys: KeyFacts, use: Use) -> list[Told]:
-    """Tell how a key came about and, for a call, who really uses it."""
+    """Return how a key came about and, for a call, who really uses it."""
     return [*explain_term(keys, use.term), *into_callees(keys, use)]
 
 

@@ -45,7 +45,7 @@ def other_structure(rule: str, op: Op, flow: Flow) -> Obligation | None:
 
 
 def _array_in_or_out(op: Op, start: Tree, end: Tree, flow: Flow) -> str:
-    """Say where the carry is a container on one side of the body and one array on the other."""
+    """Return where the carry is a container on one side of the body and one array on the other."""
     arrays = {param for param, given, _ in Loop(op).carried if _is_array(given, flow)}
 
     def is_leaf(tree: Tree) -> bool:
