@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.recursions import Recursion, recursions
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import COMPARISONS, NEGATIONS
-from jaxaudit.rules.base import Example, Obligation, Rule, Step
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
 from jaxaudit.rules.phrases import proved
 
 _PROGRAM = """
@@ -70,6 +70,8 @@ class LeakAcrossEpisodes(Rule):
     )
     invalid = (
         Example(_PROGRAM.format(first="(1 - done)", second="", mark="  #!"), "only the next value is masked"),
+        Example(_PROGRAM.format(first="lam", second="(1 - done) * ", mark="  #?"), "only the carry is masked"),
+        Example(_PROGRAM.format(first="(1 - done)", second="done * ", mark="  #!"), "by opposites"),
         Example(
             """
 def advantages(rewards, dones, values, last_value):
@@ -90,12 +92,35 @@ def advantages(rewards, dones, values, last_value):
         """List every recursion that knows of the end of an episode."""
         shapes, flow = facts.get(Shapes), facts.flow
         for one in recursions(program, flow):
-            ends = [value for value in one.successor.factors if _ends(value, one, flow, shapes)]
-            ends += one.successor.masks
-            others = [value for value in one.kept.factors if value is not one.carry]
-            if ends:
+            later, others = one.successor.factors, [value for value in one.kept.factors if value is not one.carry]
+            ends = [value for value in later if _ends(value, one, flow, shapes)] + list(one.successor.masks)
+            stops = [value for value in others if _ends(value, one, flow, shapes)]
+            if _crossed(others, ends, flow) or _crossed(later, stops, flow):
+                yield _turned(one, (*ends, *stops)[0])
+            elif ends:
                 masked = bool(one.kept.masks) or any(value in ends or one.differs(value) for value in others)
                 yield _judged(one, ends[0], masked=masked)
+            elif stops and sum(one.differs(value) for value in later) == 1:
+                yield _unmasked(one, stops[0])
+
+
+def _crossed(factors: Iterable[Value], masks: Iterable[Value], flow: Flow) -> bool:
+    """Whether one factor is what a mask is the complement of: one where the mask is zero."""
+    opposites = (op for op in map(flow.maker, masks) if op is not None and (op.function in NEGATIONS or _is_rest(op)))
+    return not {value for op in opposites for value in op.operands}.isdisjoint(factors)
+
+
+def _unmasked(one: Recursion, stop: Value) -> Obligation:
+    return Obligation(
+        LeakAcrossEpisodes.name,
+        one.update.span,
+        severity=Severity.WARNING,
+        message="the next value counts here also where an episode ends, though the carry stops there",
+        current="what was added up so far is masked where an episode ends, but the next value is not",
+        expected="both are masked, unless episodes are only cut off and never end",
+        steps=(Step(stop.span, "the carry is masked by this"),),
+        suggestion="multiply the next value by the mask too, as in `gamma * (1 - done) * next_value`",
+    )
 
 
 def _judged(one: Recursion, end: Value, *, masked: bool) -> Obligation:
@@ -110,6 +135,18 @@ def _judged(one: Recursion, end: Value, *, masked: bool) -> Obligation:
         expected="the carry is multiplied by the same mask",
         steps=(Step(end.span, "the next value is masked by this"),),
         suggestion="multiply the carry by the mask too, as in `gamma * lam * (1 - done) * gae`",
+    )
+
+
+def _turned(one: Recursion, end: Value) -> Obligation:
+    return Obligation(
+        LeakAcrossEpisodes.name,
+        one.update.span,
+        message="the next value and what is added up here are masked by opposites",
+        current="one of them goes on only where an episode ends",
+        expected="both are multiplied by the same mask",
+        steps=(Step(end.span, "one is masked by this, the other by its opposite"),),
+        suggestion="multiply both by one mask, as in `gamma * (1 - done) * next_value` and `lam * (1 - done) * gae`",
     )
 
 

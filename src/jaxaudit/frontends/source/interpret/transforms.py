@@ -100,6 +100,10 @@ def apply(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
         note_given_back(it, callee.spelling, result, span)
     if callee.transform == "custom_vjp":
         derivatives.follow(it, callee, given, span)
+    if callee.spelling == "jax.custom_gradient":
+        # Beside its value the function gives its derivative, which stays inside.
+        items = known_items(it, result)
+        return items[0] if items else it.unknown("the function gives its value and its derivative", span)
     return result
 
 
