@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Argument, Op, Program, Region
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, Verdict
 
 _PROGRAM = """from jax import lax
 
@@ -61,7 +61,8 @@ class UnboundAxisName(Rule):
     ## When it cannot tell
 
     When the function is called from code that was not read, when a name is not a constant, and under `shard_map` and
-    lifted transformations, whose names come from a mesh or from elsewhere.
+    lifted transformations, whose names come from a mesh or from elsewhere. It is a warning then if there are maps in
+    sight that bind other names, and none that binds this one.
     """
 
     name = "unbound-axis-name"
@@ -83,7 +84,21 @@ def library_function(grads):
             "who calls it is not known",
         ),
     )
-    invalid = (Example(_PROGRAM.format(used='"batch")  #!'), "another name than the one that is bound"),)
+    invalid = (
+        Example(_PROGRAM.format(used='"batch")  #!'), "another name than the one that is bound"),
+        Example(
+            """
+from jax import lax
+
+def mean(grads):
+    return lax.pmean(grads, "batches")  #?
+
+def total(xs):
+    return jax.vmap(lambda x: lax.psum(x, "batch"), axis_name="batch")(xs)
+""",
+            "a name that no map in sight binds",
+        ),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every collective with a constant axis name."""
@@ -91,10 +106,11 @@ def library_function(grads):
             return
         # A module runs as it stands; a function that nobody calls may be mapped by somebody else.
         roots = ((root.region, _Around(certain=root.runs)) for root in program.roots)
+        bound = {name for op in program.named("vmap", "pmap") for name in _names(op.option("axis_name"))}
         for region, around in walk(roots, lambda place: _entered(*place)):
             for op in region.ops:
                 if op.name == "collective":
-                    yield from (_judge(op, name, around) for name in _names(op.arguments.get("axis_name")))
+                    yield from (_judge(op, name, around, bound) for name in _names(op.arguments.get("axis_name")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +150,12 @@ def _names(argument: Argument) -> Iterator[str]:
             yield from _names(part)
 
 
-def _judge(op: Op, name: str, around: _Around) -> Obligation:
+def _judge(op: Op, name: str, around: _Around, anywhere: set[str]) -> Obligation:
     rule = UnboundAxisName.name
     if name in around.names:
         return Obligation(rule, op.span, Verdict.PROVED, f"a transformation around it binds the axis `{name}`")
+    if not around.certain and anywhere and name not in anywhere:
+        return _bound_nowhere(op, name, anywhere)
     if not around.certain:
         return Obligation(rule, op.span, Verdict.UNKNOWN, f"what binds the axis `{name}` was not seen")
     function = op.function
@@ -152,4 +170,20 @@ def _judge(op: Op, name: str, around: _Around) -> Obligation:
         expected="a collective names an axis of the `vmap`, `pmap` or `shard_map` it runs under",
         steps=() if binder is None else (Step(binder.span, f"`{binder.name}` binds {bound} here"),),
         suggestion=f'use the bound name, or bind this one: `axis_name="{name}"`',
+    )
+
+
+def _bound_nowhere(op: Op, name: str, anywhere: set[str]) -> Obligation:
+    """Tell a name that none of the maps in sight binds, where others may be out of sight."""
+    bound = ", ".join(f"`{one}`" for one in sorted(anywhere))
+    return Obligation(
+        UnboundAxisName.name,
+        op.span,
+        Verdict.UNKNOWN,
+        f"what binds the axis `{name}` was not seen",
+        severity=Severity.WARNING,
+        message=f"`{op.function}` names the axis `{name}`, which none of the maps in sight binds",
+        current=f"the names that are bound here: {bound}",
+        expected="a collective names an axis of the `vmap`, `pmap` or `shard_map` it runs under",
+        suggestion=f"use one of the bound names, or bind `{name}`",
     )
