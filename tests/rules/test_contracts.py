@@ -36,7 +36,7 @@ def test_every_occurrence_lists_its_whole_contract(rule):
         answers = Answers(found)
         for op in program.named(*CONTRACTS):
             for clause in CONTRACTS[op.name]:
-                if not op.library and clause.applies(op, facts.get(Shapes)):
+                if not op.library and clause.applies(op, facts):
                     assert answers.at(clause.rule, op, within=clause.within), (op.span, clause.rule)
 
 

@@ -13,14 +13,18 @@ from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op
+from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop, Mapped
+from jaxaudit.ir.ops import ARRAYS, DERIVATIVES, REPEATED
 from jaxaudit.rules.base import Obligation
 from jaxaudit.rules.phrases import unknown
 from jaxaudit.rules.pytrees._shared.crossing import is_called
 from jaxaudit.spans import Span
 
-Applies = Callable[[Op, Shapes], bool]
+TRACING = REPEATED | DERIVATIVES | {"jit", "vmap", "pmap", "shard_map"}
+"""Transformations that hand arrays to what they run."""
+
+Applies = Callable[[Op, Facts], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class Clause:
     """Who decides it."""
     otherwise: str
     """Why it is open where the rule says nothing."""
-    applies: Applies = lambda op, shapes: True
+    applies: Applies = lambda op, facts: True
     """Whether an occurrence has to satisfy it at all."""
     within: bool = False
     """Whether the rule speaks of places inside what the construct runs."""
@@ -41,15 +45,15 @@ class Clause:
 
 def unanswered(facts: Facts, obligations: Iterable[Obligation], rules: Collection[str]) -> Iterator[Obligation]:
     """Return the clauses of every construct of a program that no obligation answers, each as unknown."""
-    shapes, answers = facts.find(Shapes), Answers(obligations)
-    if shapes is None:
+    if facts.find(Shapes) is None:
         return
+    answers = Answers(obligations)
     asked: set[tuple[str, Span]] = set()
     for op in facts.program.named(*CONTRACTS):
         for clause in () if op.is_derived or op.library else CONTRACTS[op.name]:
             place = (clause.rule, op.span)
             unseen = clause.written and facts.program.front_end != "source"
-            if unseen or clause.rule not in rules or place in asked or not clause.applies(op, shapes):
+            if unseen or clause.rule not in rules or place in asked or not clause.applies(op, facts):
                 continue
             asked.add(place)
             if not answers.at(clause.rule, op, within=clause.within):
@@ -76,51 +80,64 @@ class Answers:
         return any(span.covers(one) or one.covers(span) for spans in lines for one in spans)
 
 
-def _arrays_meet(op: Op, shapes: Shapes) -> bool:
-    """Whether two operands may have axes, and one of them surely has."""
-    known = [shapes.of(value).dims for value in op.operands]
-    return len([dims for dims in known if dims != ()]) > 1 and any(known)
+def _arrays_meet(op: Op, facts: Facts) -> bool:
+    """Whether two operands may have axes, and one of them is surely an array."""
+    shapes = facts.get(Shapes)
+    open_ended = [value for value in op.operands if shapes.of(value).dims != ()]
+    return len(open_ended) > 1 and any(_is_array(value, facts) for value in open_ended)
 
 
-def _has_axes(op: Op, shapes: Shapes) -> bool:
+def _is_array(value: Value, facts: Facts) -> bool:
+    """Whether a value has axes, is made by an op that gives arrays, or is what a transformation hands to its body."""
+    if facts.get(Shapes).of(value).dims:
+        return True
+    maker = facts.flow.maker(value)
+    if maker is not None:
+        return maker.name in ARRAYS
+    region = facts.places.owner.get(value)
+    holder = None if region is None else facts.places.holder.get(id(region))
+    return holder is not None and holder.name in TRACING
+
+
+def _has_axes(op: Op, facts: Facts) -> bool:
     """Whether the first operand may have more than one axis."""
-    dims = shapes.of(op.operands[0]).dims if op.operands else ()
+    dims = facts.get(Shapes).of(op.operands[0]).dims if op.operands else ()
     return dims is None or len(dims) > 1
 
 
-def _several_mapped(op: Op, shapes: Shapes) -> bool:
+def _several_mapped(op: Op, facts: Facts) -> bool:
     view = Mapped.of(op)
     return view is not None and is_called(op) and len(view.elements) > 1
 
 
-def _some_shared(op: Op, shapes: Shapes) -> bool:
+def _some_shared(op: Op, facts: Facts) -> bool:
     view = Mapped.of(op)
     return view is not None and is_called(op) and bool(view.shared)
 
 
-def _scans_arrays(op: Op, shapes: Shapes) -> bool:
+def _scans_arrays(op: Op, facts: Facts) -> bool:
     view = Loop.of(op)
     return view is not None and bool(view.elements)
 
 
-def _carries(op: Op, shapes: Shapes) -> bool:
+def _carries(op: Op, facts: Facts) -> bool:
     view = Loop.of(op)
     return view is not None and bool(view.carried)
 
 
-def _is_bare(op: Op, shapes: Shapes) -> bool:
+def _is_bare(op: Op, facts: Facts) -> bool:
     return op.argument("axis", "dimensions") is None
 
 
-def _is_called(op: Op, shapes: Shapes) -> bool:
+def _is_called(op: Op, facts: Facts) -> bool:
     return is_called(op)
 
 
-def _has_static(op: Op, shapes: Shapes) -> bool:
+def _has_static(op: Op, facts: Facts) -> bool:
     return is_called(op) and (True in (op.static or ()) or bool(op.misfits))
 
 
-def _several(op: Op, shapes: Shapes) -> bool:
+def _several(op: Op, facts: Facts) -> bool:
     return len(op.operands) > 1
 
 
