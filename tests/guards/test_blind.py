@@ -54,6 +54,7 @@ INDEPENDENT = {
         "out-of-bounds-index": "the index is a constant",
     },
     "Shapes": {
+        "axis-conflict": "an array meets itself",
         "bitwise-before-comparison": "brackets are syntax",
         "broken-straight-through": "terms cancel by algebra",
         "carry-type-changes": "what `optax` gives back has the type of what it was given",

@@ -6,7 +6,7 @@ so that two readings of one value agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
@@ -44,6 +44,8 @@ class ShapeFact:
     """The leaves of a container that is seen as one value, in order."""
     layer: Layer | None = None
     """A layer of a neural network library."""
+    outline: Atom | None = None
+    """What has the same shape, where even the rank is unknown: `jnp.tanh(x)` has the shape of `x`."""
 
     @property
     def is_array(self) -> bool:
@@ -88,9 +90,22 @@ class Layer:
 NOTHING = ShapeFact()
 
 
-def array(dims: Dims | None, dtype: str | None = None, *, weak: bool = False) -> ShapeFact:
+def array(dims: Dims | None, dtype: str | None = None, *, weak: bool = False, outline: Atom | None = None) -> ShapeFact:
     """Return the fact of an array."""
-    return ShapeFact(dims, dtype, weak and dtype is not None)
+    return ShapeFact(dims, dtype, weak and dtype is not None, outline=outline if dims is None else None)
+
+
+def outline_of(fact: ShapeFact) -> Atom | None:
+    """Return what stands for the shape of a value of unknown rank."""
+    if fact.dims is not None or fact.outline is not None or not fact.symbol:
+        return fact.outline
+    return Atom(fact.symbol, None, "number", fact.born)
+
+
+def common_outline(facts: Iterable[ShapeFact]) -> Atom | None:
+    """Return what stands for the shape of all of some values but numbers, where it is one shape of unknown rank."""
+    outlines = {outline_of(fact) for fact in facts if fact.dims != ()}
+    return outlines.pop() if len(outlines) == 1 else None
 
 
 def integer(number: Dim) -> ShapeFact:
@@ -133,8 +148,9 @@ def join(first: ShapeFact, second: ShapeFact) -> ShapeFact:
     alike = first.dtype == second.dtype and first.weak == second.weak
     dtype, weak = (first.dtype, first.weak) if alike else (None, False)
     if first.dims is None or second.dims is None or len(first.dims) != len(second.dims):
-        # What else they are, they have one type.
-        return NOTHING if dtype is None else ShapeFact(None, dtype, weak)
+        # What else they are, they have one type, or one shape.
+        shared = first.outline if first.outline == second.outline else None
+        return NOTHING if dtype is None and shared is None else ShapeFact(None, dtype, weak, outline=shared)
     number = None
     if first.number is not None and second.number is not None:
         number = either(first.number, second.number)
@@ -169,7 +185,7 @@ def _named(fact: ShapeFact, name: str, tag: str, born: int) -> ShapeFact:
     if fact.items is not None:
         items = (_named(item, f"{name}[{i}]", tag, born) for i, item in enumerate(fact.items))
         return replace(fact, items=tuple(items))
-    return ShapeFact(symbol=f"{name}{tag}", born=born)
+    return ShapeFact(symbol=f"{name}{tag}", born=born, outline=fact.outline)
 
 
 def _own(dim: Dim, text: str, kind: str, born: int) -> Dim:
@@ -195,6 +211,8 @@ def atoms_of(fact: ShapeFact) -> Iterator[Atom]:
         yield from atoms_of(given)
     if fact.symbol:
         yield Atom(fact.symbol, None, "number", fact.born)
+    if fact.outline is not None:
+        yield fact.outline
 
 
 def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
@@ -215,6 +233,8 @@ def forget(fact: ShapeFact, stays: Callable[[Atom], bool]) -> ShapeFact:
     if fact.layer is not None:
         known = tuple((name, forget(given, stays)) for name, given in fact.layer.given)
         return ShapeFact(layer=replace(fact.layer, given=known))
+    if fact.outline is not None and stays(fact.outline):
+        return ShapeFact(outline=fact.outline)
     length = None if fact.length is None else kept(fact.length)
     return replace(fact, each=forget(fact.each, stays), length=length) if fact.each is not None else NOTHING
 

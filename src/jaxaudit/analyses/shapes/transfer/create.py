@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jaxaudit.analyses.dims import UNKNOWN, Dim, constant
 from jaxaudit.analyses.shapes.dtypes import named_dtype, promote
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number, outline_of
 from jaxaudit.analyses.shapes.literals import array_dims, leaves, shape_of
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer, single
 from jaxaudit.analyses.shapes.transfer.stated import stated
@@ -28,9 +28,11 @@ def _full(look: Look) -> ShapeFact:
 
 def _like(look: Look) -> ShapeFact:
     base = look.first()
-    dims = shape_of(look.fact("shape")) if look.raw("shape") is not None else array_dims(base)
+    sized = look.raw("shape") is not None
+    dims = shape_of(look.fact("shape")) if sized else array_dims(base)
     given = look.raw("dtype") is not None
-    return array(dims, _dtype(look, base.dtype), weak=base.weak and not given)
+    outline = None if sized else outline_of(base)
+    return array(dims, _dtype(look, base.dtype), weak=base.weak and not given, outline=outline)
 
 
 def _from_data(look: Look) -> ShapeFact:

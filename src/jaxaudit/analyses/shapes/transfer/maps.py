@@ -6,7 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from jaxaudit.analyses.shapes.broadcast import broadcast, shape_text
 from jaxaudit.analyses.shapes.dtypes import inexact, named_dtype, promote
-from jaxaudit.analyses.shapes.facts import DEVICES, NOTHING, Dims, ShapeFact, array, sequence
+from jaxaudit.analyses.shapes.facts import (
+    DEVICES,
+    NOTHING,
+    Dims,
+    ShapeFact,
+    array,
+    common_outline,
+    outline_of,
+    sequence,
+)
 from jaxaudit.analyses.shapes.literals import array_like, axes_in
 from jaxaudit.analyses.shapes.mapped import place_of, with_axis, without_axis
 from jaxaudit.analyses.shapes.result import Fit
@@ -44,7 +53,7 @@ def _map(look: Look) -> ShapeFact:
     given = operands(look)
     dims = fitted(look, given)
     dtype, weak = _dtype(look.function, given)
-    return array(dims, dtype, weak=weak)
+    return array(dims, dtype, weak=weak, outline=common_outline(given))
 
 
 def _joins_sequences(look: Look) -> bool:
@@ -71,7 +80,9 @@ def fitted(look: Look, given: Sequence[ShapeFact]) -> Dims | None:
     dims, fit = broadcast(shapes)
     # A number goes with everything, and where no shape is known there is nothing to compare.
     met = [shape for shape in shapes if shape != ()]
-    if len(met) > 1 and any(shape is not None for shape in met):
+    if len(met) > 1 and common_outline(given) is not None:
+        look.judge(Fit.FITS)
+    elif len(met) > 1 and any(shape is not None for shape in met):
         look.judge(fit, " and ".join(map(shape_text, met)) if fit is Fit.CLASHES else "")
     return dims
 
@@ -101,20 +112,20 @@ def _select(look: Look) -> ShapeFact:
         dims = given[-1].dims
     chosen = given[1:] if look.function in ("where", "select", "select_n") else given
     dtype, weak = promote(chosen)
-    return array(dims, dtype, weak=weak)
+    return array(dims, dtype, weak=weak, outline=common_outline(given))
 
 
 def _like_first(look: Look) -> ShapeFact:
     """Functions that keep the shape of their first argument."""
     base = array_like(look.first())
-    return array(base.dims, base.dtype, weak=base.weak)
+    return array(base.dims, base.dtype, weak=base.weak, outline=outline_of(base))
 
 
 def _normalise(look: Look) -> ShapeFact:
     base = array_like(look.first())
     _judge_axes(look, base)
     dtype, weak = inexact(base.dtype, base.weak)
-    return array(base.dims, dtype, weak=weak)
+    return array(base.dims, dtype, weak=weak, outline=outline_of(base))
 
 
 def _judge_axes(look: Look, base: ShapeFact) -> None:
@@ -146,10 +157,10 @@ def _convert(look: Look) -> ShapeFact:
     if look.function == "copy":
         return base
     if look.function == "astype":
-        return array(base.dims, named_dtype(given))
+        return array(base.dims, named_dtype(given), outline=outline_of(base))
     if look.function in REINTERPRETED or look.function == "from_dlpack":
         return NOTHING
-    return array(base.dims, named_dtype(look.function) or named_dtype(given))
+    return array(base.dims, named_dtype(look.function) or named_dtype(given), outline=outline_of(base))
 
 
 def _same_object(look: Look) -> ShapeFact:

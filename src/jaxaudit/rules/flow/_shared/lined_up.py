@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from jaxaudit.analyses.dims import ONE, same
 from jaxaudit.analyses.shapes import Context, ShapeFact, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
-from jaxaudit.analyses.shapes.facts import Dims
+from jaxaudit.analyses.shapes.facts import Dims, common_outline
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.rules.base import Obligation
 from jaxaudit.rules.phrases import named, proved, unknown
@@ -43,11 +43,13 @@ def lined_up(rule: str, program: Program, shapes: Shapes, judged: Collection[Op]
     for op in elementwise(program):
         for context in () if op in judged else shapes.contexts(op):
             sides = [as_written(op, value, context, shapes, stretched) for value in op.operands]
-            if any(fact.dims for _, fact in sides):
+            if any(fact.dims or fact.outline for _, fact in sides):
                 yield _judge(rule, op, sides)
 
 
 def _judge(rule: str, op: Op, sides: Sequence[Side]) -> Obligation:
+    if common_outline(fact for _, fact in sides) is not None:
+        return proved(rule, op.span, "its operands have one and the same shape")
     for value, fact in sides:
         if fact.dims is None:
             return unknown(rule, op.span, f"how many axes {named(value)} has is not known")
