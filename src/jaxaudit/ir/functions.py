@@ -143,15 +143,17 @@ GROWING = _ids("multiply power square left_shift")
 FLOATING = _ids(
     """divide exp exp2 expm1 log log10 log1p log2 sqrt rsqrt cbrt sin cos tan sinh cosh tanh
     arcsin arccos arctan arcsinh arccosh arctanh arctan2 sigmoid softplus erf erfc erf_inv log_sigmoid
-    gelu silu mish elu celu selu softmax log_softmax lgamma digamma logaddexp deg2rad rad2deg sinc hypot
-    reciprocal nan_to_num"""
+    gelu silu mish elu celu selu leaky_relu softmax log_softmax lgamma digamma logaddexp deg2rad rad2deg sinc hypot
+    reciprocal"""
 )
 """Elementwise functions that give floats, of integers too."""
 PROMOTING = (ARITHMETIC | BOUNDS) | _ids(
-    """positive abs square sign relu relu6 leaky_relu conj invert bitwise_and bitwise_or bitwise_xor
-    left_shift right_shift fmax fmin identity where"""
+    """positive abs square sign relu relu6 conj invert bitwise_and bitwise_or bitwise_xor
+    left_shift right_shift fmax fmin identity where nan_to_num"""
 )
 """Elementwise functions whose result has the dtype that those of their operands are promoted to."""
+COUNTS_TRUTHS = _ids("square sign relu relu6 negative subtract")
+"""Promoting functions that give no truth values of truth values."""
 NOT_BROADCASTING = _ids("modf frexp divmod interp digitize polyval in1d isin combine_masks")
 """Elementwise functions that give several arrays, or do not broadcast."""
 PERIODIC = _ids("sin cos tan")
@@ -173,6 +175,8 @@ SPACED = _ids("linspace logspace geomspace")
 """Make arrays between two bounds; the number of points alone is a size."""
 AS_LARGE_AS_GIVEN = _ids("array asarray full_like zeros_like ones_like empty_like")
 """Make arrays of the shape of what they are given."""
+FILLED_LIKE = _ids("zeros_like ones_like empty_like")
+"""Make arrays of the shape of what they are given, and of nothing else of it."""
 SIZED_BY_VALUES = _ids("nonzero flatnonzero argwhere unique unique_values extract")
 """Return as many elements as the values say, unless a `size` is given."""
 COUNTING = _ids("arange iota broadcasted_iota")

@@ -22,7 +22,7 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.analyses.shapes.transfer.look import Look, Transfer, single
 from jaxaudit.analyses.shapes.transfer.numbers import arithmetic, negated
 from jaxaudit.ir import Value
-from jaxaudit.ir.functions import FLOATING, NOT_BROADCASTING, PROMOTING, REINTERPRETED, TRUTHS
+from jaxaudit.ir.functions import COUNTS_TRUTHS, FLOATING, NOT_BROADCASTING, PROMOTING, REINTERPRETED, TRUTHS
 from jaxaudit.ir.trees import CONTAINERS, Tree
 from jaxaudit.libraries.packages import ON_EACH_DEVICE
 
@@ -93,6 +93,8 @@ def _dtype(function: str, given: Sequence[ShapeFact]) -> tuple[str | None, bool]
     dtype, weak = promote(given)
     if function in FLOATING:
         return inexact(dtype, weak)
+    if dtype == "bool" and function in COUNTS_TRUTHS:
+        return None, False
     return (dtype, weak) if function in PROMOTING else (None, False)
 
 

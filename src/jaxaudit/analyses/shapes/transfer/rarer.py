@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from jaxaudit.analyses.dims import ONE, UNKNOWN, constant, product
+from jaxaudit.analyses.dims import ONE, UNKNOWN, ZERO, constant, product
 from jaxaudit.analyses.shapes.broadcast import broadcast
 from jaxaudit.analyses.shapes.dtypes import promote, summed
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number, sequence
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, array, as_number, integer, sequence
 from jaxaudit.analyses.shapes.literals import array_like, shape_of
 from jaxaudit.analyses.shapes.mapped import place_of, resized
 from jaxaudit.analyses.shapes.transfer.look import Look, Single, Transfer
@@ -149,7 +149,9 @@ def _choices(look: Look) -> ShapeFact:
     conditions = [array_like(one).dims for one in look.fact("condlist").items or ()]
     if not conditions or any(dims is None for dims in conditions):
         return NOTHING
-    return array(broadcast((*shapes, *(dims for dims in conditions if dims is not None)))[0], promote(facts)[0])
+    otherwise = array_like(look.fact("default")) if look.has("default") else integer(ZERO)
+    dims = broadcast((*shapes, *(dims for dims in conditions if dims is not None)))[0]
+    return array(dims, promote((*facts, otherwise))[0])
 
 
 def _found(look: Look) -> ShapeFact:

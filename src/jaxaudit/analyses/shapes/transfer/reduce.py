@@ -91,7 +91,9 @@ def _linalg(look: Look) -> ShapeFact:
         dims = reduced(look, base, look.raw("axis"), given=given, keep=look.raw("keepdims"))
         # Of a stack of matrices the norm with an order and without an axis is refused.
         return array(dims, dtype if dtype != "complex64" else None)
-    if function in ("inv", "cholesky", "pinv", "matrix_power") and base.dims is not None and len(base.dims) >= 2:
+    if function == "matrix_power" and base.rank is not None and base.rank >= 2:
+        return array(base.dims, dtype if dtype == base.dtype else None)
+    if function in ("inv", "cholesky", "pinv") and base.dims is not None and len(base.dims) >= 2:
         return array(base.dims if function != "pinv" else None, dtype)
     if function == "det" and base.dims is not None and len(base.dims) >= 2:
         return array(base.dims[:-2], dtype)
