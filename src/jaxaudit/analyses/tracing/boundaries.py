@@ -17,7 +17,7 @@ _FIELD = Trace(Kind.UNKNOWN, "field")
 """A field of an object that may be traced or not."""
 COUNTER = Trace(Kind.STATIC, "number", turn=True)
 """The number of the turn of a Python loop."""
-_WHOLE = ("pmap", "shard_map", "scan", "map", "associative_scan", "abstract")
+_WHOLE = ("pmap", "shard_map", "scan", "map", "abstract")
 
 
 def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
@@ -45,6 +45,9 @@ def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
             return [_leaf(fact) for fact in facts]
         case "callback":
             return _fitted([NUMPY for _ in facts], region)
+        case "associative_scan":
+            # Nothing is staged: the function is called with stretches of the arrays.
+            return _fitted([UNKNOWN if fact.kind is Kind.STATIC else fact for fact in facts] * 2, region)
         case "transform":
             return _fitted([fact if fact.kind is Kind.TRACED else UNKNOWN for fact in facts], region)
         case "py.loop" | "py.while":

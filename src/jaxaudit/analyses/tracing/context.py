@@ -6,7 +6,7 @@ from jaxaudit.ir import Op
 from jaxaudit.ir.ops import DERIVATIVES
 from jaxaudit.ir.record import record
 
-STAGES = frozenset("jit pmap shard_map scan map fori while cond associative_scan checkpoint abstract".split())
+STAGES = frozenset("jit pmap shard_map scan map fori while cond checkpoint abstract".split())
 """Transformations under which every JAX operation is staged, whatever its operands are."""
 
 TRACERS = STAGES | DERIVATIVES | {"vmap"}

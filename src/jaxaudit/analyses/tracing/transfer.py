@@ -13,6 +13,7 @@ from jaxaudit.ir.functions import (
     ASSERTIONS,
     COMPARISONS,
     EQUALITIES,
+    FILLED_LIKE,
     LOGIC,
     PYTHON_NUMBERS,
     SEVERAL_ARRAYS,
@@ -125,6 +126,9 @@ class TransferTable:
         if package(function) not in JAX:
             return self._method(op, operands, mask)
         what = "" if gives_several(op) else "array"
+        if op.function in FILLED_LIKE and self.context.stage is None:
+            # A shape is at hand, also that of what `vmap` maps.
+            operands = operands[:0]
         made = self._made(operands, what, mask=mask)
         return revised(made, varies=True) if _varies(op, operands, read) else made
 
