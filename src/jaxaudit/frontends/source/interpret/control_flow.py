@@ -308,7 +308,12 @@ def associative_scan(it: Interpreter, given: Arguments, span: Span) -> Abstract 
     function, elements = given.positional[:2]
     pair = Arguments((elements, elements))
     inputs = flattened(it, pair.all())
-    attrs = {"function": transforms.name_of(function), "carry": 0}
+    axis = given.get(3, "axis")
+    attrs = {
+        "function": transforms.name_of(function),
+        "carry": 0,
+        "axis": 0 if axis is None else axis.value if isinstance(axis, Const) else None,
+    }
     result, _ = transforms.run_body(it, "associative_scan", function, pair, inputs, attrs, span)
     return result
 
