@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import transforms
 from jaxaudit.frontends.source.interpret.regions import data_leaves, flattened, with_data
 from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.model import (
     NONE,
     Abstract,
     Attribute,
+    Const,
     DictBox,
     FunctionValue,
     Leaf,
@@ -70,36 +73,55 @@ def _mapped(it: Interpreter, given: Arguments, span: Span, before: tuple[Leaf, .
 
     transforms.run_body(it, "tree.map", function, wholes, inputs, attrs, span, fresh)
     made = with_data(it, first, [leaf.value for leaf in shape])
+    made = _filled(it, made, span, nones=attrs["is_leaf"] is True)
     if attrs["is_leaf"] is not True:
         return made
-    made = _filled(it, made, span)
-    return made if _asks_for_none(given) else _cut(it, made, 0)
+    return made if _asks_for_none(given) else _cut(it, made, given.keywords.get("is_leaf"), span)
 
 
-def _filled(it: Interpreter, value: Abstract, span: Span, depth: int = 0) -> Abstract:
-    """Return a tree in which the function may have replaced each None: `is_leaf` may have made it a leaf."""
+def _filled(it: Interpreter, value: Abstract, span: Span, depth: int = 0, *, nones: bool) -> Abstract:
+    """Return a tree in which the function has replaced each constant, and each None that `is_leaf` may make a leaf."""
     if value == NONE:
-        return it.unknown("what the function gives for None", span)
+        return it.unknown("what the function gives for None", span) if nones else value
+    if isinstance(value, Const):
+        return it.unknown("what the function gives for a constant", span)
+
+    def inside(item: Abstract) -> Abstract:
+        return _filled(it, item, span, depth + 1, nones=nones)
+
     if isinstance(value, TupleValue | Record):
-        return replace(value, items=tuple(_filled(it, item, span, depth + 1) for item in value.items))
+        items = tuple(map(inside, value.items))
+        return value if all(map(operator.is_, items, value.items)) else replace(value, items=items)
     box = it.heap[value] if isinstance(value, Ref) and depth < _DEEPEST else None
     match box:
         case DictBox(entries=entries):
-            filled = {key: _filled(it, item, span, depth + 1) for key, item in entries.items()}
-            return it.heap.new(replace(box, entries=filled))
+            filled = {key: inside(item) for key, item in entries.items()}
+            return value if filled == entries else it.heap.new(replace(box, entries=filled))
         case ListBox(items=items):
-            return it.heap.new(replace(box, items=tuple(_filled(it, item, span, depth + 1) for item in items)))
+            listed = tuple(map(inside, items))
+            return value if all(map(operator.is_, listed, items)) else it.heap.new(replace(box, items=listed))
     return value
 
 
-def _cut(it: Interpreter, value: Abstract, depth: int) -> Abstract:
-    """Return one leaf for each tuple and record inside a tree: `is_leaf` may have made it one."""
-    if not isinstance(value, TupleValue | Record):
+def _cut(it: Interpreter, value: Abstract, asked: Abstract | None, span: Span, depth: int = 0) -> Abstract:
+    """Return one leaf for each container in a tree that `is_leaf` makes one, and for those that it may make one."""
+    box = it.heap[value] if isinstance(value, Ref) and depth < _DEEPEST else None
+    if not isinstance(value, TupleValue | Record) and not isinstance(box, DictBox | ListBox):
         return value
-    if depth:
+    stops = truth(it, it.call(asked, Arguments((value,)), span)) if isinstance(asked, FunctionValue) else None
+    if stops or (stops is None and depth and isinstance(value, TupleValue | Record)):
         first = next(iter(leaves(it, value)), None)
         return value if first is None else Leaf(first)
-    return replace(value, items=tuple(_cut(it, item, depth + 1) for item in value.items))
+
+    def inside(item: Abstract) -> Abstract:
+        return _cut(it, item, asked, span, depth + 1)
+
+    if isinstance(box, DictBox):
+        return it.heap.new(replace(box, entries={key: inside(item) for key, item in box.entries.items()}))
+    if isinstance(box, ListBox):
+        return it.heap.new(replace(box, items=tuple(map(inside, box.items))))
+    assert isinstance(value, TupleValue | Record)
+    return replace(value, items=tuple(map(inside, value.items)))
 
 
 def _asks_for_none(given: Arguments) -> bool:
