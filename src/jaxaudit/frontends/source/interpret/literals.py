@@ -71,6 +71,7 @@ def dict_(it: Interpreter, node: ast.Dict) -> Abstract:
     """Return a dict; keys that are not constant leave it open."""
     entries: dict[object, Abstract] = {}
     others: list[Value] = []
+    is_open = False
     for key_node, value_node in zip(node.keys, node.values, strict=True):
         value = it.evaluate(value_node)
         if key_node is None:
@@ -79,15 +80,17 @@ def dict_(it: Interpreter, node: ast.Dict) -> Abstract:
                 entries.update(box.entries)
                 others.extend([] if box.rest is None else [box.rest])
             else:
+                is_open = True
                 others.extend(leaves(it, value))
             continue
         key = it.evaluate(key_node)
         if isinstance(key, Const) and isinstance(key.value, str | int | float | bytes | bool | None):
             entries[key.value] = sized(value, str(key.value), f"{it.frame.place}:{node.lineno}:dict")
         else:
+            is_open = True
             others.extend((*leaves(it, key), *leaves(it, value)))
     rest = None
-    if others:
+    if others or is_open:
         rest = it.emit("py.container", it.span(node), attrs={"kind": "dict"}, operands=tuple(others)).result
     return it.heap.new(DictBox(entries, rest))
 
