@@ -104,7 +104,7 @@ def _unpack(op: Op, look: Look) -> Sequence[ShapeFact]:
         return [base if i == star else base.each for i in range(count)]
     if base.dims and base.number is None:
         rows = without_axis(base, 0)
-        rest = ShapeFact((UNKNOWN, *base.dims[1:]), base.dtype, base.weak)
+        rest = ShapeFact((base.dims[0] - constant(count - 1), *base.dims[1:]), base.dtype, base.weak)
         return [rest if i == star else rows for i in range(count)]
     if base.symbol and star is None:
         return [_of_object(base, i) for i in range(count)]

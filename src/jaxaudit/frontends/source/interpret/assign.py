@@ -165,7 +165,12 @@ def _items(it: Interpreter, value: Abstract, count: int, star: int | None, span:
     attrs = {"count": count, "star": star}
     op = it.emit("py.unpack", span, {"base": whole}, attrs, results=count)
     array = isinstance(value, Leaf) and value.array
-    return [Leaf(result, array=array) for result in op.results]
+    items: list[Abstract] = [Leaf(result, array=array) for result in op.results]
+    if star is not None:
+        # What is left over is a list, whatever it was taken from.
+        rows = it.emit("py.container", span, {"rows": op.results[star]}, {"kind": "list"}).result
+        items[star] = it.heap.new(OpaqueBox(rows))
+    return items
 
 
 def _sequence_item(it: Interpreter, value: Sequence, at: int, star: int | None, count: int, span: Span) -> Abstract:

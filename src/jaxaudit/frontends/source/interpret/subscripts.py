@@ -26,6 +26,7 @@ from jaxaudit.frontends.source.values.model import (
     Sequence,
     Slice,
     TupleValue,
+    Zip,
 )
 from jaxaudit.frontends.source.values.structure import argument, kind_of, materialise, options, rebuild
 from jaxaudit.libraries.jax import REFERENCE
@@ -54,6 +55,9 @@ def read(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Abstra
             return made
     elif isinstance(base, Sequence):
         return _read_sequence(it, base, index, span)
+    elif isinstance(base, Zip) and isinstance(index, Const) and isinstance(index.value, int) and index.value >= 0:
+        row = tuple(read(it, part, index, span) for part in base.parts)
+        return TupleValue((index, *row) if base.counted else row)
     elif isinstance(base, Library) and base.name.startswith("jaxtyping."):
         # An alias `Obs = Float[Array, "batch obs"]` keeps what it says of the axes.
         return PartialValue(base, index.items if isinstance(index, TupleValue) else (index,), {})
