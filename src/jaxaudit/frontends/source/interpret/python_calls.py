@@ -241,6 +241,17 @@ def _convert(name: str, function: Callable[..., object]) -> Handler:
     return convert
 
 
+def _absolute(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Return `abs(x)`, an operator like `-x`."""
+    value = given.positional[0] if len(given.positional) == 1 else NONE
+    if isinstance(value, Const) and isinstance(value.value, int | float):
+        return Const(abs(value.value))
+    if not isinstance(value, Leaf):
+        return None
+    made = it.emit("array.map", span, {"x": value.value}, {"function": "abs", "operator": True}).result
+    return Leaf(made, array=value.array)
+
+
 def _extreme(function: Callable[..., object]) -> Handler:
     def extreme(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
         numbers = [value.value for value in given.positional if isinstance(value, Const)]
@@ -338,6 +349,7 @@ HANDLERS: dict[str, Handler] = {
     "builtins.int": _convert("int", int),
     "builtins.bool": _convert("bool", bool),
     "builtins.complex": _convert("complex", complex),
+    "builtins.abs": _absolute,
     "builtins.max": _extreme(max),
     "builtins.min": _extreme(min),
     "builtins.slice": _slice,
