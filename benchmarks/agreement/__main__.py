@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks.agreement import compare, generate
 from benchmarks.agreement.judge import Judge, Verdict
 from benchmarks.agreement.observe import NotObservedError, observed
-from benchmarks.agreement.said import Reader, read
+from benchmarks.agreement.said import read
 from benchmarks.agreement.watch import kept
 from jaxaudit.discover import decode_file, loader, shown_name
 from jaxaudit.frontends.base import SourceFile
@@ -36,41 +36,49 @@ def agreement(path: Path, *, run: bool = True) -> compare.Agreement:
     """Compare both front ends on one script."""
     path = path.resolve()
     traced = observed(path, run=run)
-    files = sources([path])
+    files = sources({path: shown_name(str(path))})
     return compare.compare(read_source(files, loader(files)).program, traced)
 
 
-def sources(paths: Sequence[Path]) -> list[SourceFile]:
-    """Return the files of some paths, without those that cannot be decoded."""
-    files = (decode_file(shown_name(str(path)), path.read_bytes()) for path in paths)
+def sources(paths: Mapping[Path, str]) -> list[SourceFile]:
+    """Return files under the names they are to have, without those that cannot be decoded."""
+    files = (decode_file(shown, path.read_bytes()) for path, shown in paths.items())
     return [file for file in files if isinstance(file, SourceFile)]
 
 
-def read_paths(paths: Sequence[Path]) -> Reader:
+def judge(paths: Mapping[Path, str]) -> Judge:
     """Read files as source, with what is said of each expression."""
     files = sources(paths)
-    return read(files, loader(files))
+    return Judge(read(files, loader(files)))
 
 
 def verdict(path: Path, seen: Mapping[str, Any]) -> Verdict:
     """Compare what was seen of one script with its source."""
-    return Judge(read_paths([path])).program(seen, {str(path): shown_name(str(path))})
+    shown = {path: shown_name(str(path))}
+    return judge(shown).program(seen, {str(path): name for path, name in shown.items()})
 
 
 def verdicts(paths: Sequence[Path], seen: Mapping[Path, Mapping[str, Any]], packages: Sequence[str]) -> Verdict:
-    """Compare what was seen of scripts and of the packages that they use with the source of all of them, read once."""
-    files = [*paths, *(file for package in packages for file in _modules(package))]
-    judge, total = Judge(read_paths(files)), Verdict()
-    shown = {str(path): shown_name(str(path)) for path in files}
+    """Compare what was seen of scripts and of the packages that they use with the source of all of them, read once.
+
+    For source the scripts stand beside the first of the packages, so that their calls are followed into it.
+    """
+    modules = [file for package in packages for file in _modules(package)]
+    home = next(file for file in modules if file.name == "__init__.py").parent.parent
+    shown = {path: shown_name(str(home / path.name)) for path in paths}
+    shown |= {file: shown_name(str(file)) for file in modules}
+    reader, total = judge(shown), Verdict()
     for path in paths:
-        total.add(judge.program(seen[path], shown))
+        total.add(reader.program(seen[path], {str(path): name for path, name in shown.items()}))
     return total
 
 
 def _modules(package: str) -> list[Path]:
+    """Return the modules of an installed package, without its tests."""
     spec = importlib.util.find_spec(package)
     folders = () if spec is None else spec.submodule_search_locations or ()
-    return [file for folder in folders for file in sorted(Path(folder).rglob("*.py"))]
+    found = (file for folder in folders for file in sorted(Path(folder).rglob("*.py")))
+    return [file for file in found if "test" not in file.stem]
 
 
 def main() -> int:

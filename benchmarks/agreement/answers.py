@@ -21,6 +21,8 @@ def answer(value: Any, depth: int = 0) -> list[Any]:
     if isinstance(value, jax.Array):
         how = "traced" if isinstance(value, jax.core.Tracer) else "jax"
         return ["array", list(value.shape), str(value.dtype), how]
+    if isinstance(value, jax.ShapeDtypeStruct):
+        return ["array", list(value.shape), str(value.dtype), "other"]
     if isinstance(value, np.ndarray | np.generic):
         return ["array", list(value.shape), str(value.dtype), "numpy"]
     if value is None or type(value) in (bool, int, str):
@@ -35,8 +37,6 @@ def answer(value: Any, depth: int = 0) -> list[Any]:
         return ["record", type(value).__name__, [answer(one, depth + 1) for one in value]]
     if type(value) is dict:
         return ["dict", [[_name(key), answer(one, depth + 1)] for key, one in value.items()]]
-    if isinstance(getattr(value, "shape", None), tuple) and hasattr(value, "dtype"):
-        return ["array", list(value.shape), str(value.dtype), "other"]
     return ["function"] if callable(value) else ["object", type(value).__name__]
 
 

@@ -14,11 +14,16 @@ def blamed(value: Value, facts: Facts, shapes: Shapes) -> str:
         seen.add(value)
         op = makers.get(value)
         if op is None:
-            return "a parameter"
+            return _parameter(value, facts)
         unknown = [one for one in op.operands if not _is_known(one, shapes) and one not in seen]
         if not unknown:
             return _mechanism(op)
         value = unknown[0]
+
+
+def _parameter(value: Value, facts: Facts) -> str:
+    holder = next((op for op in facts.program.walk() if any(value in region.params for region in op.regions)), None)
+    return "a parameter of what nobody calls" if holder is None else f"a parameter of {holder.name}"
 
 
 def _is_known(value: Value, shapes: Shapes) -> bool:

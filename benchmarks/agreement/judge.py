@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.agreement.blame import blamed
+from benchmarks.agreement.calls import Calls
 from benchmarks.agreement.said import Reader, Said
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import KeyFacts
@@ -57,13 +58,15 @@ class Verdict:
     """Those among them that source knew."""
     reasons: Counter[str] = field(default_factory=Counter)
     """Why shapes are unknown, by what lost them."""
+    unfollowed: Counter[str] = field(default_factory=Counter)
+    """Answers that nothing source says fits, behind a call that source did not follow, by that call."""
 
     def add(self, other: Verdict) -> None:
         """Put the figures of another program to these."""
         self.programs += other.programs
         self.contradictions += other.contradictions
-        for mine, others in ((self.seen, other.seen), (self.known, other.known), (self.reasons, other.reasons)):
-            mine.update(others)
+        for name in ("seen", "known", "reasons", "unfollowed"):
+            getattr(self, name).update(getattr(other, name))
 
     @property
     def coverage(self) -> float:
@@ -73,7 +76,8 @@ class Verdict:
     def __str__(self) -> str:
         shares = (f"{kind} {self.known[kind]} of {self.seen[kind]}" for kind in KINDS if self.seen[kind])
         return (
-            f"{self.programs} programs, {self.seen.total()} facts, {len(self.contradictions)} contradictions; "
+            f"{self.programs} programs, {self.seen.total()} facts, {len(self.contradictions)} contradictions "
+            f"(and {self.unfollowed.total()} behind calls that were not followed); "
             f"{100 * self.coverage:.1f}% of shapes known ({', '.join(shares)})"
         )
 
@@ -86,30 +90,30 @@ class Judge:
         self.facts: Facts = solve(reader.program, {Shapes, Ranges, KeyFacts})
         self.shapes, self.ranges, self.keys = map(self.facts.get, (Shapes, Ranges, KeyFacts))
         self.tracing: Solution[Trace] = solve_domain(reader.program, TracingDomain(self.facts))
-        self.open = _open(reader.program)
-
-    def file(self, shown: str, staged: Sequence[Any], eager: Sequence[Any]) -> Verdict:
-        """Compare all places of one file."""
-        found = Verdict()
-        for *place, _, answers in staged:
-            span = Span(shown, *place)
-            for answer in answers:
-                self._compare(span, answer, self.reader.places.get(span, ()), found)
-        for *place, _, answers in eager:
-            span = Span(shown, *place)
-            for answer in answers:
-                if answer[0] == "range":
-                    self._within(span, answer, found)
-        self._same_keys(shown, eager, found)
-        return found
+        self.open, self.calls = _open(reader.program), Calls(reader.program)
 
     def program(self, seen: Mapping[str, Any], shown: Mapping[str, str]) -> Verdict:
         """Compare all that was seen of one run, in the files whose names are known."""
-        found, none = Verdict(1), {"seen": {}}
-        for path, name in shown.items():
-            types, parts = (seen.get(what, none)["seen"].get(path, ()) for what in ("types", "elements"))
-            found.add(self.file(name, types, parts))
+        found = Verdict(1)
+        for what in seen:
+            chains = [self.calls.unfollowed(chain, shown) for chain in seen[what]["chains"]]
+            for path, name in shown.items():
+                places = seen[what]["seen"].get(path, ())
+                for *place, _, answers in places:
+                    for answer, chain in answers:
+                        self._answer(Span(name, *place), answer, chains[chain], found)
+                self._same_keys(name, places, found)
         return found
+
+    def _answer(self, span: Span, answer: Answer, unfollowed: str, found: Verdict) -> None:
+        before = len(found.contradictions)
+        if answer[0] == "range":
+            self._within(span, answer, found)
+        elif answer[0] != "key":
+            self._compare(span, answer, self.reader.places.get(span, ()), found)
+        if unfollowed and len(found.contradictions) > before:
+            del found.contradictions[before:]
+            found.unfollowed[unfollowed] += 1
 
     def _compare(self, span: Span, answer: Answer, said: Sequence[Said], found: Verdict) -> None:
         wrong = [self._wrong(answer, one) for one in said]
@@ -183,6 +187,9 @@ class Judge:
             if fact.dims is not None and fact.dims:
                 return "shape"
             return "value" if number is not None and number != answer[1] else ""
+        if kind == "object" and answer[1].endswith(("generator", "iterator")):
+            # It stands for the items it gives.
+            return ""
         if fact.dims is not None and fact.dtype is not None and not (kind == "value" and isinstance(answer[1], str)):
             return "structure"
         if kind in ("tuple", "list") and fact.items is not None:
@@ -217,8 +224,9 @@ class Judge:
         keys: list[tuple[Span, Term, str]] = []
         for *place, once, answers in eager:
             said = self.reader.places.get(span := Span(shown, *place), ())
-            if once and len(answers) == 1 and answers[0][0] == "key" and len(said) == 1 and said[0].value is not None:
-                keys.append((span, self.keys.term(said[0].value), answers[0][1]))
+            answer = answers[0][0] if once and len(answers) == 1 else ("",)
+            if answer[0] == "key" and len(said) == 1 and said[0].value is not None:
+                keys.append((span, self.keys.term(said[0].value), answer[1]))
                 found.seen["key"] += 1
                 found.known["key"] += isinstance(keys[-1][1], Row | Seed | Split)
         for number, (span, term, content) in enumerate(keys):

@@ -30,6 +30,9 @@ from benchmarks.agreement.answers import answer, elements
 from benchmarks.agreement.hollow import AskedError, hollow
 from benchmarks.agreement.rewrite import SEEN, Place, rewritten
 
+Link = tuple[str, int, str]
+"""A call: the file and line that it stands in, and the name of what is called."""
+
 _MOST = 24
 """Different answers to keep for one place."""
 _VISITS = 60
@@ -44,13 +47,15 @@ class Watcher:
         """Whether it is the elements of arrays that are looked at, or the types of all values."""
         self.paths: list[str] = []
         self.places: list[list[Place]] = []
-        self.seen: dict[tuple[int, int], dict[str, None]] = {}
+        self.seen: dict[tuple[int, int], dict[str, int]] = {}
+        """The different answers of each place, with the number of the calls that led to the first of each."""
+        self.chains: dict[tuple[Link, ...], int] = {}
         self.visits: dict[tuple[int, int], int] = {}
         self.busy = False
 
     def begin(self) -> None:
         """Forget what was seen."""
-        self.seen, self.visits = {}, {}
+        self.seen, self.visits, self.chains = {}, {}, {}
 
     def compiled(self, text: str, path: str) -> CodeType:
         """Compile a file so that it is watched."""
@@ -78,15 +83,31 @@ class Watcher:
         except Exception:  # noqa: BLE001 - an object that does not want to be asked
             return
         known = self.seen.setdefault(at, {})
-        if found is not None and len(known) < _MOST:
-            known[json.dumps(found)] = None
+        text = json.dumps(found)
+        if found is not None and len(known) < _MOST and text not in known:
+            known[text] = self.chains.setdefault(self._chain(), len(self.chains))
+
+    def _chain(self) -> tuple[Link, ...]:
+        """Return the calls between watched files that led here, innermost first; a comprehension is no call."""
+        links: list[Link] = []
+        frame, callee = sys._getframe(3), ""
+        while frame is not None:
+            code = frame.f_code
+            if code.co_filename in self.paths:
+                if callee:
+                    links.append((code.co_filename, frame.f_lineno, callee))
+                callee = "" if code.co_name.endswith(("comp>", "expr>", "module>")) else code.co_name.strip("<>")
+            frame = frame.f_back
+        return tuple(links)
 
     def told(self) -> dict[str, list[list[Any]]]:
-        """Return the answers of each place that was reached, by file."""
+        """Return the answers of each place that was reached, by file, each with the number of its chain of calls."""
         found: dict[str, list[list[Any]]] = {path: [] for path in self.paths}
         for (file, place), known in sorted(self.seen.items()):
             once = self.visits[file, place] == 1
-            found[self.paths[file]].append([*self.places[file][place], once, [json.loads(one) for one in known]])
+            found[self.paths[file]].append(
+                [*self.places[file][place], once, [[json.loads(one), chain] for one, chain in known.items()]]
+            )
         return found
 
 
@@ -114,7 +135,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         return self.watcher.compiled(Path(self.path).read_text(encoding="utf-8"), self.path)
 
 
-def watched(path: Path, packages: Sequence[str] = (), *, numbers: bool = False, seconds: int = 10) -> dict[str, Any]:
+def watched(path: Path, packages: Sequence[str] = (), *, numbers: bool = False, seconds: int = 25) -> dict[str, Any]:
     """Run a script; return the answers of its `types` and, where `numbers` are asked for, of its `elements`.
 
     Each has what was `seen` by file and place, and what `ended` the run before its end. Types need no numbers, so
@@ -148,7 +169,7 @@ def _run(
     for name, value in settings.items():
         if jax.config.values[name] != value:
             jax.config.update(name, value)
-    return {"seen": watcher.told(), "ended": ended}
+    return {"seen": watcher.told(), "chains": list(watcher.chains), "ended": ended}
 
 
 def _execute(code: CodeType, module: ModuleType, seconds: int) -> str:
@@ -200,7 +221,7 @@ def quiet(folder: Path) -> Iterator[None]:
                 del sys.modules[name]
 
 
-_DIED = {"types": {"seen": {}, "ended": "the process died"}}
+_DIED = {"types": {"seen": {}, "chains": [], "ended": "the process died"}}
 
 
 def kept(
