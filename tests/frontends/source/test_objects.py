@@ -139,3 +139,11 @@ f(jnp.ones((2, 5)))
 def test_the_layout_of_a_convolution_says_which_axis_has_the_channels(call: str, expected: str) -> None:
     code = f"x, k = jnp.ones((8, 3, 32, 32)), jnp.ones((16, 3, 3, 3))\nresult = jax.lax.{call}\n"
     assert shapes(_START + code) == [expected]
+
+
+@pytest.mark.parametrize(
+    "size", ["Block.STONE.value", "Number.FOUR", "len(Block) + 1", "[b.value for b in (Block.AIR, Block.STONE)][1]"]
+)
+def test_a_member_of_an_enumeration_has_its_value(size: str) -> None:
+    code = "import enum\nclass Block(enum.Enum):\n    AIR = 0\n    STONE = 4\n    PAIR = (2, 3)\nclass Number(enum.IntEnum):\n    FOUR = 4\n"
+    assert shapes(f"{_START}{code}result = jnp.zeros({size})") == ["4"]

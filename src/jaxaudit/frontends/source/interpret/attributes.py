@@ -49,6 +49,8 @@ NUMBERS = {
 } | {"jax.numpy.newaxis": Const(None), "numpy.newaxis": Const(None)}
 """Constants of libraries."""
 
+_NUMBERED = frozenset(("enum.IntEnum", "enum.IntFlag"))
+"""Classes whose members are numbers."""
 _AROUND = frozenset(row.cls for row in ROWS.values() if isinstance(row.result, Made) and row.result.inside is not None)
 """The classes of objects that are as good as the array they are around."""
 _CLASSES = {"flax.training.train_state.TrainState.tx": "optax.GradientTransformationExtraArgs"}
@@ -69,6 +71,9 @@ def read(it: Interpreter, base: Abstract, name: str, span: Span) -> Abstract:
             return _record_attribute(it, base, name, span)
         case ClassValue():
             return _class_attribute(it, base, name, span)
+        case Attribute(receiver=ClassValue(kind="enum") as cls, name=member) if name in ("name", "value"):
+            value = find_in_class(cls, member)
+            return Const(member) if name == "name" else Attribute(base, name) if value is None else value
         case Leaf(options=options) if options:
             return choices.each(it, base, lambda one: read(it, one, name, span), span)
         case Leaf():
@@ -204,7 +209,7 @@ def _class_attribute(it: Interpreter, base: ClassValue, name: str, span: Span) -
     member = find_in_class(base, name)
     if isinstance(member, FunctionValue):
         return BoundMethod(member, base) if member.kind == "class" else member
-    if member is not None and base.kind != "enum":
+    if member is not None and (base.kind != "enum" or not _NUMBERED.isdisjoint(library_bases(base))):
         return member
     if name == "_fields":
         return TupleValue(tuple(Const(field_name) for field_name in base.fields))

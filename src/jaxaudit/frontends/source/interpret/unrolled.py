@@ -18,6 +18,7 @@ from jaxaudit.frontends.source.values.elements import is_function
 from jaxaudit.frontends.source.values.frames import Env, LoopExits, assigned_names
 from jaxaudit.frontends.source.values.model import (
     Abstract,
+    Attribute,
     ClassValue,
     Const,
     Leaf,
@@ -101,7 +102,8 @@ def _is_structure(it: Interpreter, item: Abstract) -> bool:
         return item.value is None or isinstance(item.value, str)
     if isinstance(item, Ref):
         return isinstance(it.heap[item], ObjectBox)
-    return is_function(item) or isinstance(item, ClassValue | PartialValue)
+    member = isinstance(item, Attribute) and isinstance(item.receiver, ClassValue)
+    return member or is_function(item) or isinstance(item, ClassValue | PartialValue)
 
 
 def run(it: Interpreter, node: ast.For | ast.AsyncFor, turns: Sequence[Abstract], span: Span) -> Exit:

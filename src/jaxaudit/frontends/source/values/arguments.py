@@ -7,7 +7,19 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.values.model import Abstract, Const, DictBox, Leaf, ListBox, Record, Ref, TupleValue
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    Attribute,
+    ClassValue,
+    Const,
+    DictBox,
+    FunctionValue,
+    Leaf,
+    ListBox,
+    Record,
+    Ref,
+    TupleValue,
+)
 from jaxaudit.ir.record import record
 
 if TYPE_CHECKING:
@@ -78,6 +90,10 @@ def known_items(it: Interpreter, value: Abstract) -> tuple[Abstract, ...] | None
     """Return the items of a sequence that is known item by item; None for any other value."""
     if isinstance(value, TupleValue | Record):
         return value.items
+    if isinstance(value, ClassValue):
+        members = [name for name, held in value.namespace.items() if not isinstance(held, FunctionValue)]
+        named = (name for name in members if not name.startswith("_"))
+        return tuple(Attribute(value, name) for name in named) if value.kind == "enum" else None
     if isinstance(value, Ref):
         box = it.heap[value]
         if isinstance(box, ListBox):
