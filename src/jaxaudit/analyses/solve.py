@@ -86,8 +86,18 @@ def solve_checked(facts: Facts) -> Facts:
     """Return the facts of the same program with nothing that is only said: what stands in unchecked annotations."""
     declared = facts.program.declared
     checked = {value: one for value, one in declared.items() if one.basis is not Basis.SAID}
-    kept = {kind: found for kind, found in facts.solved.items() if not rests_on_shapes(kind)}
-    again = facts if len(checked) == len(declared) else Facts(replace(facts.program, declared=checked), kept)
+    certain = facts.memo(solve_without_fields)
+    return certain if len(checked) == len(declared) else _again(certain, replace(certain.program, declared=checked))
+
+
+def solve_without_fields(facts: Facts) -> Facts:
+    """Return the facts of the same program with nothing assumed of fields of objects from outside."""
+    return _again(facts, replace(facts.program, fields={})) if facts.program.fields else facts
+
+
+def _again(facts: Facts, program: Program) -> Facts:
+    """Solve another version of a program; what does not rest on shapes is kept."""
+    again = Facts(program, {kind: found for kind, found in facts.solved.items() if not rests_on_shapes(kind)})
     for kind in facts.solved:
         _provide(again, kind)
     return again

@@ -8,10 +8,12 @@ from enum import IntEnum
 class Basis(IntEnum):
     """How we come to know something, from the weakest to the strongest.
 
-    An error rests on `DECLARED`, `OBSERVED` and `COMPUTED` facts alone. What is only `SAID` gives a warning at most,
-    and never overrides what is computed.
+    An error rests on `DECLARED`, `OBSERVED` and `COMPUTED` facts alone. What is only `SAID` gives a warning at
+    most, what is `ASSUMED` nothing, and neither ever overrides what is computed.
     """
 
+    ASSUMED = -1
+    """It holds for all that the code makes itself: a field of an object from outside is like those that it makes."""
     SAID = 0
     """Somebody wrote it down and nobody checks it: an unchecked annotation, a docstring, a comment, a name."""
     DECLARED = 1

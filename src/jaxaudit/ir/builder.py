@@ -28,6 +28,11 @@ class Builder:
         return self._open[-1]
 
     @property
+    def root(self) -> Region:
+        """The outermost region that is open."""
+        return self._open[0]
+
+    @property
     def depth(self) -> int:
         """How many regions are open."""
         return len(self._open)

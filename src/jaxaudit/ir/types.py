@@ -239,6 +239,8 @@ class Program:
     """The names of axes that annotations give."""
     observed: Mapping[Value, ArrayType] = field(default_factory=dict)
     """The types that arguments of roots had in runs and tests."""
+    fields: Mapping[Value, tuple[Value | ArrayType, ...]] = field(default_factory=dict)
+    """For what is read from objects from outside all that the code stores in that field of such objects."""
     main_blocks: Mapping[str, Span] = field(default_factory=dict)
     """The block under `if __name__ == "__main__"` of each file that has one."""
 

@@ -15,6 +15,7 @@ from jaxaudit.analyses.dims import UNKNOWN
 from jaxaudit.analyses.domain import WIDEN_AFTER, Direction, Read, Transfer, anywhere
 from jaxaudit.analyses.labels import Label
 from jaxaudit.analyses.shapes import facts, regions
+from jaxaudit.analyses.shapes.assumed import assumed
 from jaxaudit.analyses.shapes.carried import Carrier, given_back, taken_off
 from jaxaudit.analyses.shapes.declared import declared_axes, declared_dims, with_names
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, exact, is_named, named
@@ -50,6 +51,7 @@ class ShapesDomain:
         program = known.program
         self.types = program.types
         self.observed = program.observed
+        self.fields = program.fields
         self.declared = declared_axes(program)
         certain = {value: one.rank for value, one in self.declared.items() if one.is_certain and one.rank is not None}
         self.ranks = {**certain, **({} if program.types else unpacked_ranks(program))}
@@ -237,6 +239,8 @@ class ShapesDomain:
         def run(op: Op, read: Read[ShapeFact]) -> Sequence[ShapeFact | None]:
             look = Look(op, self._naming(read))
             made = transfer(op, look)
+            if op.name == "py.attr" and op.results[0] in self.fields:
+                made = [assumed(made[0], self.fields[op.results[0]], read)]
             if op.results and op.results[0] in self.doubtful and look.first().dims is None:
                 made = [facts.array(None, None)]
             results = self._carried(op, self._results(op, made), read)

@@ -37,18 +37,21 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         reader = _Reader(project)
         reader.run()
         roots, reach = tuple(reader.it.roots), reader.reach(files)
-        declared = dict(reader.it.declared)
+        declared, stores = dict(reader.it.declared), reader.it.stores
+        fields = stores.fields()
         if observed is not None:
             reader.enter_observed(observed)
     program = Program(
-        roots,
+        # What is stored is solved before it is read.
+        tuple(sorted(roots, key=lambda root: stores.handed(root.region))),
         "source",
         project.comments(),
         declared=declared,
+        fields=fields,
         main_blocks=project.main_blocks(),
     )
     entered = tuple(reader.it.roots[len(roots) :])
-    seen = replace(program, roots=entered, declared=reader.it.declared, observed=reader.it.observed)
+    seen = replace(program, roots=entered, declared=reader.it.declared, observed=reader.it.observed, fields={})
     return Reading(program, tuple(project.problems), reach, tuple(reader.faults), seen)
 
 

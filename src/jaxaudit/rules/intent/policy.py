@@ -6,14 +6,14 @@ there decides. Nothing else lowers a verdict for what somebody may have meant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import PurePosixPath
 
 from jaxaudit.analyses.facts import Facts, remembered
-from jaxaudit.analyses.queries import holders, walk
-from jaxaudit.analyses.solve import rests_on_shapes, solve_checked
+from jaxaudit.analyses.queries import holders, reached, walk
+from jaxaudit.analyses.solve import rests_on_shapes, solve_checked, solve_without_fields
 from jaxaudit.ir import Program, Region
 from jaxaudit.ir.basis import Basis
 from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, Verdict
@@ -152,6 +152,11 @@ def _only_said(one: Obligation, facts: Facts) -> str:
     return "this rests on what is written down and never checked" if one.basis is Basis.SAID else ""
 
 
+def _only_assumed(one: Obligation, facts: Facts) -> str:
+    """Read from what the facts rest on: a state from outside, taken for one that the code makes itself."""
+    return "objects of this class may be made elsewhere too" if one.basis is Basis.ASSUMED else ""
+
+
 def _on_purpose(one: Obligation, facts: Facts) -> str:
     """Read from a comment at the line or just above, or the name of a loss: `# on purpose`, `residual_loss`."""
     if any(says_purpose(name, one.subject.about) for name in one.subject.names):
@@ -184,6 +189,7 @@ def _tried_out(one: Obligation, facts: Facts) -> str:
 
 
 SIGNALS = (
+    Signal("only assumed", Level.UNKNOWN, _only_assumed),
     Signal("test code", Level.UNKNOWN, _open_in_test, _KEYS | {"ignored-argument"}),
     Signal("called by a test", Level.UNKNOWN, _called_by_test, frozenset(("stale-shape-comment",))),
     Signal("not wanted", Level.PROVED, _unwanted, frozenset(("ignored-argument",))),
@@ -205,16 +211,29 @@ SIGNALS = (
 
 
 def based(rule: type[Rule], obligations: Iterable[Obligation], facts: Facts) -> list[Obligation]:
-    """Mark the violations that a rule no longer finds where unchecked annotations are left out."""
+    """Mark the violations that a rule no longer finds where unchecked annotations and assumptions are left out."""
     found = list(obligations)
+    if not any(map(rests_on_shapes, rule.needs)):
+        return found
     issues = [one for one in found if _is_issue(one)]
-    asks = bool(issues) and any(map(rests_on_shapes, rule.needs)) and _may_rest_on_words(facts, issues)
-    checked = facts.memo(solve_checked) if asks else facts
-    if checked is not facts:
-        sure = {one.span for one in rule().check(checked.program, checked) if _is_issue(one)}
-        for one in issues:
-            one.basis = one.basis if one.span in sure else Basis.SAID
+    if issues and _may_rest_on_words(facts, issues):
+        _mark(rule, issues, facts, solve_checked, Basis.SAID)
+    spans = _spans_with_assumptions(facts)
+    violated = [one for one in found if one.verdict is Verdict.VIOLATED and one.span in spans]
+    if violated:
+        _mark(rule, violated, facts, solve_without_fields, Basis.ASSUMED)
     return found
+
+
+def _mark(
+    rule: type[Rule], violated: Sequence[Obligation], facts: Facts, solve_less: Callable[[Facts], Facts], basis: Basis
+) -> None:
+    """Mark the violations that a rule no longer finds with fewer facts."""
+    less = facts.memo(solve_less)
+    again = rule().check(less.program, less)
+    sure = {(one.span, one.severity) for one in again if one.verdict is Verdict.VIOLATED}
+    for one in violated:
+        one.basis = one.basis if (one.span, one.severity) in sure else basis
 
 
 def _is_issue(one: Obligation) -> bool:
@@ -229,6 +248,15 @@ def _may_rest_on_words(facts: Facts, issues: Iterable[Obligation]) -> bool:
     spans = {one.span for one in issues}
     places = facts.places.region_of
     return not said.isdisjoint(_around(facts, {places[op] for op in facts.program.walk() if op.span in spans}))
+
+
+@remembered
+def _spans_with_assumptions(facts: Facts) -> frozenset[Span]:
+    """Return the places that fields of objects from outside reach, of which something is assumed."""
+    if not facts.program.fields:
+        return frozenset()
+    behind = reached(facts.flow, facts.program.fields)
+    return frozenset(op.span for op in facts.program.walk() if not behind.isdisjoint((*op.operands, *op.results)))
 
 
 @remembered

@@ -124,7 +124,9 @@ def construct(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) ->
     unknown_rest = given.star is not None or given.stars is not None
     if cls.kind == "namedtuple" and not unknown_rest:
         protocols.note(it, lookup(f"{cls.frame.module.name}.{cls.name}"), given)
-        return Record(cls, tuple(_field_values(it, cls, given, span).values()))
+        fields = _field_values(it, cls, given, span)
+        it.stores.store(cls, fields)
+        return Record(cls, tuple(fields.values()))
     init = find_in_class(cls, "__init__")
     if isinstance(init, FunctionValue):
         made = it.heap.new(ObjectBox(cls, {}))
@@ -149,6 +151,7 @@ def _strange_bases(cls: ClassValue) -> bool:
 
 def _construct_dataclass(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) -> Abstract:
     attrs = _field_values(it, cls, given, span)
+    it.stores.store(cls, attrs)
     made = it.heap.new(ObjectBox(cls, attrs))
     post = find_in_class(cls, "__post_init__")
     if isinstance(post, FunctionValue):

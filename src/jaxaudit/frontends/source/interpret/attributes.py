@@ -159,6 +159,9 @@ def _read_through(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: S
     found = Leaf(value) if said is None else annotated_value(it, said[0], value, said[1])
     if said is not None:
         declare_field(it, box.cls, said[0], value, said[1])
+    if box.value in it.outside:
+        it.outside.add(value)
+        it.stores.reads(box.cls, name, value, it.builder.root)
     note_captured(it, base, "attr", name, span, found)
     if box.value is not None:
         # Two reads of one attribute are one value until somebody writes to the object.
@@ -272,6 +275,7 @@ def write(it: Interpreter, base: Abstract, name: str, value: Abstract, span: Spa
     if isinstance(base, Ref) and isinstance(box := it.heap[base], ObjectBox):
         attrs |= {"object": base.id, "bases": tuple(library_bases(box.cls))}
         it.heap[base] = replace(box, attrs={**box.attrs, name: value})
+        it.stores.store(box.cls, {name: value})
         arguments = {"value": argument(it, value, span)}
     else:
         if isinstance(base, Record):

@@ -184,6 +184,8 @@ def _kind(box: Box) -> str:
 def one_of(it: Interpreter, value: Value, values: Sequence[Abstract]) -> Leaf:
     """Return the leaf that stands for one of several values, with what is true of them all."""
     arrays = all(isinstance(one, Leaf) and one.array for one in values)
+    if any(isinstance(one, Leaf) and one.value in it.outside for one in values):
+        it.outside.add(value)
     return Leaf(value, _common_class(values), _held_by_all(values), arrays, options(it, values))
 
 

@@ -257,6 +257,7 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
     try:
         bound = _named(bind(it, node.args, function.defaults, given, node))
         declare_axes(it, function, bound)
+        bound = {**bound, **_annotated(it, function, bound)}
         frame.env.update((name, sized(value, name, frame.place)) for name, value in bound.items())
         bindings.note_parameters(it, function, frame.env)
         result = _body(it, function, frame)
@@ -266,6 +267,20 @@ def enter(it: Interpreter, function: FunctionValue, given: Arguments) -> Abstrac
         it.active.pop()
         it.frame = outer
         it.budget.spend(node, it.builder.emitted - begun, inner)
+
+
+def _annotated(it: Interpreter, function: FunctionValue, bound: Mapping[str, Abstract]) -> dict[str, Abstract]:
+    """Return what annotations say of arguments of which nothing is known: instances of classes of the project."""
+    params = function.node.args
+    found: dict[str, Abstract] = {}
+    for param in (*params.posonlyargs, *params.args, *params.kwonlyargs):
+        value = bound.get(param.arg)
+        if param.annotation is None or not isinstance(value, Leaf) or value.array or value.options:
+            continue
+        if not value.cls and value.holds is None and param.arg not in function.defaults:
+            said = annotated_value(it, param.annotation, value.value, function.module)
+            found.update({param.arg: said} if not isinstance(said, Leaf) else {})
+    return found
 
 
 def _named(bound: Mapping[str, Abstract]) -> Mapping[str, Abstract]:

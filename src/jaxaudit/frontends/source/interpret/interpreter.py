@@ -28,6 +28,7 @@ from jaxaudit.frontends.source.interpret.derivatives import Rules
 from jaxaudit.frontends.source.interpret.modules import Module, Project
 from jaxaudit.frontends.source.interpret.outline import FunctionNode
 from jaxaudit.frontends.source.interpret.regions import Entered, Parametrised
+from jaxaudit.frontends.source.interpret.stores import Stores
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.heap import Heap
@@ -93,6 +94,9 @@ class Interpreter:
         self.budget = Budget(sum(module.text.count("\n") for module in project.modules.values()))
         self.roots: list[Root] = []
         self.declared: dict[Value, Declared] = {}
+        self.stores = Stores()
+        self.outside: set[Value] = set()
+        """Objects that come from outside: the parameters of roots, and what is read from them or handed on."""
         self.observed: dict[Value, ArrayType] = {}
         """The types that arguments had in runs and tests."""
         self.set_up: set[int] = set()

@@ -99,11 +99,19 @@ def parametrise(it: Interpreter, values: Seq[Abstract]) -> Parametrised:
 
     def param(leaf: Leaf) -> Leaf:
         if leaf.value not in params:
-            params[leaf.value] = it.builder.value(leaf.value.span, leaf.value.name)
+            params[leaf.value] = _handed_on(it, leaf.value)
         return leaf.at(params[leaf.value])
 
     inside = tuple([replace_leaves(it, value, param, copy=False) for value in values])
     return Parametrised(inside, tuple(params), tuple(params.values()))
+
+
+def _handed_on(it: Interpreter, value: Value) -> Value:
+    """Return the parameter that a value becomes."""
+    param = it.builder.value(value.span, value.name)
+    if value in it.outside:
+        it.outside.add(param)
+    return param
 
 
 def flattened(it: Interpreter, values: Seq[Abstract], *, copy: bool = True) -> Parametrised:
@@ -119,7 +127,7 @@ def flattened(it: Interpreter, values: Seq[Abstract], *, copy: bool = True) -> P
 
     def param(leaf: Leaf) -> Leaf:
         operands.append(leaf.value)
-        params.append(it.builder.value(leaf.value.span, leaf.value.name))
+        params.append(_handed_on(it, leaf.value))
         return leaf.at(params[-1])
 
     inside = tuple([replace_leaves(it, value, param, copy=copy, data=True) for value in values])

@@ -84,7 +84,9 @@ def _parameters(it: Interpreter, function: FunctionValue) -> dict[str, _Paramete
     if _takes_class(function):
         nodes = nodes[1:]
     path = function.module.path
-    return {node.arg: _Parameter(node, it.builder.value(span_of(node, path), node.arg)) for node in nodes}
+    named = {node.arg: _Parameter(node, it.builder.value(span_of(node, path), node.arg)) for node in nodes}
+    it.outside.update(one.value for one in named.values())
+    return named
 
 
 def _takes_class(function: FunctionValue) -> bool:

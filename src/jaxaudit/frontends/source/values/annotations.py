@@ -54,6 +54,8 @@ def instance(it: Interpreter, cls: ClassValue, value: Value) -> Abstract:
         items = [it.emit("py.attr", value.span, {"base": value}, {"name": name}).result for name in cls.fields]
         for item, name in zip(items, cls.fields, strict=True):
             item.name = name
+            if value in it.outside:
+                it.stores.reads(cls, name, item, it.builder.root)
         return Record(cls, tuple(Leaf(item) for item in items))
     if cls.kind == "enum":
         return Leaf(value)

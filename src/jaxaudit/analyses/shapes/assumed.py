@@ -1,0 +1,36 @@
+"""What is taken for granted of a field of an object from outside: it is like what the code stores there itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxaudit.analyses.dims import UNKNOWN, Dim, variable
+from jaxaudit.analyses.domain import Read
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, exact
+from jaxaudit.ir import ArrayType, Value
+
+
+def assumed(known: ShapeFact | None, stored: Sequence[Value | ArrayType], read: Read[ShapeFact]) -> ShapeFact | None:
+    """Return the fact of a field: its rank, and those sizes that are the same wherever it is stored."""
+    fact = NOTHING if known is None else known
+    if fact.dims is not None or fact.items is not None or fact.each is not None or fact.layer is not None:
+        return known
+    facts = [exact(one) if isinstance(one, ArrayType) else read(one) for one in stored]
+    arrays = [one for one in facts if one.dims is not None]
+    shapes = [one.dims for one in arrays if one.dims is not None]
+    if not shapes or len({len(dims) for dims in shapes}) != 1:
+        return known
+    dtypes = {one.dtype for one in arrays}
+    counts = all(isinstance(one, ArrayType) and one.dtype == "int32" for one in stored)
+    return ShapeFact(
+        dims=tuple(_common(column) for column in zip(*shapes, strict=True)),
+        dtype=dtypes.pop() if len(dtypes) == 1 else None,
+        weak=all(one.weak for one in arrays),
+        number=variable(fact.symbol, "number", fact.born) if counts and fact.symbol else None,
+    )
+
+
+def _common(sizes: Sequence[Dim]) -> Dim:
+    """Return the size of an axis where it is one number; variables of other functions say nothing here."""
+    first = sizes[0]
+    return first if first.constant is not None and all(size.constant == first.constant for size in sizes) else UNKNOWN

@@ -1,0 +1,74 @@
+"""What the code stores in the fields of its classes, for instances of which nothing else is known.
+
+`def step(self, state: State)` is handed a state from outside. Whoever makes a `State` in this project says what its
+fields look like: an instance that comes from elsewhere was most likely made there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jaxaudit.frontends.source.classes.members import ancestry
+from jaxaudit.frontends.source.values.model import Abstract, ClassValue, Const, Leaf
+from jaxaudit.ir import ArrayType, Region, Value
+
+_MOST = 32
+"""How many things that are stored in one field are kept."""
+_NUMBERS = {bool: "bool", int: "int32", float: "float32", complex: "complex64"}
+
+
+def _dtype(constant: object) -> str | None:
+    """Return the dtype that JAX gives a number of Python; a size is an integer."""
+    return next((dtype for kind, dtype in _NUMBERS.items() if isinstance(constant, kind)), None)
+
+
+def _default(cls: ClassValue, name: str) -> tuple[ArrayType, ...]:
+    """Return the type of the number that a field has by default."""
+    values = (owner.defaults.get(name) for owner in ancestry(cls))
+    dtypes = [dtype for value in values if isinstance(value, Const) and (dtype := _dtype(value.value)) is not None]
+    return tuple(ArrayType((), dtype, weak=True) for dtype in dtypes[:1])
+
+
+@dataclass(slots=True)
+class Stores:
+    """The values that were stored in fields, and those that were read from instances from outside."""
+
+    stored: dict[str, dict[ClassValue, list[Value | ArrayType]]] = field(default_factory=dict)
+    """By field and class."""
+    read: dict[Value, tuple[ClassValue, str]] = field(default_factory=dict)
+    readers: dict[Region, set[ClassValue]] = field(default_factory=dict)
+    """The roots that read such fields, with the classes they are of."""
+
+    def handed(self, root: Region) -> int:
+        """Return of how many classes a root is handed instances: the fewer, the more it makes for others."""
+        return len(self.readers.get(root, ()))
+
+    def store(self, cls: ClassValue, attrs: Mapping[str, Abstract]) -> None:
+        """Note what an object is made of, or what is assigned to its attributes."""
+        for name, value in attrs.items():
+            kept = self.stored.setdefault(name, {}).setdefault(cls, [])
+            if len(kept) >= _MOST:
+                continue
+            if isinstance(value, Leaf):
+                kept.append(value.value)
+            elif isinstance(value, Const) and (dtype := _dtype(value.value)) is not None:
+                kept.append(ArrayType((), dtype, weak=True))
+
+    def reads(self, cls: ClassValue, name: str, value: Value, root: Region) -> None:
+        """Note that a field of an instance from outside is read."""
+        self.read[value] = (cls, name)
+        self.readers.setdefault(root, set()).add(cls)
+
+    def fields(self) -> dict[Value, tuple[Value | ArrayType, ...]]:
+        """Return for each field that is read what the code stores in it, in instances of that class or of kin."""
+        known: dict[tuple[ClassValue, str], tuple[Value | ArrayType, ...]] = {}
+        for cls, name in set(self.read.values()):
+            stored = [
+                one
+                for owner, values in self.stored.get(name, {}).items()
+                if cls in ancestry(owner) or owner in ancestry(cls)
+                for one in values
+            ]
+            known[cls, name] = (*stored, *_default(cls, name))
+        return {value: known[what] for value, what in self.read.items() if known[what]}

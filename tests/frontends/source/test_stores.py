@@ -1,0 +1,70 @@
+"""Fields of objects from outside: they are assumed to be like what the code stores there, and no finding rests on it."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from jaxaudit.config import Config
+from jaxaudit.frontends.base import SourceFile
+from jaxaudit.session import audit
+
+from .reading import shapes
+
+_START = "import jax\nimport jax.numpy as jnp\nfrom typing import NamedTuple\nfrom flax import struct\n"
+_STATE = """
+@struct.dataclass
+class State:
+    pos: jax.Array
+    any: jax.Array
+    time: int = 0
+class Pair(NamedTuple):
+    a: jax.Array
+    b: jax.Array
+class Env:
+    def __init__(self, n):
+        self.w = jnp.zeros((4, 5))
+    def step(self, state: State, pair: Pair):
+        result = {}
+        return result
+    def reset(self, n):
+        return State(pos=jnp.zeros((n, 3)), any=jnp.zeros(3)), Pair(jnp.zeros(2), n)
+    def other(self):
+        return State(pos=jnp.ones((7, 3)), any=jnp.zeros((3, 3)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [
+        ("state.pos + 1", "pos.shape[0] 3"),
+        ("state.replace(pos=1).pos + state.time", ""),
+        ("state.time + 1", ""),
+        ("state.any + 1", "?"),
+        ("pair.a * 2", "2"),
+        ("pair.b * 2", "?"),
+        ("self.w * 2", "4 5"),
+        ("helper(state) * 1", "pos.shape[0] 3"),
+    ],
+)
+def test_a_field_is_like_what_the_code_stores_in_it(read: str, expected: str) -> None:
+    code = f"{_START}{_STATE.format(read)}def helper(s: State):\n    return s.pos\n"
+    assert shapes(code)[-1] == expected
+
+
+def test_what_is_given_counts_for_more() -> None:
+    code = f"{_START}{_STATE.format('state.pos * 1')}Env(3).step(State(jnp.zeros((2, 3, 4)), 1), None)\n"
+    assert shapes(code) == ["2 3 4"]
+
+
+def test_an_annotation_says_what_an_argument_is_of_which_nothing_is_known() -> None:
+    code = f"{_START}{_STATE.format('state.pos * 1')}def run(env, x):\n    return Env(3).step(x, x)\n"
+    assert "x.shape[0] 3" in shapes(code) or "pos.shape[0] 3" in shapes(code)
+
+
+def test_no_finding_rests_on_an_assumption() -> None:
+    text = dedent(_START + _STATE.format("state.pos[:, 0, 0] + state.any.T @ self.w"))
+    report = audit([SourceFile("env.py", text)], Config()).report
+    assert (report.issues, report.warnings) == ((), ())
+    assert any("may be made elsewhere" in one.reason for one in report.unknown)
