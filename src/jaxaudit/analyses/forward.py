@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from jaxaudit import progress
 from jaxaudit.analyses.domain import MAX_CONTEXTS, MAX_TURNS, Domain, Read
 from jaxaudit.ir import Exit, Op, Program, Region, Value
-from jaxaudit.ir.builder import values_in
+from jaxaudit.ir.builder import mentioned
 from jaxaudit.ir.ops import BRANCHES, LOOPS
 
 Fact = TypeVar("Fact")
@@ -120,7 +120,7 @@ class Forward(Generic[Fact]):
 
     def enter_again(self, op: Op, moved: set[Value]) -> bool:
         """Solve an op with regions in a later turn of a loop, as far as it depends on what changed."""
-        given = (*op.operands, *values_in(tuple(op.attrs.values())))  # type: ignore[arg-type]
+        given = (*op.operands, *mentioned(op))
         inner = [region for region in op.regions if not region.shared]
         left, inside = id(op) in self.leaving, any(_reads(one, moved) for one in inner)
         if moved.isdisjoint(given) and not inside:

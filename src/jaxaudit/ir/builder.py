@@ -116,6 +116,11 @@ def _values_of(arguments: Mapping[str, Argument]) -> list[Value]:
     return found
 
 
+def mentioned(op: Op) -> Iterator[Value]:
+    """Return the values that the attributes of an op speak of, besides its operands."""
+    return values_in(tuple(op.attrs.values()))  # type: ignore[arg-type]
+
+
 def values_in(argument: Argument) -> Iterator[Value]:
     """Return the values inside an argument, in order."""
     if isinstance(argument, Value):

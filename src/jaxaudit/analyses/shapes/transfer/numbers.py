@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from jaxaudit.analyses.dims import Dim, differ
 from jaxaudit.analyses.labels import derived
-from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, integer, sequence, truth
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, common_outline, integer, sequence, truth
 from jaxaudit.analyses.shapes.transfer.look import Look
 
 _ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {
@@ -87,7 +87,8 @@ def _symbolic(function: str, x: ShapeFact, y: ShapeFact) -> ShapeFact:
     a, b = as_number(x), as_number(y)
     if a is None or b is None:
         return NOTHING
-    return ShapeFact(symbol=f"({a} {function} {b})", born=max(x.born, y.born, *_births(a), *_births(b)))
+    born = max(x.born, y.born, *_births(a), *_births(b))
+    return ShapeFact(symbol=f"({a} {function} {b})", born=born, outline=common_outline((x, y)))
 
 
 def _births(dim: Dim) -> list[int]:
