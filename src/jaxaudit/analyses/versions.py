@@ -84,6 +84,13 @@ NOTHING = Version()
 """What is known of a value that is no successor of any other, as far as can be told."""
 
 
+def unknown_step(flow: Flow, unpacking: Op) -> Op | None:
+    """Return the `.update` of something unknown whose two results are unpacked: an optimizer's, if one is applied."""
+    made = flow.maker(unpacking.operands[0]) if unpacking.operands and len(unpacking.results) == 2 else None
+    fits = made is not None and made.qualified == ".update" and 3 <= len(made.operands) <= 4
+    return made if fits else None
+
+
 def is_optimizer_step(op: Op) -> bool:
     """Whether an op is the `update` of an optimizer, which gives updates and a new state."""
     return op.qualified in OPTIMIZER_STEPS
@@ -260,8 +267,8 @@ class VersionsDomain:
 
     def _unpacked(self, op: Op, read: Read[Version]) -> Sequence[Version]:
         """Return what the targets of an unpacking are, also of what `.update` gives that is then applied as updates."""
-        made = self._flow.maker(op.operands[0]) if op.operands and len(op.results) == 2 else None
-        if made is None or made.qualified != ".update" or not 3 <= len(made.operands) <= 4:
+        made = unknown_step(self._flow, op)
+        if made is None:
             return _part(op, read)
         applied = any(plays(one.qualified, "optimizer.apply") for one in self._flow.readers.get(op.results[0], ()))
         return [Version(frozenset((one,))) for one in made.operands[1:3]] if applied else ()

@@ -192,7 +192,7 @@ def _refused(span: Span, message: str, why: str, suggestion: str, op: Op) -> Obl
 
 
 def _handed_on(program: Program, flow: Flow) -> Iterator[Obligation]:
-    for call in applied(program):
+    for call in applied(program, flow):
         sources = list(behind(flow, call.gradients))
         wrong = [op for op, position in sources if position < own_results(op)]
         if wrong and call.op.qualified not in APPLIES:

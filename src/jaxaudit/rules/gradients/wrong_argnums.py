@@ -209,7 +209,7 @@ def _refused(op: Op, message: str, why: str) -> Obligation:
 def _crossed(program: Program, flow: Flow) -> dict[Op, Op]:
     """Return the gradients that are applied to an argument of theirs which is not differentiated, with that call."""
     found: dict[Op, Op] = {}
-    for call in applied(program):
+    for call in applied(program, flow):
         for op, position in behind(flow, call.gradients):
             chosen = op.differentiated
             if position < own_results(op) or chosen is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import last, walk
-from jaxaudit.analyses.versions import OPTIMIZER_STEPS, is_optimizer_step
+from jaxaudit.analyses.versions import OPTIMIZER_STEPS, is_optimizer_step, unknown_step
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import given_as, inside_of
@@ -27,14 +27,28 @@ class Applied:
     params: Argument
 
 
-def applied(program: Program) -> Iterator[Applied]:
+def applied(program: Program, flow: Flow) -> Iterator[Applied]:
     """Return every call that takes gradients, or updates made from them."""
+    for op in program.named("py.unpack"):
+        step = unknown_step(flow, op)
+        if step is not None and any(one.qualified in APPLIES for one in flow.readers.get(op.results[0], ())):
+            yield Applied(step, step.operands[1], step.operands[3] if len(step.operands) > 3 else None)
     for op in program.calling(*OPTIMIZER_STEPS):
         yield Applied(op, op.arguments.get("updates"), op.arguments.get("params"))
     for op in program.calling(*APPLIES):
         yield Applied(op, op.arguments.get("updates"), op.arguments.get("params", op.arguments.get("model")))
     for op in program.calling(*playing("train_state.step")):
         yield Applied(op, op.arguments.get("grads"), op.arguments.get("self"))
+
+
+def raw(flow: Flow, call: Applied) -> Op | None:
+    """Return the derivative whose gradient is what a call is given, with nothing done to it."""
+    for value in values_in(call.gradients):
+        made = made_as(flow, value)
+        op = flow.maker(made)
+        if op is not None and op.name == "grad" and op.results.index(made) >= own_results(op):
+            return op
+    return None
 
 
 def origins(flow: Flow, argument: Argument, *, in_turn: bool = False) -> set[Value]:

@@ -1,0 +1,99 @@
+"""The rule `raw-gradient-applied`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.versions import unknown_step
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
+from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, behind, raw
+from jaxaudit.rules.phrases import proved, unknown
+
+_PROGRAM = """
+import optax
+
+def step(optimiser, loss, params, state, x):
+    grads = jax.grad(loss)(params, x)
+    updates, state = optimiser.update(grads, state, params)
+    return optax.apply_updates(params, {given}), state{mark}
+"""
+
+
+class RawGradientApplied(Rule):
+    """The gradient is added to the parameters, and not what an optimizer makes of it.
+
+    ## What it does
+
+    Looks at what `apply_updates` adds to parameters: the updates of an optimizer, or a gradient as it was taken.
+
+    ## Why is this bad?
+
+    `apply_updates` adds. Updates point downhill and are scaled by the learning rate; a gradient points uphill, so the
+    loss grows, with steps of any size.
+
+    ## Example
+
+    ```python
+    updates, state = optimiser.update(grads, state, params)
+    params = optax.apply_updates(params, grads)
+    ```
+
+    ## Use instead
+
+    ```python
+    updates, state = optimiser.update(grads, state, params)
+    params = optax.apply_updates(params, updates)
+    ```
+
+    ## When it cannot tell
+
+    Where no optimizer is given the same gradient it is a warning: somebody may climb on purpose.
+    """
+
+    name = "raw-gradient-applied"
+    family = "gradients"
+    summary = "`apply_updates` is given the gradient itself, not the optimizer's updates."
+
+    valid = (Example(_PROGRAM.format(given="updates", mark=""), "updates"),)
+    invalid = (
+        Example(_PROGRAM.format(given="grads", mark="  #!"), "the gradient that an optimizer was given too"),
+        Example(
+            "import optax\n\ndef climb(value, params):\n"
+            "    return optax.apply_updates(params, jax.grad(value)(params))  #?\n",
+            "no optimizer at all",
+        ),
+    )
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List everything that is added to parameters."""
+        flow = facts.flow
+        calls = list(applied(program, flow)) if program.front_end == "source" else []
+        unpacked = (unknown_step(flow, op) for op in program.named("py.unpack"))
+        steps = [Applied(op, op.operands[1], None) for op in unpacked if op is not None]
+        steps += [call for call in calls if call.op.qualified not in APPLIES]
+        stepped = {op: call.op for call in steps if (op := raw(flow, call)) is not None}
+        for call in calls:
+            if call.op.qualified not in APPLIES:
+                continue
+            if (source := raw(flow, call)) is not None:
+                yield _finding(call, source, stepped.get(source))
+            elif any(behind(flow, call.gradients)):
+                yield proved(self.name, call.op.span, "what is applied is made of the gradient")
+            else:
+                yield unknown(self.name, call.op.span, "what is applied was not followed to a gradient")
+
+
+def _finding(call: Applied, source: Op, step: Op | None) -> Obligation:
+    beside = () if step is None else (Step(step.span, "the optimizer makes updates of it here"),)
+    return Obligation(
+        RawGradientApplied.name,
+        call.op.span,
+        severity=Severity.WARNING if step is None else Severity.ERROR,
+        message="the gradient itself is added to the parameters, not the updates of an optimizer",
+        current="`apply_updates` adds, so this goes uphill, by the whole gradient",
+        expected="what the optimizer's `update` gives is applied",
+        steps=(Step(source.span, "the gradient is taken here"), *beside),
+        suggestion="pass the updates: `updates, state = optimiser.update(grads, state, params)`",
+    )
