@@ -183,7 +183,9 @@ def _next(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     value = given.positional[0] if len(given.positional) == 1 else NONE
     if not isinstance(value, Sequence | Zip | Range | TupleValue | Ref):
         return None
-    return element(it, value, it.unknown("how far an iterator has come", span), span)
+    # How far an iterator has come is the state that `next` reads and moves on.
+    come = it.emit("py.call_library", span, attrs={"function": "builtins.next"})
+    return element(it, value, Leaf(come.result), span)
 
 
 def _partial(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
