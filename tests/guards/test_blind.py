@@ -66,7 +66,7 @@ INDEPENDENT = {
         "unchanged-carry": "which value goes where is data flow",
         "unrolled-loop": "the number of turns is a constant",
         "unused-mask": "who reads what is data flow",
-        "wrong-argnums": "which argument is differentiated stands in the call",
+        "wrong-argnums": "where a gradient is applied is data flow",
         "wrong-custom-derivative": "the rule gives `None`",
     },
     "Uses": {

@@ -71,7 +71,7 @@ def _value_and_grads(file: File) -> Iterator[tuple[ast.FunctionDef, ast.Tuple, s
                 yield function, target, options
 
 
-@operator("gradients", "both results are read below", "aux-mishandled")
+@operator("gradients", "both results are read below")
 def swap_value_and_gradient(file: File) -> Iterator[Edit]:
     """Take the gradient for the value."""
     for function, target, _options in _value_and_grads(file):
@@ -80,7 +80,7 @@ def swap_value_and_gradient(file: File) -> Iterator[Edit]:
             yield Edit(target, f"{file.source(gradient)}, {file.source(value)}")
 
 
-@operator("gradients", "the function has further results", "aux-mishandled")
+@operator("gradients", "the function has further results")
 def swap_loss_and_aux(file: File) -> Iterator[Edit]:
     """Take the further results of a loss for the loss."""
     for _function, target, options in _value_and_grads(file):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
@@ -13,6 +14,7 @@ from jaxaudit.ir.trees import split_path
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
 from jaxaudit.rules.gradients._shared.optimizers import applied, behind, origins, own_results
 from jaxaudit.rules.gradients._shared.updates import updates_in
+from jaxaudit.rules.phrases import proved, unknown
 
 _STEP = """
 import jax, jax.numpy as jnp, optax
@@ -112,8 +114,8 @@ class WrongArgnums(Rule):
             yield from _traced(facts)
             return
         flow, shapes = facts.flow, facts.get(Shapes)
-        crossed = _crossed(program, flow)
-        yield from (_judge(op, flow, shapes, crossed) for op in program.named("grad"))
+        uses = _uses(program, flow)
+        yield from (_judge(op, flow, shapes, uses) for op in program.named("grad"))
 
 
 def _traced(facts: Facts) -> Iterator[Obligation]:
@@ -131,7 +133,7 @@ def _traced(facts: Facts) -> Iterator[Obligation]:
                 yield _applied_elsewhere(op, update.op)
 
 
-def _judge(op: Op, flow: Flow, shapes: Shapes, crossed: Mapping[Op, Op]) -> Obligation:
+def _judge(op: Op, flow: Flow, shapes: Shapes, uses: _Uses) -> Obligation:
     chosen = op.differentiated
     name = f"`{op.qualified.rpartition('.')[2] or 'the function'}`"
     if chosen is None:
@@ -146,9 +148,17 @@ def _judge(op: Op, flow: Flow, shapes: Shapes, crossed: Mapping[Op, Op]) -> Obli
             what = f"`{value.name}`" if value.name else "the argument"
             message = f"the gradient is taken with respect to {what}, which is {kind}"
             return _refused(op, message, "grad requires real- or complex-valued inputs")
-    if op in crossed:
-        return _applied_elsewhere(op, crossed[op])
-    return Obligation(WrongArgnums.name, op.span, Verdict.PROVED, f"{name} is differentiated in {_chosen(op)}")
+    if op in uses.crossed:
+        return _applied_elsewhere(op, uses.crossed[op])
+    if op in uses.own:
+        return proved(
+            WrongArgnums.name, op.span, f"the gradient of {name} is applied to {_chosen(op)}, its own argument"
+        )
+    if len(chosen) == len(op.operands):
+        return proved(WrongArgnums.name, op.span, f"{name} is differentiated in all that it is given")
+    return unknown(
+        WrongArgnums.name, op.span, f"{name} is differentiated in {_chosen(op)}; who applies that is not seen"
+    )
 
 
 def _chosen(op: Op) -> str:
@@ -206,21 +216,32 @@ def _refused(op: Op, message: str, why: str) -> Obligation:
     )
 
 
-def _crossed(program: Program, flow: Flow) -> dict[Op, Op]:
-    """Return the gradients that are applied to an argument of theirs which is not differentiated, with that call."""
-    found: dict[Op, Op] = {}
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """Where gradients are applied: to what they were taken at, or to another argument, by the call that does it."""
+
+    own: set[Op] = field(default_factory=set)
+    crossed: dict[Op, Op] = field(default_factory=dict)
+
+
+def _uses(program: Program, flow: Flow) -> _Uses:
+    """Return what becomes of gradients that are seen to be applied."""
+    found = _Uses()
     for call in applied(program, flow):
         for op, position in behind(flow, call.gradients):
             chosen = op.differentiated
             if position < own_results(op) or chosen is None:
                 continue
-            if _is_other(flow, call.params, op, chosen):
-                found[op] = call.op
+            changed, own, rest = _sides(flow, call.params, op, chosen)
+            if changed & own:
+                found.own.add(op)
+            elif changed & rest:
+                found.crossed[op] = call.op
     return found
 
 
-def _is_other(flow: Flow, params: Argument, op: Op, chosen: tuple[int, ...]) -> bool:
-    """Whether what is changed is an argument of the derivative, and none that is differentiated.
+def _sides(flow: Flow, params: Argument, op: Op, chosen: tuple[int, ...]) -> tuple[set[Value], set[Value], set[Value]]:
+    """Return what is changed, what a derivative is taken with respect to, and its other arguments, by origin.
 
     Parameters and their slow copy start alike: then the turn of the loop decides.
     """
@@ -228,7 +249,7 @@ def _is_other(flow: Flow, params: Argument, op: Op, chosen: tuple[int, ...]) -> 
     others = tuple(value for at, value in enumerate(op.operands) if at not in chosen)
     started = origins(flow, mine) & origins(flow, others)
     changed, own, rest = (origins(flow, one, in_turn=bool(started)) for one in (params, mine, others))
-    return bool(changed & rest) and not changed & own
+    return changed, own, rest
 
 
 def _applied_elsewhere(op: Op, call: Op) -> Obligation:
