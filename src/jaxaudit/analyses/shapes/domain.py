@@ -166,7 +166,7 @@ class ShapesDomain:
 
     def finish(self, known: Facts, solution: Solution[ShapeFact]) -> Shapes:
         """Return rules the facts of all values and the contexts of all ops."""
-        told = {value: exact(kind) for value, kind in self.types.items()}
+        told = {value: exact(kind) for value, kind in (*self.types.items(), *self.observed.items())}
         if self.carrier is not None:
             told.update((value, fact) for value, fact in solution.facts.items() if value in told)
         return Shapes({**solution.facts, **told}, self.seen, self.blank)

@@ -23,8 +23,8 @@ _DEEPEST, _MOST_PARTS, _LONGEST = 8, 400, 80
 _MOST_KINDS, _MOST_ALIKE = 6, 2
 """How many kinds of calls of a function are kept, and how many of a kind that differ in integers alone."""
 
-_MODULES_OWN = frozenset(("parent", "scope", "name", "_state", "_id"))
-"""What flax keeps in a module besides its fields."""
+_MODULES_OWN = frozenset(("parent", "scope", "name"))
+"""What flax keeps in a module besides its fields, and what begins with `_`."""
 
 
 @dataclass(slots=True)
@@ -177,7 +177,7 @@ class _Reader:
         if issubclass(kind, dict) or kind is MappingProxyType:
             return self._dict(value, depth)
         if kind.__qualname__ == "FrozenDict":
-            return self._dict(vars(value)["_dict"], depth)
+            return self._dict(object.__getattribute__(value, "_dict"), depth)
         if issubclass(kind, type) or kind is functools.partial or kind.__module__ in ("builtins", "types"):
             return ["other", getattr(value, "__qualname__", kind.__qualname__)]
         return self._object(value, kind, depth)
@@ -238,7 +238,7 @@ def _held(value: Any, kind: type) -> dict[str, Any]:
         with suppress(AttributeError):
             found[name] = object.__getattribute__(value, name)
     flax = any(base.__module__.startswith("flax.linen") for base in kind.__mro__)
-    return {name: item for name, item in found.items() if not (flax and name in _MODULES_OWN)}
+    return {name: item for name, item in found.items() if not (flax and (name in _MODULES_OWN or name[0] == "_"))}
 
 
 def _slots(base: type) -> tuple[str, ...]:
