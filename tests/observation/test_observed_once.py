@@ -112,6 +112,46 @@ def test_a_damaged_store_is_told_and_the_audit_goes_on(folder, losses):
         path.write_bytes(data)
 
 
+def test_fields_of_records_and_objects_of_libraries_are_known_too(folder):
+    project = folder / "project"
+    (project / "train.py").write_text(TRAIN)
+    assert run(folder, "jaxaudit", "run", "train.py").returncode == 0
+    told = run(folder, "jaxaudit", "check", "train.py", "-v").stdout
+    without = run(folder, "jaxaudit", "check", "train.py", "--no-observed").stdout
+    (project / "train.py").unlink()
+    assert "train.py:17 update  observed in train.py, 1 call" in told
+    assert "shapes known of 4 of 4 arrays" in told
+    assert "shapes known of 0 of 4 arrays" in without
+
+
+TRAIN = """\
+import importlib
+from collections import namedtuple
+from typing import NamedTuple
+
+import jax
+
+Made = namedtuple("Made", ["rows", "scale"])
+
+
+class Batch(NamedTuple):
+    features: jax.Array
+    made: object
+    sizes: dict
+
+
+@jax.jit
+def update(weights, batch):
+    rows = batch.made.rows
+    scaled = jax.numpy.exp(rows) * batch.sizes["width"]
+    return (scaled - batch.features) @ weights
+
+
+ones = getattr(importlib.import_module("jax.numpy"), "ones")
+update(ones(3), Batch(ones((4, 3)), Made(ones((4, 3)), 2.0), {"width": ones(3)}))
+"""
+
+
 def test_nothing_is_written_into_the_project(folder):
     left = {path.name for path in (folder / "project").iterdir()} - {"__pycache__"}
     assert left == {"losses.py", "sizes.py", "test_losses.py"}

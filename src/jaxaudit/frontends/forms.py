@@ -81,8 +81,8 @@ def sizes_apart(form: Form) -> Form:
             return [kind, [sizes_apart(item) for item in items]]
         case ["dict", entries]:
             return ["dict", [[key, sizes_apart(item)] for key, item in entries]]
-        case ["object", module, name, path, attributes]:
-            return ["object", module, name, path, {key: sizes_apart(item) for key, item in attributes.items()}]
+        case ["object" | "record" as kind, module, name, path, attributes]:
+            return [kind, module, name, path, {key: sizes_apart(item) for key, item in attributes.items()}]
     return form
 
 
@@ -95,8 +95,8 @@ def widened(first: Form, second: Form) -> Form:
             return [kind, [widened(*pair) for pair in zip(items, others, strict=True)]]
         case ["dict", entries], [_, others]:
             return ["dict", [[key, widened(one, two)] for (key, one), (_, two) in zip(entries, others, strict=True)]]
-        case ["object", module, name, path, attributes], [_, _, _, _, others]:
-            return ["object", module, name, path, {key: widened(one, others[key]) for key, one in attributes.items()}]
+        case ["object" | "record" as kind, module, name, path, attributes], [_, _, _, _, others]:
+            return [kind, module, name, path, {key: widened(one, others[key]) for key, one in attributes.items()}]
     return ["int"]
 
 
@@ -109,7 +109,7 @@ def has_array(form: Form) -> bool:
             return any(map(has_array, items))
         case ["dict", entries]:
             return any(has_array(item) for _, item in entries)
-        case ["object", _, _, _, attributes]:
+        case ["object" | "record", _, _, _, attributes]:
             return any(map(has_array, attributes.values()))
     return False
 
@@ -128,7 +128,7 @@ def text_of(form: Form) -> str:
             return f"[{inner}]" if kind == "list" else f"({inner}{',' * (len(items) == 1)})"
         case ["dict", entries]:
             return "{" + ", ".join(f"{key!r}: {text_of(item)}" for key, item in entries) + "}"
-        case ["object", _, name, _, attributes]:
+        case ["object" | "record", _, name, _, attributes]:
             return f"{name}({', '.join(f'{key}={text_of(item)}' for key, item in attributes.items())})"
         case [_, name, *_]:
             return str(name)

@@ -86,7 +86,7 @@ def test_objects_are_taken_apart_by_their_fields_alone(calls):
     held = {"size": ["is", 2], "limits": ["dict", [["low", ["array", "float32", [3], ""]]]]}
     assert arguments["self"] == ["object", "__main__", "Env", path, held]
     fields = {"position": ["array", "float32", [4], ""], "time": ["is", 0]}
-    assert arguments["state"] == ["object", "__main__", "State", path, fields]
+    assert arguments["state"] == ["record", "__main__", "State", path, fields]
 
 
 def test_calls_that_differ_in_a_number_alone_become_one(calls):

@@ -116,8 +116,7 @@ def _sighting(frame: FrameType, where: str) -> Sighting:
     code, values = frame.f_code, frame.f_locals
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    reader = _Reader()
-    arguments = {name: reader.form(values[name]) for name in code.co_varnames[:count] if name in values}
+    arguments = {name: _Reader().form(values[name]) for name in code.co_varnames[:count] if name in values}
     axes, within = _around(frame)
     return Sighting(code.co_filename, code.co_qualname, code.co_firstlineno, where, arguments, axes=axes, within=within)
 
@@ -189,6 +188,7 @@ class _Reader:
 
     def _object(self, value: Any, kind: type, depth: int) -> Form:
         names = getattr(kind, "_fields", None) if issubclass(kind, tuple) else None
+        tag = "record" if isinstance(names, tuple) else "object"
         if isinstance(names, tuple):
             held = dict(zip(names, tuple.__iter__(value), strict=False))
         else:
@@ -200,7 +200,7 @@ class _Reader:
         if not path and not any(map(has_array, attributes.values())):
             # An object of a library that holds no arrays tells nothing, and may be large.
             return ["other", kind.__qualname__]
-        return ["object", kind.__module__, kind.__qualname__, path, attributes]
+        return [tag, kind.__module__, kind.__qualname__, path, attributes]
 
     def _array(self, value: Any) -> Form:
         traced = isinstance(value, self.tracer) if self.tracer else False

@@ -19,12 +19,14 @@ from jaxaudit.frontends.source.values.model import (
     DictBox,
     FunctionValue,
     Leaf,
+    Library,
     ListBox,
     ObjectBox,
     Record,
     TupleValue,
 )
 from jaxaudit.ir import ArrayType, Observation, Root, Value
+from jaxaudit.libraries.lookup import canonical
 from jaxaudit.spans import Span, span_of
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 _MOST_ENTERED = 3
 """With how many different sets of arguments one function is entered."""
+
+_STRUCTURES = frozenset(("dict", "tuple", "list", "object", "record"))
 
 Shown = Callable[[str], str]
 
@@ -67,9 +71,7 @@ def _different(known: Known) -> Iterator[Context]:
 
 def has_fact(form: Form) -> bool:
     """Whether a form says more than that there is something."""
-    return (
-        has_array(form) or (form[0] == "is" and form[1] is not None) or form[0] in ("dict", "tuple", "list", "object")
-    )
+    return has_array(form) or form[0] in _STRUCTURES or (form[0] == "is" and form[1] is not None)
 
 
 def _bare(form: Form) -> Form:
@@ -80,8 +82,8 @@ def _bare(form: Form) -> Form:
             return [kind, [_bare(item) for item in items]]
         case ["dict", entries]:
             return ["dict", [[key, _bare(item)] for key, item in entries]]
-        case ["object", module, name, path, attributes]:
-            return ["object", module, name, path, {key: _bare(item) for key, item in attributes.items()}]
+        case ["object" | "record" as kind, module, name, path, attributes]:
+            return [kind, module, name, path, {key: _bare(item) for key, item in attributes.items()}]
     return form
 
 
@@ -122,6 +124,7 @@ class _Giver:
     def __init__(self, it: Interpreter, shown: Shown, span: Span) -> None:
         self.it, self.shown, self.span = it, shown, span
         self.made: list[Value] = []
+        self.foreign: dict[str, ClassValue] = {}
 
     def parameter(self, node: ast.arg, forms: Mapping[str, Form], path: str) -> Abstract:
         """Return the value of a parameter."""
@@ -135,7 +138,7 @@ class _Giver:
         if function.kind == "class":
             return function.owner
         match form:
-            case ["object", _, name, path, attributes]:
+            case ["object" | "record", _, name, path, attributes]:
                 return self._object(self._class(path, name) or function.owner, attributes, "self")
         return self._object(function.owner, {}, "self")
 
@@ -143,9 +146,9 @@ class _Giver:
         """Return a value of some form."""
         match form:
             case ["array", dtype, sizes, flags, *_]:
-                leaf = self._leaf(name)
-                self.it.observed[leaf.value] = ArrayType(tuple(sizes), dtype, "w" in flags)
-                return leaf
+                value = self._leaf(name).value
+                self.it.observed[value] = ArrayType(tuple(sizes), dtype, "w" in flags)
+                return Leaf(value, array="t" in flags)
             case ["is", constant]:
                 return Const(constant)
             case ["tuple", items]:
@@ -154,9 +157,9 @@ class _Giver:
                 return self.it.heap.new(ListBox(tuple(self.value(item, name) for item in items)))
             case ["dict", entries]:
                 return self.it.heap.new(DictBox({key: self.value(item, str(key)) for key, item in entries}))
-            case ["object", _, cls, path, attributes]:
-                found = self._class(path, cls)
-                return self._object(found, attributes, name) if found is not None else self._library(attributes, name)
+            case ["object" | "record" as kind, module, cls, path, attributes]:
+                found = self._class(path, cls) or self._foreign(kind, f"{module}.{cls}", attributes)
+                return self._object(found, attributes, name)
             case ["function", function, path]:
                 return self._function(path, function) or self._leaf(name)
         return self._leaf(name)
@@ -175,14 +178,16 @@ class _Giver:
         known = {key: value for key, value in held.items() if not _is_bare(self.it, value)}
         return self.it.heap.new(ObjectBox(cls, known, self._leaf(name).value))
 
-    def _library(self, attributes: Mapping[str, Form], name: str) -> Leaf:
-        """Return an object of a library, whose attributes are as if they had been read."""
-        leaf = self._leaf(name)
-        for key, form in attributes.items():
-            held = self.value(form, key)
-            if isinstance(held, Leaf):
-                self.it.remember((leaf.value, key), held)
-        return leaf
+    def _foreign(self, kind: str, name: str, attributes: Mapping[str, Form]) -> ClassValue:
+        """Return a class that stands for one of a library, or one that was made while the program ran."""
+        made = self.foreign.get(name)
+        if made is None:
+            shape = "namedtuple" if kind == "record" else "dataclass"
+            bases, decorators = (Library(canonical(name)),), ("flax.struct.dataclass",)
+            last, frame = name.rpartition(".")[2], self.it.frame
+            made = ClassValue(None, last, frame, bases, {}, shape, tuple(attributes), {}, True, decorators)
+            self.foreign[name] = made
+        return made
 
     def _class(self, path: str, name: str) -> ClassValue | None:
         found = self._member(path, name)
@@ -206,4 +211,4 @@ class _Giver:
 
 def _is_bare(it: Interpreter, value: Abstract) -> bool:
     """Whether nothing is known of a value: then the class may still tell."""
-    return isinstance(value, Leaf) and value.value not in it.observed and value.value not in it.read_from
+    return isinstance(value, Leaf) and value.value not in it.observed
