@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .reading import ops, read
+from .reading import ops, read, shapes
 
 _START = "import jax, functools\nfrom jax import lax\nimport jax.numpy as jnp\nimport jax.random as jr\n"
 
@@ -110,3 +110,17 @@ def g(x):
     reading = read(code)
     made = {op.name: op for op in reading.program.walk()}
     assert made["array.reduce"].arguments["a"] is made["grad"].results[2]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "jax.jit(chex.assert_max_traces(f, n=1))",
+        "chex.assert_max_traces(jax.jit(f), n=1)",
+        "jax.jit(chex.assert_max_traces(n=1)(f))",
+        "jax.jit(eqx.debug.assert_max_traces(f, max_traces=1))",
+    ],
+)
+def test_a_function_whose_traces_are_counted_is_that_function(made: str) -> None:
+    code = f"{_START}import chex, equinox as eqx\ndef f(x):\n    return x[0]\nresult = {made}(jnp.ones((3, 4)))"
+    assert shapes(code) == ["4"]

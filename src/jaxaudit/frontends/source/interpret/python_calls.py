@@ -202,6 +202,12 @@ def _first(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     return given.positional[0] if given.positional else None
 
 
+def _counted(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
+    """Return a function whose traces are counted; without one it is a decorator still to come."""
+    function = given.get(0, "fn")
+    return Library("functools.cache") if function is None or isinstance(function, Const) else function
+
+
 def _getattr(it: Interpreter, given: Arguments, span: Span) -> Abstract | None:
     if len(given.positional) >= 2 and isinstance(name := given.positional[1], Const) and isinstance(name.value, str):
         if len(given.positional) == 2:
@@ -368,6 +374,7 @@ HANDLERS: dict[str, Handler] = {
         else Library("functools.cache")
     ),
     "functools.cache": _first,
+    **dict.fromkeys(("chex.assert_max_traces", "equinox.debug.assert_max_traces"), _counted),
     "collections.namedtuple": _namedtuple,
     "collections.OrderedDict": _dict,
     "collections.defaultdict": _defaultdict,
