@@ -18,6 +18,7 @@ PROGRAMS = {
         q = (n > 1) & (n < 3); r = n.astype(jnp.float16) + 1.0; s = n.astype(jnp.float16) + x; t = jnp.abs(n)
         u = jnp.isnan(x); v = 1.0 - (n > 2); w = jnp.where(n > 1, 1.0, 0.0); z = n.astype(jnp.bfloat16) * n
         aa = jnp.logaddexp(x, y); bb = jnp.power(n, 2); cc = n * True; dd = jnp.int32(3) * 2.0; ee = jnp.sign(n)
+        ff, gg = jnp.divmod(n, 3); hh, ii = jnp.divmod(x, y); jj = jnp.array_equal(x, y); kk = jnp.allclose(x, x)
     """,
     "reductions": """
         import jax, jax.numpy as jnp

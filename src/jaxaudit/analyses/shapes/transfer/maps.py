@@ -48,6 +48,10 @@ def _map(look: Look) -> ShapeFact:
             return number
         if _joins_sequences(look) or _is_text(look):
             return NOTHING
+    if look.function == "divmod" and not look.has("*", "**"):
+        given = operands(look)
+        part = array(fitted(look, given), promote(given)[0])
+        return sequence((part, part))
     if look.function in NOT_BROADCASTING or look.has("*", "**"):
         return NOTHING
     given = operands(look)

@@ -32,6 +32,7 @@ from jaxaudit.frontends.source.values.model import (
 from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, rebuild
 from jaxaudit.frontends.source.values.trees import trees_of
 from jaxaudit.ir import Argument, Value
+from jaxaudit.ir.functions import SEVERAL_ARRAYS
 from jaxaudit.ir.ops import ARRAYS
 from jaxaudit.ir.trees import Border
 from jaxaudit.libraries.lookup import ROWS, canonical, lookup
@@ -139,7 +140,8 @@ def _result(it: Interpreter, value: Value, row: Row, name: str, span: Span) -> A
     if not any(isinstance(part, Made) for part in parts):
         like = row.like()
         cls = row.cls if like is None or like.param != "self" else name.rpartition(".")[0]
-        return Leaf(value, cls, array=row.op in ARRAYS and not parts and not cls)
+        several = bool(parts) or name.rpartition(".")[2] in SEVERAL_ARRAYS
+        return Leaf(value, cls, array=row.op in ARRAYS and not several and not cls)
     classes = [part.cls if isinstance(part, Made) else "" for part in parts]
     unpacked = it.emit("py.unpack", span, {"base": value}, {"count": len(classes), "star": None}, results=len(classes))
     return TupleValue(tuple(Leaf(part, cls) for part, cls in zip(unpacked.results, classes, strict=True)))
