@@ -256,10 +256,11 @@ class VersionsDomain:
         """Take what a function computes from a parameter, and binds to the variable it came in, for its successor."""
         same = [param for param in outside if param.name and param.name == result.name]
         made = self._flow.maker(result)
-        # A gradient is called after what it was taken of, and a part of something is no newer one.
+        # A gradient is called after what it was taken of, and a part of something, or what is drawn from it, is no
+        # newer one.
         if (
             len(same) == 1
-            and (made is None or made.name not in DERIVATIVES | SELECTED)
+            and (made is None or made.name not in DERIVATIVES | SELECTED | {"key.draw"})
             and depends(self._flow, result, same)
         ):
             return Version(frozenset((outside[same[0]],)), Ground.VARIABLE)

@@ -126,7 +126,7 @@ PROGRAMS = {
         def step(p, s, x):
             g = jax.grad(loss)(p, x)
             u, t = tx.update(g, s, p)  #! stale-value
-            n = optax.apply_updates(p, g)
+            n = optax.apply_updates(p, g)  #! raw-gradient-applied
             return n, t
         p = start(jax.random.key(0))
         s = tx.init(p)
@@ -360,6 +360,23 @@ PROGRAMS = {
                 moved, x = kernel(key, chain, density)  #! stale-value
                 return chain, x
             return jax.lax.scan(body, chain, keys)[1]
+        """,
+    "a batch that is drawn is no newer version of the data": """
+        def batch(key, x, y):
+            x = jax.random.choice(key, x, (8,))
+            y = jax.random.choice(key, y, (8,))  #? key-reused
+            return x, y
+
+        class Problem:
+            def __init__(self, images, labels, network):
+                self.images = images
+                self.labels = labels
+                self.network = network
+
+            def init(self, key):
+                k1, k2 = jax.random.split(key)
+                x, y = batch(k1, self.images, self.labels)
+                return self.network.init(k2, x)
         """,
 }
 
