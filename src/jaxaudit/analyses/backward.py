@@ -2,6 +2,9 @@
 
 A body that several calls share is solved for the facts of its results, once for equal ones; loops are solved until
 what their ends are given covers what their beginnings ask for. What is recorded for a value covers all contexts.
+
+Where facts need not hold on all paths they only grow: what an op says of its operands follows from the facts of its
+results, and covers what was known of them. So a later turn looks only at ops whose results have changed.
 """
 
 from __future__ import annotations
@@ -37,7 +40,13 @@ class Backward(Generic[Fact]):
     settled: set[Value] = field(default_factory=set)
     """What must hold of these is known: they were made where the walk has been. Kept for `must` alone."""
     changes: Change[Fact] | None = None
-    """What to put back, where a region is solved on trial."""
+    """What to put back, where a region is solved on trial. Kept for `must` alone."""
+    moved: set[Value] | None = None
+    """In a later turn of a loop: the values whose facts have changed since the turn before."""
+    anew: bool = False
+    """In a later turn: whether all ops are looked at, because a shared body is solved for other results."""
+    made: dict[int, frozenset[Value]] = field(default_factory=dict)
+    """The values that are made in the regions of each op that a later turn came to."""
 
     def read(self, value: Value) -> Fact:
         """Return the fact of a value after the op that is being looked at."""
@@ -46,14 +55,25 @@ class Backward(Generic[Fact]):
 
     def write(self, values: Sequence[Value], facts: Sequence[Fact | None]) -> None:
         """Set the facts of values before an op; one that stands twice gets what covers both."""
+        current, moved = self.current, self.moved
+        if self.changes is None and len(values) == len(facts) == 1:
+            # By far the most frequent case.
+            value, fact = values[0], facts[0]
+            if fact is not None and (old := current.get(value)) is not fact:
+                current[value] = fact
+                if moved is not None and old != fact:
+                    moved.add(value)
+            return
         written: dict[Value, Fact] = {}
         for value, fact in zip(values, facts, strict=False):
             if fact is not None:
                 written[value] = self.domain.join(written[value], fact) if value in written else fact
         if self.changes is not None:
             for value in written:
-                self.changes.setdefault(value, self.current.get(value))
-        self.current.update(written)
+                self.changes.setdefault(value, current.get(value))
+        if moved is not None:
+            moved.update(value for value, fact in written.items() if current.get(value) != fact)
+        current.update(written)
 
     def recorded(self) -> dict[Value, Fact]:
         """Return the facts over all contexts."""
@@ -72,17 +92,27 @@ class Backward(Generic[Fact]):
         """Solve a region from its end."""
         self.write(region.results, results)
         table, read, write = self.domain.table, self.read, self.write
-        must = self.domain.must
+        must, moved = self.domain.must, None if self.anew else self.moved
         for op in reversed(region.ops):
             if op.regions:
-                self.enter(op)
-                write(op.operands, self.domain.leave(op, read))
-            elif (transfer := table.get(op.name)) is not None and op.operands:
+                if moved is None or not (moved.isdisjoint(op.results) and moved.isdisjoint(self.made_in(op))):
+                    self.enter(op)
+                    write(op.operands, self.domain.leave(op, read))
+            elif moved is not None and moved.isdisjoint(op.results):
+                continue
+            elif op.operands and (transfer := table.get(op.name)) is not None:
                 write(op.operands, transfer(op, read))
             if must:
                 self.settled.update(op.results)
         if must:
             self.settled.update(region.params)
+
+    def made_in(self, op: Op) -> frozenset[Value]:
+        """Return the values that are made in the regions of an op: some are read outside."""
+        made = self.made.get(id(op))
+        if made is None:
+            made = self.made[id(op)] = frozenset(value for region in op.regions for value in _made_in(region))
+        return made
 
     def enter(self, op: Op) -> None:
         """Solve the regions of an op."""
@@ -146,7 +176,9 @@ class Backward(Generic[Fact]):
             if self.contexts.setdefault(id(region), 0):
                 self.forget(_made_in(region))
             self.contexts[id(region)] += 1
+            outer, self.anew = self.anew, True
             self.run(region, place[1])
+            self.anew = outer
             known = self.memo[place] = tuple(self.read(value) for value in region.params)
         self.forget(region.params)
         self.write(region.params, known)
@@ -161,26 +193,32 @@ class Backward(Generic[Fact]):
     def repeat(self, op: Op, region: Region) -> None:
         """Solve a loop's body until what its end is given covers what its beginning asks for."""
         results = list(self.domain.enter(op, region, self.read, 0))
+        outer, moved, anew = self.changes, self.moved, self.anew
         # A fact may go from one carried value to the next, a turn each; widening makes it end.
         for turn in count(1):
-            outer, self.changes = self.changes, dict[Value, Fact | None]()
+            if self.domain.must:
+                self.changes = {}
+            elif turn > 1:
+                self.moved, self.anew = set() if moved is None else moved, False
             self.run(region, results)
             again = self.domain.enter(op, region, self.read, turn)
             grown = [self.grow(turn, old, new) for old, new in zip(results, again, strict=True)]
             if grown == results:
-                self._keep(region, outer)
-                return
-            self._undo(self.current)
-            self.changes = outer
+                break
+            if self.domain.must:
+                self._undo(self.current)
             results = grown
+        self.moved, self.anew = moved, anew
+        if self.domain.must:
+            self._keep(outer)
 
-    def _keep(self, region: Region, outer: Change[Fact] | None) -> None:
+    def _keep(self, outer: Change[Fact] | None) -> None:
         """Let what a loop's body has changed stay; a fact that must hold has to hold without any turn too."""
         changes, self.changes = self.changes or {}, outer
         if outer is not None:
             for value, old in changes.items():
                 outer.setdefault(value, old)
-        for value in changes.keys() - self.settled if self.domain.must else ():
+        for value in changes.keys() - self.settled:
             old = changes[value]
             before = self.domain.unknown(value) if old is None else old
             self.write((value,), (self.domain.join(self.read(value), before),))
