@@ -199,10 +199,14 @@ class Judge:
         return ""
 
     def _wrong_stage(self, answer: Answer, said: Said) -> str:
-        if answer[0] != "array" or answer[3] == "other":
+        if answer[0] != "array" or answer[3] == "other" or said.value is None:
             return ""
-        at_hand, kind = answer[3] != "traced", self._kind(said)
-        wrong = kind is Kind.TRACED if at_hand else kind in (Kind.STATIC, Kind.CONCRETE) and said.value not in self.open
+        fact = self.tracing.of(said.value)
+        if answer[3] == "traced":
+            wrong = fact.kind in (Kind.STATIC, Kind.CONCRETE) and said.value not in self.open
+        else:
+            # What is traced in later turns of a loop need not be so in the first.
+            wrong = fact.kind is Kind.TRACED and not fact.again
         return "traced" if wrong else ""
 
     def _within(self, span: Span, answer: Answer, found: Verdict) -> None:

@@ -29,3 +29,11 @@ ones = jax.vmap(lambda row: (jnp.ones_like(row), abs(row)))(x)
 # a dict whose keys are no constants has entries
 inverses = {jnp.exp: jnp.log, jnp.sinh: jnp.arcsinh}
 known = [1 if inverses else 0]
+
+# numbers that are differentiated are traced, and a mean over the mapped axis is not mapped
+slope = jax.grad(lambda k: jnp.sin(k) * 2)(4.0)
+centred = jax.vmap(lambda row: row - jax.lax.pmean(row, axis_name="rows"), axis_name="rows")(x)
+
+# where None is a leaf, a leaf is no array for sure
+merged = jax.jit(lambda train, fixed: jax.tree.map(lambda a, b: b if a is None else a, train, fixed, is_leaf=lambda v: v is None))
+both = merged({"a": None, "b": x}, {"a": x, "b": None})

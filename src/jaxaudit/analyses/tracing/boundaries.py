@@ -40,9 +40,17 @@ def entering(op: Op, region: Region, read: Read[Trace]) -> Sequence[Trace]:
         case "cond":
             return _fitted([_traced(op, fact, "argument") for fact in facts[1:]], region)
         case "grad" | "jvp" | "vjp":
-            return [revised(fact, kind=Kind.UNKNOWN) if fact.kind is Kind.CONCRETE else fact for fact in facts]
+            # Numbers are traced too where they are differentiated.
+            chosen = op.differentiated or ()
+            open_to = [(Kind.CONCRETE, Kind.STATIC) if at in chosen else (Kind.CONCRETE,) for at in range(len(facts))]
+            return [
+                revised(fact, kind=Kind.UNKNOWN) if fact.kind in kinds else fact
+                for fact, kinds in zip(facts, open_to, strict=True)
+            ]
         case "tree.map":
-            return [_leaf(fact) for fact in facts]
+            leaves = [_leaf(fact) for fact in facts]
+            # Where None is a leaf, no leaf is an array for sure.
+            return [revised(fact, what="") for fact in leaves] if op.is_leaf else leaves
         case "callback":
             return _fitted([NUMPY for _ in facts], region)
         case "associative_scan":

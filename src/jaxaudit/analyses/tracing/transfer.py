@@ -299,7 +299,9 @@ class TransferTable:
     def _collective(self, op: Op, read: Read[Trace]) -> Trace:
         operands = self._operands(op, read)
         if any(one.kind is Kind.TRACED for one in operands):
-            return self._passed(op, read)
+            passed = self._passed(op, read)
+            # What is the same for all elements of a mapped axis is not mapped.
+            return passed if self.context.stage is not None else revised(passed, kind=Kind.UNKNOWN)
         if op.qualified.endswith("axis_index"):
             return self._made(operands)
         # The sum of a constant over an axis is a Python number: people ask for the axis's size so.
