@@ -68,3 +68,18 @@ def test_no_finding_rests_on_an_assumption() -> None:
     report = audit([SourceFile("env.py", text)], Config()).report
     assert (report.issues, report.warnings) == ((), ())
     assert any("may be made elsewhere" in one.reason for one in report.unknown)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "jax.lax.cond(c, lambda s: State(pos=s.pos + 1, any=1), lambda s: s, state)",
+        "jax.lax.cond(c, lambda s: s, lambda s: s.replace(pos=s.pos + 1), state)",
+        "State(pos=state.pos + 1, any=1) if c else state",
+        "state if c else state.replace(pos=state.pos + 1)",
+    ],
+)
+def test_an_object_that_is_new_on_some_paths_keeps_its_fields(made: str) -> None:
+    code = f"{_START}{_STATE.format(1)}def g(state: State, c):\n    made = {made}\n    found, time = made.pos * 1, made.time + 1\n"
+    assert shapes(code, "found")[0].endswith(".shape[0] 3")
+    assert shapes(code, "time") == [""]

@@ -153,7 +153,9 @@ def _read_through(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: S
     if box.value is None and from_class is None and not box.cls.fields and not box.attrs:
         return Attribute(base, name)
     attrs = {"name": name, "role": role(box.cls, name)}
-    value = it.emit("py.attr", span, {"base": materialise(it, base, span)}, attrs).result
+    # What a changed copy has not replaced is that of the object it is a copy of.
+    whole = materialise(it, base, span) if box.value is None else box.value
+    value = it.emit("py.attr", span, {"base": whole}, attrs).result
     value.name = name
     said = field_annotation(box.cls, name)
     found = Leaf(value) if said is None else annotated_value(it, said[0], value, said[1])
@@ -241,6 +243,9 @@ def load(it: Interpreter, value: Attribute, span: Span) -> Leaf:
         made = it.emit("py.attr", span, {"base": base}, {"name": value.name}).result
         made.name = value.name
         it.remember(key, Leaf(made))
+        box = it.heap[value.receiver] if isinstance(value.receiver, Ref) else None
+        if base in it.outside and isinstance(box, ObjectBox):
+            it.stores.reads(box.cls, value.name, made, it.builder.root)
     if it.compiled and base.id <= it.compiled[-1][0]:
         it.note_read("attr", -base.id, value.name, span, it.loaded[key])
     return it.loaded[key]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import transforms, tree_calls
+from jaxaudit.frontends.source.interpret.branches import one_of
 from jaxaudit.frontends.source.interpret.likeness import leaf_by_leaf
 from jaxaudit.frontends.source.interpret.regions import (
     Parametrised,
@@ -92,6 +93,8 @@ def _carried(it: Interpreter, carry: Parametrised, end: Abstract, span: Span) ->
     if len(found) == len(carry.params):
         return tuple(found)
     # An object of which only parts are known shows more of them once the body has read it.
+    if len(carry.params) == 1:
+        return (materialise(it, end, span),)
     return tuple(it.unknown("the parts of the carry are not all known", span).value for _ in carry.params)
 
 
@@ -236,7 +239,7 @@ def _choose(
                 parts.append(materialise(it, value, span))
         columns.append(parts)
         made.append(it.builder.value(span, next((part.name for part in parts if part.name), "")))
-        return Leaf(made[-1])
+        return one_of(it, made[-1], values)
 
     merged = merge(inner, column, it)
     it.restore(before)

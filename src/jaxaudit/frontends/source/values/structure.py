@@ -296,14 +296,21 @@ def merge_boxes(boxes: Seq[Box], column: Callable[[Seq[Abstract]], Leaf], it: In
 
 
 def _merged_objects(boxes: Seq[ObjectBox], column: Callable[[Seq[Abstract]], Leaf], it: Interpreter) -> ObjectBox:
+    """Merge instances of one class; what one of them has not shown yet is read from it."""
     first = boxes[0]
-    common = [key for key in first.attrs if all(key in box.attrs for box in boxes)]
-    attrs: dict[str, Abstract] = {key: merge([box.attrs[key] for box in boxes], column, it) for key in common}
-    for box in boxes:
-        for key in box.attrs if box.changed and box.value is not None else ():
-            if key not in attrs and box.value is not None:
-                attrs[key] = it.unknown("it is replaced on some paths only", box.value.span, key)
-    return ObjectBox(first.cls, attrs, first.value, changed=any(box.changed for box in boxes))
+    keys = dict.fromkeys(key for box in boxes for key in box.attrs)
+    known = [key for key in keys if all(key in box.attrs or box.value is not None for box in boxes)]
+    attrs = {key: merge([_attribute(it, box, key) for box in boxes], column, it) for key in known}
+    values = [box.value for box in boxes if box.value is not None]
+    value: Value | None = None
+    if len(values) == len(boxes):
+        value = values[0] if len(set(values)) == 1 else column([Leaf(one) for one in values]).value
+    return ObjectBox(first.cls, attrs, value, changed=any(box.changed for box in boxes))
+
+
+def _attribute(it: Interpreter, box: ObjectBox, key: str) -> Abstract:
+    """Return an attribute of an object, or the reading of it from the object that it is a copy of."""
+    return box.attrs[key] if key in box.attrs else Attribute(it.heap.new(ObjectBox(box.cls, {}, box.value)), key)
 
 
 def same(left: Abstract, right: Abstract) -> bool:
