@@ -44,6 +44,19 @@ PROGRAMS = {
                 first = x[:, :1, :]
                 return self.out(x[:, 1:, :])
         """,
+    "the statistics are not what is normalised": """
+        def moved(x, mean, spread):
+            y = (x - mean) / spread
+            return mean + 0.1 * spread * jnp.mean(y, axis=0), y
+
+        def step(x, mean, spread):
+            new_mean, y = moved(x, mean, spread)
+            return new_mean, spread * 1.1, mean
+
+        def raw(x, mean, spread):
+            new_mean, y = moved(x, mean, spread)
+            return new_mean, x * 2.0  #? normalised-value-unread
+        """,
 }
 
 

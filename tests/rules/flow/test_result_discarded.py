@@ -68,8 +68,14 @@ PROGRAMS = {
         def make(name, key, action):
             env = brax.envs.get_environment(name)
             state = env.reset(key)
-            env.step(state, action)  #? result-discarded
+            env.step(state, action)
             return env
+
+        def forgotten(name, key, action):
+            env = brax.envs.get_environment(name)
+            state = env.reset(key)
+            env.step(state, action)  #? result-discarded
+            return state.obs
         """,
     "warming up and measuring": """
         step = jax.jit(lambda x: x + 1)

@@ -105,7 +105,7 @@ def _judge(note: Op, value: Value, meanings: Meanings) -> Iterator[Obligation]:
         return len(leaves) == 1 and _is_raw(leaves[0], value, meanings)
 
     sure, flow = _is_normalised(value, meanings), meanings.flow
-    going = goes_on_from(note, flow, is_raw) if sure or _is_scaled(value, flow) else ()
+    going = goes_on_from(note, flow, is_raw) if sure or _scaled(value, flow) is not None else ()
     for variable, leaves, ways in going:
         read = ways[0].at
         yield _finding(note, variable, read, sure=sure or _enters_network(leaves[0], read, flow))
@@ -118,7 +118,8 @@ def _is_raw(raw: Value, value: Value, meanings: Meanings) -> bool:
     if not depends(flow, value, (raw,)) or _is_normalised(raw, meanings):
         return False
     if found is None or found.kind is not Kind.NORMALISED:
-        return True
+        data = _scaled(value, flow)
+        return data is not None and depends(flow, data, (raw,))
     return any(depends(flow, one, (raw,)) for one in _data(found.made))
 
 
@@ -135,12 +136,12 @@ def _enters_network(raw: Value, read: Span, flow: Flow) -> bool:
     return any(op is not None and op.name in ("array.dot", "array.convolve") for op in makers)
 
 
-def _is_scaled(value: Value, flow: Flow) -> bool:
-    """Whether a value is a difference divided by something: the form of a normalisation by stored statistics."""
+def _scaled(value: Value, flow: Flow) -> Value | None:
+    """Return `x` where a value is `(x - mean) / scale`, the form of a normalisation by stored statistics."""
     op = origin(flow, value, {}).op
     above = op.value("x") if op is not None and op.function == "divide" else None
     made = None if above is None else flow.maker(above)
-    return made is not None and made.function == "subtract"
+    return made.value("x") if made is not None and made.function == "subtract" else None
 
 
 def _finding(note: Op, variable: str, read: Span, *, sure: bool) -> Obligation:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.index import is_pure
+from jaxaudit.analyses.succession import goes_on
 from jaxaudit.analyses.versions import Versions, is_update, updates_in
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import KEEPING, MAPPED, REMARKS
@@ -133,6 +134,8 @@ def _dropped(note: Op, facts: Facts) -> Iterator[Obligation]:
         return
     if note.guarded:
         yield unknown(ResultDiscarded.name, op.span, "it stands where an exception is expected")
+    elif _is_tried(op) and not _goes_on(op, facts):
+        yield unknown(ResultDiscarded.name, op.span, "nothing goes on from the old value either: it may be a trial")
     elif op.name == "tree.map" and (not is_pure(op) or not op.regions[0].results):
         yield unknown(ResultDiscarded.name, op.span, "the mapped function may be there for its effects")
     else:
@@ -149,6 +152,12 @@ def _is_tried(op: Op) -> bool:
     """
     row = lookup(op.qualified)
     return op.qualified == ".replace" or (is_update(op) and row is not None and not row.roles)
+
+
+def _goes_on(op: Op, facts: Facts) -> bool:
+    """Whether anything reads on what an op makes a newer version of, or nobody knows what that is."""
+    found = facts.get(Versions).held(op.result) if len(op.results) == 1 else None
+    return found is None or any(True for old in found.old for _ in goes_on(facts.flow, old, op))
 
 
 def _updates(op: Op, versions: Versions) -> bool:
