@@ -144,7 +144,7 @@ PROGRAMS = {
                 def body(carry, x):
                     self.last = x  #! tracer-leak
                     return carry, x
-                return jax.lax.scan(body, self, xs)[1]
+                return jax.lax.scan(body, self, xs)[1]  #? unregistered-class
         """,
     "an attribute keeps a tracer": """
         class Model:
