@@ -32,7 +32,7 @@ def conflicts(scope: Scope, flow: Flow) -> dict[Use, Conflict]:
     """Find, for each use in a scope, the earlier use it repeats; a certain conflict wins over a doubtful one."""
     found: dict[Use, Conflict] = {}
     places = flow.places
-    if len(scope.uses) < 2:
+    if len(scope.uses) < 2 or not any(use.consumes for use in scope.uses):
         return found
     for group in _groups(scope.uses):
         for later in range(1, len(group)):

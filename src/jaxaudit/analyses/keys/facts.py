@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from jaxaudit.analyses.domain import Read
+from jaxaudit.analyses.keys.conflicts import Conflict, conflicts
 from jaxaudit.analyses.keys.fates import Fates
 from jaxaudit.analyses.keys.overlap import way
 from jaxaudit.analyses.keys.terms import Constant, Term, Terms, rows_behind
 from jaxaudit.analyses.keys.turns import Turn, Turns, Verdict
-from jaxaudit.analyses.keys.uses import Collector, Scope
+from jaxaudit.analyses.keys.uses import Collector, Scope, Use
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Op, Program, Region
 from jaxaudit.ir.ops import INLINE, LOOPS, MAPPED
@@ -83,6 +84,11 @@ class KeyFacts:
         """Whether an op stands in a root itself, in branches and loops at most."""
         around = self.places.up(self.places.region_of[op])
         return all(id(region) in roots if holder is None else holder.name in INLINE for region, holder in around)
+
+    @cached_property
+    def conflicts(self) -> tuple[tuple[Scope, Mapping[Use, Conflict]], ...]:
+        """The scopes, each with the uses in it that repeat an earlier one."""
+        return tuple((scope, conflicts(scope, self.facts.flow)) for scope in self.scopes)
 
     @cached_property
     def loops(self) -> tuple[tuple[Scope, tuple[Verdict, ...]], ...]:

@@ -9,7 +9,7 @@ from enum import Enum
 from jaxaudit.analyses.conditions import Condition, conditions
 from jaxaudit.analyses.domain import Read
 from jaxaudit.analyses.keys.rename import Rename
-from jaxaudit.analyses.keys.terms import Atom, Fold, Seed, Term, Terms, Tick, root, rows_behind
+from jaxaudit.analyses.keys.terms import Atom, Fold, Seed, Split, Term, Terms, Tick, root, rows_behind
 from jaxaudit.analyses.keys.uses import How, Scope, Use
 from jaxaudit.analyses.keys.vary import Variation, Vary
 from jaxaudit.analyses.paths import Places
@@ -66,14 +66,14 @@ class Turns:
     """The scope of each op that uses a key."""
 
     def judge(self, scope: Scope) -> Iterator[Verdict]:
-        """Return a verdict for every use in a scope that spends a key, for sure or for all we know."""
-        if scope.op is None or not scope.uses:
+        """Return a verdict for every use in a scope that spends a key, or gives away what is a key for sure."""
+        judged = [use for use in scope.uses if use.consumes or _gives_key(use)]
+        if scope.op is None or not judged:
             return
         general = Variation(scope.op, scope.region, self.places, self.read)
         handed_on = self._handed_on(scope, scope.op)
-        for use in scope.uses:
-            if use.how is not How.FOLD:
-                yield self._verdict(scope, scope.op, use, general, handed_on)
+        for use in judged:
+            yield self._verdict(scope, scope.op, use, general, handed_on)
 
     def _verdict(self, scope: Scope, op: Op, use: Use, general: Variation, handed_on: dict[Term, Use]) -> Verdict:
         if self._runs_once(scope, op, use):
@@ -181,6 +181,11 @@ class Turns:
             if region is scope.region:
                 return False
         return False
+
+
+def _gives_key(use: Use) -> bool:
+    """Whether something that is a key for sure is given away, or may be spent."""
+    return use.how is not How.FOLD and isinstance(root(use.term), Split | Seed | Fold)
 
 
 def _is_part(term: Term, use: Use) -> bool:

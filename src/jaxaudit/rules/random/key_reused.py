@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Scope, Use
-from jaxaudit.analyses.keys.conflicts import Conflict, conflicts, is_in_rule
+from jaxaudit.analyses.keys.conflicts import Conflict, is_in_rule
 from jaxaudit.analyses.keys.terms import Number, Row, Split, is_opaque
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Program
@@ -197,11 +197,10 @@ def step(key, x):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of a key."""
         keys = facts.get(KeyFacts)
-        yield from (one for scope in keys.scopes for one in _judge(scope, keys))
+        yield from (one for scope, found in keys.conflicts for one in _judge(scope, found, keys))
 
 
-def _judge(scope: Scope, keys: KeyFacts) -> Iterator[Obligation]:
-    found = conflicts(scope, keys.facts.flow)
+def _judge(scope: Scope, found: Mapping[Use, Conflict], keys: KeyFacts) -> Iterator[Obligation]:
     for use in scope.uses:
         conflict = found.get(use)
         if conflict is None:

@@ -11,7 +11,7 @@ from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
-from jaxaudit.rules.random._shared.phrases import doer, is_key, key_name, short, steps, way_to
+from jaxaudit.rules.random._shared.phrases import doer, key_name, short, steps, way_to
 
 _WORDS = {
     "vmap": ("`vmap`", "mapped element"),
@@ -112,8 +112,7 @@ def perturb(key, params):
 
 
 def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts) -> Iterator[Obligation]:
-    relevant = [one for one in turned if one.use.consumes or is_key(one.use.term)]
-    same = [one.use for one in relevant if one.turn in (Turn.SAME, Turn.SEEDED)]
+    same = [one.use for one in turned if one.turn in (Turn.SAME, Turn.SEEDED)]
     # A draw says more than the split it comes from.
     same.sort(key=lambda use: use.origin.how is not How.DRAW)
     kind, element = _WORDS[op.name]
@@ -126,16 +125,16 @@ def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts) -> Iterator[Obligat
         yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.PROVED, reason)
         return
     if same:
-        seeded = any(one.turn is Turn.SEEDED and one.use is same[0] for one in relevant)
+        seeded = any(one.turn is Turn.SEEDED and one.use is same[0] for one in turned)
         yield _finding(op, same[0], keys, seeded=seeded)
         return
-    doubtful = [one.use for one in relevant if one.turn is Turn.UNKNOWN]
+    doubtful = [one.use for one in turned if one.turn is Turn.UNKNOWN]
     if doubtful:
         name = key_name(keys, doubtful[0])
         reason = f"whether {name} differs for each {element} of {kind} could not be told"
         yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.UNKNOWN, reason)
-    elif relevant:
-        name = key_name(keys, relevant[0].use)
+    elif turned:
+        name = key_name(keys, turned[0].use)
         reason = f"{name} is another key for each {element} of {kind}"
         yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.PROVED, reason)
 

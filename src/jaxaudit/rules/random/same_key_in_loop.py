@@ -11,7 +11,7 @@ from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
-from jaxaudit.rules.random._shared.phrases import doer, is_key, key_name, line_of, short, steps, way_to
+from jaxaudit.rules.random._shared.phrases import doer, key_name, line_of, short, steps, way_to
 from jaxaudit.rules.random._shared.unrolled import unrolled
 
 _LOOPS = {
@@ -170,7 +170,7 @@ def train(key, params, steps, update, decode, writer):
 
 def _judge(scope: Scope, verdict: Turned, keys: KeyFacts) -> Iterator[Obligation]:
     use, op = verdict.use, scope.op
-    if op is None or (not use.consumes and not is_key(use.term)):
+    if op is None:
         return
     name = key_name(keys, use)
     if verdict.turn is Turn.FRESH:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from jaxaudit.analyses.explain import Told, doer, explain_term, into_callees, name_of
 from jaxaudit.analyses.keys import KeyFacts, Use
-from jaxaudit.analyses.keys.terms import Fold, Seed, Split, Term, root
 from jaxaudit.rules.base import Step
 from jaxaudit.spans import Span
 
-__all__ = ["doer", "is_key", "key_name", "line_of", "short", "steps", "way_to"]
+__all__ = ["doer", "key_name", "line_of", "short", "steps", "way_to"]
 
 
 def key_name(keys: KeyFacts, use: Use) -> str:
@@ -33,11 +32,6 @@ def steps(*told: Told) -> tuple[Step, ...]:
 def way_to(keys: KeyFacts, use: Use) -> list[Told]:
     """Return how a key came about and, for a call, who really uses it."""
     return [*explain_term(keys, use.term), *into_callees(keys, use)]
-
-
-def is_key(term: Term) -> bool:
-    """Whether something is a key for sure, wherever it was given to."""
-    return isinstance(root(term), Split | Seed | Fold)
 
 
 def short(text: str, limit: int = 90) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.keys.conflicts import Conflict, conflicts, is_in_rule
+from jaxaudit.analyses.keys.conflicts import Conflict, is_in_rule
 from jaxaudit.analyses.keys.facts import KeyFacts
 
 
@@ -31,9 +31,9 @@ def is_repeated(conflict: Conflict) -> bool:
 
 def unrolled(keys: KeyFacts) -> Iterator[Conflict]:
     """Return the keys that several turns of an unrolled loop use, each place once."""
-    for scope in keys.scopes:
+    for _, found in keys.conflicts:
         seen: set[object] = set()
-        for conflict in conflicts(scope, keys.facts.flow).values():
+        for conflict in found.values():
             span = conflict.second.spot.span
             if conflict.certain and is_unrolled(conflict) and not is_library(conflict) and span not in seen:
                 seen.add(span)
