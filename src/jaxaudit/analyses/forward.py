@@ -27,6 +27,8 @@ class Forward(Generic[Fact]):
     """The facts in the context that is being solved."""
     past: dict[Value, Fact] = field(default_factory=dict)
     """The facts over all earlier contexts, of values that had others there: most are met in one."""
+    blank: set[Value] = field(default_factory=set)
+    """The values of which nothing was known in some context."""
     summarised: set[int] = field(default_factory=set)
     memo: dict[tuple[int, tuple[Fact, ...], object], tuple[Fact, ...]] = field(default_factory=dict)
     contexts: dict[int, int] = field(default_factory=dict)
@@ -62,6 +64,8 @@ class Forward(Generic[Fact]):
                 self.forget(value)
             if fact is not None:
                 current[value] = fact
+            else:
+                self.blank.add(value)
             return
         for value, fact in zip(values, facts, strict=False):
             old = current.get(value)
@@ -69,6 +73,8 @@ class Forward(Generic[Fact]):
                 self.forget(value)
             if fact is not None:
                 current[value] = fact
+            else:
+                self.blank.add(value)
 
     def forget(self, value: Value) -> None:
         """Take the fact of a value for one of the past."""
@@ -81,7 +87,10 @@ class Forward(Generic[Fact]):
         """Return the facts over all contexts."""
         for value in self.past:
             self.forget(value)
-        return self.current | self.past
+        facts = self.current | self.past
+        for value in self.blank & facts.keys():
+            facts[value] = self.domain.join(facts[value], self.domain.unknown(value))
+        return facts
 
     def run(self, region: Region, params: Sequence[Fact]) -> bool:
         """Solve a region; False when control surely leaves before its end."""
