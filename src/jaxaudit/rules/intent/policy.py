@@ -153,7 +153,7 @@ def _only_said(one: Obligation, facts: Facts) -> str:
 
 
 def _only_assumed(one: Obligation, facts: Facts) -> str:
-    """Read from what the facts rest on: a state from outside, taken for one that the code makes itself."""
+    """Read from what the facts rest on: `def step(state: State)`, a state taken for one that the code makes itself."""
     return "objects of this class may be made elsewhere too" if one.basis is Basis.ASSUMED else ""
 
 
