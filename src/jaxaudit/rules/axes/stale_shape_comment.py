@@ -51,6 +51,7 @@ class StaleShapeComment(Rule):
 
     valid = (
         Example("x = jnp.zeros((8, 16))  # (B, T)\ny = x.T  # [16, 8]\n", "as it says"),
+        Example("def place(i):\n    at = jnp.array([i % 7, i // 7])  # [x, y]\n    return at\n", "names of the items"),
         Example("x = jnp.zeros((8, 16))  # zeros (for now, at least)\n", "no shape"),
     )
     invalid = (
@@ -79,8 +80,14 @@ def _judged(value: Value, declared: Declared, shapes: Shapes, calls: tuple[Span,
         return
     if agrees(dims, declared):
         yield Obligation(StaleShapeComment.name, span, Verdict.PROVED, f"the comment agrees with {shape_text(dims)}")
-    else:
+    elif not _names_items(dims, declared):
         yield _finding(value, declared, dims, calls)
+
+
+def _names_items(dims: Dims, declared: Declared) -> bool:
+    """Whether a comment may name the items of a vector, not its axes: `jnp.array([column, row])  # [x, y]`."""
+    names = declared.names
+    return len(dims) == 1 and dims[0].constant == len(names) and all(name.isidentifier() for name in names)
 
 
 def _finding(value: Value, declared: Declared, dims: Dims, calls: tuple[Span, ...]) -> Obligation:

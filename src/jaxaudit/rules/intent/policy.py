@@ -218,8 +218,8 @@ def based(rule: type[Rule], obligations: Iterable[Obligation], facts: Facts) -> 
     issues = [one for one in found if _is_issue(one)]
     if issues and _may_rest_on_words(facts, issues):
         _mark(rule, issues, facts, solve_checked, Basis.SAID)
-    spans = _spans_with_assumptions(facts)
-    violated = [one for one in found if one.verdict is Verdict.VIOLATED and one.span in spans]
+    lines = _lines_with_assumptions(facts)
+    violated = [one for one in found if one.verdict is Verdict.VIOLATED and not lines.isdisjoint(_lines(one.span))]
     if violated:
         _mark(rule, violated, facts, solve_without_fields, Basis.ASSUMED)
     return found
@@ -251,12 +251,20 @@ def _may_rest_on_words(facts: Facts, issues: Iterable[Obligation]) -> bool:
 
 
 @remembered
-def _spans_with_assumptions(facts: Facts) -> frozenset[Span]:
-    """Return the places that fields of objects from outside reach, of which something is assumed."""
+def _lines_with_assumptions(facts: Facts) -> frozenset[tuple[str, int]]:
+    """Return the lines that fields of objects from outside reach, of which something is assumed.
+
+    Places would be too few: a comment has one of its own.
+    """
     if not facts.program.fields:
         return frozenset()
     behind = reached(facts.flow, facts.program.fields)
-    return frozenset(op.span for op in facts.program.walk() if not behind.isdisjoint((*op.operands, *op.results)))
+    touched = (op for op in facts.program.walk() if not behind.isdisjoint((*op.operands, *op.results)))
+    return frozenset(line for op in touched for line in _lines(op.span))
+
+
+def _lines(span: Span) -> Iterator[tuple[str, int]]:
+    return ((span.path, line) for line in range(span.line, span.end_line + 1))
 
 
 @remembered
