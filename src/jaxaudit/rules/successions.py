@@ -12,7 +12,7 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.succession import GoesOn, Way, goes_on, own_loop
 from jaxaudit.analyses.uses import Uses
-from jaxaudit.analyses.versions import Ground, Version, Versions, is_optimizer_step
+from jaxaudit.analyses.versions import NOTHING, Ground, Version, Versions, is_optimizer_step
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.ops import BODIES, MAPPED
 from jaxaudit.libraries.lookup import lookup, plays
@@ -109,9 +109,12 @@ def _lost(note: Op, facts: Facts) -> Lost | None:
     known = [(one, version) for one in unread if (version := versions.held(one)) is not None]
     if not known:
         return _by_the_way(note, flow) if unread else None
-    ground = min(version.ground for _, version in known)
-    old = frozenset(value for _, version in known for value in version.old)
-    return _found(note, flow.through(versions.maker(known[0][0]), note), Version(old, ground), flow)
+    ground, maker = min(version.ground for _, version in known), versions.maker(known[0][0])
+    # What is in two results, a state and what is observed of it, is lost in neither where one is read.
+    beside = [one for one in maker.results if uses.is_read(one)] if known[0][0] in maker.results else []
+    kept = {value for one in beside for value in (versions.of(one) or NOTHING).old}
+    old = frozenset(value for _, version in known for value in version.old) - kept
+    return _found(note, flow.through(maker, note), Version(old, ground), flow)
 
 
 def _found(note: Op, made: Op, version: Version, flow: Flow) -> Lost | None:
@@ -158,8 +161,11 @@ def is_surely_missed(lost: Lost, flow: Flow) -> bool | None:
     """Whether the old value goes on by mistake for sure; None where its successor is said not to be wanted."""
     if is_unwanted(lost.label):
         needed = _is_needed(lost, flow) if lost.ground is Ground.NATURE else _stands_still(lost, flow)
+        if needed:
+            # A search tries several steps from one place that it holds from outside of its loop.
+            return lost.handed_on or lost.ground is Ground.NATURE
         # Somebody trains, and goes on with what was there before.
-        return True if needed else False if lost.handed_on and _trains(lost.made) else None
+        return False if lost.handed_on and _trains(lost.made) else None
     made = lost.made
     computes_nothing_else = bool(made.results) and is_pure(made) and not any(map(flow.is_read, made.results))
     # A map over trees has one result: where nobody reads it, it was computed for nothing.

@@ -378,6 +378,38 @@ PROGRAMS = {
                 x, y = batch(k1, self.images, self.labels)
                 return self.network.init(k2, x)
         """,
+    "the same in a state and in what is observed of it": """
+        class State(NamedTuple):
+            board: jax.Array
+            count: jax.Array
+
+        class Seen(NamedTuple):
+            board: jax.Array
+
+        def step(state: State, action):
+            board = state.board.at[action].set(1)
+            return State(board, state.count + 1), Seen(board)
+
+        def play(state: State, action):
+            new_state, seen = jax.jit(step)(state, action)
+            return new_state, jnp.array_equal(new_state.board, state.board)
+        """,
+    "a search that starts from one place": """
+        def move(size, z, r, gradient):
+            z = z + size * r
+            r = r - size * gradient(z)
+            return z, r
+
+        def search(key, z, size, gradient):
+            def body(state):
+                size, direction, key = state
+                key, k = jax.random.split(key)
+                size = 2.0**direction * size
+                r = jax.random.normal(k, z.shape)
+                _, r_new = move(size, z, r, gradient)  #? stale-value
+                return size, jnp.where(jnp.sum(r_new**2) < jnp.sum(r**2), 1, -1), key
+            return jax.lax.while_loop(lambda state: state[1] > 0, body, (size, 1, key))[0]
+        """,
 }
 
 

@@ -56,6 +56,7 @@ class ArithmeticOnList(Rule):
     may_raise = True
 
     valid = (
+        Example("def product(a, b):\n    return jnp.matmul(*jnp.broadcast_arrays(a, b))\n", "the items of a tuple"),
         Example(
             """
             import numpy as np
@@ -123,7 +124,8 @@ def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
 
 def _given(op: Op, values: PythonValues) -> Iterator[Obligation]:
     """Judge what a function of `jax.numpy` calculates with; the options of it may well be tuples."""
-    first = next(iter(op.arguments.values()), None)
+    # `f(*values)` gives the items of a tuple.
+    first = next((given for name, given in op.arguments.items() if name != "*"), None)
     if not op.qualified.startswith("jax.numpy.") or op.function in TAKES_SEQUENCES:
         return
     if isinstance(first, tuple):
