@@ -43,6 +43,10 @@ class Facts:
             self._kept[make] = make(self)
         return cast("Found", self._kept[make])
 
+    def anew(self, program: Program, solved: dict[type, object]) -> Facts:
+        """Return facts of a program with the same ops, of whose values other things are said."""
+        return Facts(program, solved, {_places: self.places, _flow: self.flow})
+
     @property
     def places(self) -> Places:
         """Where each op stands."""

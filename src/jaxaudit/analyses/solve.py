@@ -64,9 +64,14 @@ SOURCES: Mapping[type, Source] = {
 def solve(program: Program, needs: Collection[type]) -> Facts:
     """Solve the domains that rules need, each in one walk over the program."""
     facts = Facts(program)
+    provide(facts, needs)
+    return facts
+
+
+def provide(facts: Facts, needs: Collection[type]) -> None:
+    """Solve the domains that rules need, where that was not done before."""
     for kind in sorted(needs, key=list(SOURCES).index):
         _provide(facts, kind)
-    return facts
 
 
 def _provide(facts: Facts, kind: type) -> None:
@@ -82,25 +87,22 @@ def rests_on_shapes(kind: type) -> bool:
     return Shapes in (kind, *SOURCES[kind].after)
 
 
-def solve_checked(facts: Facts) -> Facts:
+def without_words(facts: Facts) -> Facts:
     """Return the facts of the same program with nothing that is only said: what stands in unchecked annotations."""
     declared = facts.program.declared
     checked = {value: one for value, one in declared.items() if one.basis is not Basis.SAID}
-    certain = facts.memo(solve_without_fields)
+    certain = facts.memo(without_fields)
     return certain if len(checked) == len(declared) else _again(certain, replace(certain.program, declared=checked))
 
 
-def solve_without_fields(facts: Facts) -> Facts:
+def without_fields(facts: Facts) -> Facts:
     """Return the facts of the same program with nothing assumed of fields of objects from outside."""
     return _again(facts, replace(facts.program, fields={})) if facts.program.fields else facts
 
 
 def _again(facts: Facts, program: Program) -> Facts:
-    """Solve another version of a program; what does not rest on shapes is kept."""
-    again = Facts(program, {kind: found for kind, found in facts.solved.items() if not rests_on_shapes(kind)})
-    for kind in facts.solved:
-        _provide(again, kind)
-    return again
+    """Return the facts of another version of a program; those that rest on shapes are still to be provided."""
+    return facts.anew(program, {kind: found for kind, found in facts.solved.items() if not rests_on_shapes(kind)})
 
 
 def solve_domain(program: Program, domain: Domain[Fact]) -> Solution[Fact]:

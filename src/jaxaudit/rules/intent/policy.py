@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.queries import holders, reached, walk
-from jaxaudit.analyses.solve import rests_on_shapes, solve_checked, solve_without_fields
+from jaxaudit.analyses.solve import provide, rests_on_shapes, without_fields, without_words
 from jaxaudit.ir import Program, Region
 from jaxaudit.ir.basis import Basis
 from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, Verdict
@@ -215,21 +215,23 @@ def based(rule: type[Rule], obligations: Iterable[Obligation], facts: Facts) -> 
     found = list(obligations)
     if not any(map(rests_on_shapes, rule.needs)):
         return found
-    issues = [one for one in found if _is_issue(one)]
-    if issues and _may_rest_on_words(facts, issues):
-        _mark(rule, issues, facts, solve_checked, Basis.SAID)
+    violated = [one for one in found if one.verdict is Verdict.VIOLATED]
     lines = _lines_with_assumptions(facts)
-    violated = [one for one in found if one.verdict is Verdict.VIOLATED and not lines.isdisjoint(_lines(one.span))]
-    if violated:
-        _mark(rule, violated, facts, solve_without_fields, Basis.ASSUMED)
+    assumed = [one for one in violated if not lines.isdisjoint(_lines(one.span))]
+    if assumed:
+        _mark(rule, assumed, facts, without_fields, Basis.ASSUMED)
+    issues = [one for one in violated if _is_issue(one) and one.basis is not Basis.ASSUMED]
+    if issues and _may_rest_on_words(facts, issues):
+        _mark(rule, issues, facts, without_words, Basis.SAID)
     return found
 
 
 def _mark(
-    rule: type[Rule], violated: Sequence[Obligation], facts: Facts, solve_less: Callable[[Facts], Facts], basis: Basis
+    rule: type[Rule], violated: Sequence[Obligation], facts: Facts, leave_out: Callable[[Facts], Facts], basis: Basis
 ) -> None:
     """Mark the violations that a rule no longer finds with fewer facts."""
-    less = facts.memo(solve_less)
+    less = facts.memo(leave_out)
+    provide(less, rule.needs)
     again = rule().check(less.program, less)
     sure = {(one.span, one.severity) for one in again if one.verdict is Verdict.VIOLATED}
     for one in violated:
