@@ -358,6 +358,21 @@ PROGRAMS = {
                 out.append(jax.vmap(random.normal)(keys[start : start + size]))
             return out
         """,
+    "what starts again after an exception": """
+        def skipped(key, n, items):
+            for _ in range(n):
+                try:
+                    next(items)
+                except StopIteration:
+                    items = iter(jax.random.normal(key, (3,)))
+
+        def tried(key, n, show):
+            for _ in range(n):
+                try:
+                    show(jax.random.normal(key, (3,)))  #! same-key-in-loop
+                except ValueError:
+                    break
+        """,
 }
 
 

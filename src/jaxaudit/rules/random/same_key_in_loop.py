@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.keys import How, KeyFacts, Scope
@@ -181,8 +182,17 @@ def _judge(scope: Scope, verdict: Turned, keys: KeyFacts) -> Iterator[Obligation
         passed = use.origin.how is How.PASS or use.how is How.PASS
         why = f"{doer(use)} could not be followed" if passed else f"where {name} comes from could not be followed"
         yield _plain(use.spot, Verdict.UNKNOWN, f"{why}, in a {_LOOPS[op.name]}")
+    elif _is_handler(use.spot, op, keys):
+        yield _plain(use.spot, Verdict.UNKNOWN, f"whether {name} is used in more than one turn depends on exceptions")
     else:
         yield _finding(op, verdict, keys)
+
+
+def _is_handler(spot: Op, loop: Op, keys: KeyFacts) -> bool:
+    """Whether an op runs only in the turns of a loop that raise something: it stands under `except`."""
+    around = keys.places.up(keys.places.region_of[spot])
+    inside = takewhile(lambda one: one[1] is not loop, around)
+    return any(op is not None and op.construct == "try" and region is not op.regions[0] for region, op in inside)
 
 
 def _plain(op: Op, verdict: Verdict, reason: str) -> Obligation:
