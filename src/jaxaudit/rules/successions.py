@@ -167,7 +167,9 @@ def is_surely_missed(lost: Lost, flow: Flow) -> bool | None:
         # Somebody trains, and goes on with what was there before.
         return False if lost.handed_on and _trains(lost.made) else None
     made = lost.made
-    computes_nothing_else = bool(made.results) and is_pure(made) and not any(map(flow.is_read, made.results))
+    # That something is called after the old value, `dt_2 = dt / 2`, is no proof that it succeeds it.
+    told = lost.ground is not Ground.VARIABLE or bool(made.regions)
+    computes_nothing_else = told and bool(made.results) and is_pure(made) and not any(map(flow.is_read, made.results))
     # A map over trees has one result: where nobody reads it, it was computed for nothing.
     if lost.ground is Ground.NATURE or made.name == "tree.map" or computes_nothing_else:
         return True

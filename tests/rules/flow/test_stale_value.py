@@ -410,6 +410,12 @@ PROGRAMS = {
                 return size, jnp.where(jnp.sum(r_new**2) < jnp.sum(r**2), 1, -1), key
             return jax.lax.while_loop(lambda state: state[1] > 0, body, (size, 1, key))[0]
         """,
+    "half of a step is no newer step": """
+        def simulate(dt, x):
+            dt = jnp.float32(dt)
+            dt_2 = jnp.float32(dt / 2)  #? stale-value
+            return x + dt
+        """,
 }
 
 
