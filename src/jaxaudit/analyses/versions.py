@@ -69,6 +69,11 @@ class Version:
         """Whether what made it is an update by its nature, however many calls away."""
         return self.ground is Ground.NATURE
 
+    @property
+    def in_order(self) -> list[Value]:
+        """The old values in the order of the program, for whoever speaks of one of them."""
+        return sorted(self.old, key=lambda value: value.id)
+
     def part(self, key: object) -> Version:
         """Return what one item is the successor of."""
         return next((one for at, one in self.parts if at == key), NOTHING)

@@ -67,7 +67,7 @@ def untaken_successors(facts: Facts) -> Iterator[Lost]:
     for value, version in (*versions.untaken(), *dropped):
         made = versions.maker(value)
         ways = {one: goes_on(facts.flow, one, made) for one in version.old}
-        old = tuple(one for one in version.old if ways[one])
+        old = tuple(one for one in version.in_order if ways[one])
         if old:
             found = tuple(way for one in old for way in ways[one])
             yield Lost("_", made.span, made, version.ground, old, old[0].name or "it", found, value)
@@ -120,7 +120,7 @@ def _lost(note: Op, facts: Facts) -> Lost | None:
 def _found(note: Op, made: Op, version: Version, flow: Flow) -> Lost | None:
     """Return how what a version succeeds goes on, under the name that its maker was given it by."""
     ways = {one: goes_on(flow, one, made, method=note.is_method) for one in version.old}
-    old = tuple(one for one in version.old if ways[one])
+    old = tuple(one for one in version.in_order if ways[one])
     if not old:
         return None
     # Of several, the one that is handed on is missed most.

@@ -122,7 +122,7 @@ class StaleValue(Rule):
 def _judge(value: Value, version: Version, facts: Facts) -> Obligation:
     """Judge a successor that something may read: it is what is used from then on, or both it and the old one are."""
     made = facts.get(Versions).maker(value)
-    old = next((one for one in version.old if one.name), None)
+    old = next((one for one in version.in_order if one.name), None)
     name = named(value if old is None else old, "the value")
     becomes = facts.get(Uses).becomes(value)
     if not becomes & EFFECTS:
