@@ -4,6 +4,14 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "a list as an index": """
+        angles = np.linspace(0.0, 1.0, 180)
+        view = 12
+        some = jnp.array(angles[[view]].astype(np.float32))
+        two = angles[[12, 134]]
+        wrong = jnp.ones(3)[1, 2]  #! axis-conflict
+        print(jax.vmap(lambda angle: angle * 2)(some), jnp.zeros((5, 4))[:, [0, 2]], two)
+        """,
     "a list of ones that is written to": """
         def shifted(ids):
             shape = [1] * ids.ndim

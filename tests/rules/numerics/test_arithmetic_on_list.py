@@ -4,6 +4,17 @@ import pytest
 from rules.programs import marked, said
 
 PROGRAMS = {
+    "items of a list as arguments": """
+        def applied(f):
+            def wrapper(*args, **kwargs):
+                plain = [one for one in args]
+                named = {name: one for name, one in kwargs.items()}
+                return f(*plain, **named)
+            return wrapper
+
+        def run(x, y):
+            return applied(jnp.sign)(x), applied(jnp.where)(y, x, 0.0), jnp.sign([1.0, 2.0])  #! arithmetic-on-list
+        """,
     "a field called size": """
         @dataclasses.dataclass
         class Info:

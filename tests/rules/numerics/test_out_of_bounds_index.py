@@ -4,6 +4,21 @@ import pytest
 from rules.programs import marked, messages, said
 
 PROGRAMS = {
+    "a shape that decides which way is taken": """
+        def placed(offset):
+            if offset.shape == (2,):
+                return offset[0]
+            elif offset.shape == (3,):
+                return offset[2]
+            return offset[5]
+
+        print(placed(jnp.zeros(2)), placed(jnp.ones(3)))
+
+        def last(offset):
+            return offset[2] if offset.shape != (3,) else offset[0]  #! out-of-bounds-index
+
+        print(last(jnp.zeros(2)))
+        """,
     "a loop without a turn": """
         def children(parents):
             count = np.zeros((len(parents),), int)

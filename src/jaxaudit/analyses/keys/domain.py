@@ -46,8 +46,13 @@ class KeysDomain:
         return self._table
 
     def unknown(self, value: Value) -> Term:
-        """Let a value stand for itself: a parameter is what callers give, of anything else nothing is known."""
-        return self.terms.atom(value, opaque=value not in self.places.owner)
+        """Let a value stand for itself: a parameter is what callers give, a new array is the data of a key of its own.
+
+        Of anything else nothing is known.
+        """
+        maker = self.places.maker.get(value)
+        own = value in self.places.owner or (maker is not None and maker.name == "array.create")
+        return self.terms.atom(value, opaque=not own)
 
     def join(self, first: Term, second: Term) -> Term:
         """Return a term for one of two keys."""

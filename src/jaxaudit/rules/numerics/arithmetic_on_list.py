@@ -124,10 +124,11 @@ def _judge(op: Op, values: PythonValues) -> Iterator[Obligation]:
 
 def _given(op: Op, values: PythonValues) -> Iterator[Obligation]:
     """Judge what a function of `jax.numpy` calculates with; the options of it may well be tuples."""
-    # `f(*values)` gives the items of a tuple.
-    first = next((given for name, given in op.arguments.items() if name != "*"), None)
-    if not op.qualified.startswith("jax.numpy.") or op.function in TAKES_SEQUENCES:
+    # Of `f(*values, **options)` nobody knows which parameter gets what.
+    plain = op.qualified.startswith("jax.numpy.") and not op.has("*", "**")
+    if not plain or op.function in TAKES_SEQUENCES:
         return
+    first = next(iter(op.arguments.values()), None)
     if isinstance(first, tuple):
         name = op.qualified.removeprefix("jax.numpy.")
         yield _refused(op, f"`jnp.{name}` raises `TypeError` for a Python list or tuple")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from jaxaudit.analyses.dims import Dim, differ
+from jaxaudit.analyses.dims import Dim, differ, same
 from jaxaudit.analyses.labels import derived
 from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, common_outline, integer, sequence, truth
 from jaxaudit.analyses.shapes.transfer.look import Look
@@ -26,12 +26,25 @@ def arithmetic(look: Look, x: ShapeFact, y: ShapeFact) -> ShapeFact | None:
         return sequence(x.items + y.items)
     if x.items is not None and function == "multiply" and y.number is not None:
         return _repeated(x.items, y.number)
+    if x.items is not None and y.items is not None and function in ("equal", "not_equal"):
+        alike = _are_equal(x.items, y.items)
+        return NOTHING if alike is None else truth(alike is (function == "equal"))
     if x.each is not None or y.each is not None:
         return NOTHING
     if (x.items is not None or y.items is not None) and not (x.is_array or y.is_array):
         # A tuple and something unknown: a longer tuple, or an array.
         return NOTHING
     return _integers(function, x, y)
+
+
+def _are_equal(first: Sequence[ShapeFact], second: Sequence[ShapeFact]) -> bool | None:
+    """Whether two tuples of integers are equal, as shapes are; None where that is not known."""
+    if len(first) != len(second):
+        return False
+    pairs = [(x.number, y.number) for x, y in zip(first, second, strict=True)]
+    if any(x is not None and y is not None and differ(x, y) for x, y in pairs):
+        return False
+    return True if all(x is not None and y is not None and same(x, y) for x, y in pairs) else None
 
 
 def _repeated(items: tuple[ShapeFact, ...], times: Dim) -> ShapeFact:

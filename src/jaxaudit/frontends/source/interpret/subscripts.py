@@ -29,6 +29,7 @@ from jaxaudit.frontends.source.values.model import (
     Zip,
 )
 from jaxaudit.frontends.source.values.structure import argument, kind_of, materialise, options, rebuild
+from jaxaudit.ir import Argument
 from jaxaudit.libraries.jax import REFERENCE
 from jaxaudit.spans import Span
 
@@ -127,7 +128,7 @@ def _item_leaf(it: Interpreter, leaf: Leaf, index: Abstract, span: Span) -> Leaf
 def item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Leaf:
     """Emit the reading of one item of a value that is not known item by item."""
     whole = materialise(it, base, span)
-    arguments = {"base": whole, "index": argument(it, index, span)}
+    arguments = {"base": whole, "index": _index(it, index, span)}
     if not isinstance(base, Leaf) or not isinstance(index, Const) or not isinstance(index.value, str):
         array = isinstance(base, Leaf) and base.array
         return Leaf(it.emit("py.item", span, arguments).result, array=array)
@@ -140,6 +141,12 @@ def item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Leaf:
     return it.loaded[key]
 
 
+def _index(it: Interpreter, index: Abstract, span: Span) -> Argument:
+    """Return an index as an argument: a tuple has an entry for each axis, and a list is one entry."""
+    given = argument(it, index, span)
+    return (given,) if isinstance(index, Ref) and isinstance(it.heap[index], ListBox) else given
+
+
 def entry_key(name: str) -> str:
     """Return what an entry of an object is remembered under, beside its attributes."""
     return f"[{name!r}]"
@@ -149,7 +156,7 @@ def at_item(it: Interpreter, base: Abstract, index: Abstract, span: Span) -> Lea
     """Emit `x.at[index]`."""
     if _is_reference(base):
         return replace(item(it, base, index, span), cls=REFERENCE)
-    arguments = {"base": materialise(it, base, span), "index": argument(it, index, span)}
+    arguments = {"base": materialise(it, base, span), "index": _index(it, index, span)}
     made = it.emit("array.at", span, arguments).result
     it.updates[made] = arguments
     return Leaf(made, "array.at")
@@ -166,7 +173,7 @@ def write(
     if isinstance(base, Leaf) and it.loaded:
         forget(it, base.value)
     known = isinstance(base, Ref) and _write_box(it, base, index, value)
-    arguments = {"index": argument(it, index, span), "value": argument(it, value, span)}
+    arguments = {"index": _index(it, index, span), "value": argument(it, value, span)}
     kind = "reference" if _is_reference(base) else kind_of(it, base)
     attrs: dict[str, object] = {"augmented": augmented, "kind": kind}
     if isinstance(base, Ref):
