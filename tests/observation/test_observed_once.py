@@ -33,7 +33,7 @@ def test_squared_error():
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    variables = {"JAXAUDIT_CACHE_DIR": str(folder / "cache"), "JAX_PLATFORMS": "cpu", "NO_COLOR": "1"}
+    variables = {"JAXAUDIT_CACHE_DIR": str(folder / "cache"), "JAX_PLATFORMS": "cpu", "NO_COLOR": "1", "COLUMNS": "200"}
     python = [sys.executable, "-m", *arguments]
     done = subprocess.run(
         python, cwd=folder / "project", env={**os.environ, **variables}, capture_output=True, text=True, check=False
