@@ -33,7 +33,7 @@ def test_every_occurrence_lists_its_whole_contract(rule):
         facts = solve(program, {Shapes, *(need for one in RULES for need in one.needs)})
         found = [one for rule in RULES for one in judged(rule, facts)]
         found += unanswered(facts, found, {rule.name for rule in RULES})
-        answers = Answers(found)
+        answers = Answers(found, facts)
         for op in program.named(*CONTRACTS):
             for clause in CONTRACTS[op.name]:
                 if not op.library and clause.applies(op, facts):
@@ -60,3 +60,35 @@ def test_what_no_rule_answers_is_listed_as_open():
 def test_rules_that_are_not_wanted_list_nothing():
     report = audit([decode_file("example.py", PROGRAM.encode())], Config(ignore=("vmap",))).report
     assert "vmap" not in report.coverage.by_family
+
+
+def test_an_answer_inside_an_expression_is_none_for_what_stands_around_it():
+    code = b"import jax.numpy as jnp\n\n\ndef f(x, y):\n    return jnp.tanh(x) * x + y\n"
+    report = audit([decode_file("example.py", code)], Config()).report
+    assert "axis-conflict" in {one.rule for one in report.verified}
+    assert "axis-conflict" in {one.rule for one in report.unknown}
+
+
+CAPTURING = """
+import jax
+
+SCALE = 1.0
+
+
+@jax.jit
+def scaled(x):
+    return {body}
+
+
+def change(value):
+    global SCALE
+    SCALE = value
+"""
+
+
+@pytest.mark.parametrize("body", ["x * SCALE", "x * loaded()"])
+def test_what_another_function_changes_or_reads_is_not_proved_to_stay(body):
+    code = CAPTURING.format(body=body).replace("import jax\n", "import jax\nfrom elsewhere import loaded\n", 1)
+    report = audit([decode_file("example.py", code.encode())], Config()).report
+    assert "stale-captured-state" in {one.rule for one in report.unknown}
+    assert "stale-captured-state" not in {one.rule for one in report.verified}

@@ -136,7 +136,7 @@ class _Reader:
                 self._call(op, loops)
             elif op.name == "py.read":
                 self._note_read(op)
-            elif (state := _changed(op)) is not None:
+            elif (state := changed(op)) is not None:
                 self._note_write(op, state, loops)
             elif op.name in _FOLLOWED:
                 self._made.update((value, op) for value in op.results)
@@ -206,7 +206,7 @@ def _missing(asked: Op, *, holds: bool) -> object:
     return x if finds_none or operator == ("not in" if holds else "in") else None
 
 
-def _changed(op: Op) -> State | None:
+def changed(op: Op) -> State | None:
     """Return the state that an op changes."""
     match op.name:
         case "py.store_global":

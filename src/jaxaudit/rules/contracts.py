@@ -47,7 +47,7 @@ def unanswered(facts: Facts, obligations: Iterable[Obligation], rules: Collectio
     """Return the clauses of every construct of a program that no obligation answers, each as unknown."""
     if facts.find(Shapes) is None:
         return
-    answers = Answers(obligations)
+    answers = Answers(obligations, facts)
     asked: set[tuple[str, Span]] = set()
     for op in facts.program.named(*CONTRACTS):
         for clause in () if op.is_derived or op.library else CONTRACTS[op.name]:
@@ -63,8 +63,12 @@ def unanswered(facts: Facts, obligations: Iterable[Obligation], rules: Collectio
 class Answers:
     """The places of obligations, by rule and line."""
 
-    def __init__(self, obligations: Iterable[Obligation]) -> None:
+    def __init__(self, obligations: Iterable[Obligation], facts: Facts) -> None:
         self._places: dict[tuple[str, str, int], list[Span]] = defaultdict(list)
+        self._asked = {
+            (clause.rule, op.span) for op in facts.program.named(*CONTRACTS) for clause in CONTRACTS[op.name]
+        }
+        """The places that a rule is asked about: what it says of one of them is no answer for those around it."""
         for one in obligations:
             self._places[one.rule, one.span.path, one.span.line].append(one.span)
 
@@ -77,7 +81,8 @@ class Answers:
 
     def _overlaps(self, rule: str, span: Span) -> bool:
         lines = (self._places.get((rule, span.path, line), ()) for line in range(span.line, span.end_line + 1))
-        return any(span.covers(one) or one.covers(span) for spans in lines for one in spans)
+        found = (one for spans in lines for one in spans if one == span or (rule, one) not in self._asked)
+        return any(span.covers(one) or one.covers(span) for one in found)
 
 
 def _arrays_meet(op: Op, facts: Facts) -> bool:

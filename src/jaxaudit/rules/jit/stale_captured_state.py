@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.analyses.captured import CompiledCall, History, Read, Write, histories
+from jaxaudit.analyses.captured import CompiledCall, History, Read, Write, changed, histories
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
 from jaxaudit.rules.base import Example, Obligation, Rule, Step
@@ -182,11 +182,20 @@ def train(w):
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every compiled function, and what it reads from outside and somebody changes."""
         yield from (one for history in histories(program) for one in _judge(history))
+        written = {state for op in program.walk() if (state := changed(op)) is not None}
         for op in program.named("jit"):
-            reads = {(one.kind, one.subject) for region in op.regions for one in region.walk() if one.name == "py.read"}
-            held = sorted(f"{_SHOWN[kind]} `{name}`" for kind, name in reads if kind in ("attr", "item"))
-            if held:
-                yield unknown(self.name, op.span, f"whether something else changes {held[0]} is not known")
+            inside = [one for region in op.regions for one in region.walk()]
+            reads = {(one.kind, one.owner, one.subject) for one in inside if one.name == "py.read"}
+            # Objects have other holders, and what functions that were not followed read is not known.
+            open_ = sorted(
+                _SHOWN[kind] + f" `{name}`"
+                for kind, owner, name in reads
+                if kind in ("attr", "item") or (kind, owner, name) in written
+            )
+            strange = any(one.name == "py.call_unknown" for one in inside)
+            if open_ or strange:
+                what = open_[0] if open_ else "what is read by calls that were not followed"
+                yield unknown(self.name, op.span, f"whether something else changes {what} is not known")
             elif op.regions:
                 yield proved(self.name, op.span, "nothing that can be seen changes what it reads from outside")
 
