@@ -36,11 +36,7 @@ def write_report(layers: int, file: Path) -> dict[str, int]:
         render_html(outcome.report, outcome.sources, out)
     report = outcome.report
     print(f"rendering        {time.process_time() - started:8.2f} s of processor time")
-    return {
-        "steps": len(report.data_flow),
-        "axes": len(report.axes),
-        "bytes": file.stat().st_size,
-    }
+    return {"steps": len(report.data_flow), "axes": len(report.axes), "bytes": file.stat().st_size}
 
 
 def write_made_up(steps: int, file: Path) -> dict[str, int]:

@@ -32,12 +32,7 @@ TARGETS = {
     ),
     "equinox_mlp.py": (
         "loss_fn",
-        {
-            "model": "=Classifier(key)",
-            "points": "f32[batch=32,2]",
-            "labels": "i32[batch=32]",
-            "keys": "key[batch=32]",
-        },
+        {"model": "=Classifier(key)", "points": "f32[batch=32,2]", "labels": "i32[batch=32]", "keys": "key[batch=32]"},
     ),
 }
 KNOWN: dict[str, Outcome] = {}

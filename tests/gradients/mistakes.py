@@ -144,10 +144,7 @@ MISTAKES = (
     Mistake(
         "prediction of DQN",
         "dqn",
-        (
-            ("jax.lax.stop_gradient(target)", "target"),
-            ("    error = q -", "    error = jax.lax.stop_gradient(q) -"),
-        ),
+        (("jax.lax.stop_gradient(target)", "target"), ("    error = q -", "    error = jax.lax.stop_gradient(q) -")),
         "misplaced-stop-gradient",
         "error = jax.lax.stop_gradient(q) - target",
     ),
@@ -213,10 +210,7 @@ MISTAKES = (
     Mistake(
         "no straight-through",
         "vqvae",
-        (
-            ("(z + jax.lax.stop_gradient(e - z)) @", "e @"),
-            ("+ codebook + 0.25 * commitment", ""),
-        ),
+        (("(z + jax.lax.stop_gradient(e - z)) @", "e @"), ("+ codebook + 0.25 * commitment", "")),
         "zero-gradient-path",
         "index = jnp.argmin(distance, axis=-1)",
     ),
@@ -284,10 +278,7 @@ MISTAKES = (
     Mistake(
         "predictor is skipped",
         "simsiam",
-        (
-            ('z2 @ params["predictor"]', "z2"),
-            ('z1 @ params["predictor"]', "z1"),
-        ),
+        (('z2 @ params["predictor"]', "z2"), ('z1 @ params["predictor"]', "z1")),
         "dead-parameter",
         "value, grads = step(params, jax.random.normal(k3, (5, 6)), jax.random.normal(k4, (5, 6)))",
     ),

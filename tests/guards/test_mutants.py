@@ -82,10 +82,7 @@ CASES = {
     "keep-old-key": ("def f(key):\n key, sub = split(key)\n return key, sub", " _unused, sub = split(key)"),
     "no-split": ("def f(key):\n a, b = split(key)\n return a, b", " a, b = (key, key)"),
     "use-parent-key": ("def f(key):\n a, b = split(key)\n return a, b", " return key, b"),
-    "fixed-key": (
-        "def f(key):\n return jax.random.normal(key)",
-        " return jax.random.normal(jax.random.PRNGKey(0))",
-    ),
+    "fixed-key": ("def f(key):\n return jax.random.normal(key)", " return jax.random.normal(jax.random.PRNGKey(0))"),
     "no-fold-in": ("def f(key, i):\n return jax.random.fold_in(key, i)", " return key"),
     "no-static-argument": ("g = jax.jit(f, static_argnums=0)", "g = jax.jit(f, inline=False)"),
     "branch-in-python": (JIT + "return jnp.where(x > 0, x, 0)", " return ((x) if x > 0 else (0))"),

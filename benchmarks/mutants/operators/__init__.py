@@ -7,19 +7,7 @@ from importlib import import_module
 from benchmarks.mutants.operators.registry import OPERATORS as OPERATORS
 from benchmarks.mutants.operators.registry import Operator as Operator
 
-FAMILIES = (
-    "flow",
-    "axes",
-    "vmap",
-    "scan",
-    "gradients",
-    "random",
-    "jit",
-    "pytrees",
-    "numerics",
-    "envs",
-    "sharding",
-)
+FAMILIES = ("flow", "axes", "vmap", "scan", "gradients", "random", "jit", "pytrees", "numerics", "envs", "sharding")
 
 for _family in FAMILIES:
     import_module(f"{__name__}.{_family}")

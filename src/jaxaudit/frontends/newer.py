@@ -21,10 +21,7 @@ _LINES: tuple[tuple[re.Pattern[str], Newer], ...] = (
     (re.compile(r"\s*(?:async\s+)?def\s+\w+\s*\["), Newer("a function with type parameters, `def f[T](...)`", (3, 12))),
     (re.compile(r"\s*class\s+\w+\s*\["), Newer("a class with type parameters, `class C[T]`", (3, 12))),
     (re.compile(r"\s*type\s+\w+\s*(?:\[.*\]\s*)?="), Newer("a `type` statement", (3, 12))),
-    (
-        re.compile(r"\s*except\*?\s+[\w.]+\s*,\s*[\w.]+.*:"),
-        Newer("`except` with types and no brackets", (3, 14)),
-    ),
+    (re.compile(r"\s*except\*?\s+[\w.]+\s*,\s*[\w.]+.*:"), Newer("`except` with types and no brackets", (3, 14))),
 )
 _TYPED = re.compile(r"\s*(?:async\s+def|def|class)\s+\w+\s*(\[[^\]]*\])(?=\s*[(:])")
 _ALIAS = re.compile(r"(\s*)type\s+(\w+)\s*(?:\[[^\]]*\]\s*)?(?==)")

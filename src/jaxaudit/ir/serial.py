@@ -226,13 +226,7 @@ class _Decoder:
         return region
 
     def op(
-        self,
-        form: int,
-        attrs: int,
-        operands: list[int],
-        results: list[int],
-        span: int,
-        regions: Sequence[int] = (),
+        self, form: int, attrs: int, operands: list[int], results: list[int], span: int, regions: Sequence[int] = ()
     ) -> Op:
         name, arguments, left_open = self._forms[form]
         given = self.many(operands)

@@ -103,11 +103,7 @@ def _told(one: Obligation, families: Mapping[str, str], sources: Sources) -> tup
 
 
 def _view(
-    notes: Notes | None,
-    threads: ThreadAxes | None,
-    inferred: Facts | None,
-    shown: Facts | None,
-    paths: frozenset[str],
+    notes: Notes | None, threads: ThreadAxes | None, inferred: Facts | None, shown: Facts | None, paths: frozenset[str]
 ) -> View | None:
     """See what was traced where something was, else what source tells."""
     if notes is not None and threads is not None:

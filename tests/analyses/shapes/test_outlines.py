@@ -27,8 +27,7 @@ def verdict(expression: str, rule: str) -> str:
 
 @pytest.mark.parametrize("rule", ["axis-conflict", "silent-broadcast"])
 @pytest.mark.parametrize(
-    "expression",
-    ["a * x", "jnp.where(x > 0, a, 0.0)", "a.astype(jnp.float32) - 2 * x", "jnp.zeros_like(a) + x"],
+    "expression", ["a * x", "jnp.where(x > 0, a, 0.0)", "a.astype(jnp.float32) - 2 * x", "jnp.zeros_like(a) + x"]
 )
 def test_what_is_computed_of_an_array_fits_it(expression, rule):
     assert verdict(expression, rule) == "proved"

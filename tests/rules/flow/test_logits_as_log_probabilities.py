@@ -17,7 +17,7 @@ PROGRAMS = {
                 return loss_of(q, chosen, batch["targets"], config["temperature"], config["alpha"])
 
             return jax.grad(loss, has_aux=True)(params)
-        """,
+        """
 }
 
 

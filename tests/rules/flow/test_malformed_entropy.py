@@ -20,7 +20,7 @@ PROGRAMS = {
 
         def main(x):
             return entropy(x), normalised(x), wrong(x)
-        """,
+        """
 }
 
 

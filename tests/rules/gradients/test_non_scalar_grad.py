@@ -21,7 +21,7 @@ PROGRAMS = {
 
         def wrong(w, x):
             return jax.grad(loss)(w, x)  #! non-scalar-grad
-        """,
+        """
 }
 
 

@@ -24,7 +24,7 @@ PROGRAMS = {
             jax.grad(g1)(W, X), jax.grad(g2)(W, X), jax.grad(g3)(W, X), jax.grad(g4)(W, X), jax.grad(g5)(W, X)
             jax.grad(g6)(W, X), jax.grad(k1)(W, X), jax.grad(k2)(W, X), jax.grad(k3)(W, X), jax.grad(k4)(W, X)
             jax.grad(k5)(W, X), jax.grad(k6)(W, X), jax.grad(k7)(W, X)
-        """,
+        """
 }
 
 

@@ -20,10 +20,7 @@ def check(key):
 """
 
 
-@pytest.mark.parametrize(
-    "compared",
-    ["a == b", "jnp.allclose(a, b)", "a != b"],
-)
+@pytest.mark.parametrize("compared", ["a == b", "jnp.allclose(a, b)", "a != b"])
 def test_results_that_are_compared(compared):
     report = audit([SourceFile("keys.py", CODE.format(compared))], Config(select=("key-reused",))).report
     assert report.issues == ()

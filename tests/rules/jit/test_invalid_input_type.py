@@ -11,7 +11,7 @@ PROGRAMS = {
 
         def main(x):
             return loss(x, {"scale": 2.0, "kind": "mse"})  #! invalid-input-type
-        """,
+        """
 }
 
 

@@ -11,7 +11,7 @@ PROGRAMS = {
 
         def wrong(x):
             return jnp.abs(x).type(jnp.int32)  #! method-of-other-library
-        """,
+        """
 }
 
 

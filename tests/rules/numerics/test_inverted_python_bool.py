@@ -9,7 +9,7 @@ PROGRAMS = {
             free = never is None
             kept = (chance > 0.5) & ~free
             return kept, jnp.where(~free, chance, 0.0)  #! inverted-python-bool
-        """,
+        """
 }
 
 

@@ -17,7 +17,7 @@ PROGRAMS = {
         q3 = jnp.cumsum(M.astype(jnp.int32))
         q4 = jax.lax.fori_loop(0, 5000, lambda i, c: c + 1, 0)
         q5 = jax.lax.scan(lambda c, v: (0.9 * c + v, c), jnp.zeros((), jnp.bfloat16), X)
-        """,
+        """
 }
 
 

@@ -16,7 +16,7 @@ PROGRAMS = {
 
         def f():
             return Net(Hashed(jnp.ones(3)))
-        """,
+        """
 }
 
 

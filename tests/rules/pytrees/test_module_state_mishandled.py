@@ -10,7 +10,7 @@ PROGRAMS = {
         def f(key, x):
             model = eqx.nn.MLP(2, 2, 8, 1, key=key)
             return jax.grad(lambda x, model: model(x).sum())(x, model)
-        """,
+        """
 }
 
 

@@ -15,7 +15,7 @@ PROGRAMS = {
             d = jax.tree.map(lambda p, q: p if q is None else p + q, c, a)
             e = jax.tree.map(lambda p, q: p if q is None else p + q, c, b, is_leaf=lambda x: x is None)
             return jax.tree.map(lambda p, q: p + q, a, b), d, e
-        """,
+        """
 }
 
 

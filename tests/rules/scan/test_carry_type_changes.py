@@ -19,7 +19,7 @@ PROGRAMS = {
                 return ({**p, "b": p["b"][None]}, s), loss(p, x)
             return jax.lax.scan(body, (p, tx.init(p)), xs)  #! carry-type-changes
         train(start(jax.random.key(0)), jnp.ones((5, 16, 4)))
-        """,
+        """
 }
 
 

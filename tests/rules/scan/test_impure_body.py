@@ -13,7 +13,7 @@ PROGRAMS = {
                 return carry + x, None
 
             return lax.scan(body, jnp.zeros(()), xs), stats
-        """,
+        """
 }
 
 

@@ -24,7 +24,7 @@ PROGRAMS = {
             def plain(x):
                 return jax.lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * 2.0), (0, x))[1]  #! reverse-through-while-loop
             return jax.grad(lambda x: plain(x).sum())(x)
-        """,
+        """
 }
 
 

@@ -16,7 +16,7 @@ PROGRAMS = {
             step = jax.pmap(lambda state, key: state.replace(params=state.params + jax.random.normal(key, (3,))))
             state = jax.device_put_replicated(State(jnp.zeros(3), 0), jax.local_devices()[:n])
             return step(jax.tree.map(jnp.asarray, state), keys)
-        """,
+        """
 }
 
 

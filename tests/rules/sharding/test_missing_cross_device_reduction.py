@@ -56,8 +56,7 @@ def ring(w, x):
 
 
 @pytest.mark.parametrize(
-    "function",
-    [lambda w, x: (x @ w).sum(), summed_by_scan, lambda w, x: jnp.where(lax.axis_index("d") == 0, w, 0.0)],
+    "function", [lambda w, x: (x @ w).sum(), summed_by_scan, lambda w, x: jnp.where(lax.axis_index("d") == 0, w, 0.0)]
 )
 def test_what_each_device_computes_is_not_equal(function):
     assert verdicts(function) == ["violated"]

@@ -20,7 +20,7 @@ PROGRAMS = {
             x = jnp.reshape(x, x.shape[:-1] + tuple(block) + (-1,))
             axes = (np.arange(2 * len(block)) + 1).reshape(2, -1).ravel(order="F")
             return jnp.transpose(x, (0,) + tuple(axes) + (len(axes) + 1,))
-        """,
+        """
 }
 
 

@@ -29,13 +29,7 @@ class Name:
 
 
 _RANK = ("declared", "constant", "axis_name", "product", "vmap", "scan")
-_MAKERS = {
-    "vmapped": "vmap",
-    "collected": "vmap",
-    "scanned": "scan",
-    "stacked": "scan",
-    "sharded": "vmap",
-}
+_MAKERS = {"vmapped": "vmap", "collected": "vmap", "scanned": "scan", "stacked": "scan", "sharded": "vmap"}
 
 Votes = dict[Thread, dict[str, Counter[str]]]
 

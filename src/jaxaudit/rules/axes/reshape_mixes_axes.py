@@ -51,10 +51,7 @@ class ReshapeMixesAxes(Rule):
     needs = (Shapes,)
 
     valid = (
-        Example(
-            "T, B = 16, 4\n\ny = jnp.zeros((T, B, 3)).swapaxes(0, 1).reshape(B, T * 3)\n",
-            "transposed first",
-        ),
+        Example("T, B = 16, 4\n\ny = jnp.zeros((T, B, 3)).swapaxes(0, 1).reshape(B, T * 3)\n", "transposed first"),
         Example(
             "def heads(x, n):\n    b, t, d = x.shape\n    return x.reshape(b, t, n, d // n)\n", "taken apart in place"
         ),

@@ -54,10 +54,7 @@ class TransposeOfUnknownRank(Rule):
     valid = (
         Example("y = jnp.ones((4, 3)).T\n", "two axes"),
         Example("y = jnp.ones((4, 3, 2)).transpose(0, 2, 1)\n", "axes are named"),
-        Example(
-            "def f(w):\n    x = jnp.ones((4, 3, 2))\n    return (x.T * w).T\n",
-            "there and back again",
-        ),
+        Example("def f(w):\n    x = jnp.ones((4, 3, 2))\n    return (x.T * w).T\n", "there and back again"),
     )
     invalid = (
         Example("y = jnp.ones((4, 3, 2)).T  #?\n", "three axes"),

@@ -51,10 +51,7 @@ class UnrelatedAxesJoined(Rule):
     needs = (Axes,)
 
     valid = (
-        Example(
-            "TRAIN, QUERY = 25, 25\ny = jnp.zeros((TRAIN, QUERY)).T @ jnp.zeros(TRAIN)\n",
-            "transposed",
-        ),
+        Example("TRAIN, QUERY = 25, 25\ny = jnp.zeros((TRAIN, QUERY)).T @ jnp.zeros(TRAIN)\n", "transposed"),
         Example(
             "OBS, HIDDEN = 8, 8\n\ndef f(key):\n    return jnp.zeros((4, OBS)) @ jnp.zeros((HIDDEN, 3))\n",
             "two names for what may be one thing",
@@ -78,8 +75,7 @@ class UnrelatedAxesJoined(Rule):
             "named in comments",
         ),
         Example(
-            "TRAIN, QUERY = 25, 25\ny = jnp.zeros((TRAIN, QUERY)) @ jnp.zeros(TRAIN)  #!\n",
-            "sums over the queries",
+            "TRAIN, QUERY = 25, 25\ny = jnp.zeros((TRAIN, QUERY)) @ jnp.zeros(TRAIN)  #!\n", "sums over the queries"
         ),
         Example(
             "STEPS, ENVS = 8, 8\ny = jnp.zeros((STEPS, ENVS)) * jnp.zeros((ENVS, STEPS))  #!\n",

@@ -88,8 +88,7 @@ class IgnoredArgument(Rule):
     )
     invalid = (
         Example(
-            "@jax.jit\ndef f(x, y, n):  #?\n    return x + n\n\ndef g(a, b):\n    return f(a, b, a)\n",
-            "never read",
+            "@jax.jit\ndef f(x, y, n):  #?\n    return x + n\n\ndef g(a, b):\n    return f(a, b, a)\n", "never read"
         ),
         Example(
             "def train(params, x):\n    def loss(p, x):  #!\n        return (params * x).sum()\n"

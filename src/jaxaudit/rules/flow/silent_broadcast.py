@@ -60,10 +60,7 @@ class SilentBroadcast(Rule):
             "C, H, W = 8, 8, 8\ny = jnp.zeros((4, C, H, W)) + jnp.ones(C)[:, None, None]\n",
             "new axes put it in its place",
         ),
-        Example(
-            "IN, HIDDEN = 8, 8\ny = jnp.zeros((4, IN)) + jnp.ones(HIDDEN)\n",
-            "no axis fits better",
-        ),
+        Example("IN, HIDDEN = 8, 8\ny = jnp.zeros((4, IN)) + jnp.ones(HIDDEN)\n", "no axis fits better"),
         Example(
             """
             def distances(x):
@@ -79,10 +76,7 @@ class SilentBroadcast(Rule):
         ),
     )
     invalid = (
-        Example(
-            "C, H, W = 8, 8, 8\ny = jnp.zeros((4, C, H, W)) + jnp.ones(C)  #!\n",
-            "lands on the width",
-        ),
+        Example("C, H, W = 8, 8, 8\ny = jnp.zeros((4, C, H, W)) + jnp.ones(C)  #!\n", "lands on the width"),
         Example(
             """
             def loss(w, y):
@@ -101,10 +95,7 @@ class SilentBroadcast(Rule):
             """,
             "an action of one dimension is squeezed",
         ),
-        Example(
-            "def f(x):\n    top = jnp.max(x, axis=1)\n    return jnp.exp(x - top)  #!\n",
-            "its own maximum",
-        ),
+        Example("def f(x):\n    top = jnp.max(x, axis=1)\n    return jnp.exp(x - top)  #!\n", "its own maximum"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

@@ -65,17 +65,11 @@ class UnusedMask(Rule):
     needs = (Shapes,)
 
     valid = (
-        Example(
-            "def f(x, n):\n    mask = jnp.arange(8) < n\n    return (x * mask).sum()\n",
-            "applied",
-        ),
+        Example("def f(x, n):\n    mask = jnp.arange(8) < n\n    return (x * mask).sum()\n", "applied"),
         Example("def f(i, n):\n    last = i == n - 1\n    return n\n", "not known to be of arrays"),
     )
     invalid = (
-        Example(
-            "def f(x, n):\n    mask = jnp.arange(8) < n  #?\n    return x.mean()\n",
-            "never applied",
-        ),
+        Example("def f(x, n):\n    mask = jnp.arange(8) < n  #?\n    return x.mean()\n", "never applied"),
         Example(
             "def f(x, lengths):\n"
             "    valid = jnp.arange(x.shape[1])[None] < lengths[:, None]  #!\n    return jnp.mean(x)\n\n"

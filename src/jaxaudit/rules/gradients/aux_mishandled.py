@@ -106,9 +106,7 @@ class AuxMishandled(Rule):
         ),
         Example(
             _PROGRAM.format(
-                result="jnp.mean(error**2)",
-                call="grads, error = jax.grad(loss, has_aux=True)(params, x)  #!",
-                mark="",
+                result="jnp.mean(error**2)", call="grads, error = jax.grad(loss, has_aux=True)(params, x)  #!", mark=""
             ),
             "nothing beside the loss",
         ),

@@ -70,8 +70,7 @@ class MisplacedStopGradient(Rule):
     valid = (
         Example(
             _TD.format(
-                prediction="value(params, obs)",
-                target="jax.lax.stop_gradient(reward + 0.99 * value(params, next_obs))",
+                prediction="value(params, obs)", target="jax.lax.stop_gradient(reward + 0.99 * value(params, next_obs))"
             ),
             "the target is stopped",
         ),

@@ -159,11 +159,7 @@ def _judge(op: Op, shapes: Shapes) -> Iterator[Obligation]:
 
 
 def _argument(
-    op: Op,
-    where: Span,
-    name: str,
-    pair: tuple[Sequence[Value], Sequence[Value] | None],
-    shapes: Shapes,
+    op: Op, where: Span, name: str, pair: tuple[Sequence[Value], Sequence[Value] | None], shapes: Shapes
 ) -> Obligation:
     primal, gradient = pair
     if gradient is None:

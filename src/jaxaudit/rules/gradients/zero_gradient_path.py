@@ -69,8 +69,7 @@ class ZeroGradientPath(Rule):
     valid = (
         Example(
             _FIT.format(
-                mark="",
-                rest="part = position - low\n    return (1 - part) * signal[low] + part * signal[low + 1]",
+                mark="", rest="part = position - low\n    return (1 - part) * signal[low] + part * signal[low + 1]"
             ),
             "interpolated between the two neighbours",
         ),

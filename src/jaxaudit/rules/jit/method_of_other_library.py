@@ -59,10 +59,7 @@ class MethodOfOtherLibrary(Rule):
     )
     invalid = (
         Example("def f(x):\n    return jnp.exp(x).tile((2, 1))  #!\n", "a function"),
-        Example(
-            "def f(x):\n    y = jax.nn.relu(x + 1)\n    return y.unsqueeze(0)  #!\n",
-            "a method of PyTorch",
-        ),
+        Example("def f(x):\n    y = jax.nn.relu(x + 1)\n    return y.unsqueeze(0)  #!\n", "a method of PyTorch"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

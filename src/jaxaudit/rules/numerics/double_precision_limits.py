@@ -13,13 +13,7 @@ from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdi
 from jaxaudit.rules.numerics._shared.double_precision import has_x64
 
 _SINGLE = frozenset(("float32", "float16", "bfloat16"))
-_BECOMES = {
-    "min": "-inf",
-    "max": "inf",
-    "tiny": "0",
-    "smallest_normal": "0",
-    "smallest_subnormal": "0",
-}
+_BECOMES = {"min": "-inf", "max": "inf", "tiny": "0", "smallest_normal": "0", "smallest_subnormal": "0"}
 """What the limits of double precision are in single precision."""
 
 

@@ -57,10 +57,7 @@ class NoneLeaf(Rule):
         ),
     )
     invalid = (
-        Example(
-            "def f(t):\n    return jax.tree.map(lambda v: jnp.zeros(3) if v is None else v, t)  #!\n",
-            "filled in",
-        ),
+        Example("def f(t):\n    return jax.tree.map(lambda v: jnp.zeros(3) if v is None else v, t)  #!\n", "filled in"),
         Example(
             "def fill(v):\n    if v is None:\n        return jnp.zeros(3)\n"
             "    return v\n\ndef f(t):\n    return jax.tree.map(fill, t)  #?\n",

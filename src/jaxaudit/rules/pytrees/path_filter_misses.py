@@ -46,16 +46,10 @@ class PathFilterMisses(Rule):
     summary = "A key of a tree path is compared with a text and never equals it."
 
     valid = (
-        Example(
-            "def f(p):\n    return jax.tree.map_with_path(lambda path, x: path[-1].key == 'bias', p)\n",
-            "its key",
-        ),
+        Example("def f(p):\n    return jax.tree.map_with_path(lambda path, x: path[-1].key == 'bias', p)\n", "its key"),
     )
     invalid = (
-        Example(
-            "def f(p):\n    return jax.tree.map_with_path(lambda path, x: path[-1] == 'bias', p)  #!\n",
-            "an item",
-        ),
+        Example("def f(p):\n    return jax.tree.map_with_path(lambda path, x: path[-1] == 'bias', p)  #!\n", "an item"),
         Example(
             "def f(p):\n    return jax.tree_util.tree_map_with_path(lambda k, x: 'bias' in k, p)  #!\n",
             "the whole path",

@@ -76,13 +76,9 @@ class TreeStructureMismatch(Rule):
         ),
     )
     invalid = (
+        Example("def f(x):\n    return jax.tree.map(lambda a, b: a + b, {'a': x}, {'b': 1})  #!\n", "other keys"),
         Example(
-            "def f(x):\n    return jax.tree.map(lambda a, b: a + b, {'a': x}, {'b': 1})  #!\n",
-            "other keys",
-        ),
-        Example(
-            "def stack(trees):\n    return jax.tree.map(lambda *leaves: jnp.stack(leaves), trees)  #!\n",
-            "no star",
+            "def stack(trees):\n    return jax.tree.map(lambda *leaves: jnp.stack(leaves), trees)  #!\n", "no star"
         ),
         Example(
             "import optax\n\ndef f(net, loss, key, x):\n    variables = net.init(key, x)\n"

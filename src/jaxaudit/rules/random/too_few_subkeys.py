@@ -53,17 +53,13 @@ class TooFewSubkeys(Rule):
     valid = (
         Example("def f(key):\n    a, b = jax.random.split(key)\n    return a, b\n", "two by default"),
         Example("def f(key):\n    a, *rest = jax.random.split(key, 4)\n    return a, rest\n", "a starred name"),
-        Example(
-            "def f(key):\n    keys = jax.random.split(key, 3)\n    return keys[2], keys[-3]\n",
-            "the last row",
-        ),
+        Example("def f(key):\n    keys = jax.random.split(key, 3)\n    return keys[2], keys[-3]\n", "the last row"),
     )
     invalid = (
         Example("def f(key):\n    a, b, c = jax.random.split(key)  #!\n    return a, b, c\n", "three of two"),
         Example("def f(key):\n    a, b = jax.random.split(key, 3)  #!\n    return a, b\n", "two of three"),
         Example(
-            "def f(key):\n    keys = jax.random.split(key, 3)\n    return keys[0], keys[3]  #!\n",
-            "a row past the end",
+            "def f(key):\n    keys = jax.random.split(key, 3)\n    return keys[0], keys[3]  #!\n", "a row past the end"
         ),
         Example("def f(key):\n    a, b, *c, d = jax.random.split(key)  #!\n    return a, b, c, d\n", "starred"),
     )

@@ -45,12 +45,7 @@ class LoopNeverRuns(Rule):
     family = "scan"
     summary = "The bounds of a loop are the wrong way round."
 
-    valid = (
-        Example(
-            "def f(x):\n    return jax.lax.fori_loop(0, 10, lambda i, x: x * 2, x)\n",
-            "from zero upwards",
-        ),
-    )
+    valid = (Example("def f(x):\n    return jax.lax.fori_loop(0, 10, lambda i, x: x * 2, x)\n", "from zero upwards"),)
     invalid = (
         Example(
             "def f(x, n=10):\n    return jax.lax.fori_loop(n, 0, lambda i, x: x * 2, x)\n\n"

@@ -65,13 +65,9 @@ class AssumesBatchPosition(Rule):
 
     valid = (
         Example(_PROGRAM.format(index=""), "no batch axis to take off"),
+        Example("y = jax.vmap(lambda x: x[0] * 2)(jnp.ones((200, 9)))\n", "used as a number"),
         Example(
-            "y = jax.vmap(lambda x: x[0] * 2)(jnp.ones((200, 9)))\n",
-            "used as a number",
-        ),
-        Example(
-            "W = jnp.ones((9, 1))\n\ny = jax.vmap(lambda x: (x @ W)[0] * 2)(jnp.ones((200, 9)))\n",
-            "the only output",
+            "W = jnp.ones((9, 1))\n\ny = jax.vmap(lambda x: (x @ W)[0] * 2)(jnp.ones((200, 9)))\n", "the only output"
         ),
     )
     invalid = (

@@ -70,21 +70,12 @@ class HardCodedAxis(Rule):
 
     valid = (
         Example(_PROGRAM.format(inside="pass", outside="advs = advs - advs.mean()"), "outside of vmap"),
-        Example(
-            "y = jax.vmap(lambda row: (row - row.mean()) / row.std())(jnp.ones((4, 3)))\n",
-            "each row has an axis",
-        ),
-        Example(
-            "y = jax.vmap(lambda x: jnp.mean(x))(jnp.ones(4))\n",
-            "a mean that changes nothing does no harm",
-        ),
+        Example("y = jax.vmap(lambda row: (row - row.mean()) / row.std())(jnp.ones((4, 3)))\n", "each row has an axis"),
+        Example("y = jax.vmap(lambda x: jnp.mean(x))(jnp.ones(4))\n", "a mean that changes nothing does no harm"),
     )
     invalid = (
         Example(_PROGRAM.format(inside="adv = adv - adv.mean()  #!", outside="pass"), "zero for every element"),
-        Example(
-            "y = jax.vmap(lambda x: x / jnp.std(x))(jnp.ones(4))  #!\n",
-            "one number has no spread",
-        ),
+        Example("y = jax.vmap(lambda x: x / jnp.std(x))(jnp.ones(4))  #!\n", "one number has no spread"),
     )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

@@ -65,10 +65,7 @@ class InAxesStructureMismatch(Rule):
             "    return jax.vmap(lambda d: d['a'], in_axes={'a': 0, 'b': None})(d)  #!\n",
             "a bare dict",
         ),
-        Example(
-            "def f(x, y):\n    return jax.vmap(lambda x, y: x + y, in_axes=(0,))(x, y)  #!\n",
-            "too few entries",
-        ),
+        Example("def f(x, y):\n    return jax.vmap(lambda x, y: x + y, in_axes=(0,))(x, y)  #!\n", "too few entries"),
         Example(
             "def f(x, y):\n"
             "    return jax.vmap(lambda d: d['a'], in_axes=({'a': 0, 'c': None},))({'a': x, 'b': y})  #!\n",

@@ -151,10 +151,7 @@ def _ends(look: Look, low: float, high: float) -> tuple[Range, Range]:
     first, second = look.raw("minval", "lower"), look.raw("maxval", "upper")
     if look.known.types:
         return (exactly(low), exactly(high)) if low == 0.0 and high == 1.0 else (Range(), Range())
-    return (
-        look.of(first) if first is not None else _end(low),
-        look.of(second) if second is not None else _end(high),
-    )
+    return (look.of(first) if first is not None else _end(low), look.of(second) if second is not None else _end(high))
 
 
 def _end(number: float) -> Range:

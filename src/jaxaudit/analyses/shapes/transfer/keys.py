@@ -110,8 +110,4 @@ def _numpy(look: Look) -> ShapeFact:
     return array(() if look.raw("size") is None else shape_of(look.fact("size")), _NUMPY[look.function])
 
 
-TABLE: Mapping[str, Transfer] = {
-    "py.random": single(_numpy),
-    "key.seed": single(_seed),
-    "key.split": single(_split),
-}
+TABLE: Mapping[str, Transfer] = {"py.random": single(_numpy), "key.seed": single(_seed), "key.split": single(_split)}

@@ -291,10 +291,6 @@ TypeError: '_IndexUpdateHelper' object (?:is not callable|does not support item 
     Row(r"module '(jax[\w.]*)' has no attribute '(\w+)'", _no_name, ("AttributeError",)),
     Row(r"cannot import name '(\w+)' from '(jax[\w.]*)'", _no_import, ("ImportError",)),
     Row(r"No module named '(jax[\w.]*)\.(\w+)'", _no_name, ("ModuleNotFoundError",)),
-    Row(
-        r"'(?:[\w.]*ArrayImpl|\w*Tracer)' object has no attribute '(\w+)'",
-        _no_method,
-        ("AttributeError",),
-    ),
+    Row(r"'(?:[\w.]*ArrayImpl|\w*Tracer)' object has no attribute '(\w+)'", _no_method, ("AttributeError",)),
     Row(r"unsupported operand type\(s\) for ([^:]+): '([^']+)' and '([^']+)'", _operands, ("TypeError",)),
 )

@@ -199,11 +199,7 @@ any: Custom VJP fwd rule (\S+) for function (\S+) must produce a pair
     suggestion: return both
 """
     ),
-    Row(
-        r"'\w+' object cannot be interpreted as an integer|argnums must be an integer or",
-        _argnums,
-        ("TypeError",),
-    ),
+    Row(r"'\w+' object cannot be interpreted as an integer|argnums must be an integer or", _argnums, ("TypeError",)),
     Row(r"Gradient only defined for scalar-output functions\. Output was (.*)", _tuple, ("TypeError",)),
     Row(r"requires real-(?: or complex-)?valued inputs .*?but got (\w+)", _integers, ("TypeError",)),
     Row(

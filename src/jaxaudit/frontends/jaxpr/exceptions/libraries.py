@@ -245,11 +245,7 @@ any: '(\S+)' with retrieved shape (\([^)]*\)) does not match shape=\[([^\]]*)\]
 """
     ),
     Row(r"RNGs should be of shape \(2,\) or PRNGKey", _given_key, ("InvalidRngError",)),
-    Row(
-        r"",
-        _no_collections,
-        ("ApplyScopeInvalidVariablesTypeError",),
-    ),
+    Row(r"", _no_collections, ("ApplyScopeInvalidVariablesTypeError",)),
     Row(
         r"",
         _state,

@@ -127,10 +127,7 @@ def _side(found: re.Match[str], letter: str) -> str:
 
 
 def _branch_trees(facts: Facts, match: re.Match[str]) -> Explanation:
-    found = re.search(
-        rf"{_SIDE} but {_SIDE.replace('<a', '<b')}",
-        facts.message,
-    )
+    found = re.search(rf"{_SIDE} but {_SIDE.replace('<a', '<b')}", facts.message)
     told = "their outputs have different structures"
     if found:
         one, other = (_side(found, letter) for letter in "ab")

@@ -208,9 +208,4 @@ def _without(it: Interpreter, box: Box, index: Abstract, span: Span) -> Box:
     return OpaqueBox(left.value, "dict" if isinstance(box, DictBox) else box.kind)
 
 
-HANDLERS = {
-    ast.Assign: assign_statement,
-    ast.AnnAssign: annotated,
-    ast.AugAssign: augmented,
-    ast.Delete: delete,
-}
+HANDLERS = {ast.Assign: assign_statement, ast.AnnAssign: annotated, ast.AugAssign: augmented, ast.Delete: delete}

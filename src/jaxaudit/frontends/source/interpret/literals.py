@@ -151,11 +151,7 @@ def _entries(it: Interpreter, node: ast.DictComp, turns: list[Abstract]) -> dict
 
 
 def _run(
-    it: Interpreter,
-    node: ast.expr,
-    generators: list[ast.comprehension],
-    items: list[ast.expr],
-    iterable: Abstract,
+    it: Interpreter, node: ast.expr, generators: list[ast.comprehension], items: list[ast.expr], iterable: Abstract
 ) -> tuple[list[Abstract], list[Value]]:
     """Interpret the generators as nested loops; give the items of one turn and the values that stand for all turns."""
     first, rest = generators[0], generators[1:]

@@ -91,14 +91,7 @@ def _counting_loop(param: Value, flow: Flow) -> Op | None:
     return maker if maker is not None and maker.name == "array.create" and maker.function in COUNTING else None
 
 
-_TESTS = {
-    ("greater_equal", 0),
-    ("less", 0),
-    ("greater", -1),
-    ("less_equal", -1),
-    ("equal", -1),
-    ("not_equal", -1),
-}
+_TESTS = {("greater_equal", 0), ("less", 0), ("greater", -1), ("less_equal", -1), ("equal", -1), ("not_equal", -1)}
 """Questions that only make sense where -1 stands for nothing."""
 _EACH_ELEMENT = ("array.map", "array.convert", "array.normalise")
 _ASKS = tuple(sorted({function for function, _ in _TESTS}))
