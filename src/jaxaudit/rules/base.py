@@ -136,7 +136,9 @@ class Rule(ABC):
     """Base of all rules. The docstring has the headings that `explain` prints; see `rules/random/key_reused.py`."""
 
     name: ClassVar[str]
+    """That of its file, with hyphens, unless it says another."""
     family: ClassVar[str]
+    """That of its folder, unless it says another."""
     summary: ClassVar[str]
     """One sentence for lists."""
     needs: ClassVar[tuple[type, ...]] = ()
@@ -149,6 +151,10 @@ class Rule(ABC):
     """Whether it needs what only a trace tells; its examples are run then."""
     valid: ClassVar[tuple[Example, ...]] = ()
     invalid: ClassVar[tuple[Example, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        *_, family, name = ("", *cls.__module__.split("."))
+        cls.name, cls.family = vars(cls).get("name", name.replace("_", "-")), vars(cls).get("family", family)
 
     @abstractmethod
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

@@ -53,8 +53,6 @@ class AxisConflict(Rule):
     When a rank or size is not known, or when two unknown sizes meet.
     """
 
-    name = "axis-conflict"
-    family = "axes"
     summary = "Arrays meet whose sizes cannot go together, which raises an error."
     may_raise = True
     needs = (Shapes,)

@@ -44,8 +44,6 @@ class BareSqueeze(Rule):
     When nothing is known of the array's shape.
     """
 
-    name = "bare-squeeze"
-    family = "axes"
     summary = "`squeeze()` without an axis also drops a batch axis that happens to have size 1."
     needs = (Shapes,)
 

@@ -75,8 +75,6 @@ class BatchTimeMix(Rule):
     When the sizes are plain numbers, or the flat axis is sorted or sliced in between.
     """
 
-    name = "batch-time-mix"
-    family = "axes"
     summary = "Two arrays are flattened in different orders and then used row by row."
     needs = (Shapes,)
 

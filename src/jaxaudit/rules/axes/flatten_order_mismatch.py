@@ -44,8 +44,6 @@ class FlattenOrderMismatch(Rule):
     When the sizes have no names, or the flat axis is shuffled or sliced in between.
     """
 
-    name = "flatten-order-mismatch"
-    family = "axes"
     summary = "Axes are flattened in one order and unflattened in another."
     needs = (Shapes,)
 

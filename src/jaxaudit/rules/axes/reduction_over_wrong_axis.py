@@ -56,8 +56,6 @@ class ReductionOverWrongAxis(Rule):
     assignment to clusters, slots) the sum may be meant; this is left open.
     """
 
-    name = "reduction-over-wrong-axis"
-    family = "axes"
     summary = "Weights add up to one over another axis than the one they are summed over."
     needs = (Shapes, Axes)
 

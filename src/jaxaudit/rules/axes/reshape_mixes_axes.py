@@ -45,8 +45,6 @@ class ReshapeMixesAxes(Rule):
     When the sizes are plain numbers, or two axes have one name.
     """
 
-    name = "reshape-mixes-axes"
-    family = "axes"
     summary = "A reshape is used where a transpose was meant, and mixes two axes."
     needs = (Shapes,)
 

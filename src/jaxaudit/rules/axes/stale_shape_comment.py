@@ -44,8 +44,6 @@ class StaleShapeComment(Rule):
     When the shape is not known. Under `vmap` a comment may speak of one element or of the batch; it is left alone.
     """
 
-    name = "stale-shape-comment"
-    family = "axes"
     summary = "A comment tells another shape than the array has."
     needs = (Shapes,)
 

@@ -46,8 +46,6 @@ class TransposeOfUnknownRank(Rule):
     When the rank is not known. `(x.T * w).T`, which weighs along the first axis, is taken as meant.
     """
 
-    name = "transpose-of-unknown-rank"
-    family = "axes"
     summary = "`.T` of an array with more than two axes turns all of them round."
     needs = (Shapes,)
 

@@ -45,8 +45,6 @@ class UnrelatedAxesJoined(Rule):
     When sizes have no names. Two names for axes that meet decide nothing alone: people give one thing two names.
     """
 
-    name = "unrelated-axes-joined"
-    family = "axes"
     summary = "Two axes that are different things meet, and only their sizes agree."
     needs = (Axes,)
 

@@ -71,8 +71,6 @@ class AdvantageNotReversed(Rule):
     Where it cannot be seen how the next value follows from the value, there is nothing to judge.
     """
 
-    name = "advantage-not-reversed"
-    family = "envs"
     summary = "Advantages are accumulated forwards in time."
 
     valid = (

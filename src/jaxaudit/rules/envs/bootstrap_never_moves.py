@@ -56,8 +56,6 @@ class BootstrapNeverMoves(Rule):
     Where the next value comes from elsewhere, or the sum has another form, there is nothing to judge.
     """
 
-    name = "bootstrap-never-moves"
-    family = "envs"
     summary = "The next value in the carry of an advantage scan is never renewed."
 
     valid = (Example(_CARRIED.format(handed="value", mark=""), "each turn hands on its value"),)

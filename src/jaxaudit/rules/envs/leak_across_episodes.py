@@ -58,8 +58,6 @@ class LeakAcrossEpisodes(Rule):
     Where nothing in the sum shows that episodes end, there is nothing to judge.
     """
 
-    name = "leak-across-episodes"
-    family = "envs"
     summary = "Advantages of one episode flow into the one before."
     needs = (Shapes,)
 

@@ -56,8 +56,6 @@ class NormalisationOverWrongAxes(Rule):
     When the shape of the array or of the running mean is not known.
     """
 
-    name = "normalisation-over-wrong-axes"
-    family = "envs"
     summary = "Statistics of each feature are updated by a mean over all features."
     needs = (Shapes,)
 

@@ -57,8 +57,6 @@ class ResetIgnoresDone(Rule):
     When nothing else in the program takes the mask element by element, it is a warning: all elements may be meant.
     """
 
-    name = "reset-ignores-done"
-    family = "envs"
     summary = "One finished element of a batch resets all of them."
     needs = (Shapes,)
 

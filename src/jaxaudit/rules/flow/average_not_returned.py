@@ -54,8 +54,6 @@ class AverageNotReturned(Rule):
     Where no other average is given back moved, the caller may keep it by other means.
     """
 
-    name = "average-not-returned"
-    family = "flow"
     summary = "A function moves a running average on and gives the old one back."
     needs = (Uses, Versions)
 

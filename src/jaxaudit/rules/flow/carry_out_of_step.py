@@ -67,8 +67,6 @@ class CarryOutOfStep(Rule):
     Where the two computations differ in anything else, there is nothing to judge.
     """
 
-    name = "carry-out-of-step"
-    family = "flow"
     summary = "A loop goes on with the new state and with what was computed from the old one."
 
     valid = (Example(_RUN.format(seen="new", mark=""), "of the new state"),)

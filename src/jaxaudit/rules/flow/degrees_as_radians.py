@@ -43,8 +43,6 @@ class DegreesAsRadians(Rule):
     An angle that comes from outside has no known unit; there is nothing to judge.
     """
 
-    name = "degrees-as-radians"
-    family = "flow"
     summary = "An angle in degrees is taken for radians, or the other way round."
 
     valid = (

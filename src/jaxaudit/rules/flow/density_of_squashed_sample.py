@@ -61,8 +61,6 @@ class DensityOfSquashedSample(Rule):
     Where something else reads the raw sample, the distribution before `tanh` may be the one that is meant.
     """
 
-    name = "density-of-squashed-sample"
-    family = "flow"
     summary = "The log-probability of a squashed sample does not account for the squashing."
 
     valid = (

@@ -45,8 +45,6 @@ class FieldPutBack(Rule):
     A field that is given again and has no newer version is merely written out.
     """
 
-    name = "field-put-back"
-    family = "flow"
     summary = "A copy of a record is given an old field, though a newer version of it was made."
     needs = (Versions,)
 

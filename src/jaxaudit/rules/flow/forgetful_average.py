@@ -74,8 +74,6 @@ class ForgetfulAverage(Rule):
     Weights that are not constants, and weights above 0.05, are left alone.
     """
 
-    name = "forgetful-average"
-    family = "flow"
     summary = "A moving average keeps next to nothing of itself: its weights are the wrong way round."
 
     valid = (

@@ -68,8 +68,6 @@ class IgnoredArgument(Rule):
     to fit an interface, and is left alone.
     """
 
-    name = "ignored-argument"
-    family = "flow"
     summary = "A parameter that is given data is never read."
 
     valid = (

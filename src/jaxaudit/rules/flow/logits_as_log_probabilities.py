@@ -64,8 +64,6 @@ class LogitsAsLogProbabilities(Rule):
     Scores that nothing takes for logits, as Q-values are, may be weighed by anything.
     """
 
-    name = "logits-as-log-probabilities"
-    family = "flow"
     summary = "A policy loss weighs the logits of chosen actions as if they were log-probabilities."
 
     valid = (Example(_REINFORCE.format(made="jax.nn.log_softmax(obs @ w)", mark=""), "normalised first"),)

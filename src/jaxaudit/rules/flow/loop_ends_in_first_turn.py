@@ -47,8 +47,6 @@ class LoopEndsInFirstTurn(Rule):
     is a warning: it may be there to try one step.
     """
 
-    name = "loop-ends-in-first-turn"
-    family = "flow"
     summary = "A Python loop that adds things up is always left in its first turn."
 
     valid = (

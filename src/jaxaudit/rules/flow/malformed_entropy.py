@@ -43,8 +43,6 @@ class MalformedEntropy(Rule):
     The expected score `sum(p * x)` is meant where it is not negated, or where `logsumexp` of the scores is added.
     """
 
-    name = "malformed-entropy"
-    family = "flow"
     summary = "A sum over outcomes is weighted by logarithms, or is an entropy of raw scores."
 
     valid = (

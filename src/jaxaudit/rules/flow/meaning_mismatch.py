@@ -55,8 +55,6 @@ class MeaningMismatch(Rule):
     another axis than the first is taken for intended.
     """
 
-    name = "meaning-mismatch"
-    family = "flow"
     summary = "A function takes logits, probabilities or log-probabilities and is given another of these."
 
     valid = (

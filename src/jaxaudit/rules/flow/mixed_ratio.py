@@ -41,8 +41,6 @@ class MixedRatio(Rule):
     A side that comes from code that is not followed may be anything; there is nothing to judge.
     """
 
-    name = "mixed-ratio"
-    family = "flow"
     summary = "A ratio is the exponential of log-probabilities less plain probabilities."
 
     valid = (

@@ -50,8 +50,6 @@ class NormalisedValueUnread(Rule):
     enters a network, else a warning. A name that begins with an underscore says that it is not wanted.
     """
 
-    name = "normalised-value-unread"
-    family = "flow"
     summary = "A raw value is read after it was normalised into a variable that nothing reads."
 
     valid = (

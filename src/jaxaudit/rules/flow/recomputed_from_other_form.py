@@ -69,8 +69,6 @@ class RecomputedFromOtherForm(Rule):
     When either computation goes through code that is not followed, or a value comes from outside, it is left open.
     """
 
-    name = "recomputed-from-other-form"
-    family = "flow"
     summary = "A stored value is compared with one that is computed from another form of its inputs."
 
     valid = (Example(_ROLLOUT.format(stored="seen", mark=""), "the same form"),)

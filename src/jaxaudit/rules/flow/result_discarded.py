@@ -61,8 +61,6 @@ class ResultDiscarded(Rule):
     anything unknown.
     """
 
-    name = "result-discarded"
-    family = "flow"
     summary = "A pure function is called and its result is dropped."
     needs = (Versions,)
 

@@ -50,8 +50,6 @@ class SilentBroadcast(Rule):
     When the sizes have no names, or when no axis of the other operand would fit better.
     """
 
-    name = "silent-broadcast"
-    family = "flow"
     summary = "Broadcasting lines up two axes that are different things of equal size."
     needs = (Axes, Shapes)
 

@@ -49,8 +49,6 @@ class SquashedTwice(Rule):
     sample of a normal distribution, whose bounds are the reason for the first `tanh`.
     """
 
-    name = "squashed-twice"
-    family = "flow"
     summary = "A value goes through `tanh` or a sigmoid a second time."
 
     valid = (

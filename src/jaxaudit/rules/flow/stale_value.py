@@ -52,8 +52,6 @@ class StaleValue(Rule):
     state though it goes on with what else the step gave.
     """
 
-    name = "stale-value"
-    family = "flow"
     summary = "A newer version of a value is made and never read, while the old one is used on."
     needs = (Uses, Versions)
 

@@ -51,8 +51,6 @@ class SwappedArguments(Rule):
     only say which of two is meant (`p` and `q`), it is no error.
     """
 
-    name = "swapped-arguments"
-    family = "flow"
     summary = "Two positional arguments carry the names of each other's parameter."
 
     valid = (

@@ -57,8 +57,6 @@ class UnchangedCarry(Rule):
     Where shapes are not known, or two parts of the state would fit, there is nothing to judge.
     """
 
-    name = "unchanged-carry"
-    family = "flow"
     summary = "A loop hands a part of its state on unchanged, and nothing reads its successor."
     needs = (Shapes, Uses, Versions)
 

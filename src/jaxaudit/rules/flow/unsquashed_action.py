@@ -50,8 +50,6 @@ class UnsquashedAction(Rule):
     Where nothing squashes the sample or its centre, there is nothing to judge.
     """
 
-    name = "unsquashed-action"
-    family = "flow"
     summary = "The raw sample of a policy is handed on, though it is squashed elsewhere."
 
     valid = (

@@ -59,8 +59,6 @@ class UnusedMask(Rule):
     combined of. Name it with an underscore if it is not needed.
     """
 
-    name = "unused-mask"
-    family = "flow"
     summary = "A mask or a subkey is made and nothing reads it."
     needs = (Shapes,)
 

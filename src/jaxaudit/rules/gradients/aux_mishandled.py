@@ -61,8 +61,6 @@ class AuxMishandled(Rule):
     When it is not known what the function returns, or `has_aux` is not a constant.
     """
 
-    name = "aux-mishandled"
-    family = "gradients"
     summary = "`has_aux` does not fit what the function returns, or its results are taken in the wrong order."
     may_raise = True
     needs = ()

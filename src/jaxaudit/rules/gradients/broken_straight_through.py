@@ -79,8 +79,6 @@ class BrokenStraightThrough(Rule):
     When the value comes from code that was not followed: then it may have a gradient, and nothing is reported.
     """
 
-    name = "broken-straight-through"
-    family = "gradients"
     summary = "A straight-through estimator cancels the hard value instead of the soft one."
     needs = (Shapes,)
 

@@ -59,8 +59,6 @@ class DeadParameter(Rule):
     When the function calls code that was not followed, or the leaves of its arguments are not known.
     """
 
-    name = "dead-parameter"
-    family = "gradients"
     summary = "A differentiated parameter does not reach the loss at all."
     needs = ()
 

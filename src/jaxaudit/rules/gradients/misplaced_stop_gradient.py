@@ -62,8 +62,6 @@ class MisplacedStopGradient(Rule):
     be frozen on purpose, which is no finding.
     """
 
-    name = "misplaced-stop-gradient"
-    family = "gradients"
     summary = "`stop_gradient` is on the side that was to learn, or leaves nothing to learn."
     needs = ()
 

@@ -123,8 +123,6 @@ class MissingStopGradient(Rule):
     through both sides on purpose (contrastive losses, a policy trained through its critic) have another structure.
     """
 
-    name = "missing-stop-gradient"
-    family = "gradients"
     summary = "A target computed from the trained parameters passes gradient back."
     needs = ()
 

@@ -46,8 +46,6 @@ class NonScalarGrad(Rule):
     When the shape of the result is not known.
     """
 
-    name = "non-scalar-grad"
-    family = "gradients"
     summary = "`grad` is taken of a function that gives an array instead of one number."
     may_raise = True
     always_raises = True

@@ -52,8 +52,6 @@ class RawGradientApplied(Rule):
     Where no optimizer is given the same gradient it is a warning: somebody may climb on purpose.
     """
 
-    name = "raw-gradient-applied"
-    family = "gradients"
     summary = "`apply_updates` is given the gradient itself, not the optimizer's updates."
 
     valid = (Example(_PROGRAM.format(given="updates", mark=""), "updates"),)

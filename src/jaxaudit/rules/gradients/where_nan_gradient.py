@@ -51,8 +51,6 @@ class WhereNanGradient(Rule):
     When the condition says nothing about the argument of the function, or nothing visible takes the gradient.
     """
 
-    name = "where-nan-gradient"
-    family = "gradients"
     summary = "The gradient is NaN at points that a `where` masks out: the masked function has no derivative there."
     needs = (Ranges,)
 

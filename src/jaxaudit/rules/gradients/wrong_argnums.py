@@ -64,8 +64,6 @@ class WrongArgnums(Rule):
     When `argnums` is not a constant, or it is not known what is done with the gradient.
     """
 
-    name = "wrong-argnums"
-    family = "gradients"
     summary = "`argnums` names data, a key or nothing at all instead of the parameters."
     may_raise = True
     needs = (Shapes,)

@@ -80,8 +80,6 @@ class WrongCustomDerivative(Rule):
     a warning.
     """
 
-    name = "wrong-custom-derivative"
-    family = "gradients"
     summary = "The rule of `custom_vjp` or `custom_jvp` is not the derivative of its function."
     may_raise = True
     needs = (Shapes,)

@@ -61,8 +61,6 @@ class ZeroGradientPath(Rule):
     When the function calls code that was not followed, or a function with a derivative rule of its own.
     """
 
-    name = "zero-gradient-path"
-    family = "gradients"
     summary = "A differentiated parameter reaches the loss only through rounding, comparisons or indices."
     needs = ()
 

@@ -54,8 +54,6 @@ class DonatedValueRead(Rule):
     When the positions are no constants, or a donated argument is read elsewhere than below the call.
     """
 
-    name = "donated-value-read"
-    family = "jit"
     summary = "A donated argument is read after the call that it was donated to."
     may_raise = True
 

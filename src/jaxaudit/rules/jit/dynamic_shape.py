@@ -57,8 +57,6 @@ class DynamicShape(Rule):
     An index whose dtype is not known, and a size whose origin is not known, stay open and are not listed.
     """
 
-    name = "dynamic-shape"
-    family = "jit"
     summary = "A shape in traced code depends on traced values."
     may_raise = True
     needs = (TracingFacts,)

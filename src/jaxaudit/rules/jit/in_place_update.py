@@ -42,8 +42,6 @@ class InPlaceUpdate(Rule):
     NumPy arrays, lists and dicts may be assigned to. A value nobody is known to make stays open.
     """
 
-    name = "in-place-update"
-    family = "jit"
     summary = "An item of a JAX array is assigned to, which raises an error."
     may_raise = True
     needs = (TracingFacts,)

@@ -49,8 +49,6 @@ class InvalidInputType(Rule):
     Arguments whose type is not known are counted as unknown. A default that nobody overrides is not traced.
     """
 
-    name = "invalid-input-type"
-    family = "jit"
     summary = "Text or a function is given to a compiled function that would have to declare it static."
     may_raise = True
     needs = (TracingFacts,)

@@ -46,8 +46,6 @@ class IteratorInTracedCode(Rule):
     What a call gives whose code is not known is not judged.
     """
 
-    name = "iterator-in-traced-code"
-    family = "jit"
     summary = "A Python iterator is given to a transformation, which takes arrays."
     may_raise = True
     needs = (TracingFacts,)

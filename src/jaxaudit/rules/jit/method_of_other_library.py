@@ -43,8 +43,6 @@ class MethodOfOtherLibrary(Rule):
     When it is not known that the value is an array of JAX, nothing is said.
     """
 
-    name = "method-of-other-library"
-    family = "jit"
     summary = "A method is called that arrays of JAX do not have."
     may_raise = True
 

@@ -48,8 +48,6 @@ class NumpyOnTraced(Rule):
     `np.max` and others only call the method of the same name, which traced arrays have.
     """
 
-    name = "numpy-on-traced"
-    family = "jit"
     summary = "NumPy or Python needs the values of an array that JAX traces."
     may_raise = True
     needs = (TracingFacts,)

@@ -53,8 +53,6 @@ class PrintInTracedCode(Rule):
     these are warnings.
     """
 
-    name = "print-in-traced-code"
-    family = "jit"
     summary = "Python prints or formats a value that JAX traces."
     may_raise = True
     needs = (TracingFacts,)

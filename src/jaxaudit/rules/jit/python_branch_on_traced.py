@@ -63,8 +63,6 @@ class PythonBranchOnTraced(Rule):
     Shapes, dtypes, `len(x)`, `x is None`, `isinstance` and static arguments are known while tracing.
     """
 
-    name = "python-branch-on-traced"
-    family = "jit"
     summary = "Python asks for the truth of a value that JAX traces."
     may_raise = True
     needs = (TracingFacts,)

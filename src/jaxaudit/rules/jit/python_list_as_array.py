@@ -48,8 +48,6 @@ class PythonListAsArray(Rule):
     Short literals, lists of arrays and conversions outside of loops are fine.
     """
 
-    name = "python-list-as-array"
-    family = "jit"
     summary = "A long list of Python numbers is turned into a JAX array again and again."
     needs = (TracingFacts,)
 

@@ -54,8 +54,6 @@ class RetraceEveryCall(Rule):
     own counter or by the longest item of each batch.
     """
 
-    name = "retrace-every-call"
-    family = "jit"
     summary = "A function is compiled again in every turn of a loop."
     needs = (TracingFacts,)
 

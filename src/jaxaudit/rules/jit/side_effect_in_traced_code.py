@@ -56,8 +56,6 @@ class SideEffectInTracedCode(Rule):
     is left to `tracer-leak`, loops of JAX to `impure-body`, reading the state back to `stale-captured-state`.
     """
 
-    name = "side-effect-in-traced-code"
-    family = "jit"
     summary = "Traced code changes outside state, which happens once, while tracing."
     needs = (TracingFacts,)
 

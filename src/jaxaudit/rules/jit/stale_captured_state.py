@@ -61,8 +61,6 @@ class StaleCapturedState(Rule):
     that no call of the compiled function follows are not judged.
     """
 
-    name = "stale-captured-state"
-    family = "jit"
     summary = "Compiled code keeps the first value of state that changes later."
 
     valid = (

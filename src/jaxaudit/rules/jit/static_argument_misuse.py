@@ -51,8 +51,6 @@ class StaticArgumentMisuse(Rule):
     Objects of classes that define their own hash, and options that are not literals, are not judged.
     """
 
-    name = "static-argument-misuse"
-    family = "jit"
     summary = "A static argument is unhashable, or its number or name fits no parameter."
     may_raise = True
     needs = (Shapes, TracingFacts)

@@ -47,8 +47,6 @@ class TracedShapeArithmetic(Rule):
     Values that traced arguments went into are left to `numpy-on-traced`.
     """
 
-    name = "traced-shape-arithmetic"
-    family = "jit"
     summary = "Shape arithmetic is done with `jnp` under `jit`, where its results are traced."
     may_raise = True
     needs = (TracingFacts,)

@@ -62,8 +62,6 @@ class TracerLeak(Rule):
     seen, is a warning: some libraries use objects so, as registers of one computation.
     """
 
-    name = "tracer-leak"
-    family = "jit"
     summary = "A traced value is stored outside of the traced code, where it means nothing."
     may_raise = True
     needs = (TracingFacts,)

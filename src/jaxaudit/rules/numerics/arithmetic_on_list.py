@@ -50,8 +50,6 @@ class ArithmeticOnList(Rule):
     sometimes a list and sometimes a number is not judged.
     """
 
-    name = "arithmetic-on-list"
-    family = "numerics"
     summary = "A list or tuple is used in arithmetic: it is repeated or raises, where an array would be computed with."
     may_raise = True
 

@@ -44,8 +44,6 @@ class BitwiseBeforeComparison(Rule):
     A number and something unknown may be flags: that is a warning. Brackets around `(a | b)` say that it is meant.
     """
 
-    name = "bitwise-before-comparison"
-    family = "numerics"
     summary = "`&` or `|` next to a comparison is computed first: `x <= 0 | done` is `x <= (0 | done)`."
     needs = (Shapes,)
 

@@ -48,8 +48,6 @@ class DoublePrecisionLimits(Rule):
     Where the dtype of the array is not known, or for `eps`, which is small rather than zero, it is a warning.
     """
 
-    name = "double-precision-limits"
-    family = "numerics"
     summary = "`finfo(float)` gives the limits of 64-bit numbers, but the arrays have 32 bits."
     needs = (Shapes,)
 

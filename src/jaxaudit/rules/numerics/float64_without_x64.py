@@ -53,8 +53,6 @@ class Float64WithoutX64(Rule):
     Code that others call may be used with the switch on, so there a 64-bit dtype alone is a warning.
     """
 
-    name = "float64-without-x64"
-    family = "numerics"
     summary = "Arrays are made in single precision where double precision is meant."
     needs = (Shapes,)
 

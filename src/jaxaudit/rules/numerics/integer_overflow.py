@@ -60,8 +60,6 @@ class IntegerOverflow(Rule):
     operations or remainders read are left alone: hashes wrap around on purpose.
     """
 
-    name = "integer-overflow"
-    family = "numerics"
     summary = "Integers leave the range of their dtype and silently wrap around."
     needs = (Ranges,)
 

@@ -44,8 +44,6 @@ class InvertedPythonBool(Rule):
     Parameters and unknown values are not judged: they may be arrays.
     """
 
-    name = "inverted-python-bool"
-    family = "numerics"
     summary = "`~` on a Python bool gives -1 or -2, which are both true."
 
     valid = (

@@ -45,8 +45,6 @@ class LengthAsRank(Rule):
     `len` of something that may be a list or a shape is not judged.
     """
 
-    name = "length-as-rank"
-    family = "numerics"
     summary = "`len(x)` is the size of the first axis, but it is used as a number of axes."
     needs = (Shapes,)
 

@@ -51,8 +51,6 @@ class LowPrecisionAccumulation(Rule):
     half-precision numbers up in `float32`.
     """
 
-    name = "low-precision-accumulation"
-    family = "numerics"
     summary = "Positions, counts or running sums are kept in a floating type that is too coarse for them."
     needs = (Ranges,)
 

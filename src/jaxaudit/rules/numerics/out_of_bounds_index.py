@@ -52,8 +52,6 @@ class OutOfBoundsIndex(Rule):
     alone.
     """
 
-    name = "out-of-bounds-index"
-    family = "numerics"
     summary = "An index lies beyond the end of an axis; JAX silently takes the last element or drops the update."
     needs = (Ranges, Shapes)
 

@@ -52,8 +52,6 @@ class UnsafeDomain(Rule):
     `where`, an exponential or a maximum takes care of afterwards is left alone.
     """
 
-    name = "unsafe-domain"
-    family = "numerics"
     summary = "A logarithm, root, division or power is given numbers for which it has no finite value."
     needs = (Ranges,)
 

@@ -45,8 +45,6 @@ class UnsignedDifference(Rule):
     bits and hashes wrap on purpose; a difference of `uint32` alone is not judged.
     """
 
-    name = "unsigned-difference"
-    family = "numerics"
     summary = "A difference of unsigned integers wraps around instead of becoming negative."
     needs = (Shapes,)
 

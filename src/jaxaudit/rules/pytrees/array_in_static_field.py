@@ -46,8 +46,6 @@ class ArrayInStaticField(Rule):
     When what the field is given cannot be followed to the function that made it.
     """
 
-    name = "array-in-static-field"
-    family = "pytrees"
     summary = "A field that is structure, not data, holds an array."
     may_raise = True
 

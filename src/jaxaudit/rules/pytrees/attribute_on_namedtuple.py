@@ -48,8 +48,6 @@ class AttributeOnNamedtuple(Rule):
     When no instance of the class is ever rebuilt in the code that was read, it is a warning.
     """
 
-    name = "attribute-on-namedtuple"
-    family = "pytrees"
     summary = "An attribute set on a named tuple is lost whenever the tuple is rebuilt."
     may_raise = True
 

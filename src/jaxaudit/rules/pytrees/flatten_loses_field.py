@@ -54,8 +54,6 @@ class FlattenLosesField(Rule):
     this file, or that nobody reads, is a warning.
     """
 
-    name = "flatten-loses-field"
-    family = "pytrees"
     summary = "A field is lost or changes place when the object is rebuilt."
 
     valid = (

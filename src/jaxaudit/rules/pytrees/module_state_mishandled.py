@@ -53,8 +53,6 @@ class ModuleStateMishandled(Rule):
     Dropping the state may be meant in an evaluation, so that is a warning.
     """
 
-    name = "module-state-mishandled"
-    family = "pytrees"
     summary = "A module crosses a plain transformation, or its updated state is dropped."
     needs = (Uses, Versions)
     may_raise = True

@@ -40,8 +40,6 @@ class NoneLeaf(Rule):
     A function with a name may be called elsewhere with `None`: then it is a warning.
     """
 
-    name = "none-leaf"
-    family = "pytrees"
     summary = "A function mapped over a tree handles `None`, but `None` is no leaf."
 
     valid = (

@@ -41,8 +41,6 @@ class PathFilterMisses(Rule):
     When the path is given to another function first, such as `keystr`.
     """
 
-    name = "path-filter-misses"
-    family = "pytrees"
     summary = "A key of a tree path is compared with a text and never equals it."
 
     valid = (

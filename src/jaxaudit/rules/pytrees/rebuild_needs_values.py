@@ -60,8 +60,6 @@ class RebuildNeedsValues(Rule):
     condition are left alone.
     """
 
-    name = "rebuild-needs-values"
-    family = "pytrees"
     summary = "The constructor that rebuilds an object asks tracers for their value."
     may_raise = True
 

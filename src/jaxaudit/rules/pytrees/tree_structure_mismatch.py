@@ -61,8 +61,6 @@ class TreeStructureMismatch(Rule):
     When a tree comes from outside, or `is_leaf` changes what counts as a leaf.
     """
 
-    name = "tree-structure-mismatch"
-    family = "pytrees"
     summary = "Trees with different structures are mapped or rebuilt together."
     may_raise = True
 

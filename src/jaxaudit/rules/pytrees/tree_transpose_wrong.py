@@ -43,8 +43,6 @@ class TreeTransposeWrong(Rule):
     When one of the structures comes from outside.
     """
 
-    name = "tree-transpose-wrong"
-    family = "pytrees"
     summary = "The outer and the inner structure of a tree transpose are swapped."
 
     valid = (

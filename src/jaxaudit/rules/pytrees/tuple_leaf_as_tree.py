@@ -42,8 +42,6 @@ class TupleLeafAsTree(Rule):
     When the tree comes from outside. A plain tuple of sizes is taken at its word.
     """
 
-    name = "tuple-leaf-as-tree"
-    family = "pytrees"
     summary = "A shape in a tree is taken apart because a tuple is no leaf."
 
     valid = (

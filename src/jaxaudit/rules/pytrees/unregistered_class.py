@@ -52,8 +52,6 @@ class UnregisteredClass(Rule):
     The `self` of a compiled method that nobody visibly calls is a warning: it may belong to a registered subclass.
     """
 
-    name = "unregistered-class"
-    family = "pytrees"
     summary = "An instance of a class that is no pytree crosses into a transformation."
     may_raise = True
 

@@ -52,8 +52,6 @@ class UpdatesAsParameters(Rule):
     Steps whose results leave the code that was read are not listed.
     """
 
-    name = "updates-as-parameters"
-    family = "pytrees"
     summary = "The updates or the state of an optimizer take the place of the parameters."
 
     valid = (

@@ -59,8 +59,6 @@ class KeyReused(Rule):
     indices that may or may not be equal, and when one of several keys may be meant. These are reported as unknown.
     """
 
-    name = "key-reused"
-    family = "random"
     summary = "A random key is used a second time, so two results share their random numbers."
     needs = (KeyFacts,)
 

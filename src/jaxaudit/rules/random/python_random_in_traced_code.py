@@ -63,8 +63,6 @@ class PythonRandomInTracedCode(Rule):
     may well give one.
     """
 
-    name = "python-random-in-traced-code"
-    family = "random"
     needs = (TracingFacts,)
     summary = "Python's or NumPy's random numbers are drawn where JAX traces, so they become constants."
 

@@ -54,8 +54,6 @@ class SameKeyAcrossVmap(Rule):
     each other (common random numbers) and keys that are equal on every shard of `shard_map` are warnings.
     """
 
-    name = "same-key-across-vmap"
-    family = "random"
     summary = "A mapped function uses the same random key for every element."
     needs = (KeyFacts,)
 

@@ -63,8 +63,6 @@ class SameKeyInLoop(Rule):
     that is made from a constant seed inside the loop, and loops that compare things on equal terms, are warnings.
     """
 
-    name = "same-key-in-loop"
-    family = "random"
     summary = "A loop uses the same random key in every turn, so every turn sees the same numbers."
     needs = (KeyFacts,)
 

@@ -44,8 +44,6 @@ class TooFewSubkeys(Rule):
     When the count is computed at run time, such as `split(key, depth + 1)`.
     """
 
-    name = "too-few-subkeys"
-    family = "random"
     summary = "A split gives another number of subkeys than is unpacked or indexed."
     may_raise = True
     needs = (KeyFacts,)

@@ -45,8 +45,6 @@ class BranchTypeMismatch(Rule):
     When the type of a result is not known in one of the branches.
     """
 
-    name = "branch-type-mismatch"
-    family = "scan"
     summary = "The branches of a `cond` or `switch` give different shapes or dtypes."
     may_raise = True
     always_raises = True

@@ -60,8 +60,6 @@ class CarryNeverChanges(Rule):
     A part that starts as anything else may be a constant that the loop only hands through.
     """
 
-    name = "carry-never-changes"
-    family = "scan"
     summary = "A part of a loop's state starts as zeros, is calculated with, and never changes."
     needs = (Ranges,)
 

@@ -48,8 +48,6 @@ class CarryTypeChanges(Rule):
     When the shape or dtype of the leaf is not known on one side.
     """
 
-    name = "carry-type-changes"
-    family = "scan"
     summary = "A loop's carry leaves the body with another shape or dtype than it came in with."
     may_raise = True
     always_raises = True

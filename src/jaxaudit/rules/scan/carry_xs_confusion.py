@@ -59,8 +59,6 @@ class CarryXsConfusion(Rule):
     When the sizes have no names. Where no array has the other's axis it is a warning: the two may be one thing.
     """
 
-    name = "carry-xs-confusion"
-    family = "scan"
     summary = "An array that does not go by steps is scanned along with one that does."
     needs = (Axes,)
 

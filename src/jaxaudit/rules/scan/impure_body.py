@@ -54,8 +54,6 @@ class ImpureBody(Rule):
     JAX traces. Storing a traced value is left to `tracer-leak`.
     """
 
-    name = "impure-body"
-    family = "scan"
     summary = "The body of a JAX loop changes outside state, which happens once for all steps."
     needs = (TracingFacts,)
 

@@ -48,8 +48,6 @@ class InitialCarryMismatch(Rule):
     matter of `carry-type-changes`.
     """
 
-    name = "initial-carry-mismatch"
-    family = "scan"
     summary = "A loop starts with a carry of another shape or dtype than its body makes."
     may_raise = True
     always_raises = True

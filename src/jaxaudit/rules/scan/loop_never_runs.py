@@ -41,8 +41,6 @@ class LoopNeverRuns(Rule):
     nothing to do for some sizes.
     """
 
-    name = "loop-never-runs"
-    family = "scan"
     summary = "The bounds of a loop are the wrong way round."
 
     valid = (Example("def f(x):\n    return jax.lax.fori_loop(0, 10, lambda i, x: x * 2, x)\n", "from zero upwards"),)

@@ -64,8 +64,6 @@ class ReverseThroughWhileLoop(Rule):
     fine.
     """
 
-    name = "reverse-through-while-loop"
-    family = "scan"
     summary = "A gradient is taken through a `while_loop`, which JAX cannot do."
     may_raise = True
     needs = (Shapes,)

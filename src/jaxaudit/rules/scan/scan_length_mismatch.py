@@ -46,8 +46,6 @@ class ScanLengthMismatch(Rule):
     When the leading size of an input is not known, or two unknown sizes meet.
     """
 
-    name = "scan-length-mismatch"
-    family = "scan"
     summary = "The inputs of a scan, or its `length`, differ in how many steps there are."
     may_raise = True
     always_raises = True

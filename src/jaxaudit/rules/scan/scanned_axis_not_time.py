@@ -75,8 +75,6 @@ class ScannedAxisNotTime(Rule):
     When the sizes have no names.
     """
 
-    name = "scanned-axis-not-time"
-    family = "scan"
     summary = "`scan` steps through another axis than its body expects."
     needs = (Axes, Shapes)
 

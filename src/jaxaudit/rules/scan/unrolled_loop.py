@@ -57,8 +57,6 @@ class UnrolledLoop(Rule):
     Loops over lists of layers, over short constant ranges and over axes other than the first are taken to be meant.
     """
 
-    name = "unrolled-loop"
-    family = "scan"
     summary = "A long Python loop is unrolled into the compiled program."
     needs = (TracingFacts, Shapes)
 

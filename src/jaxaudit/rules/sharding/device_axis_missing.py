@@ -70,8 +70,6 @@ class DeviceAxisMissing(Rule):
     When an argument comes from code that was not read, or passes through a function that may give it the axis.
     """
 
-    name = "device-axis-missing"
-    family = "sharding"
     summary = "`pmap` maps an argument that has no axis of devices."
     may_raise = True
     always_raises = True

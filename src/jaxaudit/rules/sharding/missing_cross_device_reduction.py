@@ -61,8 +61,6 @@ class MissingCrossDeviceReduction(Rule):
     read. Of source alone it says nothing: specs are known where the program is run or traced.
     """
 
-    name = "missing-cross-device-reduction"
-    family = "sharding"
     summary = "Devices keep different values of what is declared equal."
     traced_only = True
 

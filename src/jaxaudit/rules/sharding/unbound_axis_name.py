@@ -65,8 +65,6 @@ class UnboundAxisName(Rule):
     sight that bind other names, and none that binds this one.
     """
 
-    name = "unbound-axis-name"
-    family = "sharding"
     summary = "A collective names an axis that nothing around it binds."
     may_raise = True
     always_raises = True

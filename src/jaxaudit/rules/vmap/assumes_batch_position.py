@@ -58,8 +58,6 @@ class AssumesBatchPosition(Rule):
     When the rank of the indexed array is not known. An index whose result is used as a number is taken as meant.
     """
 
-    name = "assumes-batch-position"
-    family = "vmap"
     summary = "Under `vmap`, `[0]` takes away an axis that is not the batch."
     needs = (Shapes,)
 

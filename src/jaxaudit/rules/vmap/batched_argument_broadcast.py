@@ -68,8 +68,6 @@ class BatchedArgumentBroadcast(Rule):
     combined, are taken as meant.
     """
 
-    name = "batched-argument-broadcast"
-    family = "vmap"
     summary = "An argument that belongs to the batch is given whole to every element."
     needs = (Shapes,)
 

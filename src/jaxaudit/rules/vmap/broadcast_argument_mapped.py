@@ -60,8 +60,6 @@ class BroadcastArgumentMapped(Rule):
     unless a derivative is taken with respect to one of the arguments and not to the other.
     """
 
-    name = "broadcast-argument-mapped"
-    family = "vmap"
     summary = "An argument that was to be shared is mapped over an axis of equal size."
     needs = (Axes,)
 

@@ -63,8 +63,6 @@ class HardCodedAxis(Rule):
     When the rank of what is reduced is not known.
     """
 
-    name = "hard-coded-axis"
-    family = "vmap"
     summary = "Under `vmap` a reduction has no axis left and gives a constant."
     needs = (Shapes,)
 

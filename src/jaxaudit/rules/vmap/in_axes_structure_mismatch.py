@@ -45,8 +45,6 @@ class InAxesStructureMismatch(Rule):
     When `in_axes` is computed, or arguments come by `*`.
     """
 
-    name = "in-axes-structure-mismatch"
-    family = "vmap"
     summary = "`in_axes` has another structure than the arguments."
     may_raise = True
     always_raises = True

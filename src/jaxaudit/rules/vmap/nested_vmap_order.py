@@ -57,8 +57,6 @@ class NestedVmapOrder(Rule):
     When the sizes of the two axes have no names.
     """
 
-    name = "nested-vmap-order"
-    family = "vmap"
     summary = "Nested `vmap`s give the transpose of what is used."
     needs = (Axes,)
 

@@ -56,8 +56,6 @@ class OutAxesAssumption(Rule):
     When the axes have no names, or the result meets nothing with both of them.
     """
 
-    name = "out-axes-assumption"
-    family = "vmap"
     summary = "The result of `vmap` is used as if `out_axes` were another."
     needs = (Axes,)
 

@@ -112,8 +112,6 @@ class WrongAxisMapped(Rule):
     When the axes have no names, or the result meets nothing with a name.
     """
 
-    name = "wrong-axis-mapped"
-    family = "vmap"
     summary = "`vmap` maps over another axis than the one its results are used as."
     needs = (Axes, Shapes)
 
