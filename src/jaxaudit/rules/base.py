@@ -6,6 +6,7 @@ once examples and tests, and `check` lists obligations. Nothing else has to be e
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -132,6 +133,13 @@ class Example:
         return f"import jax\nimport jax.numpy as jnp\n{dedent(self.code)}"
 
 
+def _examples(given: tuple[Example, ...] | str) -> tuple[Example, ...]:
+    if not isinstance(given, str):
+        return given
+    _, *parts = re.split(r"^## (.+)\n", dedent(given), flags=re.MULTILINE)
+    return tuple(Example(f"\n{code.rstrip()}\n", title) for title, code in zip(parts[::2], parts[1::2], strict=True))
+
+
 class Rule(ABC):
     """Base of all rules. The docstring has the headings that `explain` prints; see `rules/random/key_reused.py`."""
 
@@ -149,12 +157,14 @@ class Rule(ABC):
     """Whether all of them are refused by JAX itself, so that a line which JAX went through has none."""
     traced_only: ClassVar[bool] = False
     """Whether it needs what only a trace tells; its examples are run then."""
-    valid: ClassVar[tuple[Example, ...]] = ()
-    invalid: ClassVar[tuple[Example, ...]] = ()
+    valid: ClassVar[tuple[Example, ...] | str] = ()
+    """Examples, or a text of them with a line `## title` above each."""
+    invalid: ClassVar[tuple[Example, ...] | str] = ()
 
     def __init_subclass__(cls) -> None:
         *_, family, name = ("", *cls.__module__.split("."))
         cls.name, cls.family = vars(cls).get("name", name.replace("_", "-")), vars(cls).get("family", family)
+        cls.valid, cls.invalid = _examples(cls.valid), _examples(cls.invalid)
 
     @abstractmethod
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

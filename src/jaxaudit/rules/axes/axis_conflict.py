@@ -12,7 +12,7 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.facts import as_number, named
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Verdict
+from jaxaudit.rules.base import Obligation, Raises, Rule, Verdict
 
 _DEEDS = {
     "array.map": "cannot be broadcast together",
@@ -57,51 +57,34 @@ class AxisConflict(Rule):
     may_raise = True
     needs = (Shapes,)
 
-    valid = (
-        Example(
-            """
-            def f(x):
-                rows, columns = x.shape
-                return x + jnp.zeros((rows, columns)), x @ jnp.ones((columns, 3)), x.reshape(rows * columns)
-            """,
-            "symbolic sizes",
-        ),
-        Example(
-            """
-            def f(x, y):
-                return x[1:] - x[:-1], jnp.concatenate([x, y]), x.reshape(-1, 3)
-            """,
-            "nothing known to clash",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def f():
-                x = jnp.ones((8, 3))
-                y = x + jnp.ones((4, 3))  #!
-                z = x @ jnp.ones((8, 4))  #!
-                return y, z, jnp.stack([x, x.T]), x.reshape(5, 5), x.sum(axis=2)  #!
-            """,
-            "known sizes",
-        ),
-        Example(
-            """
-            def f(x):
-                rows, columns = x.shape
-                return x[1:] + x  #!
-            """,
-            "whatever the size",
-        ),
-        Example(
-            """
-            def f(q, k):
-                scores = jnp.einsum("qd,kd->qk", q, k)
-                return jax.nn.softmax(scores, axis=2)  #!
-            """,
-            "an axis that is not there",
-        ),
-    )
+    valid = """
+    ## symbolic sizes
+    def f(x):
+        rows, columns = x.shape
+        return x + jnp.zeros((rows, columns)), x @ jnp.ones((columns, 3)), x.reshape(rows * columns)
+
+    ## nothing known to clash
+    def f(x, y):
+        return x[1:] - x[:-1], jnp.concatenate([x, y]), x.reshape(-1, 3)
+    """
+    invalid = """
+    ## known sizes
+    def f():
+        x = jnp.ones((8, 3))
+        y = x + jnp.ones((4, 3))  #!
+        z = x @ jnp.ones((8, 4))  #!
+        return y, z, jnp.stack([x, x.T]), x.reshape(5, 5), x.sum(axis=2)  #!
+
+    ## whatever the size
+    def f(x):
+        rows, columns = x.shape
+        return x[1:] + x  #!
+
+    ## an axis that is not there
+    def f(q, k):
+        scores = jnp.einsum("qd,kd->qk", q, k)
+        return jax.nn.softmax(scores, axis=2)  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every op in which sizes meet."""

@@ -51,32 +51,26 @@ class BareSqueeze(Rule):
         Example("def f(x):\n    return jnp.squeeze(x, axis=-1)\n", "an axis is named"),
         Example("def f():\n    return jnp.ones((8, 1)).squeeze()\n", "all sizes are known"),
     )
-    invalid = (
-        Example(
-            "x, w = jnp.ones((33, 7)), jnp.ones((7, 1))\nparts = []\n"
-            "for i in range(0, 33, 16):\n    parts.append((x[i : i + 16] @ w).squeeze())  #!\n",
-            "the last of the batches has one row",
-        ),
-        Example(
-            """
-            def f(x):
-                batch, features = x.shape
-                return (x @ jnp.ones((features, 1))).squeeze()  #?
-            """,
-            "the batch may hold one example",
-        ),
-        Example(
-            """
-            import flax.linen as nn
+    invalid = """
+    ## the last of the batches has one row
+    x, w = jnp.ones((33, 7)), jnp.ones((7, 1))
+    parts = []
+    for i in range(0, 33, 16):
+        parts.append((x[i : i + 16] @ w).squeeze())  #!
 
-            class Critic(nn.Module):
-                @nn.compact
-                def __call__(self, obs):
-                    return jnp.squeeze(nn.Dense(1)(obs))  #?
-            """,
-            "the output of a layer",
-        ),
-    )
+    ## the batch may hold one example
+    def f(x):
+        batch, features = x.shape
+        return (x @ jnp.ones((features, 1))).squeeze()  #?
+
+    ## the output of a layer
+    import flax.linen as nn
+
+    class Critic(nn.Module):
+        @nn.compact
+        def __call__(self, obs):
+            return jnp.squeeze(nn.Dense(1)(obs))  #?
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every `squeeze` without an axis."""

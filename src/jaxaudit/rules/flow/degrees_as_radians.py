@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.meaning.angles import CONVERSIONS, RADIANS, Angle, Angles
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import PERIODIC, SCALINGS
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import named, proved
 
 
@@ -45,34 +45,23 @@ class DegreesAsRadians(Rule):
 
     summary = "An angle in degrees is taken for radians, or the other way round."
 
-    valid = (
-        Example(
-            """
-            def heading(dx, dy):
-                degrees = jnp.degrees(jnp.arctan2(dy, dx)) % 360.0
-                return degrees, jnp.sin(jnp.deg2rad(degrees))
-            """,
-            "converted before the sine",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def heading(dx, dy):
-                angle = jnp.degrees(jnp.arctan2(dy, dx))
-                return jnp.sin(angle)  #!
-            """,
-            "degrees in a sine",
-        ),
-        Example(
-            """
-            def heading(dx, dy):
-                angle = jnp.arctan2(dy, dx) * 180.0 / jnp.pi
-                return jnp.rad2deg(angle)  #!
-            """,
-            "converted twice",
-        ),
-    )
+    valid = """
+    ## converted before the sine
+    def heading(dx, dy):
+        degrees = jnp.degrees(jnp.arctan2(dy, dx)) % 360.0
+        return degrees, jnp.sin(jnp.deg2rad(degrees))
+    """
+    invalid = """
+    ## degrees in a sine
+    def heading(dx, dy):
+        angle = jnp.degrees(jnp.arctan2(dy, dx))
+        return jnp.sin(angle)  #!
+
+    ## converted twice
+    def heading(dx, dy):
+        angle = jnp.arctan2(dy, dx) * 180.0 / jnp.pi
+        return jnp.rad2deg(angle)  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every sine, cosine, tangent and conversion of an angle whose unit is known."""

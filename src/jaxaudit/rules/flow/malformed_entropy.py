@@ -9,7 +9,7 @@ from jaxaudit.analyses.meaning import Kind, Meaning, Meanings, meanings_of
 from jaxaudit.analyses.queries import reached
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import NORMALISED_EXPONENTIALS, SUMS_OF_TWO
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import named, proved
 
 
@@ -45,33 +45,22 @@ class MalformedEntropy(Rule):
 
     summary = "A sum over outcomes is weighted by logarithms, or is an entropy of raw scores."
 
-    valid = (
-        Example(
-            """
-            def divergence(a, b):
-                p, q = jax.nn.log_softmax(a), jax.nn.log_softmax(b)
-                return jnp.sum(jnp.exp(p) * (p - q), axis=-1)
-            """,
-            "weighted by probabilities",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def divergence(a, b):
-                p, q = jax.nn.log_softmax(a), jax.nn.log_softmax(b)
-                return jnp.sum(p * (p - q), axis=-1)  #!
-            """,
-            "weighted by logarithms",
-        ),
-        Example(
-            """
-            def entropy(logits):
-                return -jnp.sum(jax.nn.softmax(logits) * logits, axis=-1)  #!
-            """,
-            "of raw scores",
-        ),
-    )
+    valid = """
+    ## weighted by probabilities
+    def divergence(a, b):
+        p, q = jax.nn.log_softmax(a), jax.nn.log_softmax(b)
+        return jnp.sum(jnp.exp(p) * (p - q), axis=-1)
+    """
+    invalid = """
+    ## weighted by logarithms
+    def divergence(a, b):
+        p, q = jax.nn.log_softmax(a), jax.nn.log_softmax(b)
+        return jnp.sum(p * (p - q), axis=-1)  #!
+
+    ## of raw scores
+    def entropy(logits):
+        return -jnp.sum(jax.nn.softmax(logits) * logits, axis=-1)  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every sum of a product in which one factor is a logarithm, or raw scores beside their softmax."""

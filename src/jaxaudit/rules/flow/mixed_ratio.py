@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.meaning import Kind, Meaning, meanings_of
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved
 
 
@@ -43,24 +43,16 @@ class MixedRatio(Rule):
 
     summary = "A ratio is the exponential of log-probabilities less plain probabilities."
 
-    valid = (
-        Example(
-            """
-            def ratio(new, old):
-                return jnp.exp(jax.nn.log_softmax(new) - jax.nn.log_softmax(old))
-            """,
-            "two logarithms",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def ratio(new, old):
-                return jnp.exp(jax.nn.log_softmax(new) - jax.nn.softmax(old))  #!
-            """,
-            "a logarithm and no logarithm",
-        ),
-    )
+    valid = """
+    ## two logarithms
+    def ratio(new, old):
+        return jnp.exp(jax.nn.log_softmax(new) - jax.nn.log_softmax(old))
+    """
+    invalid = """
+    ## a logarithm and no logarithm
+    def ratio(new, old):
+        return jnp.exp(jax.nn.log_softmax(new) - jax.nn.softmax(old))  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every exponential of a difference of two values with a known meaning."""

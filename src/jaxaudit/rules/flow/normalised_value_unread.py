@@ -10,7 +10,7 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.meaning import Kind, Meanings, meanings_of
 from jaxaudit.analyses.queries import depends, entered, reached
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.intent.names import is_unwanted
 from jaxaudit.rules.phrases import proved
 from jaxaudit.rules.successions import goes_on_from
@@ -52,34 +52,23 @@ class NormalisedValueUnread(Rule):
 
     summary = "A raw value is read after it was normalised into a variable that nothing reads."
 
-    valid = (
-        Example(
-            """
-            def act(w, obs):
-                clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
-                return jnp.tanh(clean @ w)
-            """,
-            "the normalised one is read",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def act(w, obs):
-                clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
-                return jnp.tanh(obs @ w)  #!
-            """,
-            "the raw one is read",
-        ),
-        Example(
-            """
-            def scale(obs, mean, spread):
-                clean = (obs - mean) / spread
-                return obs * 2.0  #?
-            """,
-            "by stored statistics",
-        ),
-    )
+    valid = """
+    ## the normalised one is read
+    def act(w, obs):
+        clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
+        return jnp.tanh(clean @ w)
+    """
+    invalid = """
+    ## the raw one is read
+    def act(w, obs):
+        clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
+        return jnp.tanh(obs @ w)  #!
+
+    ## by stored statistics
+    def scale(obs, mean, spread):
+        clean = (obs - mean) / spread
+        return obs * 2.0  #?
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every variable with a normalised value."""

@@ -9,7 +9,7 @@ from jaxaudit.analyses.meaning import Kind, Meaning, meanings_of
 from jaxaudit.analyses.meaning.samples import readers
 from jaxaudit.analyses.meaning.squashing import is_tanh, squashings
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.phrases import proved
 
 _KINDS = {"tanh": Kind.SQUASHED, "sigmoid": Kind.PROBABILITIES}
@@ -51,35 +51,24 @@ class SquashedTwice(Rule):
 
     summary = "A value goes through `tanh` or a sigmoid a second time."
 
-    valid = (
-        Example(
-            """
-            def act(mean, key):
-                return jnp.tanh(mean + 0.3 * jax.random.normal(key, mean.shape)) * 2.0
-            """,
-            "squashed once",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def squash(mean):
-                action = jnp.tanh(mean)
-                return jnp.tanh(action) * 2.0  #?
-            """,
-            "the output of a layer",
-        ),
-        Example(
-            """
-            def limit(action):
-                return jnp.tanh(action)  #!
+    valid = """
+    ## squashed once
+    def act(mean, key):
+        return jnp.tanh(mean + 0.3 * jax.random.normal(key, mean.shape)) * 2.0
+    """
+    invalid = """
+    ## the output of a layer
+    def squash(mean):
+        action = jnp.tanh(mean)
+        return jnp.tanh(action) * 2.0  #?
 
-            def act(mean, key):
-                return limit(jnp.tanh(mean + 0.3 * jax.random.normal(key, mean.shape)))
-            """,
-            "a sample",
-        ),
-    )
+    ## a sample
+    def limit(action):
+        return jnp.tanh(action)  #!
+
+    def act(mean, key):
+        return limit(jnp.tanh(mean + 0.3 * jax.random.normal(key, mean.shape)))
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every squashed sample, and every `tanh` and sigmoid of a squashed value."""

@@ -12,7 +12,7 @@ from jaxaudit.analyses.meaning.squashing import Squashing, densities, is_tanh, s
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.interfaces import inside_of
 from jaxaudit.ir.ops import BRANCHES
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Step, Verdict
 from jaxaudit.rules.phrases import proved
 from jaxaudit.spans import Span
 
@@ -52,28 +52,20 @@ class UnsquashedAction(Rule):
 
     summary = "The raw sample of a policy is handed on, though it is squashed elsewhere."
 
-    valid = (
-        Example(
-            """
-            def act(w, obs, key, explore):
-                mean = obs @ w
-                noisy = mean + 0.3 * jax.random.normal(key, mean.shape)
-                return jnp.where(explore, jnp.tanh(noisy), jnp.tanh(mean))
-            """,
-            "both are squashed",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def act(w, obs, key, explore):
-                mean = obs @ w
-                noisy = mean + 0.3 * jax.random.normal(key, mean.shape)  #!
-                return jnp.where(explore, noisy, jnp.tanh(mean))
-            """,
-            "only the mean is squashed",
-        ),
-    )
+    valid = """
+    ## both are squashed
+    def act(w, obs, key, explore):
+        mean = obs @ w
+        noisy = mean + 0.3 * jax.random.normal(key, mean.shape)
+        return jnp.where(explore, jnp.tanh(noisy), jnp.tanh(mean))
+    """
+    invalid = """
+    ## only the mean is squashed
+    def act(w, obs, key, explore):
+        mean = obs @ w
+        noisy = mean + 0.3 * jax.random.normal(key, mean.shape)  #!
+        return jnp.where(explore, noisy, jnp.tanh(mean))
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every sample that is squashed, or whose sibling is."""

@@ -9,7 +9,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step, Verdict
 
 
 class NonScalarGrad(Rule):
@@ -51,41 +51,30 @@ class NonScalarGrad(Rule):
     always_raises = True
     needs = (Shapes,)
 
-    valid = (
-        Example(
-            """
-            def loss(w):
-                return jnp.mean(jnp.ones((8, 3)) @ w)
+    valid = """
+    ## a mean
+    def loss(w):
+        return jnp.mean(jnp.ones((8, 3)) @ w)
 
-            def step():
-                return jax.grad(loss)(jnp.ones(3))
-            """,
-            "a mean",
-        ),
-        Example(
-            """
-            def loss(w):
-                errors = jnp.ones((8, 3)) @ w
-                return errors.sum(), errors
+    def step():
+        return jax.grad(loss)(jnp.ones(3))
 
-            def step():
-                return jax.value_and_grad(loss, has_aux=True)(jnp.ones(3))
-            """,
-            "arrays beside the loss",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def loss(w):
-                return jnp.ones((8, 3)) @ w
+    ## arrays beside the loss
+    def loss(w):
+        errors = jnp.ones((8, 3)) @ w
+        return errors.sum(), errors
 
-            def step():
-                return jax.grad(loss)(jnp.ones(3))  #!
-            """,
-            "one value an example",
-        ),
-    )
+    def step():
+        return jax.value_and_grad(loss, has_aux=True)(jnp.ones(3))
+    """
+    invalid = """
+    ## one value an example
+    def loss(w):
+        return jnp.ones((8, 3)) @ w
+
+    def step():
+        return jax.grad(loss)(jnp.ones(3))  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every gradient."""

@@ -13,7 +13,7 @@ from jaxaudit.analyses.ranges.validity import Use, slopes_wanted
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import ROOTS
 from jaxaudit.ir.ops import PASSED_ON
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict
 
 Through = Mapping[Value, Op]
 """The values that gradients flow through, each with the op that takes one."""
@@ -54,69 +54,52 @@ class WhereNanGradient(Rule):
     summary = "The gradient is NaN at points that a `where` masks out: the masked function has no derivative there."
     needs = (Ranges,)
 
-    valid = (
-        Example(
-            """
-            def length(x):
-                squared = (x * x).sum(-1)
-                safe = jnp.where(squared > 0, squared, 1.0)
-                return jnp.where(squared > 0, jnp.sqrt(safe), 0.0).sum()
+    valid = """
+    ## the argument is replaced too
+    def length(x):
+        squared = (x * x).sum(-1)
+        safe = jnp.where(squared > 0, squared, 1.0)
+        return jnp.where(squared > 0, jnp.sqrt(safe), 0.0).sum()
 
-            slope = jax.grad(length)
-            print(slope(jnp.ones((3, 2))))
-            """,
-            "the argument is replaced too",
-        ),
-        Example(
-            """
-            def loss(x):
-                kept = jnp.where(x > 0, x * x, 0.0)
-                scaled = jnp.where(x > 1, jnp.log(jnp.maximum(x, 1e-3)), 0.0)
-                return (kept + scaled).sum()
+    slope = jax.grad(length)
+    print(slope(jnp.ones((3, 2))))
 
-            print(jax.grad(loss)(jnp.ones(3)))
+    ## a harmless arm, a guarded one, and no gradient
+    def loss(x):
+        kept = jnp.where(x > 0, x * x, 0.0)
+        scaled = jnp.where(x > 1, jnp.log(jnp.maximum(x, 1e-3)), 0.0)
+        return (kept + scaled).sum()
 
-            def shown(x):
-                return jnp.where(x > 0, jnp.log(x), 0.0)
+    print(jax.grad(loss)(jnp.ones(3)))
 
-            print(shown(jnp.ones(3)))
-            """,
-            "a harmless arm, a guarded one, and no gradient",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def length(x):
-                squared = (x * x).sum(-1)
-                return jnp.where(squared > 0, jnp.sqrt(squared), 0.0).sum()  #!
+    def shown(x):
+        return jnp.where(x > 0, jnp.log(x), 0.0)
 
-            print(jax.grad(length)(jnp.zeros((3, 2))))
-            """,
-            "the root of what is masked",
-        ),
-        Example(
-            """
-            def loss(params, x):
-                rate = x @ params
-                return jnp.where(rate > 0, x[:, 0] / rate, 0.0).mean()  #!
+    print(shown(jnp.ones(3)))
+    """
+    invalid = """
+    ## the root of what is masked
+    def length(x):
+        squared = (x * x).sum(-1)
+        return jnp.where(squared > 0, jnp.sqrt(squared), 0.0).sum()  #!
 
-            value, slope = jax.value_and_grad(loss)(jnp.ones(2), jnp.ones((3, 2)))
-            """,
-            "the quotient of what is masked",
-        ),
-        Example(
-            """
-            def energy(positions):
-                differences = positions[:, None, :] - positions[None, :, :]
-                distances = jnp.linalg.norm(differences, axis=-1)  #!
-                return jnp.exp(-distances).sum()
+    print(jax.grad(length)(jnp.zeros((3, 2))))
 
-            forces = jax.grad(energy)(jnp.ones((4, 3)))
-            """,
-            "the distance of a point to itself",
-        ),
-    )
+    ## the quotient of what is masked
+    def loss(params, x):
+        rate = x @ params
+        return jnp.where(rate > 0, x[:, 0] / rate, 0.0).mean()  #!
+
+    value, slope = jax.value_and_grad(loss)(jnp.ones(2), jnp.ones((3, 2)))
+
+    ## the distance of a point to itself
+    def energy(positions):
+        differences = positions[:, None, :] - positions[None, :, :]
+        distances = jnp.linalg.norm(differences, axis=-1)  #!
+        return jnp.exp(-distances).sum()
+
+    forces = jax.grad(energy)(jnp.ones((4, 3)))
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every masked function and every root that gradients flow through."""

@@ -10,7 +10,7 @@ from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import AS_LARGE_AS_GIVEN, SIZED_BY_VALUES, SPACED
 from jaxaudit.ir.values import index_parts
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule
+from jaxaudit.rules.base import Obligation, Raises, Rule
 from jaxaudit.rules.jit._shared.phrases import because, is_argument, steps_of, transform
 from jaxaudit.rules.phrases import named, proved, unknown
 
@@ -61,58 +61,41 @@ class DynamicShape(Rule):
     may_raise = True
     needs = (TracingFacts,)
 
-    valid = (
-        Example(
-            """
-@jax.jit
-def stats(x):
-    keep = x > 0
-    rows = jnp.nonzero(keep, size=3)[0]
-    half = x[: x.shape[0] // 2]
-    return jnp.where(keep, x, 0.0), rows, half, x.reshape(-1, x.shape[-1]), jnp.zeros(len(x))
+    valid = """
+    ## sizes that are known while tracing
+    @jax.jit
+    def stats(x):
+        keep = x > 0
+        rows = jnp.nonzero(keep, size=3)[0]
+        half = x[: x.shape[0] // 2]
+        return jnp.where(keep, x, 0.0), rows, half, x.reshape(-1, x.shape[-1]), jnp.zeros(len(x))
 
-def outside(x):
-    y = jnp.abs(x)
-    return y[y > 1]
-""",
-            "sizes that are known while tracing",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-@jax.jit
-def masked_mean(x):
-    return x[x > 0].mean()  #!
-""",
-            "a boolean mask",
-        ),
-        Example(
-            """
-@jax.jit
-def first(x, n):
-    rows = jnp.nonzero(x > 0)  #!
-    return x[: n + 1], rows  #!
-""",
-            "counting, and a traced bound",
-        ),
-        Example(
-            """
-@jax.jit
-def ramp(x):
-    return jnp.arange(x.sum() + 1)  #!
-""",
-            "a traced size",
-        ),
-        Example(
-            """
-@jax.jit
-def head(x, n):
-    return x[:n] + jnp.arange(n)  #!
-""",
-            "an argument as a size",
-        ),
-    )
+    def outside(x):
+        y = jnp.abs(x)
+        return y[y > 1]
+    """
+    invalid = """
+    ## a boolean mask
+    @jax.jit
+    def masked_mean(x):
+        return x[x > 0].mean()  #!
+
+    ## counting, and a traced bound
+    @jax.jit
+    def first(x, n):
+        rows = jnp.nonzero(x > 0)  #!
+        return x[: n + 1], rows  #!
+
+    ## a traced size
+    @jax.jit
+    def ramp(x):
+        return jnp.arange(x.sum() + 1)  #!
+
+    ## an argument as a size
+    @jax.jit
+    def head(x, n):
+        return x[:n] + jnp.arange(n)  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place in traced code where a shape could depend on values."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Program, Value
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule
+from jaxaudit.rules.base import Obligation, Raises, Rule
 from jaxaudit.rules.jit._shared.phrases import is_argument
 from jaxaudit.rules.phrases import named, proved, unknown
 
@@ -46,52 +46,38 @@ class InPlaceUpdate(Rule):
     may_raise = True
     needs = (TracingFacts,)
 
-    valid = (
-        Example(
-            """
-import numpy as np
+    valid = """
+    ## NumPy, lists and functional updates
+    import numpy as np
 
-def fill(n):
-    buffer = np.zeros(n)
-    buffer[0] = 1.0
-    rows = [jnp.zeros(3)]
-    rows[0] = jnp.ones(3)
-    table = jnp.zeros(n).at[0].set(1.0)
-    return buffer, rows, table
-""",
-            "NumPy, lists and functional updates",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-def fill(n):
-    buffer = jnp.zeros(n)
-    buffer[0] = 1.0  #!
-    return buffer
-""",
-            "an array that jnp made",
-        ),
-        Example(
-            """
-@jax.jit
-def bump(x):
-    y = x * 2
-    y[0] += 1.0  #!
-    return y
-""",
-            "an array that jit traces",
-        ),
-        Example(
-            """
-@jax.jit
-def store(x, i):
-    x[i] = 0.0  #!
-    return x
-""",
-            "at a traced index",
-        ),
-    )
+    def fill(n):
+        buffer = np.zeros(n)
+        buffer[0] = 1.0
+        rows = [jnp.zeros(3)]
+        rows[0] = jnp.ones(3)
+        table = jnp.zeros(n).at[0].set(1.0)
+        return buffer, rows, table
+    """
+    invalid = """
+    ## an array that jnp made
+    def fill(n):
+        buffer = jnp.zeros(n)
+        buffer[0] = 1.0  #!
+        return buffer
+
+    ## an array that jit traces
+    @jax.jit
+    def bump(x):
+        y = x * 2
+        y[0] += 1.0  #!
+        return y
+
+    ## at a traced index
+    @jax.jit
+    def store(x, i):
+        x[i] = 0.0  #!
+        return x
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every assignment to an item of something that may be an array."""

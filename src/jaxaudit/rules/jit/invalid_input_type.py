@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.libraries.packages import PLAIN, package
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule
+from jaxaudit.rules.base import Obligation, Raises, Rule
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.phrases import proved
 
@@ -53,44 +53,33 @@ class InvalidInputType(Rule):
     may_raise = True
     needs = (TracingFacts,)
 
-    valid = (
-        Example(
-            """
-import functools
+    valid = """
+    ## declared static
+    import functools
 
-@functools.partial(jax.jit, static_argnames=("mode",))
-def loss(x, mode="mean"):
-    return x.mean() if mode == "mean" else x.sum()
+    @functools.partial(jax.jit, static_argnames=("mode",))
+    def loss(x, mode="mean"):
+        return x.mean() if mode == "mean" else x.sum()
 
-def main(x):
-    return loss(x, "sum") + loss(x, mode="mean") + loss(x)
-""",
-            "declared static",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-@jax.jit
-def loss(x, mode):
-    return x.mean() if mode == "mean" else x.sum()
+    def main(x):
+        return loss(x, "sum") + loss(x, mode="mean") + loss(x)
+    """
+    invalid = """
+    ## text
+    @jax.jit
+    def loss(x, mode):
+        return x.mean() if mode == "mean" else x.sum()
 
-def main(x):
-    return loss(x, "mean")  #!
-""",
-            "text",
-        ),
-        Example(
-            """
-def apply(f, x):
-    return f(x)
+    def main(x):
+        return loss(x, "mean")  #!
 
-def main(x):
-    return jax.jit(apply)(jnp.sin, x)  #!
-""",
-            "a function",
-        ),
-    )
+    ## a function
+    def apply(f, x):
+        return f(x)
+
+    def main(x):
+        return jax.jit(apply)(jnp.sin, x)  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every argument of every call of a compiled function."""

@@ -10,7 +10,7 @@ from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.functions import ITERATORS
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.phrases import proved
 
@@ -50,67 +50,50 @@ class IteratorInTracedCode(Rule):
     may_raise = True
     needs = (TracingFacts,)
 
-    valid = (
-        Example(
-            """
-def step(carry, pair):
-    x, y = pair
-    return carry + x * y, None
+    valid = """
+    ## a tuple of arrays
+    def step(carry, pair):
+        x, y = pair
+        return carry + x * y, None
 
-def run(xs, ys):
-    for x, y in zip(xs, ys):
-        print(x, y)
-    return jax.lax.scan(step, 0.0, (xs, ys))
-""",
-            "a tuple of arrays",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-def step(carry, pair):
-    x, y = pair
-    return carry + x * y, None
+    def run(xs, ys):
+        for x, y in zip(xs, ys):
+            print(x, y)
+        return jax.lax.scan(step, 0.0, (xs, ys))
+    """
+    invalid = """
+    ## a zip
+    def step(carry, pair):
+        x, y = pair
+        return carry + x * y, None
 
-def run(xs, ys):
-    pairs = zip(xs, ys)
-    return jax.lax.scan(step, 0.0, pairs)  #!
-""",
-            "a zip",
-        ),
-        Example(
-            """
-@jax.jit
-def total(values):
-    return sum(values)
+    def run(xs, ys):
+        pairs = zip(xs, ys)
+        return jax.lax.scan(step, 0.0, pairs)  #!
 
-def run(xs):
-    return total(x * 2 for x in xs)  #!
-""",
-            "a generator",
-        ),
-        Example(
-            """
-def run(xs):
-    return jnp.stack(x * 2 for x in xs)  #!
-""",
-            "a generator that is stacked",
-        ),
-        Example(
-            """
-def train(params, batches):
+    ## a generator
     @jax.jit
-    def step(params):
-        x, y = next(batches)  #!
-        return params - 0.1 * jnp.mean(x @ params - y)
+    def total(values):
+        return sum(values)
 
-    for _ in range(10):
-        params = step(params)
-    return params
-""",
-            "the next batch of an iterator from outside",
-        ),
-    )
+    def run(xs):
+        return total(x * 2 for x in xs)  #!
+
+    ## a generator that is stacked
+    def run(xs):
+        return jnp.stack(x * 2 for x in xs)  #!
+
+    ## the next batch of an iterator from outside
+    def train(params, batches):
+        @jax.jit
+        def step(params):
+            x, y = next(batches)  #!
+            return params - 0.1 * jnp.mean(x @ params - y)
+
+        for _ in range(10):
+            params = step(params)
+        return params
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List what every scan goes over and what every compiled function is given."""

@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.methods import DELEGATING, SHAPE_ALONE
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule
+from jaxaudit.rules.base import Obligation, Raises, Rule
 from jaxaudit.rules.jit._shared.phrases import because, is_argument, steps_of, transform, without_tracer
 from jaxaudit.rules.phrases import named
 
@@ -52,55 +52,41 @@ class NumpyOnTraced(Rule):
     may_raise = True
     needs = (TracingFacts,)
 
-    valid = (
-        Example(
-            """
-import numpy as np
+    valid = """
+    ## NumPy on shapes and constants
+    import numpy as np
 
-TABLE = np.arange(4.0)
+    TABLE = np.arange(4.0)
 
-@jax.jit
-def energy(x):
-    scale = np.sqrt(x.shape[-1]) * np.prod(x.shape) / np.ndim(x)
-    return np.sum(x * TABLE.sum()) / scale
+    @jax.jit
+    def energy(x):
+        scale = np.sqrt(x.shape[-1]) * np.prod(x.shape) / np.ndim(x)
+        return np.sum(x * TABLE.sum()) / scale
 
-def main(x):
-    return float(energy(x)), np.asarray(energy(x))
-""",
-            "NumPy on shapes and constants",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-import numpy as np
+    def main(x):
+        return float(energy(x)), np.asarray(energy(x))
+    """
+    invalid = """
+    ## NumPy
+    import numpy as np
 
-@jax.jit
-def energy(x):
-    y = x * 2
-    return np.exp(y)  #!
-""",
-            "NumPy",
-        ),
-        Example(
-            """
-@jax.jit
-def scaled(x):
-    return x / float(jnp.max(x))  #!
-""",
-            "a Python number",
-        ),
-        Example(
-            """
-import numpy as np
+    @jax.jit
+    def energy(x):
+        y = x * 2
+        return np.exp(y)  #!
 
-@jax.jit
-def energy(x):
-    return np.exp(x)  #!
-""",
-            "an argument as it is",
-        ),
-    )
+    ## a Python number
+    @jax.jit
+    def scaled(x):
+        return x / float(jnp.max(x))  #!
+
+    ## an argument as it is
+    import numpy as np
+
+    @jax.jit
+    def energy(x):
+        return np.exp(x)  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of NumPy and every conversion in traced code."""

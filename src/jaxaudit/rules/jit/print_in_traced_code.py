@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity
+from jaxaudit.rules.base import Obligation, Raises, Rule, Severity
 from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform, without_tracer
 from jaxaudit.rules.phrases import named, proved
 from jaxaudit.spans import Span
@@ -57,56 +57,42 @@ class PrintInTracedCode(Rule):
     may_raise = True
     needs = (TracingFacts,)
 
-    valid = (
-        Example(
-            """
-@jax.jit
-def step(x):
-    print(f"tracing for {x.shape} {x.dtype}")
-    loss = (x**2).sum()
-    jax.debug.print("loss {:.3f}", loss)
-    return loss
+    valid = """
+    ## shapes are known while tracing
+    @jax.jit
+    def step(x):
+        print(f"tracing for {x.shape} {x.dtype}")
+        loss = (x**2).sum()
+        jax.debug.print("loss {:.3f}", loss)
+        return loss
 
-def main(x):
-    print(f"{float(step(x)):.3f}")
-""",
-            "shapes are known while tracing",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-@jax.jit
-def step(x):
-    loss = (x**2).sum()
-    print(f"loss {loss:.3f}")  #!
-    return loss
-""",
-            "a number that does not exist yet",
-        ),
-        Example(
-            """
-@jax.jit
-def step(x):
-    loss = (x**2).sum()
-    print("loss", loss)  #!
-    return loss
-""",
-            "printed once, while tracing",
-        ),
-        Example(
-            """
-def body(total, x):
-    total = total + x
-    print(f"total {total}")  #!
-    return total, None
+    def main(x):
+        print(f"{float(step(x)):.3f}")
+    """
+    invalid = """
+    ## a number that does not exist yet
+    @jax.jit
+    def step(x):
+        loss = (x**2).sum()
+        print(f"loss {loss:.3f}")  #!
+        return loss
 
-def run(xs):
-    return jax.lax.scan(body, 0.0, xs)
-""",
-            "text of a traced value",
-        ),
-    )
+    ## printed once, while tracing
+    @jax.jit
+    def step(x):
+        loss = (x**2).sum()
+        print("loss", loss)  #!
+        return loss
+
+    ## text of a traced value
+    def body(total, x):
+        total = total + x
+        print(f"total {total}")  #!
+        return total, None
+
+    def run(xs):
+        return jax.lax.scan(body, 0.0, xs)
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every value that traced code prints or formats."""

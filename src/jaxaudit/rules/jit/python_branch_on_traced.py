@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Argument, Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule
+from jaxaudit.rules.base import Obligation, Raises, Rule
 from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform, without_tracer
 from jaxaudit.rules.phrases import named, proved
 
@@ -67,72 +67,55 @@ class PythonBranchOnTraced(Rule):
     may_raise = True
     needs = (TracingFacts,)
 
-    valid = (
-        Example(
-            """
-@jax.jit
-def scale(x, factor=None):
-    if factor is None:
-        factor = 1.0 / x.shape[0]
-    if x.ndim == 2 and len(x) > 3:
-        x = x.sum(0)
-    return jnp.where(x > 0, x, 0.0) * factor
-""",
-            "shapes and None are known while tracing",
-        ),
-        Example(
-            """
-import functools
+    valid = """
+    ## shapes and None are known while tracing
+    @jax.jit
+    def scale(x, factor=None):
+        if factor is None:
+            factor = 1.0 / x.shape[0]
+        if x.ndim == 2 and len(x) > 3:
+            x = x.sum(0)
+        return jnp.where(x > 0, x, 0.0) * factor
 
-@functools.partial(jax.jit, static_argnames=("train",))
-def forward(x, train):
-    if train:
-        return x * 0.5
-    return x
+    ## a static argument
+    import functools
 
-def main(x):
-    return forward(x, train=True)
-""",
-            "a static argument",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-@jax.jit
-def relu(x):
-    if x > 0:  #!
+    @functools.partial(jax.jit, static_argnames=("train",))
+    def forward(x, train):
+        if train:
+            return x * 0.5
         return x
-    return 0.0
-""",
-            "a comparison of an argument",
-        ),
-        Example(
-            """
-def body(carry, x):
-    total = carry + x
-    total = total if total < 3 else 0.0  #!
-    return total, total
 
-def run(xs):
-    return jax.lax.scan(body, jnp.zeros(()), xs)
-""",
-            "the carry of a scan",
-        ),
-        Example(
-            """
-@jax.jit
-def repeat(x, n):
-    for _ in range(n):  #!
-        x = x * 2
-    return x
+    def main(x):
+        return forward(x, train=True)
+    """
+    invalid = """
+    ## a comparison of an argument
+    @jax.jit
+    def relu(x):
+        if x > 0:  #!
+            return x
+        return 0.0
 
-def main(x):
-    return repeat(x, 3)
-""",
-            "a range that a traced number bounds",
-        ),
-    )
+    ## the carry of a scan
+    def body(carry, x):
+        total = carry + x
+        total = total if total < 3 else 0.0  #!
+        return total, total
+
+    def run(xs):
+        return jax.lax.scan(body, jnp.zeros(()), xs)
+
+    ## a range that a traced number bounds
+    @jax.jit
+    def repeat(x, n):
+        for _ in range(n):  #!
+            x = x * 2
+        return x
+
+    def main(x):
+        return repeat(x, 3)
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place in traced code where Python needs a value."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step
 from jaxaudit.rules.phrases import named, proved
 
 _MANY = 256
@@ -51,33 +51,25 @@ class PythonListAsArray(Rule):
     summary = "A long list of Python numbers is turned into a JAX array again and again."
     needs = (TracingFacts,)
 
-    valid = (
-        Example(
-            """
-import numpy as np
+    valid = """
+    ## through NumPy, or once
+    import numpy as np
 
-def run(n):
-    values = []
-    for i in range(n):
-        values.append(i * 0.5)
-        print(np.array(values).mean(), jnp.array([1.0, 2.0]))
-    return jnp.array(values)
-""",
-            "through NumPy, or once",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-def run(n):
-    values = []
-    for i in range(n):
-        values.append(i * 0.5)
-        print(jnp.array(values).mean())  #!
-""",
-            "in every turn",
-        ),
-    )
+    def run(n):
+        values = []
+        for i in range(n):
+            values.append(i * 0.5)
+            print(np.array(values).mean(), jnp.array([1.0, 2.0]))
+        return jnp.array(values)
+    """
+    invalid = """
+    ## in every turn
+    def run(n):
+        values = []
+        for i in range(n):
+            values.append(i * 0.5)
+            print(jnp.array(values).mean())  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every conversion of a list of numbers in a loop."""

@@ -11,7 +11,7 @@ from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step
 from jaxaudit.rules.jit._shared.growing import grown, is_longer
 from jaxaudit.rules.phrases import named, proved, unknown
 from jaxaudit.spans import Span
@@ -57,92 +57,72 @@ class RetraceEveryCall(Rule):
     summary = "A function is compiled again in every turn of a loop."
     needs = (TracingFacts,)
 
-    valid = (
-        Example(
-            """
-@jax.jit
-def score(x):
-    return x.sum()
+    valid = """
+    ## the same prompts have the same length in every turn
+    @jax.jit
+    def score(x):
+        return x.sum()
 
-def report(prompts, encode):
-    ids = [encode(one) for one in prompts]
-    longest = max(len(one) for one in ids)
-    return score(jnp.zeros((len(ids), longest)))
+    def report(prompts, encode):
+        ids = [encode(one) for one in prompts]
+        longest = max(len(one) for one in ids)
+        return score(jnp.zeros((len(ids), longest)))
 
-def main(prompts, encode, steps):
-    for _ in range(steps):
-        print(report(prompts, encode))
-""",
-            "the same prompts have the same length in every turn",
-        ),
-        Example(
-            """
-def double(x):
-    return x * 2
+    def main(prompts, encode, steps):
+        for _ in range(steps):
+            print(report(prompts, encode))
 
-def run(xs):
-    step = jax.jit(lambda x: x + 1)
-    total = jnp.zeros(())
-    for i in range(100):
-        total = total + step(xs[i]) + jax.jit(double)(xs[i : i + 1])[0]
-    return total
-""",
-            "made once; one shape",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-def run(xs):
-    total = 0.0
-    for x in xs:
-        total = total + jax.jit(lambda y: y * 2)(x)  #!
-    return total
-""",
-            "a new function in every turn",
-        ),
-        Example(
-            """
-import functools
+    ## made once; one shape
+    def double(x):
+        return x * 2
 
-@functools.partial(jax.jit, static_argnums=1)
-def shift(x, step):
-    return x + step
+    def run(xs):
+        step = jax.jit(lambda x: x + 1)
+        total = jnp.zeros(())
+        for i in range(100):
+            total = total + step(xs[i]) + jax.jit(double)(xs[i : i + 1])[0]
+        return total
+    """
+    invalid = """
+    ## a new function in every turn
+    def run(xs):
+        total = 0.0
+        for x in xs:
+            total = total + jax.jit(lambda y: y * 2)(x)  #!
+        return total
 
-def run(x):
-    for step in range(1000):
-        x = shift(x, step)  #!
-    return x
-""",
-            "a static argument that counts",
-        ),
-        Example(
-            """
-@jax.jit
-def total(x):
-    return x.sum()
+    ## a static argument that counts
+    import functools
 
-def run(x):
-    x = jnp.abs(x)
-    return [total(x[:n]) for n in range(1, 100)]  #!
-""",
-            "a shape that grows",
-        ),
-        Example(
-            """
-@jax.jit
-def following(tokens):
-    return tokens.sum() % 7
+    @functools.partial(jax.jit, static_argnums=1)
+    def shift(x, step):
+        return x + step
 
-def generate(tokens, steps):
-    for _ in range(steps):
-        token = following(tokens)  #!
-        tokens = jnp.concatenate([tokens, token[None]])
-    return tokens
-""",
-            "an array that is joined to itself",
-        ),
-    )
+    def run(x):
+        for step in range(1000):
+            x = shift(x, step)  #!
+        return x
+
+    ## a shape that grows
+    @jax.jit
+    def total(x):
+        return x.sum()
+
+    def run(x):
+        x = jnp.abs(x)
+        return [total(x[:n]) for n in range(1, 100)]  #!
+
+    ## an array that is joined to itself
+    @jax.jit
+    def following(tokens):
+        return tokens.sum() % 7
+
+    def generate(tokens, steps):
+        for _ in range(steps):
+            token = following(tokens)  #!
+            tokens = jnp.concatenate([tokens, token[None]])
+        return tokens
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every call of a compiled function in a loop of plain Python."""

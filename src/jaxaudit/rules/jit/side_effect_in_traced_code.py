@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Program
 from jaxaudit.ir.ops import REPEATED
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.jit._shared.stores import Store, outer_stores, unchanging, undisturbed
 
@@ -59,56 +59,45 @@ class SideEffectInTracedCode(Rule):
     summary = "Traced code changes outside state, which happens once, while tracing."
     needs = (TracingFacts,)
 
-    valid = (
-        Example(
-            """
-@jax.jit
-def step(x):
-    shapes = []
-    shapes.append(x.shape)
-    count = 0
-    for _ in range(3):
-        count += 1
-    return x * count
+    valid = """
+    ## state of its own
+    @jax.jit
+    def step(x):
+        shapes = []
+        shapes.append(x.shape)
+        count = 0
+        for _ in range(3):
+            count += 1
+        return x * count
 
-def main(x):
+    def main(x):
+        calls = 0
+        calls += 1
+        return step(x), calls
+    """
+    invalid = """
+    ## a global counter
     calls = 0
-    calls += 1
-    return step(x), calls
-""",
-            "state of its own",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-calls = 0
 
-@jax.jit
-def step(x):
-    global calls
-    calls += 1  #?
-    return x * 2
-""",
-            "a global counter",
-        ),
-        Example(
-            """
-class Model:
-    def __init__(self):
-        self.calls = 0
-
-    def forward(self, x):
-        self.calls += 1  #?
+    @jax.jit
+    def step(x):
+        global calls
+        calls += 1  #?
         return x * 2
 
-def main(x):
-    model = Model()
-    return jax.jit(model.forward)(x)
-""",
-            "an attribute",
-        ),
-    )
+    ## an attribute
+    class Model:
+        def __init__(self):
+            self.calls = 0
+
+        def forward(self, x):
+            self.calls += 1  #?
+            return x * 2
+
+    def main(x):
+        model = Model()
+        return jax.jit(model.forward)(x)
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every compiled function, and every change of outside state in traced code."""

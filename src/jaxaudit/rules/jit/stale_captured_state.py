@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.captured import CompiledCall, History, Read, Write, changed, histories
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Step
+from jaxaudit.rules.base import Obligation, Rule, Step
 from jaxaudit.rules.phrases import proved, unknown
 
 _SHOWN = {"global": "the global", "closure": "the variable", "attr": "the attribute", "item": "the entry"}
@@ -63,119 +63,96 @@ class StaleCapturedState(Rule):
 
     summary = "Compiled code keeps the first value of state that changes later."
 
-    valid = (
-        Example(
-            """
-def train(w, g, config):
-    config = {"lr": 0.1, "decay": 0.9}
-
-    @jax.jit
-    def step(w, g, lr):
-        return w - lr * g * config["decay"]
-
-    for _ in range(100):
-        w = step(w, g, config["lr"])
-        config["lr"] = config["lr"] * 0.9
-    return w
-""",
-            "what changes is an argument",
-        ),
-        Example(
-            """
-from flax import nnx
-
-class Engine:
-    def __init__(self, model):
-        self.model = model
-        self.step = jax.jit(self.kernel)
-
-    def kernel(self, params, x):
-        return nnx.merge(self.graph, params)(x)
-
-def run(model, xs):
-    engine = Engine(model)
-    for x in xs:
-        engine.graph, params = nnx.split(engine.model)
-        y = engine.step(params, x)
-    return y
-""",
-            "the structure of one model is the same whenever it is taken",
-        ),
-        Example(
-            """
-def sweep(w, g):
-    config = {"lr": 0.1}
-    for lr in (0.1, 0.2):
-        config["lr"] = lr
+    valid = """
+    ## what changes is an argument
+    def train(w, g, config):
+        config = {"lr": 0.1, "decay": 0.9}
 
         @jax.jit
-        def step(w, g):
-            return w - config["lr"] * g
+        def step(w, g, lr):
+            return w - lr * g * config["decay"]
 
-        w = step(w, g)
-    return w
-""",
-            "a new function after each change",
-        ),
-        Example(
-            """
-traces = 0
+        for _ in range(100):
+            w = step(w, g, config["lr"])
+            config["lr"] = config["lr"] * 0.9
+        return w
 
-@jax.jit
-def step(w):
-    global traces
-    traces += 1
-    return w * 2
-""",
-            "a counter that nothing is computed from",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-def train(w, g):
-    config = {"lr": 0.1}
+    ## the structure of one model is the same whenever it is taken
+    from flax import nnx
 
-    @jax.jit
-    def step(w, g):
-        return w - config["lr"] * g  #!
+    class Engine:
+        def __init__(self, model):
+            self.model = model
+            self.step = jax.jit(self.kernel)
 
-    for _ in range(100):
-        w = step(w, g)
-        config["lr"] = config["lr"] * 0.9
-    return w
-""",
-            "an entry that the loop changes",
-        ),
-        Example(
-            """
-count = 0
+        def kernel(self, params, x):
+            return nnx.merge(self.graph, params)(x)
 
-@jax.jit
-def step(w):
-    global count
-    w = w * 0.9**count  #!
-    count += 1
-    return w
-""",
-            "a global that the function itself counts up",
-        ),
-        Example(
-            """
-def train(w):
-    scale = 1.0
+    def run(model, xs):
+        engine = Engine(model)
+        for x in xs:
+            engine.graph, params = nnx.split(engine.model)
+            y = engine.step(params, x)
+        return y
+
+    ## a new function after each change
+    def sweep(w, g):
+        config = {"lr": 0.1}
+        for lr in (0.1, 0.2):
+            config["lr"] = lr
+
+            @jax.jit
+            def step(w, g):
+                return w - config["lr"] * g
+
+            w = step(w, g)
+        return w
+
+    ## a counter that nothing is computed from
+    traces = 0
 
     @jax.jit
     def step(w):
-        return w * scale  #!
+        global traces
+        traces += 1
+        return w * 2
+    """
+    invalid = """
+    ## an entry that the loop changes
+    def train(w, g):
+        config = {"lr": 0.1}
 
-    w = step(w)
-    scale = 0.5
-    return step(w)
-""",
-            "a variable that changes between two calls",
-        ),
-    )
+        @jax.jit
+        def step(w, g):
+            return w - config["lr"] * g  #!
+
+        for _ in range(100):
+            w = step(w, g)
+            config["lr"] = config["lr"] * 0.9
+        return w
+
+    ## a global that the function itself counts up
+    count = 0
+
+    @jax.jit
+    def step(w):
+        global count
+        w = w * 0.9**count  #!
+        count += 1
+        return w
+
+    ## a variable that changes between two calls
+    def train(w):
+        scale = 1.0
+
+        @jax.jit
+        def step(w):
+            return w * scale  #!
+
+        w = step(w)
+        scale = 0.5
+        return step(w)
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every compiled function, and what it reads from outside and somebody changes."""

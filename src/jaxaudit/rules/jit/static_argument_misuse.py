@@ -9,7 +9,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule
+from jaxaudit.rules.base import Obligation, Raises, Rule
 from jaxaudit.rules.phrases import named, proved, unknown
 
 _NO_HASH = "unhashable "
@@ -55,82 +55,65 @@ class StaticArgumentMisuse(Rule):
     may_raise = True
     needs = (Shapes, TracingFacts)
 
-    valid = (
-        Example(
-            """
-import functools
+    valid = """
+    ## a tuple, a number, text
+    import functools
 
-@functools.partial(jax.jit, static_argnums=(1, 2), static_argnames="mode")
-def split(x, sizes, dim, *, mode):
-    return [x[:n] for n in sizes]
+    @functools.partial(jax.jit, static_argnums=(1, 2), static_argnames="mode")
+    def split(x, sizes, dim, *, mode):
+        return [x[:n] for n in sizes]
 
-def main(x):
-    return split(x, (1, 2, 3), x.shape[0], mode="full")
-""",
-            "a tuple, a number, text",
-        ),
-        Example(
-            """
-import functools
-from flax.training import train_state
+    def main(x):
+        return split(x, (1, 2, 3), x.shape[0], mode="full")
 
-@functools.partial(jax.jit, static_argnums=0)
-def act(apply_fn, params, obs):
-    return apply_fn({"params": params}, obs)
+    ## a method of an object that is traced itself
+    import functools
+    from flax.training import train_state
 
-def loss(params, apply_fn, batch):
-    return act(apply_fn, params, batch).sum()
+    @functools.partial(jax.jit, static_argnums=0)
+    def act(apply_fn, params, obs):
+        return apply_fn({"params": params}, obs)
 
-@jax.jit
-def train(state: train_state.TrainState, batches):
-    for batch in zip(*batches):
-        grads = jax.grad(loss)(state.params, state.apply_fn, batch[0])
-        state = state.apply_gradients(grads=grads)
-    return state
-""",
-            "a method of an object that is traced itself",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-import functools
+    def loss(params, apply_fn, batch):
+        return act(apply_fn, params, batch).sum()
 
-@functools.partial(jax.jit, static_argnames=("sizes",))
-def split(x, sizes):
-    return [x[:n] for n in sizes]
+    @jax.jit
+    def train(state: train_state.TrainState, batches):
+        for batch in zip(*batches):
+            grads = jax.grad(loss)(state.params, state.apply_fn, batch[0])
+            state = state.apply_gradients(grads=grads)
+        return state
+    """
+    invalid = """
+    ## a list
+    import functools
 
-def main(x):
-    return split(x, [1, 2, 3])  #!
-""",
-            "a list",
-        ),
-        Example(
-            """
-import functools
+    @functools.partial(jax.jit, static_argnames=("sizes",))
+    def split(x, sizes):
+        return [x[:n] for n in sizes]
 
-@functools.partial(jax.jit, static_argnums=1)
-def shift(x, offset):
-    return x + offset
+    def main(x):
+        return split(x, [1, 2, 3])  #!
 
-def main(x):
-    return shift(x, jnp.ones(3))  #!
-""",
-            "an array",
-        ),
-        Example(
-            """
-def scale(x, factor):
-    return x * factor
+    ## an array
+    import functools
 
-fast = jax.jit(scale, static_argnames=("facter",))
+    @functools.partial(jax.jit, static_argnums=1)
+    def shift(x, offset):
+        return x + offset
 
-def main(x):
-    return fast(x, 2.0)  #!
-""",
-            "a name that no parameter has",
-        ),
-    )
+    def main(x):
+        return shift(x, jnp.ones(3))  #!
+
+    ## a name that no parameter has
+    def scale(x, factor):
+        return x * factor
+
+    fast = jax.jit(scale, static_argnames=("facter",))
+
+    def main(x):
+        return fast(x, 2.0)  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every static argument of every call."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule
+from jaxaudit.rules.base import Obligation, Raises, Rule
 from jaxaudit.rules.jit._shared.phrases import steps_of, transform
 from jaxaudit.rules.phrases import named
 
@@ -51,36 +51,28 @@ class TracedShapeArithmetic(Rule):
     may_raise = True
     needs = (TracingFacts,)
 
-    valid = (
-        Example(
-            """
-import math
-import numpy as np
+    valid = """
+    ## math and NumPy work on Python numbers
+    import math
+    import numpy as np
 
-@jax.jit
-def pad(x):
-    n = int(math.ceil(x.shape[0] / 16)) + int(np.prod(x.shape))
-    return jnp.pad(x, (0, n))
+    @jax.jit
+    def pad(x):
+        n = int(math.ceil(x.shape[0] / 16)) + int(np.prod(x.shape))
+        return jnp.pad(x, (0, n))
 
-def outside(x):
-    return int(jnp.ceil(x.shape[0] / 16))
-""",
-            "math and NumPy work on Python numbers",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-def count(x):
-    return int(jnp.ceil(x.shape[0] / 16))  #!
+    def outside(x):
+        return int(jnp.ceil(x.shape[0] / 16))
+    """
+    invalid = """
+    ## a constant that jnp made a tracer of
+    def count(x):
+        return int(jnp.ceil(x.shape[0] / 16))  #!
 
-@jax.jit
-def pad(x):
-    return jnp.pad(x, (0, count(x)))
-""",
-            "a constant that jnp made a tracer of",
-        ),
-    )
+    @jax.jit
+    def pad(x):
+        return jnp.pad(x, (0, count(x)))
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every array made from Python values that traced code turns back into one."""

@@ -11,7 +11,7 @@ from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.builder import values_in
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity
+from jaxaudit.rules.base import Obligation, Raises, Rule, Severity
 from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform
 from jaxaudit.rules.jit._shared.stores import Store, is_overwritten, outer_stores, undisturbed
 from jaxaudit.rules.phrases import proved, unknown
@@ -66,54 +66,43 @@ class TracerLeak(Rule):
     may_raise = True
     needs = (TracingFacts,)
 
-    valid = (
-        Example(
-            """
-import functools
-import numpy as np
+    valid = """
+    ## a list of its own, and a cache of NumPy arrays
+    import functools
+    import numpy as np
 
-@functools.lru_cache
-def table(n):
-    return np.arange(n) / n
+    @functools.lru_cache
+    def table(n):
+        return np.arange(n) / n
 
-@jax.jit
-def step(x):
-    parts = []
-    parts.append(x * table(x.shape[0]))
-    parts.append(x + 1)
-    return jnp.stack(parts)
-""",
-            "a list of its own, and a cache of NumPy arrays",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-losses = []
+    @jax.jit
+    def step(x):
+        parts = []
+        parts.append(x * table(x.shape[0]))
+        parts.append(x + 1)
+        return jnp.stack(parts)
+    """
+    invalid = """
+    ## a list from outside
+    losses = []
 
-@jax.jit
-def step(x):
-    loss = jnp.sum(x**2)
-    losses.append(loss)  #!
-    return x - loss
-""",
-            "a list from outside",
-        ),
-        Example(
-            """
-import functools
+    @jax.jit
+    def step(x):
+        loss = jnp.sum(x**2)
+        losses.append(loss)  #!
+        return x - loss
 
-@functools.lru_cache
-def table(n):
-    return jnp.arange(n) / n
+    ## a cache of tracers
+    import functools
 
-@jax.jit
-def step(x):
-    return x * table(x.shape[0])  #!
-""",
-            "a cache of tracers",
-        ),
-    )
+    @functools.lru_cache
+    def table(n):
+        return jnp.arange(n) / n
+
+    @jax.jit
+    def step(x):
+        return x * table(x.shape[0])  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List everything that traced code stores outside of itself."""

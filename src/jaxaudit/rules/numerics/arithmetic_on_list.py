@@ -70,33 +70,26 @@ class ArithmeticOnList(Rule):
             "axes, and functions that convert",
         ),
     )
-    invalid = (
-        Example(
-            """
-            def loss(x):
-                weights = [0.1, 0.9]
-                return weights * jnp.abs(x)  #!
-            """,
-            "a list with an array",
-        ),
-        Example(
-            """
-            def scaled():
-                weights = [0.1, 0.9]
-                return weights / 2  #!
-            """,
-            "a list with a number",
-        ),
-        Example("def larger(a, b):\n    return jnp.max([a, b])  #!\n", "a list of arrays"),
-        Example(
-            """
-            def scaled():
-                weights = [0.1, 0.9]
-                return jnp.array(weights * 2)  #?
-            """,
-            "a list that is repeated",
-        ),
-    )
+    invalid = """
+    ## a list with an array
+    def loss(x):
+        weights = [0.1, 0.9]
+        return weights * jnp.abs(x)  #!
+
+    ## a list with a number
+    def scaled():
+        weights = [0.1, 0.9]
+        return weights / 2  #!
+
+    ## a list of arrays
+    def larger(a, b):
+        return jnp.max([a, b])  #!
+
+    ## a list that is repeated
+    def scaled():
+        weights = [0.1, 0.9]
+        return jnp.array(weights * 2)  #?
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every operator with a list or tuple on one side."""

@@ -10,7 +10,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import LOGIC, NEGATIONS, ORDERINGS
 from jaxaudit.ir.operators import SIGNS
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Severity, Verdict
 from jaxaudit.rules.phrases import proved
 
 
@@ -47,43 +47,29 @@ class BitwiseBeforeComparison(Rule):
     summary = "`&` or `|` next to a comparison is computed first: `x <= 0 | done` is `x <= (0 | done)`."
     needs = (Shapes,)
 
-    valid = (
-        Example(
-            """
-            def finished(lives, time, limit):
-                return (lives <= 0) | (time >= limit)
+    valid = """
+    ## brackets, or flags
+    def finished(lives, time, limit):
+        return (lives <= 0) | (time >= limit)
 
-            def flags(x):
-                low = jnp.asarray(x, jnp.int32)
-                return (low & 1) == 0, low == (4 | 8), low & 3 == 2
-            """,
-            "brackets, or flags",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def finished(lives, time):
-                done = time >= 100
-                return lives <= 0 | done  #!
-            """,
-            "a mask joins the bound",
-        ),
-        Example(
-            """
-            def inside(x, low, high):
-                return x > low & x < high  #!
-            """,
-            "a chain of comparisons",
-        ),
-        Example(
-            """
-            def finished(lives, other):
-                return lives <= 1 | other  #?
-            """,
-            "a number and something unknown",
-        ),
-    )
+    def flags(x):
+        low = jnp.asarray(x, jnp.int32)
+        return (low & 1) == 0, low == (4 | 8), low & 3 == 2
+    """
+    invalid = """
+    ## a mask joins the bound
+    def finished(lives, time):
+        done = time >= 100
+        return lives <= 0 | done  #!
+
+    ## a chain of comparisons
+    def inside(x, low, high):
+        return x > low & x < high  #!
+
+    ## a number and something unknown
+    def finished(lives, other):
+        return lives <= 1 | other  #?
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every comparison with an operand that is put together bit by bit."""

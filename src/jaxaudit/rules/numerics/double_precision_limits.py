@@ -9,7 +9,7 @@ from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.numerics._shared.double_precision import has_x64
 
 _SINGLE = frozenset(("float32", "float16", "bfloat16"))
@@ -51,37 +51,26 @@ class DoublePrecisionLimits(Rule):
     summary = "`finfo(float)` gives the limits of 64-bit numbers, but the arrays have 32 bits."
     needs = (Shapes,)
 
-    valid = (
-        Example(
-            """
-            import numpy as np
+    valid = """
+    ## limits of the array's own dtype
+    import numpy as np
 
-            def masked(scores, mask):
-                limit = jnp.finfo(scores.dtype).min
-                return jnp.where(mask, scores, limit), np.finfo(float).eps * 2
-            """,
-            "limits of the array's own dtype",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def masked(mask):
-                scores = jnp.zeros((4, 4), jnp.float32)
-                return jnp.where(mask, scores, jnp.finfo(float).min)  #!
-            """,
-            "a mask that becomes infinite",
-        ),
-        Example(
-            """
-            import numpy as np
+    def masked(scores, mask):
+        limit = jnp.finfo(scores.dtype).min
+        return jnp.where(mask, scores, limit), np.finfo(float).eps * 2
+    """
+    invalid = """
+    ## a mask that becomes infinite
+    def masked(mask):
+        scores = jnp.zeros((4, 4), jnp.float32)
+        return jnp.where(mask, scores, jnp.finfo(float).min)  #!
 
-            def normalised(x):
-                return x / jnp.maximum(jnp.sum(x), np.finfo(np.float64).tiny)  #?
-            """,
-            "a guard that may be zero",
-        ),
-    )
+    ## a guard that may be zero
+    import numpy as np
+
+    def normalised(x):
+        return x / jnp.maximum(jnp.sum(x), np.finfo(np.float64).tiny)  #?
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of a limit of double precision."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Root
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.numerics._shared.double_precision import has_x64, switches_x64
 from jaxaudit.rules.phrases import named, unknown
 
@@ -56,50 +56,36 @@ class Float64WithoutX64(Rule):
     summary = "Arrays are made in single precision where double precision is meant."
     needs = (Shapes,)
 
-    valid = (
-        Example(
-            """
-jax.config.update("jax_enable_x64", True)
-GRID = jnp.linspace(0.0, 1.0, 100, dtype=jnp.float64)
-
-def main():
-    return GRID.sum()
-
-main()
-""",
-            "switched on first",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-GRID = jnp.linspace(0.0, 1.0, 100)  #!
-
-def main():
+    valid = """
+    ## switched on first
     jax.config.update("jax_enable_x64", True)
-    return GRID.sum()
+    GRID = jnp.linspace(0.0, 1.0, 100, dtype=jnp.float64)
 
-main()
-""",
-            "made before the switch",
-        ),
-        Example(
-            """
-def weights(n):
-    return jnp.zeros(n, dtype=jnp.float64)  #?
-""",
-            "never switched on, in a library",
-        ),
-        Example(
-            """
-def weights(n):
-    return jnp.zeros(n, dtype=jnp.float64)  #!
+    def main():
+        return GRID.sum()
 
-print(weights(3))
-""",
-            "never switched on, in a program",
-        ),
-    )
+    main()
+    """
+    invalid = """
+    ## made before the switch
+    GRID = jnp.linspace(0.0, 1.0, 100)  #!
+
+    def main():
+        jax.config.update("jax_enable_x64", True)
+        return GRID.sum()
+
+    main()
+
+    ## never switched on, in a library
+    def weights(n):
+        return jnp.zeros(n, dtype=jnp.float64)  #?
+
+    ## never switched on, in a program
+    def weights(n):
+        return jnp.zeros(n, dtype=jnp.float64)  #!
+
+    print(weights(3))
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List arrays made before the switch, and 64-bit dtypes without it."""

@@ -13,7 +13,7 @@ from jaxaudit.analyses.ranges.transfer.maps import map_range, result_dtype
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import BITWISE, MODULAR, REMAINDERS
 from jaxaudit.ir.ops import MOVING
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity
+from jaxaudit.rules.base import Obligation, Rule, Severity
 from jaxaudit.rules.numerics._shared.double_precision import has_x64
 from jaxaudit.rules.phrases import proved
 
@@ -63,64 +63,44 @@ class IntegerOverflow(Rule):
     summary = "Integers leave the range of their dtype and silently wrap around."
     needs = (Ranges,)
 
-    valid = (
-        Example(
-            """
-            def difference(a, b):
-                wide = a.astype(jnp.uint8).astype(jnp.int32) - b.astype(jnp.uint8).astype(jnp.int32)
-                rows = jnp.arange(1000) * 1000
-                half = a.astype(jnp.uint8) // 2 + b.astype(jnp.uint8) // 2
-                return wide, rows, half
-            """,
-            "wide enough",
-        ),
-        Example(
-            """
-            def mixed(a, n):
-                word = a.astype(jnp.uint8) * a.astype(jnp.uint8)
-                return (word ^ 17) & 255, n * n, 2 ** jnp.arange(31)
-            """,
-            "a hash wraps around on purpose",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def motion(frame, previous):
-                now, before = frame.astype(jnp.uint8), previous.astype(jnp.uint8)
-                return jnp.abs(now - before)  #!
-            """,
-            "the difference of two images",
-        ),
-        Example(
-            """
-            def flat_index():
-                rows = jnp.arange(70000)
-                return rows * 70000  #!
-            """,
-            "a flattened index",
-        ),
-        Example(
-            """
-            powers = 2 ** jnp.arange(40)  #!
+    valid = """
+    ## wide enough
+    def difference(a, b):
+        wide = a.astype(jnp.uint8).astype(jnp.int32) - b.astype(jnp.uint8).astype(jnp.int32)
+        rows = jnp.arange(1000) * 1000
+        half = a.astype(jnp.uint8) // 2 + b.astype(jnp.uint8) // 2
+        return wide, rows, half
 
-            def total(a, b):
-                return a.astype(jnp.int8) + b.astype(jnp.int8)  #?
-            """,
-            "powers of two, and sums of bytes",
-        ),
-        Example(
-            """
-            def energy(pixels):
-                image = jnp.asarray(pixels, dtype=jnp.uint8)
-                return (image**2).sum(), jnp.square(image), image * image  #!
+    ## a hash wraps around on purpose
+    def mixed(a, n):
+        word = a.astype(jnp.uint8) * a.astype(jnp.uint8)
+        return (word ^ 17) & 255, n * n, 2 ** jnp.arange(31)
+    """
+    invalid = """
+    ## the difference of two images
+    def motion(frame, previous):
+        now, before = frame.astype(jnp.uint8), previous.astype(jnp.uint8)
+        return jnp.abs(now - before)  #!
 
-            def scaled():
-                return jnp.full((4,), 100, dtype=jnp.int8) * 3, 10 ** jnp.arange(12)  #!
-            """,
-            "squares of bytes, and powers of ten",
-        ),
-    )
+    ## a flattened index
+    def flat_index():
+        rows = jnp.arange(70000)
+        return rows * 70000  #!
+
+    ## powers of two, and sums of bytes
+    powers = 2 ** jnp.arange(40)  #!
+
+    def total(a, b):
+        return a.astype(jnp.int8) + b.astype(jnp.int8)  #?
+
+    ## squares of bytes, and powers of ten
+    def energy(pixels):
+        image = jnp.asarray(pixels, dtype=jnp.uint8)
+        return (image**2).sum(), jnp.square(image), image * image  #!
+
+    def scaled():
+        return jnp.full((4,), 100, dtype=jnp.int8) * 3, 10 ** jnp.arange(12)  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every arithmetic op on integers of a known dtype."""

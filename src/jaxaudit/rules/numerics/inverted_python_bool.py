@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.base import Obligation, Rule
 from jaxaudit.rules.phrases import proved
 
 
@@ -46,35 +46,24 @@ class InvertedPythonBool(Rule):
 
     summary = "`~` on a Python bool gives -1 or -2, which are both true."
 
-    valid = (
-        Example(
-            """
-            def mask(x, flag):
-                return ~(x > 0) & ~jnp.isnan(x) & ~flag
-            """,
-            "masks that are arrays",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def scores(x, mask):
-                causal = mask is None
-                return jnp.where(~causal, x, 0.0)  #!
-            """,
-            "the answer of `is`",
-        ),
-        Example(
-            """
-            def pad(x):
-                short = x.shape[0] < 128
-                if ~short:  #!
-                    return x
-                return x[:128]
-            """,
-            "a comparison of sizes",
-        ),
-    )
+    valid = """
+    ## masks that are arrays
+    def mask(x, flag):
+        return ~(x > 0) & ~jnp.isnan(x) & ~flag
+    """
+    invalid = """
+    ## the answer of `is`
+    def scores(x, mask):
+        causal = mask is None
+        return jnp.where(~causal, x, 0.0)  #!
+
+    ## a comparison of sizes
+    def pad(x):
+        short = x.shape[0] < 128
+        if ~short:  #!
+            return x
+        return x[:128]
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every inversion of something that is known to be true or false."""

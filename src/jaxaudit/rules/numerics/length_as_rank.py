@@ -10,7 +10,7 @@ from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
-from jaxaudit.rules.base import Example, Obligation, Rule, Step
+from jaxaudit.rules.base import Obligation, Rule, Step
 
 _AXES = ("axis", "axes", "dim", "dims", "dimension", "dimensions", "axis1", "axis2", "source", "destination")
 _TAKES_AXES = ("array.reduce", "array.permute", "array.expand", "array.squeeze", "array.normalise", "array.join")
@@ -48,35 +48,24 @@ class LengthAsRank(Rule):
     summary = "`len(x)` is the size of the first axis, but it is used as a number of axes."
     needs = (Shapes,)
 
-    valid = (
-        Example(
-            """
-            def totals(x):
-                x = jnp.abs(x)
-                mean = jnp.sum(x) / len(x)
-                return jnp.sum(x, axis=tuple(range(1, x.ndim))), x.sum(axis=len(x.shape) - 1), mean
-            """,
-            "the rank itself, and a length",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def totals(x):
-                y = jnp.zeros((8, 4, 3)) + x
-                return jnp.sum(y, axis=tuple(range(1, len(y))))  #!
-            """,
-            "all axes but the first",
-        ),
-        Example(
-            """
-            def last(x, n):
-                y = jnp.zeros((n, 3)) + x
-                return jax.nn.softmax(y, axis=len(y) - 1)  #!
-            """,
-            "the last axis",
-        ),
-    )
+    valid = """
+    ## the rank itself, and a length
+    def totals(x):
+        x = jnp.abs(x)
+        mean = jnp.sum(x) / len(x)
+        return jnp.sum(x, axis=tuple(range(1, x.ndim))), x.sum(axis=len(x.shape) - 1), mean
+    """
+    invalid = """
+    ## all axes but the first
+    def totals(x):
+        y = jnp.zeros((8, 4, 3)) + x
+        return jnp.sum(y, axis=tuple(range(1, len(y))))  #!
+
+    ## the last axis
+    def last(x, n):
+        y = jnp.zeros((n, 3)) + x
+        return jax.nn.softmax(y, axis=len(y) - 1)  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every op whose axes come from the length of an array."""

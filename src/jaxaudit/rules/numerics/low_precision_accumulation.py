@@ -13,7 +13,7 @@ from jaxaudit.analyses.ranges.dtypes import PRECISE_UP_TO
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import COUNTING
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity
+from jaxaudit.rules.base import Obligation, Rule, Severity
 from jaxaudit.rules.phrases import proved
 
 _LOW = frozenset({"bfloat16", "float16"})
@@ -54,55 +54,38 @@ class LowPrecisionAccumulation(Rule):
     summary = "Positions, counts or running sums are kept in a floating type that is too coarse for them."
     needs = (Ranges,)
 
-    valid = (
-        Example(
-            """
-            positions = jnp.arange(4096).astype(jnp.float32) / 4096.0
-            few = jnp.arange(128, dtype=jnp.bfloat16)
+    valid = """
+    ## fine enough
+    positions = jnp.arange(4096).astype(jnp.float32) / 4096.0
+    few = jnp.arange(128, dtype=jnp.bfloat16)
 
-            def mean(x):
-                return x.astype(jnp.bfloat16).mean(), jnp.cumsum(x.astype(jnp.bfloat16), dtype=jnp.float32)
+    def mean(x):
+        return x.astype(jnp.bfloat16).mean(), jnp.cumsum(x.astype(jnp.bfloat16), dtype=jnp.float32)
 
-            count, _ = jax.lax.scan(lambda c, _: (c + 1, None), jnp.zeros((), jnp.float32), None, length=1000)
-            """,
-            "fine enough",
-        ),
-        Example(
-            """
-            total, _ = jax.lax.scan(lambda c, _: (c * 0.9 + 1, None), jnp.zeros((), jnp.bfloat16), None, length=1000)
-            short, _ = jax.lax.scan(lambda c, _: (c + 1, None), jnp.zeros((), jnp.bfloat16), None, length=100)
-            """,
-            "a sum that fades, and a short one",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            positions = jnp.arange(4096, dtype=jnp.bfloat16)  #!
-            encoded = jnp.arange(4096)[:, None].astype(jnp.float16)  #!
-            """,
-            "positions collide",
-        ),
-        Example(
-            """
-            def step(count, _):
-                return count + 1, None
+    count, _ = jax.lax.scan(lambda c, _: (c + 1, None), jnp.zeros((), jnp.float32), None, length=1000)
 
-            count, _ = jax.lax.scan(step, jnp.zeros((), jnp.bfloat16), None, length=1000)  #!
-            """,
-            "the counter stops at 256",
-        ),
-        Example(
-            """
-            def step(total, x):
-                return total + x, None
+    ## a sum that fades, and a short one
+    total, _ = jax.lax.scan(lambda c, _: (c * 0.9 + 1, None), jnp.zeros((), jnp.bfloat16), None, length=1000)
+    short, _ = jax.lax.scan(lambda c, _: (c + 1, None), jnp.zeros((), jnp.bfloat16), None, length=100)
+    """
+    invalid = """
+    ## positions collide
+    positions = jnp.arange(4096, dtype=jnp.bfloat16)  #!
+    encoded = jnp.arange(4096)[:, None].astype(jnp.float16)  #!
 
-            draws = jax.random.normal(jax.random.key(0), (1000,), dtype=jnp.bfloat16)
-            total, _ = jax.lax.scan(step, jnp.zeros((), jnp.bfloat16), draws)  #?
-            """,
-            "a long sum in half precision",
-        ),
-    )
+    ## the counter stops at 256
+    def step(count, _):
+        return count + 1, None
+
+    count, _ = jax.lax.scan(step, jnp.zeros((), jnp.bfloat16), None, length=1000)  #!
+
+    ## a long sum in half precision
+    def step(total, x):
+        return total + x, None
+
+    draws = jax.random.normal(jax.random.key(0), (1000,), dtype=jnp.bfloat16)
+    total, _ = jax.lax.scan(step, jnp.zeros((), jnp.bfloat16), draws)  #?
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every count and every running sum in a type that may be too coarse."""

@@ -12,7 +12,7 @@ from jaxaudit.analyses.shapes.facts import ShapeFact, shown
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.ir.values import index_parts
-from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.base import Obligation, Rule
 from jaxaudit.rules.numerics._shared.index_ranges import judge_ranges
 from jaxaudit.rules.numerics._shared.padding import padded_reads
 from jaxaudit.rules.phrases import proved
@@ -55,78 +55,58 @@ class OutOfBoundsIndex(Rule):
     summary = "An index lies beyond the end of an axis; JAX silently takes the last element or drops the update."
     needs = (Ranges, Shapes)
 
-    valid = (
-        Example(
-            """
-            def f(x):
-                rows = x.shape[0]
-                y = jnp.zeros((rows, 3))
-                return y[rows - 1], y[-1, 2], y[:, :5]
-            """,
-            "within the array",
-        ),
-        Example(
-            """
-            def average(features, neighbours):
-                present = neighbours >= 0
-                gathered = jnp.where(present[:, :, None], features[neighbours], 0.0)
-                return gathered.sum(axis=1) / present.sum(axis=1, keepdims=True)
-            """,
-            "padding is masked",
-        ),
-        Example(
-            """
-            def steps(table, scores):
-                x = jnp.zeros((8,))
-                i = jnp.arange(8)
-                following = jnp.where(i < 7, x[i + 1], 0.0)
-                inside = x[jnp.minimum(i + 1, 7)] + x[jnp.argmax(x)] + x[(i + 3) % 8]
-                return following, inside, jax.lax.fori_loop(0, 7, lambda k, total: total + x[k + 1], 0.0)
-            """,
-            "masked, clipped, wrapped, or stopped in time",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def f(x):
-                y = jnp.zeros((5, 3))
-                return y[5], y[0, -4]  #!
-            """,
-            "beyond the end",
-        ),
-        Example(
-            """
-            def f(x):
-                rows, columns = x.shape
-                return x.at[rows].set(0.0)  #!
-            """,
-            "one too far",
-        ),
-        Example("def last(x):\n    return x[x.shape[0]]  #!\n", "its own size"),
-        Example(
-            """
-            def average(features, neighbours):
-                degree = jnp.sum(neighbours >= 0, axis=1, keepdims=True)
-                gathered = features[neighbours]  #!
-                return gathered.sum(axis=1) / degree
-            """,
-            "padding is averaged in",
-        ),
-        Example(
-            """
-            def differences():
-                x = jnp.ones((8,))
-                i = jnp.arange(8)
-                return x[i + 1] - x[i]  #!
+    valid = """
+    ## within the array
+    def f(x):
+        rows = x.shape[0]
+        y = jnp.zeros((rows, 3))
+        return y[rows - 1], y[-1, 2], y[:, :5]
 
-            def total():
-                x = jnp.ones((8,))
-                return jax.lax.fori_loop(0, 8, lambda k, sum: sum + x[k + 1], 0.0)  #!
-            """,
-            "counted one too far",
-        ),
-    )
+    ## padding is masked
+    def average(features, neighbours):
+        present = neighbours >= 0
+        gathered = jnp.where(present[:, :, None], features[neighbours], 0.0)
+        return gathered.sum(axis=1) / present.sum(axis=1, keepdims=True)
+
+    ## masked, clipped, wrapped, or stopped in time
+    def steps(table, scores):
+        x = jnp.zeros((8,))
+        i = jnp.arange(8)
+        following = jnp.where(i < 7, x[i + 1], 0.0)
+        inside = x[jnp.minimum(i + 1, 7)] + x[jnp.argmax(x)] + x[(i + 3) % 8]
+        return following, inside, jax.lax.fori_loop(0, 7, lambda k, total: total + x[k + 1], 0.0)
+    """
+    invalid = """
+    ## beyond the end
+    def f(x):
+        y = jnp.zeros((5, 3))
+        return y[5], y[0, -4]  #!
+
+    ## one too far
+    def f(x):
+        rows, columns = x.shape
+        return x.at[rows].set(0.0)  #!
+
+    ## its own size
+    def last(x):
+        return x[x.shape[0]]  #!
+
+    ## padding is averaged in
+    def average(features, neighbours):
+        degree = jnp.sum(neighbours >= 0, axis=1, keepdims=True)
+        gathered = features[neighbours]  #!
+        return gathered.sum(axis=1) / degree
+
+    ## counted one too far
+    def differences():
+        x = jnp.ones((8,))
+        i = jnp.arange(8)
+        return x[i + 1] - x[i]  #!
+
+    def total():
+        x = jnp.ones((8,))
+        return jax.lax.fori_loop(0, 8, lambda k, sum: sum + x[k + 1], 0.0)  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every index that is a number."""

@@ -12,7 +12,7 @@ from jaxaudit.analyses.ranges.dtypes import EXP_LIMIT
 from jaxaudit.analyses.ranges.facts import EMPTY_BIN
 from jaxaudit.analyses.ranges.validity import GROWTH, LOG, UNIT, Use, values_wanted
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step
 from jaxaudit.rules.numerics._shared.infinities import Fate, fate_of, masks_times_infinity
 from jaxaudit.rules.phrases import named, proved
 
@@ -55,75 +55,49 @@ class UnsafeDomain(Rule):
     summary = "A logarithm, root, division or power is given numbers for which it has no finite value."
     needs = (Ranges,)
 
-    valid = (
-        Example(
-            """
-            def loss(scores, labels, x, mask):
-                scale = jax.nn.softplus(scores) + 1e-6
-                count = jnp.maximum((mask > 0).sum(), 1)
-                return jnp.log(scale).sum() + (x / scale).sum() / count + jnp.sqrt(x * x + 1.0).mean()
-            """,
-            "kept away from zero",
-        ),
-        Example(
-            """
-            def mixed(x, keep):
-                logits = x + jnp.log((keep > 0).astype(jnp.float32))
-                return jax.nn.softmax(logits), jnp.where(x > 0, jnp.log(jax.nn.relu(x)), 0.0)
-            """,
-            "infinities that are meant, or masked",
-        ),
-        Example(
-            """
-            def ratio(a, b):
-                return a / b, jnp.log(a), jnp.sqrt(a - b)
-            """,
-            "nothing is known of the arguments",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def loss(scores, labels):
-                kept = jax.nn.relu(scores)
-                return -jnp.sum(labels * jnp.log(kept))  #!
-            """,
-            "the logarithm of a relu",
-        ),
-        Example(
-            """
-            def running_mean(x):
-                return jnp.cumsum(x) / jnp.arange(x.shape[0])  #!
-            """,
-            "the first count is zero",
-        ),
-        Example(
-            """
-            def entropy(scores, mask):
-                p = jax.nn.softmax(jnp.where(mask, scores, -1e9))
-                return -jnp.sum(p * jnp.log(p), axis=-1)  #!
-            """,
-            "masked probabilities are zero",
-        ),
-        Example(
-            """
-            def attend(scores, valid):
-                bias = (valid > 0) * -jnp.inf  #!
-                return jax.nn.softmax(scores + bias)
-            """,
-            "nothing times infinity",
-        ),
-        Example(
-            """
-            def gumbel(key, x, target):
-                u = jax.random.uniform(key, x.shape)
-                noise = -jnp.log(-jnp.log(u))  #?
-                mask = target > 0
-                return (x * mask).sum() / mask.sum() + noise.sum()  #?
-            """,
-            "coincidences that happen",
-        ),
-    )
+    valid = """
+    ## kept away from zero
+    def loss(scores, labels, x, mask):
+        scale = jax.nn.softplus(scores) + 1e-6
+        count = jnp.maximum((mask > 0).sum(), 1)
+        return jnp.log(scale).sum() + (x / scale).sum() / count + jnp.sqrt(x * x + 1.0).mean()
+
+    ## infinities that are meant, or masked
+    def mixed(x, keep):
+        logits = x + jnp.log((keep > 0).astype(jnp.float32))
+        return jax.nn.softmax(logits), jnp.where(x > 0, jnp.log(jax.nn.relu(x)), 0.0)
+
+    ## nothing is known of the arguments
+    def ratio(a, b):
+        return a / b, jnp.log(a), jnp.sqrt(a - b)
+    """
+    invalid = """
+    ## the logarithm of a relu
+    def loss(scores, labels):
+        kept = jax.nn.relu(scores)
+        return -jnp.sum(labels * jnp.log(kept))  #!
+
+    ## the first count is zero
+    def running_mean(x):
+        return jnp.cumsum(x) / jnp.arange(x.shape[0])  #!
+
+    ## masked probabilities are zero
+    def entropy(scores, mask):
+        p = jax.nn.softmax(jnp.where(mask, scores, -1e9))
+        return -jnp.sum(p * jnp.log(p), axis=-1)  #!
+
+    ## nothing times infinity
+    def attend(scores, valid):
+        bias = (valid > 0) * -jnp.inf  #!
+        return jax.nn.softmax(scores + bias)
+
+    ## coincidences that happen
+    def gumbel(key, x, target):
+        u = jax.random.uniform(key, x.shape)
+        noise = -jnp.log(-jnp.log(u))  #?
+        mask = target > 0
+        return (x * mask).sum() / mask.sum() + noise.sum()  #?
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every function with a domain whose argument something is known of."""

@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import NEEDS_SIGN
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict
 from jaxaudit.rules.phrases import proved
 
 _UNSIGNED = frozenset(("uint8", "uint16", "uint32"))
@@ -48,34 +48,23 @@ class UnsignedDifference(Rule):
     summary = "A difference of unsigned integers wraps around instead of becoming negative."
     needs = (Shapes,)
 
-    valid = (
-        Example(
-            """
-            def change(frame, previous):
-                now = jnp.asarray(frame, jnp.uint8).astype(jnp.int32)
-                return jnp.abs(now - jnp.asarray(previous, jnp.uint8).astype(jnp.int32))
-            """,
-            "as signed integers",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def change(frame, previous):
-                now, before = jnp.asarray(frame, jnp.uint8), jnp.asarray(previous, jnp.uint8)
-                return jnp.abs(now - before)  #!
-            """,
-            "a distance",
-        ),
-        Example(
-            """
-            def change(frame, previous):
-                now, before = jnp.asarray(frame, jnp.uint8), jnp.asarray(previous, jnp.uint8)
-                return (now - before).mean()  #?
-            """,
-            "a plain difference",
-        ),
-    )
+    valid = """
+    ## as signed integers
+    def change(frame, previous):
+        now = jnp.asarray(frame, jnp.uint8).astype(jnp.int32)
+        return jnp.abs(now - jnp.asarray(previous, jnp.uint8).astype(jnp.int32))
+    """
+    invalid = """
+    ## a distance
+    def change(frame, previous):
+        now, before = jnp.asarray(frame, jnp.uint8), jnp.asarray(previous, jnp.uint8)
+        return jnp.abs(now - before)  #!
+
+    ## a plain difference
+    def change(frame, previous):
+        now, before = jnp.asarray(frame, jnp.uint8), jnp.asarray(previous, jnp.uint8)
+        return (now - before).mean()  #?
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every difference of unsigned integers."""

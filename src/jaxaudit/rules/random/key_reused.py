@@ -10,7 +10,7 @@ from jaxaudit.analyses.keys.conflicts import Conflict, is_in_rule
 from jaxaudit.analyses.keys.terms import Number, Row, Split, is_opaque
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject
+from jaxaudit.rules.base import Obligation, Rule, Severity, Subject
 from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.rules.random._shared.phrases import doer, key_name, line_of, short, steps, way_to
 from jaxaudit.rules.random._shared.unrolled import is_library, is_repeated, is_unrolled
@@ -62,135 +62,97 @@ class KeyReused(Rule):
     summary = "A random key is used a second time, so two results share their random numbers."
     needs = (KeyFacts,)
 
-    valid = (
-        Example(
-            """
-def f(key):
-    def body(key, _):
-        key, used, kept = jax.random.split(key, 3)
-        return key, (jax.random.normal(used), kept)
+    valid = """
+    ## keys that a scan collects unused
+    def f(key):
+        def body(key, _):
+            key, used, kept = jax.random.split(key, 3)
+            return key, (jax.random.normal(used), kept)
 
-    key, (noise, keys) = jax.lax.scan(body, key, None, length=4)
-    return noise, jax.vmap(jax.random.uniform)(keys)
-""",
-            "keys that a scan collects unused",
-        ),
-        Example(
-            """
-def sample(key):
-    noise_key, keep_key = jax.random.split(key)
-    noise = jax.random.normal(noise_key, (3,))
-    return noise * jax.random.bernoulli(keep_key, 0.9, (3,))
-""",
-            "each subkey is used once",
-        ),
-        Example(
-            """
-def sample(key, flat):
-    if flat:
-        return jax.random.uniform(key, (3,))
-    return jax.random.normal(key, (3,))
-""",
-            "only one of the two draws happens",
-        ),
-        Example(
-            """
-def layers(key, x):
-    for i in range(3):
-        x = x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
-    return x, jax.random.uniform(jax.random.fold_in(key, 99), x.shape)
-""",
-            "different data folded in",
-        ),
-        Example(
-            """
-def pair(key):
-    first = jax.random.normal(key, (3,))
-    second = jax.random.normal(jax.random.clone(key), (3,))
-    return first, second
-""",
-            "a key that is shared on purpose",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-def f(key):
-    def body(key, _):
-        key, subkey = jax.random.split(key)
-        return key, (jax.random.normal(subkey), subkey)
+        key, (noise, keys) = jax.lax.scan(body, key, None, length=4)
+        return noise, jax.vmap(jax.random.uniform)(keys)
 
-    key, (noise, subkeys) = jax.lax.scan(body, key, None, length=4)
-    return noise, jax.vmap(jax.random.uniform)(subkeys)  #!
-""",
-            "keys that a scan uses and collects",
-        ),
-        Example(
-            """
-def sample(key):
-    noise = jax.random.normal(key, (3,))
-    keep = jax.random.bernoulli(key, 0.9, (3,))  #!
-    return noise * keep
-""",
-            "two draws from one key",
-        ),
-        Example(
-            """
-def propose(key, x):
-    return x + jax.random.normal(key, x.shape)
+    ## each subkey is used once
+    def sample(key):
+        noise_key, keep_key = jax.random.split(key)
+        noise = jax.random.normal(noise_key, (3,))
+        return noise * jax.random.bernoulli(keep_key, 0.9, (3,))
 
-def accept(key, ratio):
-    return jax.random.uniform(key, ratio.shape) < ratio
+    ## only one of the two draws happens
+    def sample(key, flat):
+        if flat:
+            return jax.random.uniform(key, (3,))
+        return jax.random.normal(key, (3,))
 
-def step(key, x, ratio):
-    y = propose(key, x)
-    return y, accept(key, ratio)  #!
-""",
-            "two helpers are given the same key",
-        ),
-        Example(
-            """
-def sample(key):
-    key_a, key_b = jax.random.split(key)
-    a = jax.random.normal(key_a, (3,))
-    b = jax.random.normal(key, (3,))  #!
-    return a + b, jax.random.uniform(key_b)
-""",
-            "the key that was split is drawn from",
-        ),
-        Example(
-            """
-def sample(key, n):
-    keys = jax.random.split(key, 4)
-    a = jax.vmap(lambda k: jax.random.normal(k, (3,)))(keys)
-    return a, jax.random.uniform(keys[0], (3,))  #!
-""",
-            "a row of keys that were all used",
-        ),
-        Example(
-            """
-def score(params, key):
-    return (params * jax.random.normal(key, (3,))).sum()
+    ## different data folded in
+    def layers(key, x):
+        for i in range(3):
+            x = x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
+        return x, jax.random.uniform(jax.random.fold_in(key, 99), x.shape)
 
-def slope(params, key):
-    return score(params + 0.1, key) - score(params - 0.1, key)  #?
-""",
-            "a paired evaluation: a warning, because it may be meant",
-        ),
-        Example(
-            """
-def move(key, x):
-    _, noise_key = jax.random.split(key)
-    return x + jax.random.normal(noise_key, x.shape)
+    ## a key that is shared on purpose
+    def pair(key):
+        first = jax.random.normal(key, (3,))
+        second = jax.random.normal(jax.random.clone(key), (3,))
+        return first, second
+    """
+    invalid = """
+    ## keys that a scan uses and collects
+    def f(key):
+        def body(key, _):
+            key, subkey = jax.random.split(key)
+            return key, (jax.random.normal(subkey), subkey)
 
-def step(key, x):
-    x = move(key, x)
-    accept_key, _ = jax.random.split(key)  #?
-    return x, jax.random.uniform(accept_key)
-""",
-            "split twice, but nobody draws from the same row: a warning",
-        ),
-    )
+        key, (noise, subkeys) = jax.lax.scan(body, key, None, length=4)
+        return noise, jax.vmap(jax.random.uniform)(subkeys)  #!
+
+    ## two draws from one key
+    def sample(key):
+        noise = jax.random.normal(key, (3,))
+        keep = jax.random.bernoulli(key, 0.9, (3,))  #!
+        return noise * keep
+
+    ## two helpers are given the same key
+    def propose(key, x):
+        return x + jax.random.normal(key, x.shape)
+
+    def accept(key, ratio):
+        return jax.random.uniform(key, ratio.shape) < ratio
+
+    def step(key, x, ratio):
+        y = propose(key, x)
+        return y, accept(key, ratio)  #!
+
+    ## the key that was split is drawn from
+    def sample(key):
+        key_a, key_b = jax.random.split(key)
+        a = jax.random.normal(key_a, (3,))
+        b = jax.random.normal(key, (3,))  #!
+        return a + b, jax.random.uniform(key_b)
+
+    ## a row of keys that were all used
+    def sample(key, n):
+        keys = jax.random.split(key, 4)
+        a = jax.vmap(lambda k: jax.random.normal(k, (3,)))(keys)
+        return a, jax.random.uniform(keys[0], (3,))  #!
+
+    ## a paired evaluation: a warning, because it may be meant
+    def score(params, key):
+        return (params * jax.random.normal(key, (3,))).sum()
+
+    def slope(params, key):
+        return score(params + 0.1, key) - score(params - 0.1, key)  #?
+
+    ## split twice, but nobody draws from the same row: a warning
+    def move(key, x):
+        _, noise_key = jax.random.split(key)
+        return x + jax.random.normal(noise_key, x.shape)
+
+    def step(key, x):
+        x = move(key, x)
+        accept_key, _ = jax.random.split(key)  #?
+        return x, jax.random.uniform(accept_key)
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of a key."""

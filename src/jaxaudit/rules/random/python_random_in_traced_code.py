@@ -9,7 +9,7 @@ from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing.facts import TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step
 from jaxaudit.rules.phrases import proved
 from jaxaudit.rules.random._shared.phrases import short
 
@@ -66,63 +66,46 @@ class PythonRandomInTracedCode(Rule):
     needs = (TracingFacts,)
     summary = "Python's or NumPy's random numbers are drawn where JAX traces, so they become constants."
 
-    valid = (
-        Example(
-            """
-import numpy as np
+    valid = """
+    ## drawn outside, given as an argument
+    import numpy as np
 
-@jax.jit
-def double(x):
-    return x * 2
+    @jax.jit
+    def double(x):
+        return x * 2
 
-def main():
-    return double(np.random.normal(size=3))
-""",
-            "drawn outside, given as an argument",
-        ),
-        Example(
-            """
-@jax.jit
-def jitter(key, x):
-    return x + jax.random.normal(key, x.shape)
-""",
-            "JAX's own random numbers",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-import numpy as np
+    def main():
+        return double(np.random.normal(size=3))
 
-@jax.jit
-def jitter(x):
-    return x + np.random.normal(size=3)  #!
-""",
-            "a constant after the first call",
-        ),
-        Example(
-            """
-import random
+    ## JAX's own random numbers
+    @jax.jit
+    def jitter(key, x):
+        return x + jax.random.normal(key, x.shape)
+    """
+    invalid = """
+    ## a constant after the first call
+    import numpy as np
 
-def step(x, _):
-    return x + random.random(), None  #!
+    @jax.jit
+    def jitter(x):
+        return x + np.random.normal(size=3)  #!
 
-def walk(x):
-    return jax.lax.scan(step, x, None, length=10)[0]
-""",
-            "one number for all steps",
-        ),
-        Example(
-            """
-import time
+    ## one number for all steps
+    import random
 
-@jax.jit
-def stamp(x):
-    return x + time.time()  #?
-""",
-            "the time of the first call",
-        ),
-    )
+    def step(x, _):
+        return x + random.random(), None  #!
+
+    def walk(x):
+        return jax.lax.scan(step, x, None, length=10)[0]
+
+    ## the time of the first call
+    import time
+
+    @jax.jit
+    def stamp(x):
+        return x + time.time()  #?
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every draw from a generator that is not JAX's."""

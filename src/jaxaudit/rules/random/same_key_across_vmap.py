@@ -10,7 +10,7 @@ from jaxaudit.analyses.keys import How, KeyFacts, Use
 from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, Verdict
 from jaxaudit.rules.random._shared.phrases import doer, key_name, short, steps, way_to
 
 _WORDS = {
@@ -57,51 +57,34 @@ class SameKeyAcrossVmap(Rule):
     summary = "A mapped function uses the same random key for every element."
     needs = (KeyFacts,)
 
-    valid = (
-        Example(
-            """
-def noisy(key, xs):
-    keys = jax.random.split(key, xs.shape[0])
-    return jax.vmap(lambda x, k: x + jax.random.normal(k, x.shape))(xs, keys)
-""",
-            "one key for each element",
-        ),
-        Example(
-            """
-def noisy(key, xs):
-    def one(i, x):
-        return x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
-    return jax.vmap(one)(jnp.arange(xs.shape[0]), xs)
-""",
-            "the index folded in",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-def noisy(key, xs):
-    return jax.vmap(lambda x: x + jax.random.normal(key, x.shape))(xs)  #!
-""",
-            "the mapped function closes over a key",
-        ),
-        Example(
-            """
-def one(x, key):
-    return x + jax.random.normal(key, x.shape)
+    valid = """
+    ## one key for each element
+    def noisy(key, xs):
+        keys = jax.random.split(key, xs.shape[0])
+        return jax.vmap(lambda x, k: x + jax.random.normal(k, x.shape))(xs, keys)
 
-def noisy(key, xs):
-    return jax.vmap(one, in_axes=(0, None))(xs, key)  #!
-""",
-            "the key is not mapped",
-        ),
-        Example(
-            """
-def perturb(key, params):
-    return jax.tree.map(lambda p: p + jax.random.normal(key, p.shape), params)  #!
-""",
-            "every leaf gets the same noise",
-        ),
-    )
+    ## the index folded in
+    def noisy(key, xs):
+        def one(i, x):
+            return x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
+        return jax.vmap(one)(jnp.arange(xs.shape[0]), xs)
+    """
+    invalid = """
+    ## the mapped function closes over a key
+    def noisy(key, xs):
+        return jax.vmap(lambda x: x + jax.random.normal(key, x.shape))(xs)  #!
+
+    ## the key is not mapped
+    def one(x, key):
+        return x + jax.random.normal(key, x.shape)
+
+    def noisy(key, xs):
+        return jax.vmap(one, in_axes=(0, None))(xs, key)  #!
+
+    ## every leaf gets the same noise
+    def perturb(key, params):
+        return jax.tree.map(lambda p: p + jax.random.normal(key, p.shape), params)  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every mapped function that uses keys."""

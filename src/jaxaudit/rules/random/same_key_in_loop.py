@@ -11,7 +11,7 @@ from jaxaudit.analyses.keys.conflicts import Conflict
 from jaxaudit.analyses.keys.turns import Turn
 from jaxaudit.analyses.keys.turns import Verdict as Turned
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, Verdict
 from jaxaudit.rules.random._shared.phrases import doer, key_name, line_of, short, steps, way_to
 from jaxaudit.rules.random._shared.unrolled import unrolled
 
@@ -66,99 +66,70 @@ class SameKeyInLoop(Rule):
     summary = "A loop uses the same random key in every turn, so every turn sees the same numbers."
     needs = (KeyFacts,)
 
-    valid = (
-        Example(
-            """
-def walk(key, x):
-    for _ in range(10):
-        key, subkey = jax.random.split(key)
-        x = x + jax.random.normal(subkey, x.shape)
-    return x
-""",
-            "split and carried on",
-        ),
-        Example(
-            """
-def walk(key, x):
-    def body(i, x):
-        return x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
-    return jax.lax.fori_loop(0, 10, body, x)
-""",
-            "the loop index folded in",
-        ),
-        Example(
-            """
-def walk(key, x):
-    def step(x, k):
-        return x + jax.random.normal(k, x.shape), None
-    return jax.lax.scan(step, x, jax.random.split(key, 10))[0]
-""",
-            "scan over an array of keys",
-        ),
-        Example(
-            """
-def first(key, xs):
-    for x in xs:
-        if x > 0:
-            return jax.random.normal(key, (3,))
-    return None
-""",
-            "the loop ends with the use",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-def walk(key, x):
-    for _ in range(10):
-        x = x + jax.random.normal(key, x.shape)  #!
-    return x
-""",
-            "one key for all turns",
-        ),
-        Example(
-            """
-def walk(key, x):
-    def step(x, _):
-        return x + jax.random.normal(key, x.shape), None  #!
-    return jax.lax.scan(step, x, None, length=10)[0]
-""",
-            "the body of a scan closes over a key",
-        ),
-        Example(
-            """
-def walk(key, x):
-    for _ in range(10):
-        key, subkey = jax.random.split(key)
-        x = x + jax.random.normal(key, x.shape)  #!
-    return x
-""",
-            "the wrong one of two keys is used: the next turn splits it",
-        ),
-        Example(
-            """
-def walk(x):
-    for _ in range(10):
-        key = jax.random.key(0)
-        x = x + jax.random.normal(key, x.shape)  #?
-    return x
-""",
-            "seeded anew in every turn: a warning",
-        ),
-        Example(
-            """
-def train(key, params, steps, update, decode, writer):
-    k_decode, k_train = jax.random.split(key)
-    for i in range(steps):
-        params = update(params, jax.random.fold_in(k_train, i))
-        if i % 100 == 0:
-            noise = jax.random.normal(k_decode, (8,))  #?
-            writer.write(i, decode(params, noise))
-    return params
-""",
-            "the same numbers for every report on the way: a warning",
-        ),
-    )
+    valid = """
+    ## split and carried on
+    def walk(key, x):
+        for _ in range(10):
+            key, subkey = jax.random.split(key)
+            x = x + jax.random.normal(subkey, x.shape)
+        return x
+
+    ## the loop index folded in
+    def walk(key, x):
+        def body(i, x):
+            return x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
+        return jax.lax.fori_loop(0, 10, body, x)
+
+    ## scan over an array of keys
+    def walk(key, x):
+        def step(x, k):
+            return x + jax.random.normal(k, x.shape), None
+        return jax.lax.scan(step, x, jax.random.split(key, 10))[0]
+
+    ## the loop ends with the use
+    def first(key, xs):
+        for x in xs:
+            if x > 0:
+                return jax.random.normal(key, (3,))
+        return None
+    """
+    invalid = """
+    ## one key for all turns
+    def walk(key, x):
+        for _ in range(10):
+            x = x + jax.random.normal(key, x.shape)  #!
+        return x
+
+    ## the body of a scan closes over a key
+    def walk(key, x):
+        def step(x, _):
+            return x + jax.random.normal(key, x.shape), None  #!
+        return jax.lax.scan(step, x, None, length=10)[0]
+
+    ## the wrong one of two keys is used: the next turn splits it
+    def walk(key, x):
+        for _ in range(10):
+            key, subkey = jax.random.split(key)
+            x = x + jax.random.normal(key, x.shape)  #!
+        return x
+
+    ## seeded anew in every turn: a warning
+    def walk(x):
+        for _ in range(10):
+            key = jax.random.key(0)
+            x = x + jax.random.normal(key, x.shape)  #?
+        return x
+
+    ## the same numbers for every report on the way: a warning
+    def train(key, params, steps, update, decode, writer):
+        k_decode, k_train = jax.random.split(key)
+        for i in range(steps):
+            params = update(params, jax.random.fold_in(k_train, i))
+            if i % 100 == 0:
+                noise = jax.random.normal(k_decode, (8,))  #?
+                writer.write(i, decode(params, noise))
+        return params
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every use of a key in a loop."""

@@ -11,7 +11,7 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import Match, compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step
 from jaxaudit.rules.phrases import named, proved, unknown
 from jaxaudit.rules.scan._shared.structures import other_branch
 
@@ -50,63 +50,40 @@ class BranchTypeMismatch(Rule):
     always_raises = True
     needs = (Shapes,)
 
-    valid = (
-        Example(
-            """
-            def pick(flag):
-                x = jnp.ones((4, 3))
-                return jax.lax.cond(flag, lambda x: jnp.zeros_like(x), lambda x: 2 * x, x)
-            """,
-            "alike",
-        ),
-        Example(
-            """
-            def pick(flag):
-                return jax.lax.cond(flag, lambda x: x, lambda x: 0.0, jnp.float32(1))
-            """,
-            "a Python number of the same dtype",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def pick(flag):
-                x = jnp.ones((4, 3))
-                return jax.lax.cond(flag, lambda x: x.sum(0), lambda x: x.sum(1), x)  #!
-            """,
-            "other shapes",
-        ),
-        Example(
-            """
-            def pick(i):
-                branches = [lambda x: x, lambda x: x.astype(jnp.int32)]
-                return jax.lax.switch(i, branches, jnp.ones(3))  #!
-            """,
-            "other dtypes",
-        ),
-        Example(
-            """
-            def pick(flag):
-                return jax.lax.cond(flag, lambda x: x, lambda x: 0, jnp.float32(1))  #!
-            """,
-            "a whole number for a fraction",
-        ),
-        Example(
-            """
-            def pick(i):
-                branches = [lambda x: (x, x), lambda x: (x, 2 * x), lambda x: x.sum()]
-                return jax.lax.switch(i, branches, jnp.ones(3))  #!
-            """,
-            "a tuple or an array",
-        ),
-        Example(
-            """
-            def pick(flag):
-                return jax.lax.cond(flag, lambda x: {"a": x, "b": x}, lambda x: {"a": x}, jnp.ones(3))  #!
-            """,
-            "a missing entry",
-        ),
-    )
+    valid = """
+    ## alike
+    def pick(flag):
+        x = jnp.ones((4, 3))
+        return jax.lax.cond(flag, lambda x: jnp.zeros_like(x), lambda x: 2 * x, x)
+
+    ## a Python number of the same dtype
+    def pick(flag):
+        return jax.lax.cond(flag, lambda x: x, lambda x: 0.0, jnp.float32(1))
+    """
+    invalid = """
+    ## other shapes
+    def pick(flag):
+        x = jnp.ones((4, 3))
+        return jax.lax.cond(flag, lambda x: x.sum(0), lambda x: x.sum(1), x)  #!
+
+    ## other dtypes
+    def pick(i):
+        branches = [lambda x: x, lambda x: x.astype(jnp.int32)]
+        return jax.lax.switch(i, branches, jnp.ones(3))  #!
+
+    ## a whole number for a fraction
+    def pick(flag):
+        return jax.lax.cond(flag, lambda x: x, lambda x: 0, jnp.float32(1))  #!
+
+    ## a tuple or an array
+    def pick(i):
+        branches = [lambda x: (x, x), lambda x: (x, 2 * x), lambda x: x.sum()]
+        return jax.lax.switch(i, branches, jnp.ones(3))  #!
+
+    ## a missing entry
+    def pick(flag):
+        return jax.lax.cond(flag, lambda x: {"a": x, "b": x}, lambda x: {"a": x}, jnp.ones(3))  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every `cond` and `switch`."""

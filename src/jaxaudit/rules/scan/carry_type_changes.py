@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.base import Obligation, Rule
 from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.rules.scan._shared.structures import CarriedLeaf, carried_leaves, other_structure, type_change
 
@@ -53,56 +53,41 @@ class CarryTypeChanges(Rule):
     always_raises = True
     needs = (Shapes,)
 
-    valid = (
-        Example(
-            """
-            def run(xs):
-                return jax.lax.scan(lambda total, x: (total + x.sum(), None), jnp.zeros(()), jnp.ones((10, 3)))
-            """,
-            "the carry keeps its shape",
-        ),
-        Example(
-            """
-            def run(x):
-                return jax.lax.fori_loop(0, 10, lambda i, total: total + 0.5, 0)
-            """,
-            "a Python number takes on the dtype of the body",
-        ),
-    )
-    invalid = (
-        Example(
-            "def f(xs):\n    def body(carry, x):\n        a, b = carry\n        return a + x, (a, b)\n"
-            "    return jax.lax.scan(body, (0.0, 1.0), xs)  #!\n",
-            "carry and output exchanged",
-        ),
-        Example(
-            """
-            def run():
-                def body(total, x):
-                    return total + x, None
+    valid = """
+    ## the carry keeps its shape
+    def run(xs):
+        return jax.lax.scan(lambda total, x: (total + x.sum(), None), jnp.zeros(()), jnp.ones((10, 3)))
 
-                return jax.lax.scan(body, jnp.zeros(()), jnp.ones((10, 3)))  #!
-            """,
-            "broadcast in the body",
-        ),
-        Example(
-            """
-            def run(x):
-                count = jnp.zeros((), dtype=jnp.int32)
-                return jax.lax.fori_loop(0, 10, lambda i, count: count + 0.5, count)  #!
-            """,
-            "integers become floats",
-        ),
-        Example(
-            """
-            def run(x):
-                rows = x.shape[0]
-                start = jnp.zeros((rows,))
-                return jax.lax.while_loop(lambda s: s.sum() < 3, lambda s: jnp.concatenate([s, s]), start)  #!
-            """,
-            "a carry that grows",
-        ),
-    )
+    ## a Python number takes on the dtype of the body
+    def run(x):
+        return jax.lax.fori_loop(0, 10, lambda i, total: total + 0.5, 0)
+    """
+    invalid = """
+    ## carry and output exchanged
+    def f(xs):
+        def body(carry, x):
+            a, b = carry
+            return a + x, (a, b)
+        return jax.lax.scan(body, (0.0, 1.0), xs)  #!
+
+    ## broadcast in the body
+    def run():
+        def body(total, x):
+            return total + x, None
+
+        return jax.lax.scan(body, jnp.zeros(()), jnp.ones((10, 3)))  #!
+
+    ## integers become floats
+    def run(x):
+        count = jnp.zeros((), dtype=jnp.int32)
+        return jax.lax.fori_loop(0, 10, lambda i, count: count + 0.5, count)  #!
+
+    ## a carry that grows
+    def run(x):
+        rows = x.shape[0]
+        start = jnp.zeros((rows,))
+        return jax.lax.while_loop(lambda s: s.sum() < 3, lambda s: jnp.concatenate([s, s]), start)  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every loop that carries something."""

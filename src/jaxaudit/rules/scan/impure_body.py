@@ -8,7 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts
 from jaxaudit.ir import Program
 from jaxaudit.ir.ops import CARRYING, REPEATED
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.jit._shared.stores import Store, outer_stores, unchanging, undisturbed
 
@@ -57,61 +57,47 @@ class ImpureBody(Rule):
     summary = "The body of a JAX loop changes outside state, which happens once for all steps."
     needs = (TracingFacts,)
 
-    valid = (
-        Example(
-            """
-def run(xs):
-    def body(carry, x):
-        state, steps = carry
-        steps += 1
-        return (state + x, steps), None
+    valid = """
+    ## the counter is carried
+    def run(xs):
+        def body(carry, x):
+            state, steps = carry
+            steps += 1
+            return (state + x, steps), None
 
-    return jax.lax.scan(body, (0.0, 0), xs)
-""",
-            "the counter is carried",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-def run(xs):
-    steps = 0
+        return jax.lax.scan(body, (0.0, 0), xs)
+    """
+    invalid = """
+    ## a counter outside
+    def run(xs):
+        steps = 0
 
-    def body(state, x):
-        nonlocal steps
-        steps += 1  #!
-        return state + x, None
-
-    return jax.lax.scan(body, 0.0, xs), steps
-""",
-            "a counter outside",
-        ),
-        Example(
-            """
-class Runner:
-    def run(self, xs):
         def body(state, x):
-            self.steps = self.steps + 1  #!
+            nonlocal steps
+            steps += 1  #!
             return state + x, None
 
-        return jax.lax.scan(body, 0.0, xs)
-""",
-            "an attribute that counts",
-        ),
-        Example(
-            """
-def run(x):
-    seen = []
+        return jax.lax.scan(body, 0.0, xs), steps
 
-    def body(i, state):
-        seen.append("step")  #?
-        return state * 2
+    ## an attribute that counts
+    class Runner:
+        def run(self, xs):
+            def body(state, x):
+                self.steps = self.steps + 1  #!
+                return state + x, None
 
-    return jax.lax.fori_loop(0, 10, body, x), seen
-""",
-            "a list outside",
-        ),
-    )
+            return jax.lax.scan(body, 0.0, xs)
+
+    ## a list outside
+    def run(x):
+        seen = []
+
+        def body(i, state):
+            seen.append("step")  #?
+            return state * 2
+
+        return jax.lax.fori_loop(0, 10, body, x), seen
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every loop of JAX, and every change of outside state in its body."""

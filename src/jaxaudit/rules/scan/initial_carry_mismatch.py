@@ -9,7 +9,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.base import Obligation, Rule
 from jaxaudit.rules.scan._shared.structures import CarriedLeaf, carried_leaves, type_change
 
 
@@ -53,37 +53,26 @@ class InitialCarryMismatch(Rule):
     always_raises = True
     needs = (Shapes,)
 
-    valid = (
-        Example(
-            """
-            def run():
-                return jax.lax.scan(lambda last, x: (x, last), jnp.zeros(3), jnp.ones((10, 3)))
-            """,
-            "the same type",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def run():
-                return jax.lax.scan(lambda last, x: (x, last), jnp.zeros(4), jnp.ones((10, 3)))  #!
-            """,
-            "another size",
-        ),
-        Example(
-            """
-            def run(matrix):
-                def body(state):
-                    i, v, quotient = state
-                    w = jnp.ones((8, 8)) @ v
-                    return i + 1, w, v.T @ w
+    valid = """
+    ## the same type
+    def run():
+        return jax.lax.scan(lambda last, x: (x, last), jnp.zeros(3), jnp.ones((10, 3)))
+    """
+    invalid = """
+    ## another size
+    def run():
+        return jax.lax.scan(lambda last, x: (x, last), jnp.zeros(4), jnp.ones((10, 3)))  #!
 
-                init = (0, jnp.ones((8, 1)), jnp.array(0.0))
-                return jax.lax.while_loop(lambda state: state[0] < 5, body, init)  #!
-            """,
-            "a scalar where the body makes a matrix",
-        ),
-    )
+    ## a scalar where the body makes a matrix
+    def run(matrix):
+        def body(state):
+            i, v, quotient = state
+            w = jnp.ones((8, 8)) @ v
+            return i + 1, w, v.T @ w
+
+        init = (0, jnp.ones((8, 1)), jnp.array(0.0))
+        return jax.lax.while_loop(lambda state: state[0] < 5, body, init)  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every loop whose body makes part of its carry anew."""

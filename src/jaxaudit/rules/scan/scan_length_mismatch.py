@@ -13,7 +13,7 @@ from jaxaudit.analyses.shapes.regions import stated_length
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule
+from jaxaudit.rules.base import Obligation, Raises, Rule
 from jaxaudit.rules.phrases import named, proved, unknown
 
 
@@ -51,41 +51,27 @@ class ScanLengthMismatch(Rule):
     always_raises = True
     needs = (Shapes,)
 
-    valid = (
-        Example(
-            """
-            def run(x):
-                steps = x.shape[0]
-                return jax.lax.scan(lambda c, i: (c, i), 0.0, (x, jnp.arange(steps)), length=len(x))
-            """,
-            "all from one array",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-            def run():
-                xs = (jnp.ones((10, 3)), jnp.ones(9))
-                return jax.lax.scan(lambda c, x: (c, x), 0.0, xs)  #!
-            """,
-            "nine and ten",
-        ),
-        Example(
-            """
-            def run(rewards):
-                steps = rewards.shape[0]
-                return jax.lax.scan(lambda c, x: (c, x), 0.0, (jnp.arange(steps), jnp.zeros(steps + 1)))  #!
-            """,
-            "one more",
-        ),
-        Example(
-            """
-            def run():
-                return jax.lax.scan(lambda c, x: (c, x), 0.0, jnp.ones((10, 3)), length=3)  #!
-            """,
-            "another length",
-        ),
-    )
+    valid = """
+    ## all from one array
+    def run(x):
+        steps = x.shape[0]
+        return jax.lax.scan(lambda c, i: (c, i), 0.0, (x, jnp.arange(steps)), length=len(x))
+    """
+    invalid = """
+    ## nine and ten
+    def run():
+        xs = (jnp.ones((10, 3)), jnp.ones(9))
+        return jax.lax.scan(lambda c, x: (c, x), 0.0, xs)  #!
+
+    ## one more
+    def run(rewards):
+        steps = rewards.shape[0]
+        return jax.lax.scan(lambda c, x: (c, x), 0.0, (jnp.arange(steps), jnp.zeros(steps + 1)))  #!
+
+    ## another length
+    def run():
+        return jax.lax.scan(lambda c, x: (c, x), 0.0, jnp.ones((10, 3)), length=3)  #!
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every scan that goes over something."""

@@ -11,7 +11,7 @@ from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step
 from jaxaudit.rules.jit._shared.phrases import transform
 from jaxaudit.rules.phrases import proved
 
@@ -60,89 +60,66 @@ class UnrolledLoop(Rule):
     summary = "A long Python loop is unrolled into the compiled program."
     needs = (TracingFacts, Shapes)
 
-    valid = (
-        Example(
-            """
-@jax.jit
-def forward(layers, x):
-    for layer in layers:
-        x = jnp.tanh(x @ layer["w"] + layer["b"])
-    return x
+    valid = """
+    ## a list of layers
+    @jax.jit
+    def forward(layers, x):
+        for layer in layers:
+            x = jnp.tanh(x @ layer["w"] + layer["b"])
+        return x
 
-forward([{"w": jnp.ones((8, 8)), "b": jnp.ones(8)} for _ in range(3)], jnp.ones((5, 8)))
-""",
-            "a list of layers",
-        ),
-        Example(
-            """
-@jax.jit
-def forward(layers, x):
-    for w in (0.1, 0.2, 0.3):
-        x = x * w
-    for _ in range(4):
-        x = x + 1
-    return x
-""",
-            "few turns",
-        ),
-        Example(
-            """
-@jax.jit
-def apply(model, x, key):
-    keys = jax.random.split(key, 20)
-    for layer, k in zip(model.layers, keys):
-        x = layer(x, key=k)
-    return x
-""",
-            "one turn for each layer of a list",
-        ),
-    )
-    invalid = (
-        Example(
-            """
-@jax.jit
-def total(xs):
-    state = xs[0]
-    for t in range(1, xs.shape[0]):  #!
-        state = 0.9 * state + xs[t]
-    return state
-""",
-            "over the leading axis",
-        ),
-        Example(
-            """
-@jax.jit
-def total(xs, weights):
-    state = 0.0
-    for x, weight in zip(xs - 1.0, weights * 2):  #!
-        state = 0.9 * state + weight * x
-    return state
-""",
-            "over the leading axes of two arrays",
-        ),
-        Example(
-            """
-@jax.jit
-def settle(x):
-    for _ in range(1000):  #!
-        x = 0.9 * x
-    return x
-""",
-            "a thousand copies",
-        ),
-        Example(
-            """
-@jax.jit
-def settle(x):
-    i = 0
-    while i < 1000:  #!
-        x = 0.9 * x
-        i += 1
-    return x
-""",
-            "counted by hand",
-        ),
-    )
+    forward([{"w": jnp.ones((8, 8)), "b": jnp.ones(8)} for _ in range(3)], jnp.ones((5, 8)))
+
+    ## few turns
+    @jax.jit
+    def forward(layers, x):
+        for w in (0.1, 0.2, 0.3):
+            x = x * w
+        for _ in range(4):
+            x = x + 1
+        return x
+
+    ## one turn for each layer of a list
+    @jax.jit
+    def apply(model, x, key):
+        keys = jax.random.split(key, 20)
+        for layer, k in zip(model.layers, keys):
+            x = layer(x, key=k)
+        return x
+    """
+    invalid = """
+    ## over the leading axis
+    @jax.jit
+    def total(xs):
+        state = xs[0]
+        for t in range(1, xs.shape[0]):  #!
+            state = 0.9 * state + xs[t]
+        return state
+
+    ## over the leading axes of two arrays
+    @jax.jit
+    def total(xs, weights):
+        state = 0.0
+        for x, weight in zip(xs - 1.0, weights * 2):  #!
+            state = 0.9 * state + weight * x
+        return state
+
+    ## a thousand copies
+    @jax.jit
+    def settle(x):
+        for _ in range(1000):  #!
+            x = 0.9 * x
+        return x
+
+    ## counted by hand
+    @jax.jit
+    def settle(x):
+        i = 0
+        while i < 1000:  #!
+            x = 0.9 * x
+            i += 1
+        return x
+    """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every Python loop in staged code that carries traced values."""
