@@ -22,7 +22,7 @@ from jaxaudit.frontends.source.interpret.modules import Loader, Project
 from jaxaudit.frontends.source.interpret.observed import interpret_observed
 from jaxaudit.frontends.source.interpret.outline import FunctionNode, outline
 from jaxaudit.frontends.source.interpret.roots import callers_in_bases, interpret_root
-from jaxaudit.frontends.source.values.model import FunctionValue
+from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.ir import Program
 
 _DEEPEST = 12_000

@@ -13,7 +13,8 @@ from jaxaudit.frontends.source.classes.flattening import Flattening, FunctionNod
 from jaxaudit.frontends.source.classes.members import ancestry
 from jaxaudit.frontends.source.classes.registration import last_name, registered_names, registers_all_fields
 from jaxaudit.frontends.source.interpret.syntax import landmarks
-from jaxaudit.frontends.source.values.model import ClassValue, Const, PartialValue
+from jaxaudit.frontends.source.values.callables import ClassValue, PartialValue
+from jaxaudit.frontends.source.values.model import Const
 from jaxaudit.spans import Span, span_of
 
 _METHODS = ("tree_flatten", "tree_flatten_with_keys")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from jaxaudit.frontends.source.classes.members import ancestry, has_unknown_base, library_bases
-from jaxaudit.frontends.source.values.model import ClassValue
+from jaxaudit.frontends.source.values.callables import ClassValue
 
 UNHASHABLE = "unhashable "
 """What comes before the name of a class whose instances cannot be hashed."""

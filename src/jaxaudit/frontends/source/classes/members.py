@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxaudit.frontends.source.values.model import Abstract, ClassValue, Library
+from jaxaudit.frontends.source.values.callables import ClassValue, Library
+from jaxaudit.frontends.source.values.model import Abstract
 
 
 def ancestry(cls: ClassValue) -> Iterator[ClassValue]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import ancestry, has_unknown_base, library_bases
 from jaxaudit.frontends.source.interpret.syntax import landmarks, names_in, walk
-from jaxaudit.frontends.source.values.model import ClassValue, FunctionValue
+from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue
 from jaxaudit.libraries.classes import bases, decorators
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from jaxaudit.frontends.source.classes.flattening import Flattening
 from jaxaudit.frontends.source.classes.registration import last_name
 from jaxaudit.frontends.source.classes.unflattening import CHILDREN, Rebuilt, read_unflatten
 from jaxaudit.frontends.source.interpret.syntax import landmarks, walk
-from jaxaudit.frontends.source.values.model import ClassValue
+from jaxaudit.frontends.source.values.callables import ClassValue
 
 _LABELS = frozenset(("__init__", "__repr__", "__str__"))
 _PLAIN_BASES = frozenset("object ABC Generic Protocol".split())

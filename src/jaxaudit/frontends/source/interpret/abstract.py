@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from jaxaudit.frontends.source.values.model import FunctionValue
+from jaxaudit.frontends.source.values.callables import FunctionValue
 
 
 def is_abstract(function: FunctionValue) -> bool:

@@ -12,25 +12,19 @@ from jaxaudit.frontends.source.interpret import choices
 from jaxaudit.frontends.source.notes.axis_names import declare_field
 from jaxaudit.frontends.source.values.annotations import annotated_value, field_annotation
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.model import (
-    Abstract,
+from jaxaudit.frontends.source.values.boxes import ObjectBox
+from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
     ClassValue,
-    Const,
     FunctionValue,
-    Leaf,
     Library,
     ModuleValue,
-    ObjectBox,
     PartialValue,
-    Record,
-    Ref,
     Super,
     Transformed,
-    TupleValue,
-    named,
 )
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue, named
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.ir import Value
 from jaxaudit.ir.ops import ARRAYS

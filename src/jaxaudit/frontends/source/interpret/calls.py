@@ -18,20 +18,18 @@ from jaxaudit.frontends.source.interpret import (
 )
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.arguments import Arguments, evaluate_arguments
-from jaxaudit.frontends.source.values.model import (
-    Abstract,
+from jaxaudit.frontends.source.values.boxes import ObjectBox
+from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
     ClassValue,
     FunctionValue,
-    Leaf,
     Library,
-    ObjectBox,
     PartialValue,
-    Ref,
     Super,
     Transformed,
 )
+from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.spans import Span
 

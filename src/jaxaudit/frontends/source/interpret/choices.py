@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret.branches import Arm, run_arms
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.model import NONE, Abstract, FunctionValue, Leaf, Transformed, TupleValue
+from jaxaudit.frontends.source.values.callables import FunctionValue, Transformed
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, TupleValue
 from jaxaudit.ir import Exit
 from jaxaudit.spans import Span
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.model import Abstract, Attribute, FunctionValue, Library, PartialValue
+from jaxaudit.frontends.source.values.callables import Attribute, FunctionValue, Library, PartialValue
+from jaxaudit.frontends.source.values.model import Abstract
 from jaxaudit.libraries.lookup import canonical
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from jaxaudit.frontends.source.interpret.functions import replaced
 from jaxaudit.frontends.source.interpret.regions import data_leaves, flattened, with_data
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, FunctionValue, Transformed
+from jaxaudit.frontends.source.values.callables import FunctionValue, Transformed
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Const
 from jaxaudit.ir import Region, Value
 from jaxaudit.spans import Span
 

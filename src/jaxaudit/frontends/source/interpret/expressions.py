@@ -12,9 +12,11 @@ from jaxaudit.frontends.source.interpret import attributes, operators, subscript
 from jaxaudit.frontends.source.interpret.branches import Arm, join, run_arms
 from jaxaudit.frontends.source.notes import precedence
 from jaxaudit.frontends.source.values.arguments import known_items
+from jaxaudit.frontends.source.values.boxes import OpaqueBox
+from jaxaudit.frontends.source.values.callables import Library
 from jaxaudit.frontends.source.values.elements import element
 from jaxaudit.frontends.source.values.folding import fold_binary, fold_compare, fold_unary, truth
-from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Library, OpaqueBox, Ref, Slice, named
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Ref, Slice, named
 from jaxaudit.frontends.source.values.narrowing import narrowed
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.ir import Exit, Size, Value

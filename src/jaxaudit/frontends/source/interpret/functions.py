@@ -25,18 +25,10 @@ from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.axis_names import declare_axes, declare_result
 from jaxaudit.frontends.source.values.annotations import annotated_value
 from jaxaudit.frontends.source.values.arguments import Arguments, bind
+from jaxaudit.frontends.source.values.boxes import DictBox, ListBox
+from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.frontends.source.values.frames import Frame, declarations, rebound_captures
-from jaxaudit.frontends.source.values.model import (
-    NONE,
-    Abstract,
-    DictBox,
-    FunctionValue,
-    Leaf,
-    ListBox,
-    Ref,
-    Sequence,
-    sized,
-)
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Ref, Sequence, sized
 from jaxaudit.frontends.source.values.signatures import closed, signature
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Exit, Region

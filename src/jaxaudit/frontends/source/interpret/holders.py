@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import applied, lifts
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Transformed, TupleValue
+from jaxaudit.frontends.source.values.callables import Transformed
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, TupleValue
 from jaxaudit.libraries.lookup import lookup
 from jaxaudit.libraries.results import Parts
 from jaxaudit.libraries.rows import Row

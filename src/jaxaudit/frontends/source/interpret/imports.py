@@ -6,8 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret.modules import Module
+from jaxaudit.frontends.source.values.callables import Library
 from jaxaudit.frontends.source.values.frames import Frame
-from jaxaudit.frontends.source.values.model import Abstract, Library
+from jaxaudit.frontends.source.values.model import Abstract
 from jaxaudit.ir import Exit, Root
 from jaxaudit.spans import Span
 

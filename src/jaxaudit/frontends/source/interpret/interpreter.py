@@ -30,18 +30,10 @@ from jaxaudit.frontends.source.interpret.outline import FunctionNode
 from jaxaudit.frontends.source.interpret.regions import Entered, Parametrised
 from jaxaudit.frontends.source.interpret.stores import Stores
 from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, FunctionValue, ModuleValue, Transformed
 from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.heap import Heap
-from jaxaudit.frontends.source.values.model import (
-    Abstract,
-    Attribute,
-    ClassValue,
-    Const,
-    FunctionValue,
-    Leaf,
-    ModuleValue,
-    Transformed,
-)
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf
 from jaxaudit.ir import Argument, ArrayType, Declared, Exit, Op, Region, Root, Value
 from jaxaudit.ir.builder import Builder
 from jaxaudit.spans import Span, span_of

@@ -18,17 +18,9 @@ from jaxaudit.frontends.source.interpret import (
 )
 from jaxaudit.frontends.source.interpret.staging import kind_of_argument
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.model import (
-    Abstract,
-    Leaf,
-    Library,
-    ListBox,
-    Record,
-    Ref,
-    Sequence,
-    TupleValue,
-    Zip,
-)
+from jaxaudit.frontends.source.values.boxes import ListBox
+from jaxaudit.frontends.source.values.callables import Library
+from jaxaudit.frontends.source.values.model import Abstract, Leaf, Record, Ref, Sequence, TupleValue, Zip
 from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, rebuild
 from jaxaudit.frontends.source.values.trees import trees_of
 from jaxaudit.ir import Argument, Value

@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import control_flow, transforms
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.model import (
-    Abstract,
-    ClassValue,
-    Const,
-    FunctionValue,
-    Leaf,
-    Library,
-    Transformed,
-    TupleValue,
-)
+from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library, Transformed
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, TupleValue
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:

@@ -7,20 +7,9 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.model import (
-    TUPLE,
-    Abstract,
-    BoundMethod,
-    FunctionValue,
-    Leaf,
-    ListBox,
-    ObjectBox,
-    OpaqueBox,
-    Record,
-    Ref,
-    Sequence,
-    TupleValue,
-)
+from jaxaudit.frontends.source.values.boxes import ListBox, ObjectBox, OpaqueBox
+from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue
+from jaxaudit.frontends.source.values.model import TUPLE, Abstract, Leaf, Record, Ref, Sequence, TupleValue
 from jaxaudit.frontends.source.values.structure import argument
 from jaxaudit.ir.operators import OPERATORS
 from jaxaudit.spans import Span

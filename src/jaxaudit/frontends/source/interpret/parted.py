@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.classes.members import library_bases
 from jaxaudit.frontends.source.interpret.likeness import leaf_by_leaf
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.model import Abstract, Leaf, ObjectBox, Ref, TupleValue
+from jaxaudit.frontends.source.values.boxes import ObjectBox
+from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref, TupleValue
 from jaxaudit.libraries.classes import bases
 from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span

@@ -10,7 +10,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.model import FunctionValue, Leaf
+from jaxaudit.frontends.source.values.callables import FunctionValue
+from jaxaudit.frontends.source.values.model import Leaf
 from jaxaudit.libraries.rows import Row
 from jaxaudit.spans import Span
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.interpret.likeness import leaf_by_leaf
 from jaxaudit.frontends.source.interpret.staging import signature_of
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.model import Abstract, Leaf, Transformed
+from jaxaudit.frontends.source.values.callables import Transformed
+from jaxaudit.frontends.source.values.model import Abstract, Leaf
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Value
 from jaxaudit.libraries.jax import KERNEL, REFERENCE

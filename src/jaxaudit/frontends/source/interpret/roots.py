@@ -12,8 +12,9 @@ from jaxaudit.frontends.source.interpret.staging import unbound
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.values.annotations import annotated_value, instance
 from jaxaudit.frontends.source.values.arguments import Arguments
+from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.frames import Frame
-from jaxaudit.frontends.source.values.model import Abstract, ClassValue, FunctionValue, Leaf, PartialValue, Transformed
+from jaxaudit.frontends.source.values.model import Abstract, Leaf
 from jaxaudit.ir import Root, Value
 from jaxaudit.spans import span_of
 

@@ -17,25 +17,11 @@ from jaxaudit.frontends.source.interpret.regions import (
     structure_leaves,
 )
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
+from jaxaudit.frontends.source.values.boxes import DictBox, ObjectBox
+from jaxaudit.frontends.source.values.callables import Attribute, BoundMethod, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.elements import is_function
 from jaxaudit.frontends.source.values.frames import Frame, free_names
-from jaxaudit.frontends.source.values.model import (
-    Abstract,
-    Attribute,
-    BoundMethod,
-    Const,
-    DictBox,
-    FunctionValue,
-    Leaf,
-    ObjectBox,
-    PartialValue,
-    Range,
-    Ref,
-    Sequence,
-    Transformed,
-    TupleValue,
-    Zip,
-)
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Ref, Sequence, TupleValue, Zip
 from jaxaudit.frontends.source.values.structure import kind_of, leaves
 from jaxaudit.ir import Value
 from jaxaudit.spans import Span

@@ -10,18 +10,10 @@ from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.branches import Arm, run_arms
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.notes import bindings
+from jaxaudit.frontends.source.values.callables import FunctionValue, Library, PartialValue, Transformed
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.frames import assigned_names
-from jaxaudit.frontends.source.values.model import (
-    NONE,
-    Abstract,
-    Const,
-    FunctionValue,
-    Leaf,
-    Library,
-    PartialValue,
-    Transformed,
-)
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf
 from jaxaudit.frontends.source.values.narrowing import narrowed
 from jaxaudit.frontends.source.values.structure import leaves, materialise
 from jaxaudit.ir import Exit

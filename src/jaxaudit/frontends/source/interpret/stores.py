@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jaxaudit.frontends.source.classes.members import ancestry
-from jaxaudit.frontends.source.values.model import Abstract, ClassValue, Const, Leaf
+from jaxaudit.frontends.source.values.callables import ClassValue
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf
 from jaxaudit.ir import ArrayType, Region, Value
 
 _MOST = 32

@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.interpret.modules import Module
 from jaxaudit.frontends.source.notes.shape_notes import in_comment, in_docstring
 from jaxaudit.frontends.source.values.annotations import resolve
-from jaxaudit.frontends.source.values.model import (
-    Abstract,
-    ClassValue,
-    Const,
-    FunctionValue,
-    Leaf,
-    Library,
-    PartialValue,
-    TupleValue,
-)
+from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library, PartialValue
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, TupleValue
 from jaxaudit.ir import REST, Declared, Value
 from jaxaudit.ir.basis import Basis
 from jaxaudit.spans import span_of

@@ -7,23 +7,17 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jaxaudit.frontends.source.values.model import (
-    Abstract,
+from jaxaudit.frontends.source.values.boxes import DictBox, ListBox
+from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
     ClassValue,
-    Const,
-    DictBox,
     FunctionValue,
-    Leaf,
     Library,
-    ListBox,
     PartialValue,
-    Record,
-    Ref,
     Transformed,
-    TupleValue,
 )
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.ir import Size
 from jaxaudit.ir.operators import OPERATORS
 from jaxaudit.libraries.lookup import lookup

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jaxaudit.frontends.source.values.model import Box, Ref
+from jaxaudit.frontends.source.values.boxes import Box
+from jaxaudit.frontends.source.values.model import Ref
 
 
 class Heap:

@@ -7,18 +7,9 @@ the heap and are named by a `Ref`, so that two variables can hold the same list.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Mapping
-from dataclasses import field
-from typing import TYPE_CHECKING, Any, Union
-
+from jaxaudit.frontends.source.values.callables import Callables, ClassValue
 from jaxaudit.ir import Size, Value
 from jaxaudit.ir.record import entity, record
-from jaxaudit.spans import NOWHERE, Span
-
-if TYPE_CHECKING:
-    from jaxaudit.frontends.source.interpret.modules import Module
-    from jaxaudit.frontends.source.values.frames import Frame
 
 
 @record
@@ -86,110 +77,6 @@ class Ref:
 
 
 @entity
-class FunctionValue:
-    """A function or lambda of the audited code, with the frame it closes over."""
-
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    name: str
-    frame: Frame
-    defaults: Mapping[str, Abstract] = field(default_factory=dict)
-    owner: ClassValue | None = None
-    kind: str = "function"
-    """`function`, `property`, `static`, `class`, `cached` (a functools cache) or `generator`."""
-    made: int = 0
-    """The youngest value when it was defined: a function made in a loop is another one in each turn."""
-
-    @property
-    def module(self) -> Module:
-        """The module the function is written in."""
-        return self.frame.module
-
-
-@entity
-class BoundMethod:
-    """A function of the audited code with its first argument."""
-
-    function: FunctionValue
-    receiver: Abstract
-
-
-@entity
-class ClassValue:
-    """A class of the audited code."""
-
-    node: ast.ClassDef | None
-    name: str
-    frame: Frame
-    bases: tuple[Abstract, ...] = ()
-    namespace: dict[str, Abstract] = field(default_factory=dict)
-    kind: str = "plain"
-    """`plain`, `namedtuple`, `dataclass` (a generated __init__) or `enum`."""
-    fields: tuple[str, ...] = ()
-    defaults: Mapping[str, Abstract] = field(default_factory=dict)
-    frozen: bool = False
-    """True when attributes cannot be set after construction."""
-    decorators: tuple[str, ...] = ()
-    """The qualified names of its decorators, empty for one that is not known."""
-
-
-@entity
-class ModuleValue:
-    """A module of the project."""
-
-    module: Module
-
-
-@record
-class Library:
-    """A library's module, function or class by its qualified name."""
-
-    name: str
-
-
-@entity
-class Attribute:
-    """A method of an object that is not of the audited code, before it is called."""
-
-    receiver: Abstract
-    name: str
-
-
-@entity
-class Super:
-    """What `super()` gives in a method of `owner`."""
-
-    owner: ClassValue
-    receiver: Abstract
-
-
-@entity
-class PartialValue:
-    """A `functools.partial`."""
-
-    function: Abstract
-    args: tuple[Abstract, ...]
-    kwargs: Mapping[str, Abstract]
-    made: int = 0
-    """The youngest value when it was made."""
-
-
-@entity
-class Transformed:
-    """A function under a transformation: the value of `jax.jit(f)`, `jax.vmap(f, in_axes=1)`, ..."""
-
-    transform: str
-    """An op name of the vocabulary."""
-    function: Abstract
-    options: Mapping[str, Abstract]
-    spelling: str
-    """The qualified name that made it, `equinox.filter_jit`."""
-    made: int = 0
-    """The youngest value when it was made."""
-    span: Span = NOWHERE
-    """Where it was made."""
-
-
-@entity
 class Slice:
     """A slice object."""
 
@@ -217,26 +104,7 @@ class Zip:
     """True once `list` or `tuple` has run through it."""
 
 
-Abstract = Union[  # noqa: UP007 - a string-free alias of classes defined above
-    Const,
-    Leaf,
-    TupleValue,
-    Record,
-    Sequence,
-    Ref,
-    FunctionValue,
-    BoundMethod,
-    ClassValue,
-    ModuleValue,
-    Library,
-    Attribute,
-    Super,
-    PartialValue,
-    Transformed,
-    Slice,
-    Range,
-    Zip,
-]
+Abstract = Const | Leaf | TupleValue | Record | Sequence | Ref | Slice | Range | Zip | Callables
 
 NONE = Const(None)
 TUPLE = "builtins.tuple"
@@ -259,44 +127,3 @@ def named(value: Abstract, name: str) -> Abstract:
     if isinstance(value, Leaf) and not value.value.name:
         value.value.name = name
     return value
-
-
-@entity
-class ListBox:
-    """A list or set whose items are known one by one."""
-
-    items: tuple[Abstract, ...]
-    kind: str = "list"
-    count: int | None = None
-    """The constant that says how many items there are, where one does: `[x] * N`."""
-
-
-@entity
-class DictBox:
-    """A dict with constant keys. `rest` is there when further entries may exist that are not known."""
-
-    entries: Mapping[Any, Abstract]
-    rest: Value | None = None
-
-
-@entity
-class ObjectBox:
-    """An instance of a class of the audited code."""
-
-    cls: ClassValue
-    attrs: Mapping[str, Abstract]
-    value: Value | None = None
-    """The instance as one value, where it came from outside (`self` of a method nobody visibly calls)."""
-    changed: bool = False
-    """True for a copy with other fields: what is not in `attrs` is read from `value`, but it is not that value."""
-
-
-@entity
-class OpaqueBox:
-    """A changed container of which only one value is known."""
-
-    value: Value
-    kind: str = "list"
-
-
-Box = ListBox | DictBox | ObjectBox | OpaqueBox

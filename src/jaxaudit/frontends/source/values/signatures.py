@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from jaxaudit.frontends.source.values.model import (
-    Abstract,
+from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
     ClassValue,
-    Const,
     FunctionValue,
-    Leaf,
     Library,
     ModuleValue,
     PartialValue,
+    Transformed,
+)
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    Const,
+    Leaf,
     Range,
     Record,
     Ref,
     Sequence,
     Slice,
-    Transformed,
     TupleValue,
 )
 from jaxaudit.ir import Size

@@ -8,27 +8,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.fields import role
-from jaxaudit.frontends.source.values.model import (
-    Abstract,
+from jaxaudit.frontends.source.values.boxes import Box, DictBox, ListBox, ObjectBox, OpaqueBox
+from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
-    Box,
     ClassValue,
-    Const,
-    DictBox,
     FunctionValue,
-    Leaf,
     Library,
-    ListBox,
-    ObjectBox,
-    OpaqueBox,
     PartialValue,
+    Transformed,
+)
+from jaxaudit.frontends.source.values.model import (
+    Abstract,
+    Const,
+    Leaf,
     Range,
     Record,
     Ref,
     Sequence,
     Slice,
-    Transformed,
     TupleValue,
 )
 from jaxaudit.ir import Argument, Size, Symbol, Value

@@ -7,21 +7,9 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import ancestry, has_unknown_base, library_bases
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.model import (
-    Abstract,
-    ClassValue,
-    Const,
-    DictBox,
-    FunctionValue,
-    Leaf,
-    Library,
-    ListBox,
-    ObjectBox,
-    Record,
-    Ref,
-    Sequence,
-    TupleValue,
-)
+from jaxaudit.frontends.source.values.boxes import DictBox, ListBox, ObjectBox
+from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library
+from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, Sequence, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.spans import Span
 
