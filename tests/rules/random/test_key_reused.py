@@ -116,11 +116,11 @@ PROGRAMS = {
 
         def wrong(step, y, key):
             now, _ = jax.random.split(key)
-            first = step(y, now) + jax.random.normal(now)
+            first = step(y, now) + jax.random.normal(now)  #? key-reused
             def body(c):
                 y, k = c
                 now, k = jax.random.split(k)
-                return step(y, now) + jax.random.normal(now), k
+                return step(y, now) + jax.random.normal(now), k  #? key-reused
             return jax.lax.while_loop(lambda c: c[0] < 3, body, (y, key)), first  #! key-reused
         """,
     "a draw that is read on other paths": """

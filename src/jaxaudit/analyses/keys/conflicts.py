@@ -24,6 +24,8 @@ class Conflict:
     first: Use
     second: Use
     certain: bool
+    handed: bool = False
+    """True when it is the same key for sure, and one of the two uses is by a callee that could not be followed."""
     collision: bool = False
     """True when the keys only coincide: `split(key, n)[i]` is `fold_in(key, i)`."""
 
@@ -67,7 +69,7 @@ def _start(term: Term) -> Term:
 
 def _keep(found: dict[Use, Conflict], conflict: Conflict) -> None:
     known = found.get(conflict.second)
-    if known is None or (conflict.certain and not known.certain):
+    if known is None or (conflict.certain, conflict.handed) > (known.certain, known.handed):
         found[conflict.second] = conflict
 
 
@@ -91,8 +93,10 @@ def _judge(one: Use, other: Use, places: Places, collision: bool = False) -> Con
     first, second = (one, other) if places.comes_before(one.spot, other.spot) else (other, one)
     if not _both_happen(first, second, places) or _drawn_again(first.origin.site, second.origin.site):
         return None
-    certain = relation is Overlap.SAME and one.consumes and other.consumes
-    return Conflict(first, second, certain, collision)
+    same = relation is Overlap.SAME and one.certain and other.certain
+    spent = one.consumes and other.consumes
+    handed = not spent and How.PASS in (one.how, other.how)
+    return Conflict(first, second, same and spent, same and handed, collision)
 
 
 def is_in_rule(one: Op, other: Op) -> bool:

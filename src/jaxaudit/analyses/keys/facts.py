@@ -13,10 +13,11 @@ from jaxaudit.analyses.keys.fates import Fates
 from jaxaudit.analyses.keys.overlap import way
 from jaxaudit.analyses.keys.terms import Constant, Term, Terms, rows_behind
 from jaxaudit.analyses.keys.turns import Turn, Turns, Verdict
-from jaxaudit.analyses.keys.uses import Collector, Scope, Use
+from jaxaudit.analyses.keys.uses import Collector, How, Scope, Use
 from jaxaudit.analyses.paths import Places
+from jaxaudit.analyses.queries import ahead, through_ops, walk
 from jaxaudit.ir import Op, Program, Region
-from jaxaudit.ir.ops import INLINE, LOOPS, MAPPED
+from jaxaudit.ir.ops import INLINE, LOOPS, MAPPED, PASSED_ON, SELECTED
 
 if TYPE_CHECKING:
     from jaxaudit.analyses.facts import Facts
@@ -84,6 +85,17 @@ class KeyFacts:
         """Whether an op stands in a root itself, in branches and loops at most."""
         around = self.places.up(self.places.region_of[op])
         return all(id(region) in roots if holder is None else holder.name in INLINE for region, holder in around)
+
+    def is_drawn_from(self, use: Use) -> bool:
+        """Whether a callee that could not be followed gives something for a key that is no key itself.
+
+        One that gives nothing writes the key down, and one that gives a key hands it on.
+        """
+        given, flow = use.origin.site.results, self.facts.flow
+        if use.how is not How.PASS or not any(flow.is_read(one) for one in given):
+            return False
+        on = walk(given, lambda one: ahead(flow, one, through_ops(*PASSED_ON, *SELECTED)))
+        return not any(reader.name.startswith("key.") for one in on for reader in flow.readers.get(one, ()))
 
     @cached_property
     def conflicts(self) -> tuple[tuple[Scope, Mapping[Use, Conflict]], ...]:

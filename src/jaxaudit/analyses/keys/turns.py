@@ -82,7 +82,7 @@ class Turns:
         if varies is not Vary.VARIES:
             varies = Variation(op, scope.region, self.places, self.read, use.spot).of(use.term)
         if varies is Vary.VARIES:
-            other = handed_on.get(use.term) if use.consumes else None
+            other = handed_on.get(use.term) if use.certain and use.how is not How.FOLD else None
             return Verdict(use, Turn.HANDED_ON if other else Turn.FRESH, other)
         if varies is Vary.UNKNOWN or not use.consumes:
             return Verdict(use, Turn.UNKNOWN)

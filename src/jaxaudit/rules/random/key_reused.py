@@ -55,8 +55,9 @@ class KeyReused(Rule):
 
     ## When it cannot tell
 
-    When the key is given to a function that cannot be followed, when two rows of an array of keys are picked by
-    indices that may or may not be equal, and when one of several keys may be meant. These are reported as unknown.
+    When the key is given to a function that cannot be followed (a warning where that gives something for it), when two
+    rows of an array of keys are picked by indices that may or may not be equal, and when one of several keys may be
+    meant. These are reported as unknown.
     """
 
     summary = "A random key is used a second time, so two results share their random numbers."
@@ -89,6 +90,13 @@ class KeyReused(Rule):
         for i in range(3):
             x = x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
         return x, jax.random.uniform(jax.random.fold_in(key, 99), x.shape)
+
+    ## a callee that only writes a key down, and one that gives the next key
+    def step(key, state, save, kernel):
+        save(key)
+        key, noise_key = jax.random.split(key)
+        state, key = kernel(key, state)
+        return state + jax.random.normal(noise_key), jax.random.uniform(key)
 
     ## a key that is shared on purpose
     def pair(key):
@@ -143,6 +151,11 @@ class KeyReused(Rule):
     def slope(params, key):
         return score(params + 0.1, key) - score(params - 0.1, key)  #?
 
+    ## given to what cannot be followed, which gives something for it: a warning
+    def step(key, state, kernel):
+        state = kernel(key, state)
+        return state + jax.random.normal(key, state.shape)  #?
+
     ## split twice, but nobody draws from the same row: a warning
     def move(key, x):
         _, noise_key = jax.random.split(key)
@@ -166,12 +179,21 @@ def _judge(scope: Scope, found: Mapping[Use, Conflict], keys: KeyFacts) -> Itera
         if conflict is None:
             if use.consumes:
                 yield _first(scope, keys, use)
+        elif conflict.handed and _is_drawn_from(conflict, keys):
+            yield _finding(scope, keys, conflict)
         elif not conflict.certain:
             yield unknown(KeyReused.name, use.spot.span, _doubt(keys, conflict))
         elif is_library(conflict):
             yield _inside(keys, conflict)
         elif use.spot not in keys.repeated and not is_unrolled(conflict):
             yield _finding(scope, keys, conflict)
+
+
+def _is_drawn_from(conflict: Conflict, keys: KeyFacts) -> bool:
+    """Whether the callee that could not be followed draws from the key that it is given, as far as can be seen."""
+    if conflict.second.spot in keys.repeated or is_unrolled(conflict):
+        return False
+    return any(keys.is_drawn_from(use) for use in (conflict.first, conflict.second))
 
 
 def _first(scope: Scope, keys: KeyFacts, use: Use) -> Obligation:
@@ -238,6 +260,7 @@ def _finding(scope: Scope, keys: KeyFacts, conflict: Conflict) -> Obligation:
     return Obligation(
         KeyReused.name,
         span,
+        severity=Severity.ERROR if conflict.certain else Severity.WARNING,
         message=_message(keys, conflict, name, where),
         current=f"{doer(use)} uses {name}, and {doer(first)} {past}{effect}",
         expected="every key is used once",

@@ -113,6 +113,15 @@ class SameKeyInLoop(Rule):
             x = x + jax.random.normal(key, x.shape)  #!
         return x
 
+    ## what cannot be followed gets the key that is carried on: a warning
+    def walk(key, state, kernel):
+        def step(carry, _):
+            key, state = carry
+            key, subkey = jax.random.split(key)
+            state = kernel(key, state) + jax.random.normal(subkey)  #?
+            return (key, state), None
+        return jax.lax.scan(step, (key, state), None, length=10)
+
     ## seeded anew in every turn: a warning
     def walk(x):
         for _ in range(10):
@@ -151,6 +160,8 @@ def _judge(scope: Scope, verdict: Turned, keys: KeyFacts) -> Iterator[Obligation
         passed = use.origin.how is How.PASS or use.how is How.PASS
         why = f"{doer(use)} could not be followed" if passed else f"where {name} comes from could not be followed"
         yield _plain(use.spot, Verdict.UNKNOWN, f"{why}, in a {_LOOPS[op.name]}")
+    elif not use.consumes and not keys.is_drawn_from(use):
+        yield _plain(use.spot, Verdict.UNKNOWN, f"{doer(use)} could not be followed, in a {_LOOPS[op.name]}")
     elif _is_handler(use.spot, op, keys):
         yield _plain(use.spot, Verdict.UNKNOWN, f"whether {name} is used in more than one turn depends on exceptions")
     else:
@@ -183,7 +194,7 @@ def _finding(loop: Op, verdict: Turned, keys: KeyFacts) -> Obligation:
     return Obligation(
         SameKeyInLoop.name,
         use.spot.span,
-        severity=Severity.WARNING if seeded else Severity.ERROR,
+        severity=Severity.WARNING if seeded or not use.consumes else Severity.ERROR,
         message=short(message),
         current=current + ("; it is seeded inside the loop" if seeded else ""),
         expected="every turn uses a key of its own",
