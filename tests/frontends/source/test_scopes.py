@@ -41,10 +41,43 @@ def test_unread_bindings(body, unread):
     assert scope_of(node).is_unread("y", statement) is unread
 
 
+@pytest.mark.parametrize(
+    ("body", "unread"),
+    [
+        ("y = f(x)\n y = g(x)\n return y", [True, False]),
+        ("y = f(x)\n if x:\n  y = g(x)\n return y", [False, False]),
+        ("if x:\n  y = f(x)\n else:\n  y = g(x)\n y = h(x)\n return y", [True, True, False]),
+        ("for i in x:\n  y = f(i)\n  y = g(i)\n  print(y)", [True, False]),
+        ("y = f(x)\n for i in x:\n  y = g(y)\n return y", [False, False]),
+        ("y = f(x)\n for i in x:\n  y = g(i)\n return y", [False, False]),
+        ("y = f(x)\n while True:\n  y = g(x)\n  if y:\n   break\n return y", [True, False]),
+        ("y = f(x)\n try:\n  y = g(x)\n except E:\n  pass\n return y", [False, False]),
+        ("y = f(x)\n try:\n  y = g(x)\n except E:\n  y = h(x)\n return y", [True, False, False]),
+        ("y = f(x)\n with x as y:\n  return y", [True]),
+        ("y = f(x)\n z = [y for y in x]\n return z", [False, False]),
+        ("y = f(x)\n def z(y):\n  y = 1\n  return y\n y = z(x)\n return y", [True, True, False]),
+        ("for i in x:\n  if i:\n   y = f(i)\n   continue\n  y = g(i)\n return y", [False, False]),
+    ],
+)
+def test_bindings_that_others_replace(body, unread):
+    node = function(f"def g(x):\n {body}\n")
+    found = sorted((one for one in assignments(node) if one.col_offset < 5), key=lambda one: one.lineno)
+    names = [one.targets[0].id for one in found]
+    assert [scope_of(node).is_unread(name, one) for name, one in zip(names, found, strict=True)][
+        : len(unread)
+    ] == unread
+
+
+def test_what_is_replaced_unread_on_one_path():
+    node = function("def g(x):\n y = f(x)\n if x:\n  y = g(x)\n return y\n")
+    first, second = assignments(node)
+    assert scope_of(node).liveness.overwritten["y", second] == {first}
+
+
 def test_statements_that_may_be_there_to_fail():
     node = function("def g(x):\n with pytest.raises(E):\n  f(x)\n try:\n  f(x)\n except E:\n  f(x)\n f(x)")
-    around = scope_of(node).around
-    guarded = [around[one].guarded for one in ast.walk(node) if isinstance(one, ast.Expr)]
+    scope = scope_of(node)
+    guarded = [one in scope.guarded for one in ast.walk(node) if isinstance(one, ast.Expr)]
     assert sorted(guarded) == [False, False, True, True]
 
 
