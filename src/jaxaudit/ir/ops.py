@@ -172,3 +172,14 @@ SELECTED = frozenset(("py.item", "py.unpack", "py.element", "array.gather", "arr
 """Ops that give some of the elements of one array back, at another place; `array.move` may add others beside them."""
 MOVING = KEEPING | SELECTED
 """Ops that only move elements of one array: what holds for every element of it holds for every element they give."""
+
+SIZES = {
+    "array.create": ("shape", "N", "M", "num", "n", "dimensions"),
+    "array.reshape": ("shape", "newshape", "new_shape", "new_sizes"),
+    "array.expand": ("shape", "reps", "repeats", "num_classes"),
+    "array.gather": ("slice_sizes", "slice_size"),
+    "array.order": ("k",),
+    "key.draw": ("shape",),
+    "key.split": ("num",),
+}
+"""The arguments of ops that say how large what they make is."""

@@ -1,0 +1,197 @@
+"""The rule `size-not-integer`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.python_values import python_values
+from jaxaudit.analyses.queries import Answers
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.facts import ShapeFact
+from jaxaudit.analyses.shapes.literals import is_slice
+from jaxaudit.ir import Argument, Op, Program, Value
+from jaxaudit.ir.functions import ARITHMETIC
+from jaxaudit.ir.ops import SIZES
+from jaxaudit.ir.values import index_parts
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step
+from jaxaudit.rules.phrases import named, proved, unknown
+
+
+class SizeNotInteger(Rule):
+    """A size or the bound of a slice is a fraction, or a tuple among numbers.
+
+    ## What it does
+
+    Looks at every shape, size, count and bound of a slice that is not a plain number, and asks whether it is an
+    integer. `a / b` never is, even where it comes out even, nor is whatever is calculated with it; `a // b`, `int(...)`
+    and `len(...)` are. A shape has numbers in it, and no further tuple.
+
+    ## Why is this bad?
+
+    JAX and NumPy refuse it, but only once this line runs.
+
+    ## Example
+
+    ```python
+    rows = x.reshape(x.shape[0] / 2, 2, x.shape[1:])
+    ```
+
+    ## Use instead
+
+    ```python
+    rows = x.reshape(x.shape[0] // 2, 2, *x.shape[1:])
+    ```
+
+    ## When it cannot tell
+
+    When a size comes from outside, or from a function that is not known.
+    """
+
+    summary = "A size is a fraction or a tuple where only integers will do."
+    may_raise = True
+    needs = (Shapes,)
+
+    valid = """
+    ## integers
+    import math
+
+    def halves(x, n, key):
+        half = x.shape[0] // 2
+        wide = x.reshape(half, 2, *x.shape[1:])
+        noise = jax.random.normal(key, (math.ceil(n / 2), int(n / 3)) + x.shape[1:])
+        return wide, noise, x[:half], jnp.arange(n / 2)
+    """
+    invalid = """
+    ## a quotient
+    def halves(x, n, key):
+        size = n / 2
+        noise = jax.random.normal(key, (size, 3))  #!
+        return x.reshape(n, -1)[: n / 4], x.reshape(size - 1, -1), noise  #!
+
+    ## a tuple in a tuple
+    def minibatches(x, n):
+        return jnp.reshape(x, (n, -1, x.shape[1:]))  #!
+
+    ## how often
+    def turns(x, n):
+        for i in range(n / 2):  #!
+            x = jnp.tile(x, 2)
+        return x
+    """
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every size that is not written down as a number."""
+        kinds = _Kinds(facts)
+        for op in program.named(*SIZES, "py.item", "py.element"):
+            found = {kind: (size, what) for size, what in _sizes(op, kinds) if (kind := kinds.of(size)) is not None}
+            if _Kind.FRACTION in found or _Kind.SEVERAL in found:
+                kind = _Kind.FRACTION if _Kind.FRACTION in found else _Kind.SEVERAL
+                yield _violation(op, *found[kind], kind, kinds)
+            elif _Kind.OPEN in found:
+                size, what = found[_Kind.OPEN]
+                reason = f"whether {named(size, what)} is an integer is not known"
+                yield unknown(self.name, op.span, reason)
+            elif found:
+                yield proved(self.name, op.span, "every size in it is an integer")
+
+
+class _Kind(Enum):
+    """What a size is."""
+
+    INTEGER = "integer"
+    FRACTION = "a fraction"
+    SEVERAL = "a tuple"
+    OPEN = "not known"
+
+
+class _Kinds:
+    """The kinds of sizes."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.makers = facts.program.makers
+        self.values = python_values(facts)
+        self._shapes = facts.get(Shapes)
+        self._answers: Answers[Value, _Kind] = Answers(self._answer, _Kind.OPEN)
+
+    def of(self, size: Argument) -> _Kind | None:
+        """Return the kind of a size; None for a number that is written down."""
+        if isinstance(size, Value):
+            return self._answers(size)
+        if isinstance(size, float):
+            return _Kind.FRACTION
+        return _Kind.SEVERAL if isinstance(size, tuple) else None
+
+    def is_array(self, value: Argument) -> bool:
+        """Whether a value is surely an array."""
+        fact = self._shapes.of(value) if isinstance(value, Value) else ShapeFact()
+        return bool(fact.dims) or self.values.is_jax_array(value)
+
+    def _answer(self, value: Value, ask: Callable[[Value], _Kind]) -> _Kind:
+        fact, op = self._shapes.of(value), self.makers.get(value)
+        if fact.number is not None:
+            return _Kind.INTEGER
+        if fact.items is not None or fact.each is not None:
+            return _Kind.SEVERAL
+        if fact.dims == () and fact.dtype is not None:
+            return _Kind.INTEGER if fact.dtype.lstrip("u").startswith("int") else _of_number(op, ask)
+        return _Kind.OPEN if op is None else _of_number(op, ask)
+
+
+def _of_number(op: Op | None, ask: Callable[[Value], _Kind]) -> _Kind:
+    """Return the kind of what an op makes."""
+    if op is None:
+        return _Kind.OPEN
+    if op.name == "array.shape" and op.function == "shape":
+        return _Kind.SEVERAL
+    if op.name == "py.item" and is_slice(op.arguments.get("index")):
+        return _Kind.SEVERAL
+    if op.name == "array.map" and op.is_operator and op.function in ARITHMETIC:
+        parts = [ask(one) if isinstance(one, Value) else one for one in op.arguments.values()]
+        if _Kind.SEVERAL in parts or any(isinstance(one, tuple | str) for one in parts):
+            return _Kind.OPEN
+        if op.function == "divide" or _Kind.FRACTION in parts or any(isinstance(one, float) for one in parts):
+            return _Kind.FRACTION
+        whole = all(one is _Kind.INTEGER or isinstance(one, int) for one in parts)
+        return _Kind.INTEGER if whole and op.function != "power" else _Kind.OPEN
+    counts = op.name == "py.to_python" and op.function == "int"
+    return _Kind.INTEGER if counts or (op.name == "array.shape" and op.function in ("len", "ndim", "size")) else _Kind.OPEN
+
+
+def _sizes(op: Op, kinds: _Kinds) -> Iterator[tuple[Argument, str]]:
+    """Return every size that an op is given, with what it is."""
+    if op.name == "py.element":
+        counted = op.arguments.get("iterable")
+        bounds = counted.values() if isinstance(counted, Mapping) else ()
+        yield from ((one, "a bound of the range") for one in bounds)
+    elif op.name == "py.item":
+        if kinds.is_array(op.arguments.get("base")):
+            parts = [part for part in index_parts(op.arguments.get("index")) if isinstance(part, Mapping)]
+            yield from ((one, "a bound of the slice") for part in parts for one in part.values())
+    else:
+        for role in SIZES[op.name]:
+            given = op.arguments.get(role)
+            if isinstance(given, tuple):
+                # `reshape(*shape)` may be given one shape in place of the sizes.
+                yield from ((one, "a size") for one in given if len(given) > 1 or isinstance(one, float))
+                yield from ((one, "a size") for one in given if len(given) == 1 and kinds.of(one) is _Kind.FRACTION)
+            elif kinds.of(given) is not _Kind.SEVERAL:
+                yield given, "a size"
+
+
+def _violation(op: Op, size: Argument, what: str, kind: _Kind, kinds: _Kinds) -> Obligation:
+    maker = kinds.makers.get(size) if isinstance(size, Value) else None
+    divided = kind is _Kind.FRACTION
+    return Obligation(
+        SizeNotInteger.name,
+        op.span,
+        message=f"{named(size, what)} is {kind.value}, and only integers will do here",
+        current="`/` gives a fraction, also where it comes out even, which raises an error"
+        if divided
+        else "a tuple among the sizes raises an error",
+        raises=Raises.TRACING,
+        expected="an integer" if divided else "its items as sizes",
+        steps=(Step(maker.span, "it is made here"),) if maker is not None and maker.span != op.span else (),
+        suggestion="divide by `//`" if divided else "take it apart: `*shape`",
+    )
