@@ -173,7 +173,7 @@ SELECTED = frozenset(("py.item", "py.unpack", "py.element", "array.gather", "arr
 MOVING = KEEPING | SELECTED
 """Ops that only move elements of one array: what holds for every element of it holds for every element they give."""
 
-SIZES = {
+SIZED_BY = {
     "array.create": ("shape", "N", "M", "num", "n", "dimensions"),
     "array.reshape": ("shape", "newshape", "new_shape", "new_sizes"),
     "array.expand": ("shape", "reps", "repeats", "num_classes"),

@@ -9,7 +9,7 @@ from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import AS_LARGE_AS_GIVEN, SIZED_BY_VALUES, SPACED
-from jaxaudit.ir.ops import SIZES
+from jaxaudit.ir.ops import SIZED_BY
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Raises, Rule
 from jaxaudit.rules.jit._shared.phrases import because, is_argument, steps_of, transform
@@ -95,7 +95,7 @@ class DynamicShape(Rule):
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every place in traced code where a shape could depend on values."""
-        visits = facts.get(TracingFacts).of("py.item", "array.order", "array.select", *SIZES)
+        visits = facts.get(TracingFacts).of("py.item", "array.order", "array.select", *SIZED_BY)
         yield from (one for visit in visits if visit.tracer is not None for one in _judge(visit))
 
 
@@ -106,7 +106,7 @@ def _judge(visit: Visit) -> Iterator[Obligation]:
     elif function in SIZED_BY_VALUES or (function == "where" and not {"x", "y"} & op.arguments.keys()):
         yield from _counted(visit, function)
     elif function not in AS_LARGE_AS_GIVEN and "total_repeat_length" not in op.arguments:
-        for role in ("num",) if function in SPACED else (*SIZES.get(op.name, ()), *_ENDS):
+        for role in ("num",) if function in SPACED else (*SIZED_BY.get(op.name, ()), *_ENDS):
             yield from _sized(visit, op.arguments.get(role))
 
 

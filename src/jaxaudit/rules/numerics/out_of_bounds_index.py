@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from jaxaudit.analyses.dims import Dim, variable
+from jaxaudit.analyses.dims import Dim
+from jaxaudit.analyses.extents import size_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Context, Shapes
@@ -13,6 +14,7 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Rule
+from jaxaudit.rules.numerics._shared.index_extents import judge_extents
 from jaxaudit.rules.numerics._shared.index_ranges import judge_ranges
 from jaxaudit.rules.numerics._shared.padding import padded_reads
 from jaxaudit.rules.phrases import proved
@@ -26,9 +28,10 @@ class OutOfBoundsIndex(Rule):
     ## What it does
 
     Compares indices that are numbers with the size of the axis they index: constants, and sizes such as `x.shape[0]`
-    with something added. Index arrays are compared by their range: `arange(n) + 1` goes one too far, `argmax`, `clip`
-    and `%` stay inside. Those whose missing entries are -1 (the code itself asks `index >= 0`) must not be mixed into
-    a result without a mask.
+    with something added. Index arrays, what is drawn and what counts a loop are compared by how far they reach:
+    `arange(n) + 1` and `randint(key, (), 1, n + 1)` go one too far, `argmax`, `clip` and `%` stay inside. Positions
+    along one axis of an array have to select along that axis. Those whose missing entries are -1 (the code itself
+    asks `index >= 0`) must not be mixed into a result without a mask.
 
     ## Why is this bad?
 
@@ -75,6 +78,14 @@ class OutOfBoundsIndex(Rule):
         following = jnp.where(i < 7, x[i + 1], 0.0)
         inside = x[jnp.minimum(i + 1, 7)] + x[jnp.argmax(x)] + x[(i + 3) % 8]
         return following, inside, jax.lax.fori_loop(0, 7, lambda k, total: total + x[k + 1], 0.0)
+
+    ## as far as the axis goes
+    def choose(x, codes, distances, key):
+        rows, columns = x.shape
+        drawn = x[jax.random.randint(key, (3,), 0, rows)] + x[:, jnp.arange(columns)][:3]
+        diagonal = x[jnp.arange(rows), jnp.arange(rows)]
+        best = jnp.take_along_axis(x, jnp.argmax(x, axis=1, keepdims=True), axis=1)
+        return drawn, diagonal, best, codes[jnp.argmin(distances, axis=-1)]
     """
     invalid = """
     ## beyond the end
@@ -106,6 +117,20 @@ class OutOfBoundsIndex(Rule):
     def total():
         x = jnp.ones((8,))
         return jax.lax.fori_loop(0, 8, lambda k, sum: sum + x[k + 1], 0.0)  #!
+
+    ## one too far, of any size
+    def choose(table, key):
+        return table[jax.random.randint(key, (), 1, table.shape[0] + 1)]  #!
+
+    def neighbours(x):
+        return jax.vmap(lambda i: x[i + 1] - x[i])(jnp.arange(x.shape[0]))  #!
+
+    ## positions along another axis
+    def best(scores):
+        rows, actions = scores.shape
+        first = scores[jnp.argmax(scores, axis=-1)]  #!
+        second = jnp.take_along_axis(scores, jnp.argsort(scores, axis=1), axis=0)  #!
+        return first, second, scores[jnp.arange(actions)]  #?
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -117,6 +142,7 @@ class OutOfBoundsIndex(Rule):
             if op.arguments.get("base") not in lists:
                 yield from (one for context in shapes.contexts(op) for one in _judge(op, context))
                 yield from judge_ranges(self.name, op, facts)
+                yield from judge_extents(self.name, op, facts)
         yield from padded_reads(self.name, program, facts.flow)
 
 
@@ -146,15 +172,10 @@ def _pairs(base: ShapeFact, index: Argument, context: Context) -> Iterator[tuple
         if part == "..." or beyond or not (whole or fact.dims == ()):
             return
         if not whole and fact.number is not None:
-            yield _size(base, axis), fact.number
+            size = size_of(base, axis)
+            if size is not None:
+                yield size, fact.number
         axis += 1
-
-
-def _size(base: ShapeFact, axis: int) -> Dim:
-    """Return the size of an axis; of an array of unknown rank, the number that its own `shape` gives."""
-    if base.dims is not None:
-        return base.dims[axis]
-    return variable(f"{base.symbol}.shape[{axis}]", "size", base.born)
 
 
 def _within(number: Dim, size: Dim) -> Fit:

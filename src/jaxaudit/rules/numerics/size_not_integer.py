@@ -12,8 +12,8 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.shapes.literals import is_slice
 from jaxaudit.ir import Argument, Op, Program, Value
-from jaxaudit.ir.functions import ARITHMETIC
-from jaxaudit.ir.ops import SIZES
+from jaxaudit.ir.functions import ARITHMETIC, SIZES
+from jaxaudit.ir.ops import SIZED_BY
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Raises, Rule, Step
 from jaxaudit.rules.phrases import named, proved, unknown
@@ -24,9 +24,9 @@ class SizeNotInteger(Rule):
 
     ## What it does
 
-    Looks at every shape, size, count and bound of a slice that is not a plain number, and asks whether it is an
-    integer. `a / b` never is, even where it comes out even, nor is whatever is calculated with it; `a // b`, `int(...)`
-    and `len(...)` are. A shape has numbers in it, and no further tuple.
+    Looks at every shape, size, count and bound of a slice that is computed, and asks whether it is an integer. `a / b`
+    never is, even where it comes out even, nor is whatever is calculated with it; `a // b`, `int(...)` and `len(...)`
+    are. A shape has numbers in it, and no further tuple.
 
     ## Why is this bad?
 
@@ -46,7 +46,7 @@ class SizeNotInteger(Rule):
 
     ## When it cannot tell
 
-    When a size comes from outside, or from a function that is not known.
+    When a size is computed from what comes from outside, or from a function that is not known.
     """
 
     summary = "A size is a fraction or a tuple where only integers will do."
@@ -82,9 +82,9 @@ class SizeNotInteger(Rule):
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every size that is not written down as a number."""
+        """List every size that is computed."""
         kinds = _Kinds(facts)
-        for op in program.named(*SIZES, "py.item", "py.element"):
+        for op in program.named(*SIZED_BY, "py.item", "py.element"):
             found = {kind: (size, what) for size, what in _sizes(op, kinds) if (kind := kinds.of(size)) is not None}
             if _Kind.FRACTION in found or _Kind.SEVERAL in found:
                 kind = _Kind.FRACTION if _Kind.FRACTION in found else _Kind.SEVERAL
@@ -116,9 +116,11 @@ class _Kinds:
         self._answers: Answers[Value, _Kind] = Answers(self._answer, _Kind.OPEN)
 
     def of(self, size: Argument) -> _Kind | None:
-        """Return the kind of a size; None for a number that is written down."""
+        """Return the kind of a size; None for one that is written down, or comes from elsewhere as it is."""
         if isinstance(size, Value):
-            return self._answers(size)
+            kind, maker = self._answers(size), self.makers.get(size)
+            computed = maker is not None and maker.is_operator
+            return None if kind is _Kind.OPEN and not computed else kind
         if isinstance(size, float):
             return _Kind.FRACTION
         return _Kind.SEVERAL if isinstance(size, tuple) else None
@@ -148,15 +150,26 @@ def _of_number(op: Op | None, ask: Callable[[Value], _Kind]) -> _Kind:
     if op.name == "py.item" and is_slice(op.arguments.get("index")):
         return _Kind.SEVERAL
     if op.name == "array.map" and op.is_operator and op.function in ARITHMETIC:
-        parts = [ask(one) if isinstance(one, Value) else one for one in op.arguments.values()]
-        if _Kind.SEVERAL in parts or any(isinstance(one, tuple | str) for one in parts):
-            return _Kind.OPEN
-        if op.function == "divide" or _Kind.FRACTION in parts or any(isinstance(one, float) for one in parts):
-            return _Kind.FRACTION
-        whole = all(one is _Kind.INTEGER or isinstance(one, int) for one in parts)
-        return _Kind.INTEGER if whole and op.function != "power" else _Kind.OPEN
+        return _of_parts(op.function, {_of_operand(one, ask) for one in op.arguments.values()})
     counts = op.name == "py.to_python" and op.function == "int"
-    return _Kind.INTEGER if counts or (op.name == "array.shape" and op.function in ("len", "ndim", "size")) else _Kind.OPEN
+    return _Kind.INTEGER if counts or (op.name == "array.shape" and op.function in SIZES) else _Kind.OPEN
+
+
+def _of_operand(argument: Argument, ask: Callable[[Value], _Kind]) -> _Kind:
+    if isinstance(argument, Value):
+        return ask(argument)
+    if isinstance(argument, int | float):
+        return _Kind.INTEGER if isinstance(argument, int) else _Kind.FRACTION
+    return _Kind.SEVERAL
+
+
+def _of_parts(function: str, parts: set[_Kind]) -> _Kind:
+    """Return the kind of what arithmetic makes of its operands."""
+    if _Kind.SEVERAL in parts:
+        return _Kind.OPEN
+    if function == "divide" or _Kind.FRACTION in parts:
+        return _Kind.FRACTION
+    return _Kind.INTEGER if parts == {_Kind.INTEGER} and function != "power" else _Kind.OPEN
 
 
 def _sizes(op: Op, kinds: _Kinds) -> Iterator[tuple[Argument, str]]:
@@ -170,7 +183,7 @@ def _sizes(op: Op, kinds: _Kinds) -> Iterator[tuple[Argument, str]]:
             parts = [part for part in index_parts(op.arguments.get("index")) if isinstance(part, Mapping)]
             yield from ((one, "a bound of the slice") for part in parts for one in part.values())
     else:
-        for role in SIZES[op.name]:
+        for role in SIZED_BY[op.name]:
             given = op.arguments.get(role)
             if isinstance(given, tuple):
                 # `reshape(*shape)` may be given one shape in place of the sizes.

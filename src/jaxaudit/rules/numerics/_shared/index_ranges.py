@@ -37,7 +37,7 @@ def judge_ranges(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
                 yield _beyond(rule, op, index, size, known, None)
         elif size <= known.high < inf:
             counted = counters(facts)(index) or _placed_by(index, ranges, flow)
-            if counted is not None and not _is_masked(op, flow, far=known.high > size):
+            if counted is not None and not is_masked(op, flow, far=known.high > size):
                 yield _beyond(rule, op, index, size, known, counted)
 
 
@@ -53,21 +53,21 @@ def _indices(op: Op, ranges: Ranges) -> Iterator[tuple[Value, int]]:
     """Return every index that is a value, with the size of its axis where that is known."""
     base = op.argument("base", "a", "arr")
     sizes = ranges.known.sizes(base) if isinstance(base, Value) else None
-    if not sizes or not isinstance(base, Value) or ranges.known.number(base) is not None or _is_meant(op, ranges):
+    if not sizes or not isinstance(base, Value) or ranges.known.number(base) is not None or is_meant(op, ranges):
         return
     if "dimension_numbers" in op.arguments:
         pairs = _traced_index(op)
     elif op.name == "array.gather":
-        pairs = _taken(op, len(sizes))
+        pairs = taken(op, len(sizes))
     else:
-        pairs = _written(op.arguments.get("index"), ranges)
+        pairs = written(op.arguments.get("index"), ranges)
     for index, axis in pairs:
         size = sizes[axis] if -len(sizes) <= axis < len(sizes) else None
         if size is not None:
             yield index, size
 
 
-def _is_meant(op: Op, ranges: Ranges) -> bool:
+def is_meant(op: Op, ranges: Ranges) -> bool:
     """Whether the code itself says what shall happen beyond the end, or may still say so."""
     if op.name == "array.at":
         return True
@@ -76,7 +76,7 @@ def _is_meant(op: Op, ranges: Ranges) -> bool:
     return op.arguments.get("mode") is not None or op.api not in ("", "getitem")
 
 
-def _written(index: Argument, ranges: Ranges) -> Iterator[tuple[Value, int]]:
+def written(index: Argument, ranges: Ranges) -> Iterator[tuple[Value, int]]:
     """Return the indices in brackets with their axes, up to the first part that takes several axes."""
     axis = 0
     for part in index_parts(index):
@@ -87,7 +87,7 @@ def _written(index: Argument, ranges: Ranges) -> Iterator[tuple[Value, int]]:
         axis += part is not None
 
 
-def _taken(op: Op, rank: int) -> Iterator[tuple[Value, int]]:
+def taken(op: Op, rank: int) -> Iterator[tuple[Value, int]]:
     """Return the index of `take`."""
     index, axis = op.arguments.get("indices"), op.arguments.get("axis")
     if axis is None and rank == 1:
@@ -119,7 +119,7 @@ def _placed_by(index: Value, ranges: Ranges, flow: Flow) -> Op | None:
     return maker if isinstance(given, Value) and ranges.of(given).high == inf else None
 
 
-def _is_masked(op: Op, flow: Flow, *, far: bool) -> bool:
+def is_masked(op: Op, flow: Flow, *, far: bool) -> bool:
     """Whether something afterwards may leave out what was read beyond the end, by more than one place or not."""
     if not op.results or op.name == "array.scatter":
         return False

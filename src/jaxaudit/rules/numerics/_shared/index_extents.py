@@ -1,0 +1,129 @@
+"""Indices that reach as far as a size does, next to the size of the axis that they index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.dims import ONE, Dim, same
+from jaxaudit.analyses.extents import Extent, extents, met, size_of
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.ranges import Ranges
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.shapes.facts import ShapeFact, shown
+from jaxaudit.ir import Op, Value
+from jaxaudit.ir.ops import BRANCHES
+from jaxaudit.ir.types import Exit
+from jaxaudit.rules.base import Obligation, Severity, Step
+from jaxaudit.rules.numerics._shared.index_ranges import is_masked, is_meant, taken, written
+from jaxaudit.rules.phrases import named, proved, unknown
+
+
+def judge_extents(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
+    """Say of every index of an op whether it ends where the axis does, and whether it is about that axis at all."""
+    base = op.argument("base", "a", "arr")
+    if not isinstance(base, Value) or is_meant(op, facts.get(Ranges)):
+        return
+    fact = met(facts.get(Shapes), op, base)
+    indices = list(_indices(op, fact, facts.get(Ranges)))
+    for index, axis in indices:
+        extent, size = extents(facts)(index), size_of(fact, axis)
+        if extent is None or size is None:
+            continue
+        over = (extent.end - size).constant
+        astray = next((at for at, dim in enumerate(fact.dims or ()) if over is None and same(dim, extent.end)), None)
+        if _runs_over_other_axis(extent, base, axis, fact, facts.get(Shapes)):
+            yield _other_axis(rule, op, index, extent, axis)
+        elif astray is not None and not any(at == astray for _, at in indices):
+            yield _other_size(rule, op, index, extent, (axis, astray))
+        elif over is None or (extent.low.constant or 0) < 0 or size.constant == 0:
+            continue
+        elif over <= 0:
+            reason = f"{named(index, 'the index')} ends before {shown(extent.end)}, in an axis of size {shown(size)}"
+            yield proved(rule, op.span, reason)
+        elif is_masked(op, facts.flow, far=over > 1) or _is_guarded(op, extent, facts):
+            yield unknown(rule, op.span, "what is read beyond the end may be left out afterwards")
+        else:
+            yield _too_far(rule, op, index, extent, size)
+
+
+def _indices(op: Op, fact: ShapeFact, ranges: Ranges) -> Iterator[tuple[Value, int]]:
+    """Return every index that is a value, with the axis it is for."""
+    if op.name != "array.gather":
+        return written(op.arguments.get("index"), ranges)
+    index, axis = op.arguments.get("indices"), op.arguments.get("axis")
+    if op.function == "take_along_axis" and isinstance(index, Value) and isinstance(axis, int):
+        return iter([(index, int(axis))])
+    return taken(op, -1 if fact.dims is None else len(fact.dims))
+
+
+def _runs_over_other_axis(extent: Extent, base: Value, axis: int, fact: ShapeFact, shapes: Shapes) -> bool:
+    """Whether an index says where along one axis of an array, and is used along another one of its like."""
+    if extent.over is None:
+        return False
+    array, own = extent.over
+    other = met(shapes, extent.source, array)
+    if fact.dims is None or other.dims is None:
+        # Of unknown rank, 0 and -1 may be the same axis.
+        alike = array is base or (fact.outline is not None and fact.outline == other.outline)
+        return alike and own != axis and (own < 0) == (axis < 0)
+    if len(fact.dims) != len(other.dims) or not all(map(same, fact.dims, other.dims)):
+        return False
+    return own % len(fact.dims) != axis % len(fact.dims)
+
+
+def _is_guarded(op: Op, extent: Extent, facts: Facts) -> bool:
+    """Whether a condition inside of what counts may keep the last turns away from here."""
+    places = facts.places
+    home = places.region_of[extent.source]
+    region = places.region_of[op]
+    around = list(places.up(region))
+    for one, holder in around:
+        if holder is not None and holder.name in BRANCHES:
+            return True
+        if any(inner.exit is not Exit.FALL for other in one.ops if other.name in BRANCHES for inner in other.regions):
+            return True
+        if one is home:
+            return False
+    return False
+
+
+def _other_axis(rule: str, op: Op, index: Value, extent: Extent, axis: int) -> Obligation:
+    own = extent.over[1] if extent.over is not None else axis
+    function = extent.source.function
+    return Obligation(
+        rule,
+        op.span,
+        message=f"{named(index, 'the index')} says where along axis {own}, and selects along axis {axis}",
+        current=f"`{function}` gives positions along axis {own}, which mean nothing along axis {axis}",
+        expected=f"positions along axis {own} select along axis {own}",
+        steps=(Step(extent.source.span, f"positions along axis {own}"),),
+        suggestion=f"use `jnp.take_along_axis(x, index, axis={own})`, with the axis kept",
+    )
+
+
+def _other_size(rule: str, op: Op, index: Value, extent: Extent, axes: tuple[int, int]) -> Obligation:
+    axis, own = axes
+    return Obligation(
+        rule,
+        op.span,
+        severity=Severity.WARNING,
+        message=f"{named(index, 'the index')} runs over {shown(extent.end)}, and selects along axis {axis}",
+        current=f"it has as many values as axis {own} is long, and is used along axis {axis}",
+        expected=f"an index that runs over axis {axis}, or one that selects along axis {own}",
+        steps=(Step(extent.source.span, f"as many as axis {own} is long"),),
+        suggestion=f"count up to the size of axis {axis}",
+    )
+
+
+def _too_far(rule: str, op: Op, index: Value, extent: Extent, size: Dim) -> Obligation:
+    reads = op.name != "array.scatter"
+    return Obligation(
+        rule,
+        op.span,
+        severity=Severity.ERROR if extent.reached else Severity.WARNING,
+        message=f"{named(index, 'the index')} goes up to {shown(extent.end - ONE)} in an axis of size {shown(size)}",
+        current="JAX raises nothing and gives the element at the end" if reads else "JAX silently drops these updates",
+        expected=f"an index below {shown(size)}",
+        steps=(Step(extent.source.span, "it is made here"),),
+        suggestion="stop one earlier, or clip the index where the last element is meant",
+    )
