@@ -25,7 +25,10 @@ def answer(value: Any, depth: int = 0) -> list[Any]:
         return ["array", list(value.shape), str(value.dtype), "other"]
     if isinstance(value, np.ndarray | np.generic):
         return ["array", list(value.shape), str(value.dtype), "numpy"]
-    if value is None or type(value) in (bool, int, str):
+    if isinstance(value, int) and not isinstance(value, bool):
+        # A member of an `IntEnum` is a number too.
+        return ["value", int(value)]
+    if value is None or type(value) in (bool, str):
         return ["value", value if not isinstance(value, str) else value[:40]]
     if type(value) in (float, complex):
         return ["value", repr(value)]

@@ -1,5 +1,7 @@
 """What source once said wrongly, each found by the oracle."""
 
+import enum
+
 import jax
 import jax.numpy as jnp
 
@@ -37,3 +39,53 @@ centred = jax.vmap(lambda row: row - jax.lax.pmean(row, axis_name="rows"), axis_
 # where None is a leaf, a leaf is no array for sure
 merged = jax.jit(lambda train, fixed: jax.tree.map(lambda a, b: b if a is None else a, train, fixed, is_leaf=lambda v: v is None))
 both = merged({"a": None, "b": x}, {"a": x, "b": None})
+
+# a number that a loop stacks and one that both branches give are arrays
+last, (numbers, sums) = jax.lax.scan(lambda c, row: (c + row.sum(), (3, c)), 0.0, x)
+either = jax.lax.cond(last > 0, lambda: (1, 2), lambda: (1, 3))
+branch = either[0]
+
+
+# compiled code gets an array that is at hand back as it is where nothing is to be done
+@jax.jit
+def given_back(rows):
+    same = jnp.asarray(x), jnp.broadcast_to(x, (2, 3)), x.astype(jnp.float32), x[:], jnp.concatenate([x])
+    other = jnp.broadcast_to(x, (4, 2, 3))
+    return rows + same[0] + other[0]
+
+
+back = given_back(x)
+
+# under `vmap` alone, a loop traces what depends on what is mapped
+counts = jax.vmap(lambda r: jax.lax.fori_loop(0, 3, lambda i, c: (c[0] + 1, c[1] + r), (0, 0.0 * r)))(x)
+
+
+# `__new__` is no method of the class that is made, and gives an object
+class Meta(type):
+    def __new__(cls, name, bases, members):
+        made = super().__new__(cls, name, bases, members)
+        return made
+
+    def __call__(cls, *args):
+        thing = cls.__new__(cls)
+        thing.__init__(*args)
+        return thing
+
+
+class Thing(metaclass=Meta):
+    def __init__(self, size):
+        self.size = size
+
+
+sized = jnp.ones(Thing(3).size)
+
+# integers with and without a sign are integers together
+masked = n & jnp.array(3, dtype=jnp.uint32)
+
+
+# members of an IntEnum are numbers
+class Mode(enum.IntEnum):
+    FIRST = 0
+
+
+mode = Mode.FIRST

@@ -162,7 +162,7 @@ for _moment in ("update_moment", "update_moment_per_elem_norm", "update_infinity
     _same(f"optax.tree.{_moment}", f"optax.{_moment}")
 _modules("tensorflow_probability.substrates.jax", "tfp.substrates.jax tensorflow_probability.substrates.jax.python")
 _modules("diffrax", "diffrax._brownian diffrax._brownian.tree diffrax._brownian.path")
-_parts("chex", "_src.asserts _src.pytypes")
+_parts("chex", "_src.asserts _src.dataclass _src.pytypes")
 _modules("einops", "einops.einops")
 
 # Python's builtins, by their bare names.

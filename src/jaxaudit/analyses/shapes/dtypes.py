@@ -13,10 +13,11 @@ _ABOVE = {
     "int*": "uint8 int8",
     "uint8": "uint16 int16",
     "uint16": "uint32 int32",
-    "uint32": "float*",
+    "uint32": "int64",
     "int8": "int16",
     "int16": "int32",
-    "int32": "float*",
+    "int32": "int64",
+    "int64": "float*",
     "float*": "bfloat16 float16 complex*",
     "bfloat16": "float32",
     "float16": "float32",
@@ -24,13 +25,14 @@ _ABOVE = {
     "complex*": "complex64",
     "complex64": "",
 }
-"""The next dtypes above each one; `*` marks what Python's own numbers are. Without 64-bit types, as by default."""
+"""The next dtypes above each one; `*` marks what Python's own numbers are.
+Of 64-bit types only the one that others meet in is listed."""
 
 _WEAK = {"int32": "int*", "float32": "float*", "complex64": "complex*"}
 _STRONG = {weak: strong for strong, weak in _WEAK.items()}
 _INEXACT = frozenset({"bfloat16", "float16", "float32", "complex64"})
 
-DTYPES = frozenset(name for name in _ABOVE if not name.endswith("*"))
+DTYPES = frozenset(name for name in _ABOVE if not name.endswith("*") and canonical(name) == name)
 """Every dtype with a place in the lattice."""
 
 
@@ -66,7 +68,7 @@ def promote(facts: Iterable[ShapeFact]) -> tuple[str | None, bool]:
     found = _least(frozenset(names))
     if found is None:
         return None, False
-    return _STRONG.get(found, found), found in _STRONG
+    return _STRONG.get(found, canonical(found)), found in _STRONG
 
 
 def inexact(dtype: str | None, weak: bool) -> tuple[str | None, bool]:

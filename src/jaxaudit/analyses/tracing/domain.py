@@ -13,13 +13,14 @@ from jaxaudit.analyses.tracing.facts import CONCRETE, UNKNOWN, Kind, Trace, Trac
 from jaxaudit.analyses.tracing.transfer import TransferTable
 from jaxaudit.analyses.tracing.visits import WATCHED, Visits
 from jaxaudit.ir import Exit, Op, Region, Value
+from jaxaudit.ir.ops import CARRYING
 
 if TYPE_CHECKING:
     from jaxaudit.analyses.facts import Facts
     from jaxaudit.analyses.solve import Solution
 from collections import defaultdict
 
-from jaxaudit.analyses.queries import walk
+from jaxaudit.analyses.queries import sources, walk
 from jaxaudit.ir import Program
 from jaxaudit.libraries.packages import TRACER_TESTS
 
@@ -93,6 +94,7 @@ class TracingDomain:
         self._visits = Visits(self.context)
         self._outside = {param for root in facts.program.roots for param in root.region.params}
         """What a function that nobody calls is given: it comes from outside of every transformation that is seen."""
+        self._flow = facts.flow
         self._numbers = asked_numbers(facts.program)
         transfers = TransferTable(self.context).table
         self._table = {name: self._watched(name, transfer) for name, transfer in transfers.items()}
@@ -148,7 +150,21 @@ class TracingDomain:
         if op.name == "py.loop" and self.context.tracer is not None:
             # What starts as a constant may come out of the first turn traced.
             self._visits.keep("py.loop", op, {value: read(value) for value in op.regions[0].results})
-        return leaving(op, read, self.context)
+        made = leaving(op, read, self.context)
+        if self.context.stage is None and self.context.tracer is not None and op.name in CARRYING:
+            return [self._as_before(op, at, fact, read) for at, fact in enumerate(made)]
+        return made
+
+    def _as_before(self, op: Op, at: int, fact: Trace | None, read: Read[Trace]) -> Trace | None:
+        """Return a result of a loop under `vmap` alone, which traces what depends on what it maps and nothing else."""
+        results, mark = op.regions[-1].results, op.entered
+        if fact is None or fact.kind is not Kind.TRACED or mark is None or at >= len(results):
+            return fact
+        # A `while_loop` goes on for some as long as its condition holds for any.
+        conditions = [value for region in op.regions[:-1] for value in region.results]
+        found = sources(self._flow, (results[at], *conditions), lambda inner: not inner.regions)
+        older = (one for one in found if one.id <= mark[0])
+        return fact if any(read(one).kind is Kind.TRACED for one in older) else revised(fact, kind=Kind.UNKNOWN)
 
     def taken(self, op: Op, read: Read[Trace]) -> int | None:
         """Return which branch of an `if` runs, where what JAX traces decides its condition."""

@@ -8,7 +8,7 @@ from functools import reduce
 from jaxaudit.analyses.domain import Read, Transfer
 from jaxaudit.analyses.tracing.context import Context
 from jaxaudit.analyses.tracing.facts import ARRAY, CONCRETE, NUMBER, NUMPY, STATIC, UNKNOWN, Kind, Trace, join, revised
-from jaxaudit.ir import Argument, Op, Value
+from jaxaudit.ir import REST, Argument, Op, Value
 from jaxaudit.ir.functions import (
     ASSERTIONS,
     COMPARISONS,
@@ -20,7 +20,7 @@ from jaxaudit.ir.functions import (
     SIZES,
     TRUTHS,
 )
-from jaxaudit.ir.ops import REARRANGED, SELECTED, VOCABULARY
+from jaxaudit.ir.ops import KEEPING, REARRANGED, SELECTED, VOCABULARY
 from jaxaudit.libraries.packages import JAX, package
 
 One = Callable[[Op, Read[Trace]], Trace]
@@ -130,6 +130,8 @@ class TransferTable:
             # A shape is at hand, also that of what `vmap` maps.
             operands = operands[:0]
         made = self._made(operands, what, mask=mask)
+        if made.kind is Kind.TRACED and _may_give_back(op, operands):
+            made = revised(made, kind=Kind.UNKNOWN)
         return revised(made, varies=True) if _varies(op, operands, read) else made
 
     def _operated(self, op: Op, operands: list[Trace], mask: bool) -> Trace:
@@ -164,7 +166,9 @@ class TransferTable:
             return revised(receiver, again=False)
         if receiver.kind is Kind.TRACED or receiver.what == "array":
             what = "" if gives_several(op) else "array"
-            return revised(self._made(operands, what, mask=mask), varies=receiver.varies)
+            made = revised(self._made(operands, what, mask=mask), varies=receiver.varies)
+            given_back = made.kind is Kind.TRACED and _may_give_back(op, operands)
+            return revised(made, kind=Kind.UNKNOWN) if given_back else made
         if receiver.what == "numpy":
             return revised(NUMPY, mask=mask, varies=receiver.varies)
         return UNKNOWN if any(one.kind is Kind.UNKNOWN for one in operands) else CONCRETE
@@ -195,7 +199,9 @@ class TransferTable:
             return revised(NUMBER, turn=base.turn, axis=base.axis and op.arguments.get("index") == 0)
         if base.what == "array":
             varies = base.varies or _slides(op.arguments.get("index"), read)
-            return revised(self._made([base, index], mask=base.mask), varies=varies)
+            made = revised(self._made([base, index], mask=base.mask), varies=varies)
+            whole = all(one in _EVERYTHING for one in _parts(op.arguments.get("index")))
+            return revised(made, kind=Kind.UNKNOWN) if whole and made.kind is Kind.TRACED else made
         if base.what == "numpy":
             return base
         if base.kind is Kind.STATIC:
@@ -401,6 +407,19 @@ def _is_sized(op: Op) -> bool:
     """Whether an array is given a shape in which no size is left to be found: `x.reshape(b * n, d)`."""
     shape = op.argument("shape", "newshape")
     return op.name == "array.reshape" and isinstance(shape, tuple) and -1 not in shape
+
+
+_EVERYTHING: tuple[Argument, ...] = (REST, {"start": None, "stop": None, "step": None})
+"""Indices that take all of an axis."""
+
+
+def _may_give_back(op: Op, operands: Sequence[Trace]) -> bool:
+    """Whether an array that is at hand may be given back as it is, also where all that JAX computes is traced.
+
+    `jnp.asarray` does so, and `jnp.reshape` where the shape is what it was.
+    """
+    at_hand = bool(operands) and all(one.kind is Kind.CONCRETE and one.what == "array" for one in operands)
+    return at_hand and (op.name in KEEPING or op.name == "array.join" or op.function == "asarray")
 
 
 def _makes_mask(op: Op, operands: Sequence[Trace]) -> bool:

@@ -166,7 +166,7 @@ def _read_through(it: Interpreter, base: Ref, box: ObjectBox, name: str, span: S
 
 
 def _method(it: Interpreter, member: FunctionValue, receiver: Abstract, span: Span) -> Abstract:
-    if member.kind == "static":
+    if member.kind == "static" or member.name == "__new__":
         return member
     if member.kind == "class":
         return BoundMethod(member, member.owner if member.owner is not None else receiver)

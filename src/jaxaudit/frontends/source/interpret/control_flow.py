@@ -67,6 +67,8 @@ def run_scan(
         next_carry, ys = _pair(it, inner, span)
         out = _carried(it, carry, next_carry, span)
         handed = Border(trees_of(it, (next_carry,)))
+        # A number that is given every turn is stacked to an array as well.
+        ys = lifted(it, ys, span)
         per_step = leaves_in_order(it, ys, copy=True)
     it.builder.close(region, (*out, *per_step))
     attrs = _loop_attrs(it, function, len(carry.params), options, span)
@@ -217,6 +219,7 @@ def _choose(
     entered = (it.builder.newest, it.heap.newest)
     regions: list[Region] = []
     inner: list[Abstract] = []
+    arrays: list[Abstract] = []
     given = [lifted(it, value, span) for value in operands]
     before = it.reads()
     after: list[Reads] = []
@@ -225,6 +228,7 @@ def _choose(
         inputs = flattened(it, given) if at else inputs
         with it.builder.nested("function", transforms.name_of(function), span, inputs.params) as region:
             inner.append(transforms.call_inside(it, function, Arguments(inputs.values[share]), span))
+            arrays.append(lifted(it, inner[-1], span))
         regions.append(region)
         after.append(it.reads())
         it.restore(before)
@@ -241,7 +245,7 @@ def _choose(
         made.append(it.builder.value(span, next((part.name for part in parts if part.name), "")))
         return one_of(it, made[-1], values)
 
-    merged = merge(inner, column, it)
+    merged = merge(arrays, column, it)
     it.restore(before)
     for at, region in enumerate(regions):
         it.builder.close(region, tuple(parts[at] for parts in columns))

@@ -24,6 +24,7 @@ _KINDS = {
 }
 _TRANSPARENT = frozenset(
     """abc.abstractmethod typing.overload typing.final typing.override typing.no_type_check typing.runtime_checkable
+    typing.dataclass_transform typing_extensions.dataclass_transform
     typing_extensions.override typing_extensions.deprecated warnings.deprecated functools.wraps
     flax.linen.compact flax.linen.nowrap flax.linen.module.compact flax.nnx.compact haiku.transparent haiku.name_like
     jaxtyping.jaxtyped jaxtyping.typecheck beartype.beartype typeguard.typechecked
@@ -52,11 +53,14 @@ def _apply_one(it: Interpreter, value: Abstract, decorator: Abstract, span: obje
 
 
 def decorator_name(it: Interpreter, decorator: Abstract, node: ast.expr) -> str:
-    """Return the qualified library name of a decorator, with or without a call around it; empty for any other."""
+    """Return the qualified name of a decorator, with or without a call around it; empty where it has none."""
     if isinstance(decorator, Library):
         return canonical(decorator.name)
     if isinstance(decorator, PartialValue) and isinstance(decorator.function, Library):
         return canonical(decorator.function.name)
     if isinstance(node, ast.Call):
         return decorator_name(it, it.evaluate(node.func), node.func)
+    if isinstance(decorator, FunctionValue) and decorator.frame is decorator.module.frame:
+        # A library that is itself what is read names its decorators as it does elsewhere.
+        return canonical(f"{decorator.module.name}.{decorator.name}")
     return ""

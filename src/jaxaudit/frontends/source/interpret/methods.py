@@ -282,7 +282,7 @@ def _class_method(it: Interpreter, cls: ClassValue, name: str, given: Arguments,
 
 
 def _super_method(it: Interpreter, receiver: Super, name: str, given: Arguments, span: Span) -> Abstract:
-    if name in ("__init__", "__post_init__", "__init_subclass__", "__new__", "setup"):
+    if name in ("__init__", "__post_init__", "__init_subclass__", "setup"):
         return NONE
     return _unknown(it, receiver.receiver, name, given, span)
 
