@@ -14,6 +14,7 @@ from enum import Enum
 from textwrap import dedent
 from typing import TYPE_CHECKING, ClassVar
 
+from jaxaudit.ir import Argument, Value
 from jaxaudit.ir.basis import Basis
 from jaxaudit.spans import Span
 
@@ -91,7 +92,7 @@ class Obligation:
     rule: str
     span: Span
     verdict: Verdict = Verdict.VIOLATED
-    """`proved` and `unknown` of `rules/phrases.py` make the others."""
+    """`proved` and `unknown` make the others."""
     reason: str = ""
     """Why it is proved, or why it is unknown: one sentence a person can check."""
     severity: Severity = Severity.ERROR
@@ -117,6 +118,21 @@ class Obligation:
     def speaks(self) -> bool:
         """Whether it is shown as a finding: violated, or with a warning beside its verdict (it holds only by luck)."""
         return self.verdict is Verdict.VIOLATED or (self.severity is Severity.WARNING and bool(self.message))
+
+
+def proved(rule: str, span: Span, reason: str) -> Obligation:
+    """Return an obligation that holds."""
+    return Obligation(rule, span, Verdict.PROVED, reason)
+
+
+def unknown(rule: str, span: Span, reason: str) -> Obligation:
+    """Return an obligation that is left open."""
+    return Obligation(rule, span, Verdict.UNKNOWN, reason)
+
+
+def named(argument: Argument, otherwise: str = "this value") -> str:
+    """Return the name of a value in backticks; other words where it has none."""
+    return f"`{argument.name}`" if isinstance(argument, Value) and argument.name else otherwise
 
 
 @dataclass(frozen=True, slots=True)

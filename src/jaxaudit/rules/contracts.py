@@ -16,8 +16,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import ARRAYS, DERIVATIVES, REPEATED
-from jaxaudit.rules.base import Obligation
-from jaxaudit.rules.phrases import unknown
+from jaxaudit.rules.base import Obligation, unknown
 from jaxaudit.rules.pytrees._shared.crossing import is_called
 from jaxaudit.spans import Span
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.recursions import Standing, recursions, standing
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Step
-from jaxaudit.rules.phrases import named, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved
 
 _CARRIED = """
 def advantages(rewards, dones, values, last_value):

@@ -10,8 +10,7 @@ from jaxaudit.analyses.lineage.recursions import Recursion, recursions
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import COMPARISONS, NEGATIONS
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved
 
 _PROGRAM = """
 def advantages(rewards, dones, values, last_value, gamma, lam):

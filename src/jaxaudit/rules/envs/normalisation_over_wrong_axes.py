@@ -13,8 +13,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import AVERAGES, SCALINGS
-from jaxaudit.rules.base import Example, Obligation, Rule, Step
-from jaxaudit.rules.phrases import named, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
 
 _PROGRAM = """
 def update(mean, count, obs):

@@ -13,8 +13,7 @@ from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import QUANTIFIERS
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
-from jaxaudit.rules.phrases import named, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, named, proved
 
 _PROGRAM = """
 def step(key, length):

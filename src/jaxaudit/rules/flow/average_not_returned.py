@@ -8,8 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.uses import Uses
 from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Region, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved
 
 _MOMENTS = """def moments(mean, square, g):
     mean = 0.9 * mean + 0.1 * g

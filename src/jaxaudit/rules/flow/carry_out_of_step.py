@@ -13,8 +13,7 @@ from jaxaudit.analyses.queries import depends
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.phrases import named, proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, named, proved
 
 _RUN = """
 def look(s):

@@ -8,8 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.meaning.angles import CONVERSIONS, RADIANS, Angle, Angles
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import PERIODIC, SCALINGS
-from jaxaudit.rules.base import Obligation, Rule, Step, Verdict
-from jaxaudit.rules.phrases import named, proved
+from jaxaudit.rules.base import Obligation, Rule, Step, Verdict, named, proved
 
 
 class DegreesAsRadians(Rule):

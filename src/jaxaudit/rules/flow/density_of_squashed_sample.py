@@ -10,8 +10,7 @@ from jaxaudit.analyses.meaning.samples import outside
 from jaxaudit.analyses.meaning.squashing import Squashing, densities, is_used_raw, meets, squashings, uses
 from jaxaudit.analyses.queries import reached
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved, unknown
 
 _POLICY = """
 def act(p, obs, key):

@@ -8,9 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved
 from jaxaudit.rules.flow._shared.phrases import called
-from jaxaudit.rules.phrases import proved
 
 
 class FieldPutBack(Rule):

@@ -15,8 +15,7 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.libraries.lookup import plays
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved
 
 _LITTLE = 0.05
 """At most so much of itself keeps an average that is as good as a copy."""

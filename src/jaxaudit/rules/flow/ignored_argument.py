@@ -11,10 +11,9 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import holders
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import given_as
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Subject, Verdict, named, proved
 from jaxaudit.rules.flow._shared.phrases import noted
 from jaxaudit.rules.flow._shared.unused_results import Unread, Wasted, unread_by_scans, unread_variables
-from jaxaudit.rules.phrases import named, proved
 from jaxaudit.rules.pytrees._shared.crossing import is_called
 
 _OURS = ("jit", "vmap", "pmap", "grad", "checkpoint")

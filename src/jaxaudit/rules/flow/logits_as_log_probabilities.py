@@ -13,8 +13,7 @@ from jaxaudit.analyses.meaning import Kind, Meanings, meanings_of
 from jaxaudit.analyses.queries import walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import BOUNDS
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved
 from jaxaudit.spans import Span
 
 _REINFORCE = """

@@ -8,8 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.queries import reached
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Verdict, proved, unknown
 
 
 class LoopEndsInFirstTurn(Rule):

@@ -9,8 +9,7 @@ from jaxaudit.analyses.meaning import Kind, Meaning, Meanings, meanings_of
 from jaxaudit.analyses.queries import reached
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import NORMALISED_EXPONENTIALS, SUMS_OF_TWO
-from jaxaudit.rules.base import Obligation, Rule, Step, Verdict
-from jaxaudit.rules.phrases import named, proved
+from jaxaudit.rules.base import Obligation, Rule, Step, Verdict, named, proved
 
 
 class MalformedEntropy(Rule):

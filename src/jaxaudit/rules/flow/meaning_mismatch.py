@@ -10,8 +10,7 @@ from jaxaudit.analyses.meaning.read import Taker
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.functions import ARITHMETIC
 from jaxaudit.libraries.meanings import APPLIED_TO_LOGITS
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.phrases import named, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
 
 _LOSS = """import optax
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.meaning import Kind, Meaning, meanings_of
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Rule, Step, Verdict
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Obligation, Rule, Step, Verdict, proved
 
 
 class MixedRatio(Rule):

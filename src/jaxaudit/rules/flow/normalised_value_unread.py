@@ -10,9 +10,8 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.meaning import Kind, Meanings, meanings_of
 from jaxaudit.analyses.queries import depends, entered, reached
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict, proved
 from jaxaudit.rules.intent.names import is_unwanted
-from jaxaudit.rules.phrases import proved
 from jaxaudit.rules.successions import goes_on_from
 from jaxaudit.spans import Span
 

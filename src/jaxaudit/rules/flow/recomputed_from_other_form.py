@@ -10,8 +10,7 @@ from jaxaudit.analyses.lineage.origins import Origin, contexts
 from jaxaudit.analyses.lineage.recompute import Parting, compare
 from jaxaudit.analyses.queries import depends
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved
 from jaxaudit.spans import Span
 
 _ROLLOUT = """

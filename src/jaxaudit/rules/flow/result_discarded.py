@@ -13,9 +13,8 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import KEEPING, MAPPED, REMARKS
 from jaxaudit.libraries.lookup import lookup, playing
 from jaxaudit.libraries.packages import computes
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
-from jaxaudit.rules.phrases import proved, unknown
 
 _COPIES = frozenset(("dataclasses.replace", "copy.replace", *playing("record.copy")))
 """Functions that give a changed copy."""

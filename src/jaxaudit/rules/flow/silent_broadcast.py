@@ -9,11 +9,10 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, broadcasts, name_of, shape_of, violated
-from jaxaudit.rules.base import Example, Obligation, Rule
+from jaxaudit.rules.base import Example, Obligation, Rule, proved
 from jaxaudit.rules.flow._shared.columns import columns_met
 from jaxaudit.rules.flow._shared.lined_up import lined_up
 from jaxaudit.rules.flow._shared.own_reductions import met_themselves
-from jaxaudit.rules.phrases import proved
 
 
 class SilentBroadcast(Rule):

@@ -9,8 +9,7 @@ from jaxaudit.analyses.meaning import Kind, Meaning, meanings_of
 from jaxaudit.analyses.meaning.samples import readers
 from jaxaudit.analyses.meaning.squashing import is_tanh, squashings
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict, proved
 
 _KINDS = {"tanh": Kind.SQUASHED, "sigmoid": Kind.PROBABILITIES}
 """What each squashing function makes, so that it has no business to be given it."""

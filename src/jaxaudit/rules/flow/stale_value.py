@@ -9,9 +9,8 @@ from jaxaudit.analyses.succession import Way, goes_on
 from jaxaudit.analyses.uses import EFFECTS, Use, Uses
 from jaxaudit.analyses.versions import Version, Versions
 from jaxaudit.ir import Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved, unknown
 from jaxaudit.rules.flow._shared.phrases import called
-from jaxaudit.rules.phrases import named, proved, unknown
 from jaxaudit.rules.successions import Lost, is_state_of_module, is_surely_missed, lost_successors, untaken_successors
 
 

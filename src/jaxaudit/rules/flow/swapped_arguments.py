@@ -11,9 +11,8 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.versions import OPTIMIZER_STEPS
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.names import is_stem
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Subject, Verdict, proved
 from jaxaudit.rules.flow._shared.swaps import derivative, exchanged
-from jaxaudit.rules.phrases import proved
 
 
 class SwappedArguments(Rule):

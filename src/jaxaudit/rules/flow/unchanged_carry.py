@@ -14,10 +14,9 @@ from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved
 from jaxaudit.rules.flow._shared.phrases import called, noted
 from jaxaudit.rules.intent.names import is_unwanted
-from jaxaudit.rules.phrases import proved
 from jaxaudit.rules.successions import lost_successors
 
 

@@ -12,8 +12,7 @@ from jaxaudit.analyses.meaning.squashing import Squashing, densities, is_tanh, s
 from jaxaudit.ir import Op, Program, Region, Value
 from jaxaudit.ir.interfaces import inside_of
 from jaxaudit.ir.ops import BRANCHES
-from jaxaudit.rules.base import Obligation, Rule, Step, Verdict
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Obligation, Rule, Step, Verdict, proved
 from jaxaudit.spans import Span
 
 

@@ -12,11 +12,10 @@ from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import CONJUNCTIONS, DISJUNCTIONS
 from jaxaudit.ir.interfaces import given_as
 from jaxaudit.ir.ops import BODIES
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict, named, proved
 from jaxaudit.rules.flow._shared.masks import half_applied, is_mask, reduced_without
 from jaxaudit.rules.flow._shared.phrases import noted
 from jaxaudit.rules.intent.names import is_unwanted
-from jaxaudit.rules.phrases import named, proved
 from jaxaudit.rules.successions import goes_on_from
 
 _MASK, _SUBKEY = "a mask", "a subkey"

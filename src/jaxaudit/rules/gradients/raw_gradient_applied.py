@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.versions import unknown_step
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.gradients._shared.optimizers import APPLIES, Applied, applied, behind, raw
-from jaxaudit.rules.phrases import proved, unknown
 
 _PROGRAM = """
 import optax

@@ -11,10 +11,9 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.trees import split_path
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict, proved, unknown
 from jaxaudit.rules.gradients._shared.optimizers import applied, behind, origins, own_results
 from jaxaudit.rules.gradients._shared.updates import updates_in
-from jaxaudit.rules.phrases import proved, unknown
 
 _STEP = """
 import jax, jax.numpy as jnp, optax

@@ -8,8 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import NOTES
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step
-from jaxaudit.rules.phrases import named, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, named, proved, unknown
 
 _PROGRAM = """
 def step(params, grads):

@@ -11,9 +11,8 @@ from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.functions import AS_LARGE_AS_GIVEN, SIZED_BY_VALUES, SPACED
 from jaxaudit.ir.ops import SIZED_BY
 from jaxaudit.ir.values import index_parts
-from jaxaudit.rules.base import Obligation, Raises, Rule
+from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import because, is_argument, steps_of, transform
-from jaxaudit.rules.phrases import named, proved, unknown
 
 _ENDS = ("start", "stop", "step")
 

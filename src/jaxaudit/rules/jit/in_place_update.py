@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Program, Value
-from jaxaudit.rules.base import Obligation, Raises, Rule
+from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import is_argument
-from jaxaudit.rules.phrases import named, proved, unknown
 
 
 class InPlaceUpdate(Rule):

@@ -8,9 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.libraries.packages import PLAIN, package
-from jaxaudit.rules.base import Obligation, Raises, Rule
+from jaxaudit.rules.base import Obligation, Raises, Rule, proved
 from jaxaudit.rules.jit._shared.phrases import transform
-from jaxaudit.rules.phrases import proved
 
 
 class InvalidInputType(Rule):

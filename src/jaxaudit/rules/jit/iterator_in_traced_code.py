@@ -10,9 +10,8 @@ from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.functions import ITERATORS
-from jaxaudit.rules.base import Obligation, Raises, Rule, Step
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step, proved
 from jaxaudit.rules.jit._shared.phrases import transform
-from jaxaudit.rules.phrases import proved
 
 
 class IteratorInTracedCode(Rule):

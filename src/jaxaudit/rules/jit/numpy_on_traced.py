@@ -8,9 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.libraries.methods import DELEGATING, SHAPE_ALONE
-from jaxaudit.rules.base import Obligation, Raises, Rule
+from jaxaudit.rules.base import Obligation, Raises, Rule, named
 from jaxaudit.rules.jit._shared.phrases import because, is_argument, steps_of, transform, without_tracer
-from jaxaudit.rules.phrases import named
 
 
 class NumpyOnTraced(Rule):

@@ -8,9 +8,8 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Obligation, Raises, Rule, Severity
+from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, named, proved
 from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform, without_tracer
-from jaxaudit.rules.phrases import named, proved
 from jaxaudit.spans import Span
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Argument, Program
-from jaxaudit.rules.base import Obligation, Raises, Rule
+from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved
 from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform, without_tracer
-from jaxaudit.rules.phrases import named, proved
 
 _REPAIR = {
     "if": "use `jnp.where` or `jax.lax.cond`, or declare the argument static",

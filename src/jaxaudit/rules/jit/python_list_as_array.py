@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step
-from jaxaudit.rules.phrases import named, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved
 
 _MANY = 256
 """How many items a list has that is worth a word though a function makes it anew for each call."""

@@ -11,9 +11,8 @@ from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved, unknown
 from jaxaudit.rules.jit._shared.growing import grown, is_longer
-from jaxaudit.rules.phrases import named, proved, unknown
 from jaxaudit.spans import Span
 
 _FEW = 8

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.captured import CompiledCall, History, Read, Write, changed, histories
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Obligation, Rule, Step
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.base import Obligation, Rule, Step, proved, unknown
 
 _SHOWN = {"global": "the global", "closure": "the variable", "attr": "the attribute", "item": "the entry"}
 

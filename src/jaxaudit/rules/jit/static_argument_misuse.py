@@ -9,8 +9,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import ShapeFact
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Raises, Rule
-from jaxaudit.rules.phrases import named, proved, unknown
+from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown
 
 _NO_HASH = "unhashable "
 """What a front end says before the class of an object that cannot be hashed."""

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing import TracingFacts, Visit
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Obligation, Raises, Rule
+from jaxaudit.rules.base import Obligation, Raises, Rule, named
 from jaxaudit.rules.jit._shared.phrases import steps_of, transform
-from jaxaudit.rules.phrases import named
 
 
 class TracedShapeArithmetic(Rule):

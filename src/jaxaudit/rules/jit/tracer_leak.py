@@ -11,10 +11,9 @@ from jaxaudit.analyses.queries import depends
 from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.builder import values_in
-from jaxaudit.rules.base import Obligation, Raises, Rule, Severity
+from jaxaudit.rules.base import Obligation, Raises, Rule, Severity, proved, unknown
 from jaxaudit.rules.jit._shared.phrases import because, steps_of, transform
 from jaxaudit.rules.jit._shared.stores import Store, is_overwritten, outer_stores, undisturbed
-from jaxaudit.rules.phrases import proved, unknown
 from jaxaudit.spans import Span
 
 _RETURN = "return the value instead of storing it"

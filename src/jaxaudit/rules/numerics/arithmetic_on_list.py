@@ -9,8 +9,7 @@ from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.ir.functions import ARITHMETIC, TAKES_SEQUENCES
 from jaxaudit.ir.operators import SIGNS
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Verdict, proved
 
 _CALCULATING = ("array.map", "array.reduce", "array.scan", "array.order", "array.dot")
 

@@ -10,8 +10,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import LOGIC, NEGATIONS, ORDERINGS
 from jaxaudit.ir.operators import SIGNS
-from jaxaudit.rules.base import Obligation, Rule, Severity, Verdict
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Verdict, proved
 
 
 class BitwiseBeforeComparison(Rule):

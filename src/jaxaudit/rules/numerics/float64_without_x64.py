@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Root
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict, named, unknown
 from jaxaudit.rules.numerics._shared.double_precision import has_x64, switches_x64
-from jaxaudit.rules.phrases import named, unknown
 
 _NAMES = ("float64", "int64", "uint64", "complex128", "double")
 _WIDE = frozenset(f"jax.numpy.{name}" for name in _NAMES)

@@ -13,9 +13,8 @@ from jaxaudit.analyses.ranges.transfer.maps import map_range, result_dtype
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import BITWISE, MODULAR, REMAINDERS
 from jaxaudit.ir.ops import MOVING
-from jaxaudit.rules.base import Obligation, Rule, Severity
+from jaxaudit.rules.base import Obligation, Rule, Severity, proved
 from jaxaudit.rules.numerics._shared.double_precision import has_x64
-from jaxaudit.rules.phrases import proved
 
 _ARITHMETIC = {
     "add": "sum",

@@ -8,8 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.python_values import PythonValues, python_values
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Rule
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Obligation, Rule, proved
 
 
 class InvertedPythonBool(Rule):

@@ -13,8 +13,7 @@ from jaxaudit.analyses.ranges.dtypes import PRECISE_UP_TO
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import COUNTING
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Obligation, Rule, Severity
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, proved
 
 _LOW = frozenset({"bfloat16", "float16"})
 

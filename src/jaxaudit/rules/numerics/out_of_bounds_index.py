@@ -13,11 +13,10 @@ from jaxaudit.analyses.shapes.facts import ShapeFact, shown
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.ir.values import index_parts
-from jaxaudit.rules.base import Obligation, Rule
+from jaxaudit.rules.base import Obligation, Rule, proved
 from jaxaudit.rules.numerics._shared.index_extents import judge_extents
 from jaxaudit.rules.numerics._shared.index_ranges import judge_ranges
 from jaxaudit.rules.numerics._shared.padding import padded_reads
-from jaxaudit.rules.phrases import proved
 
 _READS = ("py.item", "array.at", "array.scatter", "array.gather")
 

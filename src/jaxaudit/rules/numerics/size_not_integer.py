@@ -15,8 +15,7 @@ from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import ARITHMETIC, SIZES
 from jaxaudit.ir.ops import SIZED_BY
 from jaxaudit.ir.values import index_parts
-from jaxaudit.rules.base import Obligation, Raises, Rule, Step
-from jaxaudit.rules.phrases import named, proved, unknown
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step, named, proved, unknown
 
 
 class SizeNotInteger(Rule):

@@ -12,9 +12,8 @@ from jaxaudit.analyses.ranges.dtypes import EXP_LIMIT
 from jaxaudit.analyses.ranges.facts import EMPTY_BIN
 from jaxaudit.analyses.ranges.validity import GROWTH, LOG, UNIT, Use, values_wanted
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, named, proved
 from jaxaudit.rules.numerics._shared.infinities import Fate, fate_of, masks_times_infinity
-from jaxaudit.rules.phrases import named, proved
 
 _STABLE = {"softmax": "`jax.nn.log_softmax`", "sigmoid": "`jax.nn.log_sigmoid`"}
 """Functions that underflow to 0, with those that give their logarithm."""

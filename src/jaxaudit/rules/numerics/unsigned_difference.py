@@ -8,8 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.functions import NEEDS_SIGN
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict, proved
 
 _UNSIGNED = frozenset(("uint8", "uint16", "uint32"))
 

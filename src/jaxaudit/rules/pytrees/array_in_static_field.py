@@ -9,8 +9,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.lineage.origins import contexts
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step
-from jaxaudit.rules.phrases import unknown
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, unknown
 
 
 class ArrayInStaticField(Rule):

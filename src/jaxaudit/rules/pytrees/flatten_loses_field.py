@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, proved
 
 _HEAD = "@jax.tree_util.register_pytree_node_class\nclass Gauss:\n"
 _TAIL = (

@@ -11,9 +11,8 @@ from jaxaudit.analyses.versions import Versions
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import Tree
 from jaxaudit.libraries.lookup import takes_function
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, proved
 from jaxaudit.rules.intent.names import is_unwanted
-from jaxaudit.rules.phrases import proved
 from jaxaudit.rules.pytrees._shared.crossing import crossing
 from jaxaudit.rules.pytrees._shared.module_state import handed_on, lost_in, new_state, static_part, touches_leaves
 from jaxaudit.rules.successions import Lost, lost_successors

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Exit, Op, Program, Region, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, proved
 
 
 class NoneLeaf(Rule):

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, proved
 from jaxaudit.rules.pytrees._shared.crossing import crossing
 from jaxaudit.rules.trees import nodes
 from jaxaudit.spans import Span

@@ -13,8 +13,7 @@ from jaxaudit.analyses.lineage.skeletons import one_structure, skeleton, structu
 from jaxaudit.analyses.versions import OPTIMIZER_STEPS, is_optimizer_step
 from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, Verdict, proved, unknown
 from jaxaudit.rules.pytrees._shared.leaf_lists import (
     absence,
     joins_single,

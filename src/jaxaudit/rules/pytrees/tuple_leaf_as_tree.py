@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree
-from jaxaudit.rules.base import Example, Obligation, Rule, Step
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 
 
 class TupleLeafAsTree(Rule):

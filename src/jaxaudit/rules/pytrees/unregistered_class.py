@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Tree
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.pytrees._shared.crossing import crossing
 from jaxaudit.rules.trees import nodes
 

@@ -13,8 +13,7 @@ from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import LOOPS
 from jaxaudit.libraries.lookup import playing
-from jaxaudit.rules.base import Example, Obligation, Rule, Step
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved
 from jaxaudit.rules.pytrees._shared.optimizers import APPLIES
 
 _REPLACES = playing("train_state.replace")

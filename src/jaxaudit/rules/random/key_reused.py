@@ -10,8 +10,7 @@ from jaxaudit.analyses.keys.conflicts import Conflict, is_in_rule
 from jaxaudit.analyses.keys.terms import Number, Row, Split, is_opaque
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Program
-from jaxaudit.rules.base import Obligation, Rule, Severity, Subject
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.base import Obligation, Rule, Severity, Subject, proved, unknown
 from jaxaudit.rules.random._shared.phrases import doer, key_name, line_of, short, steps, way_to
 from jaxaudit.rules.random._shared.unrolled import is_library, is_repeated, is_unrolled
 from jaxaudit.spans import Span

@@ -9,8 +9,7 @@ from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.tracing.facts import TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved
 from jaxaudit.rules.random._shared.phrases import short
 
 _ONCE = {

@@ -11,8 +11,7 @@ from jaxaudit.analyses.shapes import Context, Shapes
 from jaxaudit.analyses.shapes.broadcast import Match, compare
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Raises, Rule, Step
-from jaxaudit.rules.phrases import named, proved, unknown
+from jaxaudit.rules.base import Obligation, Raises, Rule, Step, named, proved, unknown
 from jaxaudit.rules.scan._shared.structures import other_branch
 
 

@@ -11,8 +11,7 @@ from jaxaudit.analyses.ranges.result import number_text
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.interfaces import Carried, Loop
 from jaxaudit.ir.ops import NOTES
-from jaxaudit.rules.base import Example, Obligation, Rule, Step
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, proved, unknown
 
 _PROGRAM = """
 import jax, jax.numpy as jnp

@@ -8,8 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
-from jaxaudit.rules.base import Obligation, Rule
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.base import Obligation, Rule, proved, unknown
 from jaxaudit.rules.scan._shared.structures import CarriedLeaf, carried_leaves, other_structure, type_change
 
 

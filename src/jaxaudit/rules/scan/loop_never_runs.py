@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Example, Obligation, Rule, proved
 
 
 class LoopNeverRuns(Rule):

@@ -9,8 +9,7 @@ from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.tangents import smooth_in
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, proved, unknown
 
 _PROGRAM = """
 def solve(w, x):

@@ -13,8 +13,7 @@ from jaxaudit.analyses.shapes.regions import stated_length
 from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Obligation, Raises, Rule
-from jaxaudit.rules.phrases import named, proved, unknown
+from jaxaudit.rules.base import Obligation, Raises, Rule, named, proved, unknown
 
 
 class ScanLengthMismatch(Rule):

@@ -11,9 +11,8 @@ from jaxaudit.analyses.tracing import Kind, TracingFacts, Visit
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved
 from jaxaudit.rules.jit._shared.phrases import transform
-from jaxaudit.rules.phrases import proved
 
 _MANY = 50
 """Turns from which on a copy of the body for each is a matter of minutes of compilation."""

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.replication import Spread, left_unequal
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, Verdict, proved
 
 _PROGRAM = """from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P

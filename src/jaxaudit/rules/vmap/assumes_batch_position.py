@@ -11,8 +11,7 @@ from jaxaudit.analyses.lineage.origins import origin
 from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Example, Obligation, Rule, Step
-from jaxaudit.rules.phrases import named, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, Step, named, proved, unknown
 from jaxaudit.rules.vmap._shared.scalars import Scalar, pointless, reductions
 
 _PROGRAM = """

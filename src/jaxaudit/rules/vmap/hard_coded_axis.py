@@ -8,8 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.ir.ops import UNFOLLOWED
-from jaxaudit.rules.base import Example, Obligation, Rule
-from jaxaudit.rules.phrases import named, proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Rule, named, proved, unknown
 from jaxaudit.rules.vmap._shared.scalars import Scalar, outcome_for_number, pointless, reductions
 
 _PROGRAM = """

@@ -8,8 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.ir import Op, Program
 from jaxaudit.ir.trees import Border, Tree
 from jaxaudit.libraries.packages import PLAIN, package
-from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, proved, unknown
 from jaxaudit.rules.pytrees._shared.crossing import is_called
 from jaxaudit.spans import Span
 

@@ -13,9 +13,8 @@ from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import given_as, inside_of
 from jaxaudit.ir.ops import BODIES, MAPPED, PASSED_ON, REARRANGED
 from jaxaudit.rules.axes._shared.hidden import hiding_reduction
-from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
+from jaxaudit.rules.base import Obligation, Severity, Step, Verdict, proved, unknown
 from jaxaudit.rules.flow._shared.lined_up import Side, as_written, elementwise, stretched_operands
-from jaxaudit.rules.phrases import proved, unknown
 
 
 def columns_met(rule: str, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:

@@ -9,8 +9,7 @@ from jaxaudit.analyses.shapes import Context, ShapeFact, Shapes
 from jaxaudit.analyses.shapes.broadcast import shape_text
 from jaxaudit.analyses.shapes.facts import Dims, common_outline
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.rules.base import Obligation
-from jaxaudit.rules.phrases import named, proved, unknown
+from jaxaudit.rules.base import Obligation, named, proved, unknown
 
 Side = tuple[Value, ShapeFact]
 """An operand and its shape as it was written."""

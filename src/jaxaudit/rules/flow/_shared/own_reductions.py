@@ -11,8 +11,7 @@ from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.analyses.shapes.facts import Dims
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import PASSED_ON
-from jaxaudit.rules.base import Obligation, Severity, Step, Verdict
-from jaxaudit.rules.phrases import named
+from jaxaudit.rules.base import Obligation, Severity, Step, Verdict, named
 
 
 def met_themselves(rule: str, program: Program, flow: Flow, shapes: Shapes) -> Iterator[tuple[Op, Obligation]]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from jaxaudit.analyses.tracing import Kind, Trace
 from jaxaudit.ir import Argument, Op
-from jaxaudit.rules.base import Obligation, Step
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.base import Obligation, Step, proved, unknown
 from jaxaudit.spans import Span
 
 _NAMES = {"fori": "fori_loop", "while": "while_loop", "map": "lax.map", "abstract": "eval_shape"}

@@ -11,8 +11,7 @@ from jaxaudit.analyses.tracing import Kind, Trace, TracingFacts, Visit
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.builder import values_in
 from jaxaudit.libraries.packages import KEEPING_STATE, package
-from jaxaudit.rules.base import Obligation
-from jaxaudit.rules.phrases import proved, unknown
+from jaxaudit.rules.base import Obligation, proved, unknown
 
 _STORES = ("py.store_attr", "py.set_item", "py.append", "py.store_global", "py.store_nonlocal")
 

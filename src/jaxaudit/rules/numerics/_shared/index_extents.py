@@ -13,9 +13,8 @@ from jaxaudit.analyses.shapes.facts import ShapeFact, shown
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.ops import BRANCHES
 from jaxaudit.ir.types import Exit
-from jaxaudit.rules.base import Obligation, Severity, Step
+from jaxaudit.rules.base import Obligation, Severity, Step, named, proved, unknown
 from jaxaudit.rules.numerics._shared.index_ranges import is_masked, is_meant, taken, written
-from jaxaudit.rules.phrases import named, proved, unknown
 
 
 def judge_extents(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:

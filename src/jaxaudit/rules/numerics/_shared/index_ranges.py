@@ -13,9 +13,8 @@ from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import CONJUNCTIONS
 from jaxaudit.ir.ops import KEEPING, SELECTED
 from jaxaudit.ir.values import index_parts
-from jaxaudit.rules.base import Obligation, Step
+from jaxaudit.rules.base import Obligation, Step, named, proved
 from jaxaudit.rules.numerics._shared.padding import counters, plain_index
-from jaxaudit.rules.phrases import named, proved
 
 _INDEXES = ("", "getitem", "take", "take_along_axis", "set", "add", "multiply", "max", "min")
 """What the user calls where JAX itself decides what happens beyond the end."""

@@ -22,8 +22,7 @@ from jaxaudit.ir.functions import (
     SCALINGS,
 )
 from jaxaudit.ir.ops import MOVING, SELECTED
-from jaxaudit.rules.base import Obligation
-from jaxaudit.rules.phrases import named
+from jaxaudit.rules.base import Obligation, named
 
 _REPLACES = NAN_TESTS | NAN_SKIPPING
 """Functions of somebody who has thought of NaN."""

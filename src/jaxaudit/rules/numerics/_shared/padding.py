@@ -12,8 +12,7 @@ from jaxaudit.ir.functions import COUNTING, SUMS_OF_TWO
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import KEEPING
 from jaxaudit.ir.values import leaves_nothing_out
-from jaxaudit.rules.base import Obligation, Step
-from jaxaudit.rules.phrases import named
+from jaxaudit.rules.base import Obligation, Step, named
 
 
 def plain_index(index: Value, flow: Flow) -> Value:

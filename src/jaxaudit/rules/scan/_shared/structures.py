@@ -17,8 +17,7 @@ from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import CARRYING
 from jaxaudit.ir.trees import CONTAINERS, Tree
-from jaxaudit.rules.base import Obligation, Raises, Step
-from jaxaudit.rules.phrases import named
+from jaxaudit.rules.base import Obligation, Raises, Step, named
 from jaxaudit.rules.trees import array_for_container, describe, difference
 
 
