@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,20 +70,22 @@ def calls_text(calls: int) -> str:
     return f"{calls}{' or more' * (calls >= ENOUGH)} call{'s' * (calls != 1)}"
 
 
+def rebuilt(form: Form, change: Callable[[Form], Form]) -> Form:
+    """Return a container with all that it holds changed; any other form as it is."""
+    match form:
+        case ["tuple" | "list" as kind, items]:
+            return [kind, [change(item) for item in items]]
+        case ["dict", entries]:
+            return ["dict", [[key, change(item)] for key, item in entries]]
+        case ["object" | "record" as kind, module, name, path, attributes]:
+            return [kind, module, name, path, {key: change(item) for key, item in attributes.items()}]
+    return form
+
+
 def sizes_apart(form: Form) -> Form:
     """Return a form with all integers alike: calls that differ in numbers alone are of one kind."""
-    match form:
-        case ["is", bool()]:
-            return form
-        case ["is", int()]:
-            return ["int"]
-        case ["tuple" | "list" as kind, items]:
-            return [kind, [sizes_apart(item) for item in items]]
-        case ["dict", entries]:
-            return ["dict", [[key, sizes_apart(item)] for key, item in entries]]
-        case ["object" | "record" as kind, module, name, path, attributes]:
-            return [kind, module, name, path, {key: sizes_apart(item) for key, item in attributes.items()}]
-    return form
+    is_integer = form[0] == "is" and isinstance(form[1], int) and not isinstance(form[1], bool)
+    return ["int"] if is_integer else rebuilt(form, sizes_apart)
 
 
 def widened(first: Form, second: Form) -> Form:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.fingerprints import Fingerprint
-from jaxaudit.frontends.forms import Context, Form, Known, calls_text, has_array, text_of
+from jaxaudit.frontends.forms import Context, Form, Known, calls_text, has_array, rebuilt, text_of
 from jaxaudit.frontends.source.interpret import functions
 from jaxaudit.frontends.source.interpret.roots import qualified
 from jaxaudit.frontends.source.values.arguments import Arguments
@@ -65,16 +65,8 @@ def has_fact(form: Form) -> bool:
 
 
 def _bare(form: Form) -> Form:
-    match form:
-        case ["array", dtype, sizes, *_]:
-            return ["array", dtype, sizes]
-        case ["tuple" | "list" as kind, items]:
-            return [kind, [_bare(item) for item in items]]
-        case ["dict", entries]:
-            return ["dict", [[key, _bare(item)] for key, item in entries]]
-        case ["object" | "record" as kind, module, name, path, attributes]:
-            return [kind, module, name, path, {key: _bare(item) for key, item in attributes.items()}]
-    return form
+    """Return a form with nothing of its arrays but their types."""
+    return form[:3] if form[0] == "array" else rebuilt(form, _bare)
 
 
 def _enter(it: Interpreter, function: FunctionValue, context: Context, observation: Observation, shown: Shown) -> None:
