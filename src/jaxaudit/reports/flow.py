@@ -15,10 +15,9 @@ from jaxaudit.analyses.meaning.kinds import CHANGES
 from jaxaudit.ir import Op, Region, Root, Value
 from jaxaudit.ir.ops import BODIES, MAPPED
 from jaxaudit.reports.boundaries import captures
-from jaxaudit.reports.called import called
+from jaxaudit.reports.called import called, note_of
 from jaxaudit.reports.inside import View
 from jaxaudit.reports.model import FlowStep, FlowValue
-from jaxaudit.reports.remarks import note_of
 from jaxaudit.reports.residuals import Residuals
 from jaxaudit.reports.stack import TRANSFORMS
 from jaxaudit.reports.types_text import type_text

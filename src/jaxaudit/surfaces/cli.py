@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
+import textwrap
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +28,8 @@ from jaxaudit.version import VERSION
 
 if TYPE_CHECKING:
     from jaxaudit.outcome import Outcome
+    from jaxaudit.pages import Page
+
 
 INTERRUPTED = 130
 """What shells take for the end by Ctrl-C: 128 and the number of the signal."""
@@ -82,7 +87,6 @@ def check(
 def explain(rule: str) -> None:
     """Print the page of a rule, or the rules of a family."""
     from jaxaudit.pages import all_pages
-    from jaxaudit.surfaces.print_pages import print_list, print_page
 
     pages = all_pages()
     found = [page for page in pages if page.name == rule]
@@ -101,7 +105,6 @@ def explain(rule: str) -> None:
 def rules() -> None:
     """List all rules by family."""
     from jaxaudit.pages import all_pages
-    from jaxaudit.surfaces.print_pages import print_list
 
     print_list(all_pages())
 
@@ -151,3 +154,29 @@ def _from_disk(paths: tuple[str, ...], config: Config, **how: bool) -> Outcome:
     if not outcome.report.targets:
         click.echo(f"jaxaudit: no Python files to audit in {', '.join(paths)}", err=True)
     return outcome
+
+
+def print_page(page: Page) -> None:
+    """Print one page."""
+    text = f"# {page.name} ({page.family})\n\n{page.text}\n"
+    if not sys.stdout.isatty():
+        click.echo(text, nl=False)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console(width=min(shutil.get_terminal_size().columns, 100)).print(Markdown(text))
+
+
+def print_list(pages: Sequence[Page]) -> None:
+    """Print one line for each rule, under its family."""
+    width = max(len(page.name) for page in pages) + 4
+    room = max(shutil.get_terminal_size((100, 24)).columns - width, 30)
+    for family in dict.fromkeys(page.family for page in pages):
+        click.secho(family, bold=True)
+        for page in pages:
+            if page.family == family:
+                first, *rest = textwrap.wrap(page.summary, room, break_on_hyphens=False)
+                click.echo(f"  {page.name:<{width - 2}}{first}")
+                for line in rest:
+                    click.echo(" " * width + line)

@@ -1,9 +1,9 @@
 """Every function that a front end can name is modelled, or on a list that says it is not."""
 
+from jaxaudit.analyses.ranges.domain import TABLE
 from jaxaudit.analyses.ranges.regions import _ENTER, _LEAVE
 from jaxaudit.analyses.ranges.transfer import create, layout, maps, reduce
 from jaxaudit.analyses.ranges.transfer.functions import UNARY
-from jaxaudit.analyses.ranges.transfer.table import TABLE
 from jaxaudit.frontends.jaxpr.primitives import ROWS as PRIMITIVES
 from jaxaudit.ir.functions import canonical
 from jaxaudit.ir.ops import NOTES, VOCABULARY

@@ -285,3 +285,16 @@ def _values(tree: Tree) -> list[Value | None]:
 def _argument(op: Op, name: str) -> Value | None:
     value = op.arguments.get(name) if name else None
     return value if isinstance(value, Value) else None
+
+
+def part_of(flow: Flow, part: Value, whole: Value, context: Context) -> str:
+    """Return the key under which the structure of one value lies in that of another, or an empty text.
+
+    Only keys that are texts count: a row of an array is found by a number.
+    """
+    outer, inner = skeleton(flow, whole, context), skeleton(flow, part, context)
+    further = inner.way[len(outer.way) :]
+    if not further or inner.way[: len(outer.way)] != outer.way:
+        return ""
+    named = all(step.startswith(("['", '["')) for step in further)
+    return "".join(further) if named and same(flow, inner.origin, outer.origin) else ""

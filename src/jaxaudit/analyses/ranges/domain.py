@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from jaxaudit.analyses.domain import Direction, Read, Transfer, any_branch, anywhere, not_at_once
+from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.ranges import facts, regions
 from jaxaudit.analyses.ranges.dtypes import of_dtype
 from jaxaudit.analyses.ranges.facts import WILD, Range, meet
@@ -13,21 +15,26 @@ from jaxaudit.analyses.ranges.look import Look, known_of
 from jaxaudit.analyses.ranges.look import Transfer as Inner
 from jaxaudit.analyses.ranges.refine import Bound, apply
 from jaxaudit.analyses.ranges.result import Ranges
-from jaxaudit.analyses.ranges.transfer.table import TABLE
+from jaxaudit.analyses.ranges.transfer import create, layout, maps, python, reduce, select
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.ir import Op, Region, Value
-from jaxaudit.ir.ops import BRANCHES
+from jaxaudit.ir import Op, Program, Region, Value
+from jaxaudit.ir.interfaces import given_to
+from jaxaudit.ir.ops import BODIES, BRANCHES, REARRANGED
 
 if TYPE_CHECKING:
     from jaxaudit.analyses.facts import Facts
     from jaxaudit.analyses.solve import Solution
-from collections import defaultdict
-from collections.abc import Iterator
 
-from jaxaudit.analyses.queries import walk
-from jaxaudit.ir import Program
-from jaxaudit.ir.interfaces import given_to
-from jaxaudit.ir.ops import BODIES, REARRANGED
+
+TABLE: Mapping[str, Inner] = {
+    **python.TABLE,
+    **create.TABLE,
+    **maps.TABLE,
+    **reduce.TABLE,
+    **layout.TABLE,
+    **select.TABLE,
+}
+
 
 _SHARING = REARRANGED | {"py.item", "array.numpy", "py.join", "py.branch"}
 """Ops whose results may share their memory with what they are given."""

@@ -20,8 +20,8 @@ from jaxaudit.frontends.source.interpret.budget import Budget
 from jaxaudit.frontends.source.interpret.interpreter import Interpreter
 from jaxaudit.frontends.source.interpret.modules import Loader, Project
 from jaxaudit.frontends.source.interpret.observed import interpret_observed
-from jaxaudit.frontends.source.interpret.outline import FunctionNode, outline
 from jaxaudit.frontends.source.interpret.roots import callers_in_bases, interpret_root
+from jaxaudit.frontends.source.interpret.syntax import FunctionNode, outline
 from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.ir import Program
 

@@ -8,8 +8,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.kinds import is_array
 from jaxaudit.analyses.lineage.origins import Context, contexts, origin
-from jaxaudit.analyses.lineage.parts import part_of
-from jaxaudit.analyses.lineage.skeletons import one_structure, skeleton, structure_read
+from jaxaudit.analyses.lineage.skeletons import one_structure, part_of, skeleton, structure_read
 from jaxaudit.analyses.versions import OPTIMIZER_STEPS, is_optimizer_step
 from jaxaudit.ir import Exit, Op, Program, Value
 from jaxaudit.ir.trees import CONTAINERS, Tree

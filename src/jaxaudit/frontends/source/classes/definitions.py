@@ -11,9 +11,9 @@ from jaxaudit.frontends.source.interpret import protocols
 from jaxaudit.frontends.source.interpret.decorators import decorator_name
 from jaxaudit.frontends.source.values import trees
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.boxes import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.callables import BoundMethod, ClassValue, FunctionValue, Library, Transformed
 from jaxaudit.frontends.source.values.frames import Frame
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Record, Ref, named
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Exit

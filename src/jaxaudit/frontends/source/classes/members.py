@@ -1,10 +1,12 @@
-"""Members of classes: looking a name up along the bases, and which libraries' classes are among them."""
+"""Members of classes: looking a name up along the bases, methods left to subclasses, and what takes the hash away."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
-from jaxaudit.frontends.source.values.callables import ClassValue, Library
+from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library
 from jaxaudit.frontends.source.values.model import Abstract
 
 
@@ -39,3 +41,71 @@ def library_bases(cls: ClassValue) -> Iterator[str]:
 def has_unknown_base(cls: ClassValue) -> bool:
     """Whether some base is neither of the audited code nor a named library class."""
     return any(not isinstance(base, ClassValue | Library) for current in ancestry(cls) for base in current.bases)
+
+
+def is_abstract(function: FunctionValue) -> bool:
+    """Whether other code than this body runs when the method is called."""
+    return function.owner is not None and _is_placeholder(function.node)
+
+
+@lru_cache(maxsize=8192)
+def _is_placeholder(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+    if isinstance(node, ast.Lambda):
+        return False
+    body = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+    if len(body) == 1 and isinstance(body[0], ast.Raise):
+        return _name(body[0].exc) == "NotImplementedError"
+    if not body or (len(body) == 1 and isinstance(body[0], ast.Pass)):
+        declared = any(_name(one).startswith("abstract") for one in node.decorator_list)
+        return declared or _promises(node.returns)
+    return False
+
+
+def _promises(returns: ast.expr | None) -> bool:
+    """Whether a body without statements is said to give something back."""
+    return returns is not None and not (isinstance(returns, ast.Constant) and returns.value is None)
+
+
+def _name(node: ast.expr | None) -> str:
+    if isinstance(node, ast.Call):
+        node = node.func
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+UNHASHABLE = "unhashable "
+"""What comes before the name of a class whose instances cannot be hashed."""
+_PLAIN = frozenset("builtins.object abc.ABC typing.Generic typing.Protocol typing_extensions.Protocol".split())
+_DATACLASS = "dataclasses.dataclass"
+
+
+def is_unhashable(cls: ClassValue) -> bool:
+    """Whether Python takes the hash from instances of a class for sure.
+
+    It does so where a class says when instances are equal, but not how they are hashed.
+    """
+    if has_unknown_base(cls) or not _PLAIN.issuperset(library_bases(cls)) or cls.kind not in ("plain", "dataclass"):
+        return False
+    for current in ancestry(cls):
+        if "__hash__" in current.namespace or any(name != _DATACLASS for name in current.decorators):
+            return False
+        options = _options(current) if current.decorators else {"eq": False}
+        if options.get("eq") is not False:
+            return not options.get("frozen") and not options.get("unsafe_hash")
+        if "__eq__" in current.namespace:
+            return True
+    return False
+
+
+def _options(cls: ClassValue) -> dict[str | None, object]:
+    """Return the options of the dataclass decorator; where some are not constants, it may be frozen."""
+    words = [word for one in _calls(cls) for word in one.keywords]
+    if not all(isinstance(word.value, ast.Constant) and word.arg for word in words):
+        return {"frozen": True}
+    return {word.arg: word.value.value for word in words if isinstance(word.value, ast.Constant)}
+
+
+def _calls(cls: ClassValue) -> Iterator[ast.Call]:
+    decorators = cls.node.decorator_list if cls.node is not None else ()
+    yield from (one for one in decorators if isinstance(one, ast.Call))

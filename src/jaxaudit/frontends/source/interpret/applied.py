@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret import library
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.boxes import ObjectBox
 from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue, PartialValue, Transformed
+from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import rebuild
 from jaxaudit.ir import Value

@@ -10,7 +10,7 @@ from jaxaudit.frontends.source.interpret.expressions import apply_binary, look_u
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.shape_notes import note_assignment
 from jaxaudit.frontends.source.values.arguments import known_items
-from jaxaudit.frontends.source.values.boxes import Box, DictBox, ListBox, OpaqueBox
+from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, Sequence, named, sized
 from jaxaudit.frontends.source.values.structure import argument, materialise, rebuild
 from jaxaudit.ir import Exit

@@ -12,7 +12,6 @@ from jaxaudit.frontends.source.interpret import choices
 from jaxaudit.frontends.source.notes.axis_names import declare_field
 from jaxaudit.frontends.source.values.annotations import annotated_value, field_annotation
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.boxes import ObjectBox
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
@@ -24,6 +23,7 @@ from jaxaudit.frontends.source.values.callables import (
     Super,
     Transformed,
 )
+from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue, named
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.ir import Value

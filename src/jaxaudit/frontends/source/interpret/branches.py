@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.values.boxes import Box, ListBox, OpaqueBox
 from jaxaudit.frontends.source.values.frames import Env
+from jaxaudit.frontends.source.values.heap import Box, ListBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
 from jaxaudit.frontends.source.values.structure import materialise, merge, merge_boxes, options, same
 from jaxaudit.ir import Exit, Region, Value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from jaxaudit.frontends.source.interpret.outline import FunctionNode
+from jaxaudit.frontends.source.interpret.syntax import FunctionNode
 
 MAX_DEPTH = 12
 """How deep calls are followed."""

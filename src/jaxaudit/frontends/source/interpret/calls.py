@@ -18,7 +18,6 @@ from jaxaudit.frontends.source.interpret import (
 )
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.arguments import Arguments, evaluate_arguments
-from jaxaudit.frontends.source.values.boxes import ObjectBox
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
@@ -29,6 +28,7 @@ from jaxaudit.frontends.source.values.callables import (
     Super,
     Transformed,
 )
+from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Ref
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.spans import Span

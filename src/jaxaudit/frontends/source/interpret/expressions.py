@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import attributes, operators, subscripts
 from jaxaudit.frontends.source.interpret.branches import Arm, join, run_arms
-from jaxaudit.frontends.source.notes import precedence
 from jaxaudit.frontends.source.values.arguments import known_items
-from jaxaudit.frontends.source.values.boxes import OpaqueBox
 from jaxaudit.frontends.source.values.callables import Library
 from jaxaudit.frontends.source.values.elements import element
 from jaxaudit.frontends.source.values.folding import fold_binary, fold_compare, fold_unary, truth
+from jaxaudit.frontends.source.values.heap import OpaqueBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Ref, Slice, named
-from jaxaudit.frontends.source.values.narrowing import narrowed
 from jaxaudit.frontends.source.values.structure import argument, materialise
+from jaxaudit.frontends.source.values.type_tests import narrowed
 from jaxaudit.ir import Exit, Size, Value
 from jaxaudit.ir.operators import OPERATORS
 from jaxaudit.spans import Span
@@ -192,7 +191,7 @@ def compare(it: Interpreter, node: ast.Compare) -> Abstract:
     outcomes: list[Abstract] = []
     for operator, item in zip(node.ops, node.comparators, strict=True):
         right = it.evaluate(item)
-        outcomes.append(_compare_pair(it, operator, left, right, it.span(node), precedence.of_comparison(it, node)))
+        outcomes.append(_compare_pair(it, operator, left, right, it.span(node), operators.grouping(it, node)))
         left = right
     if len(outcomes) == 1:
         return outcomes[0]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from jaxaudit.frontends.source.classes.members import is_abstract
 from jaxaudit.frontends.source.interpret import decorators
-from jaxaudit.frontends.source.interpret.abstract import is_abstract
 from jaxaudit.frontends.source.interpret.branches import join, merge_left
 from jaxaudit.frontends.source.interpret.budget import MAX_DEPTH
 from jaxaudit.frontends.source.interpret.regions import (
@@ -25,9 +25,9 @@ from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.axis_names import declare_axes, declare_result
 from jaxaudit.frontends.source.values.annotations import annotated_value
 from jaxaudit.frontends.source.values.arguments import Arguments, bind
-from jaxaudit.frontends.source.values.boxes import DictBox, ListBox
 from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.frontends.source.values.frames import Frame, declarations, rebound_captures
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Ref, Sequence, sized
 from jaxaudit.frontends.source.values.signatures import closed, signature
 from jaxaudit.frontends.source.values.structure import leaves

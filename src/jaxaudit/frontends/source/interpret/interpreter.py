@@ -26,9 +26,9 @@ from jaxaudit.frontends.source.interpret import (
 from jaxaudit.frontends.source.interpret.budget import Budget
 from jaxaudit.frontends.source.interpret.derivatives import Rules
 from jaxaudit.frontends.source.interpret.modules import Module, Project
-from jaxaudit.frontends.source.interpret.outline import FunctionNode
 from jaxaudit.frontends.source.interpret.regions import Entered, Parametrised
 from jaxaudit.frontends.source.interpret.stores import Stores
+from jaxaudit.frontends.source.interpret.syntax import FunctionNode
 from jaxaudit.frontends.source.values.arguments import Arguments
 from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, FunctionValue, ModuleValue, Transformed
 from jaxaudit.frontends.source.values.frames import Frame

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.interpret.methods import CHANGES
 from jaxaudit.frontends.source.interpret.modules import Module
 from jaxaudit.frontends.source.interpret.syntax import landmarks, walk
-from jaxaudit.frontends.source.values.boxes import Box, DictBox, ListBox, ObjectBox, OpaqueBox
+from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Const, Ref
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Root

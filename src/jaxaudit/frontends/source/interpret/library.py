@@ -11,15 +11,14 @@ from jaxaudit.frontends.source.interpret import (
     control_flow,
     holders,
     likeness,
-    parted,
     protocols,
     python_calls,
     transforms,
 )
 from jaxaudit.frontends.source.interpret.staging import kind_of_argument
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.boxes import ListBox
 from jaxaudit.frontends.source.values.callables import Library
+from jaxaudit.frontends.source.values.heap import ListBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Record, Ref, Sequence, TupleValue, Zip
 from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, rebuild
 from jaxaudit.frontends.source.values.trees import trees_of
@@ -62,7 +61,7 @@ def call(it: Interpreter, name: str, given: Arguments, span: Span) -> Abstract:
     if row is not None:
         made = likeness.alike(it, row, given, emit_row(it, row, name, given, span), span)
         protocols.note(it, row, given)
-        return parted.parted(it, row, given, holders.holding(made, row, given), span)
+        return holders.parted(it, row, given, holders.holding(made, row, given), span)
     package, last = name.partition(".")[0], name.rpartition(".")[2]
     cls = name if last[:1].isupper() else ""
     if package == "builtins" or (cls and package in _COVERED):

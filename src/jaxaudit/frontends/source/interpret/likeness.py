@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.boxes import DictBox, ListBox, ObjectBox
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import rebuild
 from jaxaudit.ir import Value

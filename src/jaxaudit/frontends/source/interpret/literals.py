@@ -11,9 +11,9 @@ from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.loops import Loop
 from jaxaudit.frontends.source.interpret.syntax import walk
 from jaxaudit.frontends.source.values.arguments import known_items
-from jaxaudit.frontends.source.values.boxes import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.elements import element, trip_count
 from jaxaudit.frontends.source.values.folding import truth
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Ref, Sequence, TupleValue, sized
 from jaxaudit.frontends.source.values.structure import leaves, materialise, rebuild
 from jaxaudit.ir import Exit, Value

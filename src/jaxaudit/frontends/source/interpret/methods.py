@@ -18,8 +18,8 @@ from jaxaudit.frontends.source.interpret import (
 )
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.boxes import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, FunctionValue, Super, Transformed
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, Sequence, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, kind_of, leaves, materialise, options
 from jaxaudit.libraries.lookup import ROWS, lookup

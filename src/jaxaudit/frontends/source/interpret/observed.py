@@ -11,9 +11,9 @@ from jaxaudit.frontends.forms import Context, Form, Known, calls_text, has_array
 from jaxaudit.frontends.source.interpret import functions
 from jaxaudit.frontends.source.interpret.roots import qualified
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.boxes import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library
 from jaxaudit.frontends.source.values.frames import Frame
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, TupleValue
 from jaxaudit.ir import ArrayType, Observation, Root, Value
 from jaxaudit.libraries.lookup import canonical

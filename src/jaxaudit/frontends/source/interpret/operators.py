@@ -1,14 +1,15 @@
-"""Operators that classes of the audited code define themselves."""
+"""Operators that classes of the audited code define themselves, and those whose precedence is easily mistaken."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.boxes import ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue
+from jaxaudit.frontends.source.values.heap import ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import TUPLE, Abstract, Leaf, Record, Ref, Sequence, TupleValue
 from jaxaudit.frontends.source.values.structure import argument
 from jaxaudit.ir.operators import OPERATORS
@@ -68,3 +69,27 @@ def _method(it: Interpreter, receiver: Abstract, name: str) -> FunctionValue | N
         return None
     found = find_in_class(cls, name)
     return found if isinstance(found, FunctionValue) else None
+
+
+_BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor)
+_NOTHING: Mapping[str, object] = {}
+
+
+def grouping(it: Interpreter, node: ast.Compare) -> Mapping[str, object]:
+    """Note a comparison with something like `0 | b`: whether brackets say so, and whether it is a chain."""
+    parts = [node.left, *node.comparators]
+    bitwise = [part for part in parts if isinstance(part, ast.BinOp) and isinstance(part.op, _BITWISE)]
+    if not bitwise:
+        return _NOTHING
+    loose = [part for part in bitwise if not _bracketed(it, part)]
+    chained = any(part in loose for part in parts[1:-1])
+    return {"tighter": "chain" if chained else "loose" if loose else "brackets"}
+
+
+def _bracketed(it: Interpreter, node: ast.expr) -> bool:
+    """Whether an expression stands in brackets of its own."""
+    lines = it.frame.module.text.split("\n")
+    if not 0 < node.lineno <= len(lines):
+        return True
+    before = lines[node.lineno - 1].encode()[: node.col_offset].rstrip()
+    return before.endswith(b"(")

@@ -10,10 +10,10 @@ from jaxaudit.frontends.source.classes import definitions as classes
 from jaxaudit.frontends.source.interpret import attributes, unrolled
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.boxes import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, FunctionValue, Library, PartialValue
 from jaxaudit.frontends.source.values.elements import element
 from jaxaudit.frontends.source.values.folding import truth
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import (
     NONE,
     TUPLE,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from jaxaudit.frontends.source.classes.fields import role
 from jaxaudit.frontends.source.values.arguments import known_items
-from jaxaudit.frontends.source.values.boxes import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.callables import Attribute, ClassValue
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import leaves, materialise, rebuild, same
 from jaxaudit.ir import Region, Value

@@ -6,8 +6,7 @@ from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.classes.hashing import UNHASHABLE, is_unhashable
-from jaxaudit.frontends.source.classes.members import library_bases
+from jaxaudit.frontends.source.classes.members import UNHASHABLE, is_unhashable, library_bases
 from jaxaudit.frontends.source.interpret.regions import (
     Entered,
     Parametrised,
@@ -17,10 +16,10 @@ from jaxaudit.frontends.source.interpret.regions import (
     structure_leaves,
 )
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.boxes import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.callables import Attribute, BoundMethod, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.elements import is_function
 from jaxaudit.frontends.source.values.frames import Frame, free_names
+from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Ref, Sequence, TupleValue, Zip
 from jaxaudit.frontends.source.values.structure import kind_of, leaves
 from jaxaudit.ir import Value

@@ -14,8 +14,8 @@ from jaxaudit.frontends.source.values.callables import FunctionValue, Library, P
 from jaxaudit.frontends.source.values.folding import truth
 from jaxaudit.frontends.source.values.frames import assigned_names
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf
-from jaxaudit.frontends.source.values.narrowing import narrowed
 from jaxaudit.frontends.source.values.structure import leaves, materialise
+from jaxaudit.frontends.source.values.type_tests import narrowed
 from jaxaudit.ir import Exit
 
 if TYPE_CHECKING:

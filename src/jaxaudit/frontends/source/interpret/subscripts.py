@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.interpret.attributes import forget, note_captured
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.boxes import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.callables import BoundMethod, ClassValue, FunctionValue, Library, PartialValue
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, Sequence, Slice, TupleValue, Zip
 from jaxaudit.frontends.source.values.structure import argument, kind_of, materialise, options, rebuild
 from jaxaudit.ir import Argument

@@ -19,7 +19,6 @@ from jaxaudit.frontends.source.interpret.regions import (
 )
 from jaxaudit.frontends.source.interpret.staging import captured_values, signature_of, stage, static_leaves
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.boxes import DictBox
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
@@ -29,6 +28,7 @@ from jaxaudit.frontends.source.values.callables import (
     PartialValue,
     Transformed,
 )
+from jaxaudit.frontends.source.values.heap import DictBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.frontends.source.values.trees import note_given_back, trees_of

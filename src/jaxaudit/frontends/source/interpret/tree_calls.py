@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.interpret import transforms
 from jaxaudit.frontends.source.interpret.regions import data_leaves, flattened, with_data
 from jaxaudit.frontends.source.values.arguments import Arguments
-from jaxaudit.frontends.source.values.boxes import DictBox, ListBox
 from jaxaudit.frontends.source.values.callables import Attribute, FunctionValue
 from jaxaudit.frontends.source.values.folding import truth
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import leaves, materialise
 from jaxaudit.frontends.source.values.trees import trees_of

@@ -14,10 +14,10 @@ from jaxaudit.frontends.source.interpret import subscripts
 from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.branches import join, merge_left
 from jaxaudit.frontends.source.values.arguments import known_items
-from jaxaudit.frontends.source.values.boxes import ObjectBox
 from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, PartialValue
 from jaxaudit.frontends.source.values.elements import is_function
 from jaxaudit.frontends.source.values.frames import Env, LoopExits, assigned_names
+from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Record, Ref, TupleValue, Zip
 from jaxaudit.frontends.source.values.model import Sequence as SequenceValue
 from jaxaudit.ir import Exit

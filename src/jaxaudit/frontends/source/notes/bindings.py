@@ -13,8 +13,8 @@ from jaxaudit.frontends.source.interpret import subscripts
 from jaxaudit.frontends.source.interpret.syntax import names_in, walk
 from jaxaudit.frontends.source.interpret.usage import chooses_parameters
 from jaxaudit.frontends.source.notes.scopes import Scope, path_of, scope_of, unread_parameters
-from jaxaudit.frontends.source.values.boxes import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.callables import BoundMethod, ClassValue, FunctionValue, PartialValue, Transformed
+from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Record, Ref
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Value

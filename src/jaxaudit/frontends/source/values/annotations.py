@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import ancestry
 from jaxaudit.frontends.source.interpret.modules import Module
-from jaxaudit.frontends.source.values.boxes import ObjectBox
 from jaxaudit.frontends.source.values.callables import ClassValue, Library, ModuleValue
+from jaxaudit.frontends.source.values.heap import ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Leaf, Record
 from jaxaudit.ir import Value
 from jaxaudit.libraries.lookup import canonical

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.values.boxes import DictBox, ListBox
 from jaxaudit.frontends.source.values.callables import Attribute, ClassValue, FunctionValue
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.ir.record import record
 

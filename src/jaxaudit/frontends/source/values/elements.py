@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import find_in_class
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.boxes import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue, Library, Transformed
+from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Range, Record, Ref, Sequence, TupleValue, Zip
 from jaxaudit.frontends.source.values.structure import argument, materialise, options, rebuild
 from jaxaudit.ir import Argument

@@ -7,7 +7,6 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jaxaudit.frontends.source.values.boxes import DictBox, ListBox
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
@@ -17,6 +16,7 @@ from jaxaudit.frontends.source.values.callables import (
     PartialValue,
     Transformed,
 )
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, TupleValue
 from jaxaudit.ir import Size
 from jaxaudit.ir.operators import OPERATORS

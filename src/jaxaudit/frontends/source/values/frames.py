@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret.syntax import FUNCTIONS, FunctionNode, children, survey
-from jaxaudit.frontends.source.values.boxes import Box
 from jaxaudit.frontends.source.values.callables import FunctionValue
+from jaxaudit.frontends.source.values.heap import Box
 from jaxaudit.frontends.source.values.model import Abstract
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.fields import role
-from jaxaudit.frontends.source.values.boxes import Box, DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
@@ -18,6 +17,7 @@ from jaxaudit.frontends.source.values.callables import (
     PartialValue,
     Transformed,
 )
+from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import (
     Abstract,
     Const,

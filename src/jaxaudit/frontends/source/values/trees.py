@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from jaxaudit.frontends.source.classes.fields import role, static_fields
 from jaxaudit.frontends.source.classes.registration import registration
 from jaxaudit.frontends.source.classes.round_trips import round_trip
-from jaxaudit.frontends.source.values.boxes import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.callables import (
     Attribute,
     BoundMethod,
@@ -18,6 +17,7 @@ from jaxaudit.frontends.source.values.callables import (
     PartialValue,
     Transformed,
 )
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, Sequence, TupleValue
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir.trees import Tree

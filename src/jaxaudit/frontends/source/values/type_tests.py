@@ -1,20 +1,23 @@
-"""`isinstance` and its kin: what is known of the type of a value."""
+"""What tests say of values: `isinstance` and its kin, and `x is None` where it holds."""
 
 from __future__ import annotations
 
+import ast
 import builtins
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes.members import ancestry, has_unknown_base, library_bases
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
-from jaxaudit.frontends.source.values.boxes import DictBox, ListBox, ObjectBox
 from jaxaudit.frontends.source.values.callables import ClassValue, FunctionValue, Library
-from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Record, Ref, Sequence, TupleValue
+from jaxaudit.frontends.source.values.heap import DictBox, ListBox, ObjectBox
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Const, Leaf, Record, Ref, Sequence, TupleValue
 from jaxaudit.frontends.source.values.structure import argument, materialise
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
     from jaxaudit.frontends.source.interpret.interpreter import Interpreter
+
 
 _BUILTIN = "builtins."
 _ABSTRACT = frozenset("collections.abc.Sequence collections.abc.Mapping collections.abc.Iterable".split())
@@ -86,3 +89,29 @@ def _is_object(it: Interpreter, value: Abstract, cls: ClassValue) -> bool | None
         known = box.value is None and not has_unknown_base(box.cls) and not any(library_bases(box.cls))
         return False if known and not any(library_bases(cls)) and not has_unknown_base(cls) else None
     return False if _plain_type(it, value) is not None and cls.kind != "enum" else None
+
+
+def narrowed(it: Interpreter, test: ast.expr, *, holds: bool) -> dict[str, Abstract]:
+    """Return what a condition says of variables where it holds, or where it does not: they are None, or are not."""
+    # Each way gets a constant of its own, so that a merge can tell it from one that the program wrote.
+    env = it.frame.env
+    names = [name for name in _nones(test, holds) if isinstance(env.get(name), Leaf)]
+    found: dict[str, Abstract] = {name: Const(None) for name in names}
+    for name in _nones(test, not holds) if not isinstance(test, ast.BoolOp) else ():
+        value = env.get(name)
+        if isinstance(value, Leaf) and value.options:
+            left = tuple(one for one in value.options if one != NONE)
+            found[name] = left[0] if len(left) == 1 else replace(value, options=left)
+    return found
+
+
+def _nones(test: ast.expr, holds: bool) -> list[str]:
+    match test:
+        case ast.Compare(left=ast.Name(id=name), ops=[operator], comparators=[ast.Constant(value=None)]):
+            return [name] if isinstance(operator, ast.Is if holds else ast.IsNot) else []
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return _nones(inner, not holds)
+        case ast.BoolOp(op=operator, values=values) if isinstance(operator, ast.And if holds else ast.Or):
+            return [name for value in values for name in _nones(value, holds)]
+        case _:
+            return []
