@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import TypeVar, cast
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.paths import Places
 from jaxaudit.ir import Program
 
 Found = TypeVar("Found")
+About = ParamSpec("About")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +24,7 @@ class Facts:
 
     program: Program
     solved: dict[type, object] = field(default_factory=dict)
-    _kept: dict[Callable[[Facts], object], object] = field(default_factory=dict)
+    _kept: dict[tuple[object, ...], object] = field(default_factory=dict)
 
     def get(self, kind: type[Found]) -> Found:
         """Return what one domain found; asking for one that no rule declared is a mistake in the rule."""
@@ -37,15 +38,16 @@ class Facts:
         found = self.solved.get(kind)
         return found if isinstance(found, kind) else None
 
-    def memo(self, make: Callable[[Facts], Found]) -> Found:
-        """Return what a function makes of these facts, computed when it is first asked for."""
-        if make not in self._kept:
-            self._kept[make] = make(self)
-        return cast("Found", self._kept[make])
+    def memo(self, make: Callable[Concatenate[Facts, About], Found], *about: About.args, **more: About.kwargs) -> Found:
+        """Return what a function makes of these facts and something of theirs, computed when it is first asked for."""
+        key = (make, *about)
+        if key not in self._kept:
+            self._kept[key] = make(self, *about, **more)
+        return cast("Found", self._kept[key])
 
     def anew(self, program: Program, solved: dict[type, object]) -> Facts:
         """Return facts of a program with the same ops, of whose values other things are said."""
-        return Facts(program, solved, {_places: self.places, _flow: self.flow})
+        return Facts(program, solved, {(_places,): self.places, (_flow,): self.flow})
 
     @property
     def places(self) -> Places:

@@ -12,12 +12,13 @@ from jaxaudit.analyses.domain import Direction, Domain
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.forward import solve_forward
 from jaxaudit.analyses.keys import KeyFacts, KeysDomain
+from jaxaudit.analyses.parts import part_with
 from jaxaudit.analyses.ranges import Ranges, RangesDomain
 from jaxaudit.analyses.shapes import Shapes, ShapesDomain
 from jaxaudit.analyses.tracing import TracingDomain, TracingFacts
 from jaxaudit.analyses.uses import Uses, UsesDomain
 from jaxaudit.analyses.versions import Versions, VersionsDomain
-from jaxaudit.ir import Program, Value
+from jaxaudit.ir import Program, Region, Value
 from jaxaudit.ir.basis import Basis
 
 Fact = TypeVar("Fact")
@@ -87,21 +88,21 @@ def rests_on_shapes(kind: type) -> bool:
     return Shapes in (kind, *SOURCES[kind].after)
 
 
-def without_words(facts: Facts) -> Facts:
-    """Return the facts of the same program with nothing that is only said: what stands in unchecked annotations."""
+def without_words(facts: Facts, root: Region) -> Facts:
+    """Return the facts of a root with nothing that is only said: what stands in unchecked annotations."""
     declared = facts.program.declared
     checked = {value: one for value, one in declared.items() if one.basis is not Basis.SAID}
-    certain = facts.memo(without_fields)
+    certain = facts.memo(without_fields, root)
     return certain if len(checked) == len(declared) else _again(certain, replace(certain.program, declared=checked))
 
 
-def without_fields(facts: Facts) -> Facts:
-    """Return the facts of the same program with nothing assumed of fields of objects from outside."""
-    return _again(facts, replace(facts.program, fields={})) if facts.program.fields else facts
+def without_fields(facts: Facts, root: Region) -> Facts:
+    """Return the facts of a root with nothing assumed of fields of objects from outside."""
+    return _again(facts, replace(part_with(facts, root), fields={}))
 
 
 def _again(facts: Facts, program: Program) -> Facts:
-    """Return the facts of another version of a program; those that rest on shapes are still to be provided."""
+    """Return the facts of another version of a program, or of its part; those that rest on shapes are not yet made."""
     return facts.anew(program, {kind: found for kind, found in facts.solved.items() if not rests_on_shapes(kind)})
 
 

@@ -12,7 +12,8 @@ from enum import Enum
 from pathlib import PurePosixPath
 
 from jaxaudit.analyses.facts import Facts, remembered
-from jaxaudit.analyses.queries import holders, reached, walk
+from jaxaudit.analyses.parts import roots_around
+from jaxaudit.analyses.queries import reached
 from jaxaudit.analyses.solve import provide, rests_on_shapes, without_fields, without_words
 from jaxaudit.ir import Program, Region
 from jaxaudit.ir.basis import Basis
@@ -227,13 +228,19 @@ def based(rule: type[Rule], obligations: Iterable[Obligation], facts: Facts) -> 
 
 
 def _mark(
-    rule: type[Rule], violated: Sequence[Obligation], facts: Facts, leave_out: Callable[[Facts], Facts], basis: Basis
+    rule: type[Rule],
+    violated: Sequence[Obligation],
+    facts: Facts,
+    leave_out: Callable[[Facts, Region], Facts],
+    basis: Basis,
 ) -> None:
-    """Mark the violations that a rule no longer finds with fewer facts."""
-    less = facts.memo(leave_out)
-    provide(less, rule.needs)
-    again = rule().check(less.program, less)
-    sure = {(one.span, one.severity) for one in again if one.verdict is Verdict.VIOLATED}
+    """Mark the violations that a rule no longer finds with fewer facts, root by root of those that have any."""
+    sure: set[tuple[Span, Severity]] = set()
+    for root in _roots_at(facts, violated):
+        less = facts.memo(leave_out, root)
+        provide(less, rule.needs)
+        again = rule().check(less.program, less)
+        sure.update((one.span, one.severity) for one in again if one.verdict is Verdict.VIOLATED)
     for one in violated:
         one.basis = one.basis if (one.span, one.severity) in sure else basis
 
@@ -249,7 +256,15 @@ def _may_rest_on_words(facts: Facts, issues: Iterable[Obligation]) -> bool:
         return False
     spans = {one.span for one in issues}
     places = facts.places.region_of
-    return not said.isdisjoint(_around(facts, {places[op] for op in facts.program.walk() if op.span in spans}))
+    return not said.isdisjoint(roots_around(facts, {places[op] for op in facts.program.walk() if op.span in spans}))
+
+
+def _roots_at(facts: Facts, violated: Iterable[Obligation]) -> Sequence[Region]:
+    """Return the roots that run the lines of some violations, in order."""
+    lines = {line for one in violated for line in _lines(one.span)}
+    places = facts.places.region_of
+    found = roots_around(facts, {places[op] for op in facts.program.walk() if not lines.isdisjoint(_lines(op.span))})
+    return [root.region for root in facts.program.roots if root.region in found]
 
 
 @remembered
@@ -275,11 +290,4 @@ def _said(facts: Facts) -> frozenset[Region]:
     declared = facts.program.declared.items()
     values = [value for value, one in declared if one.basis is Basis.SAID and one.is_certain]
     regions = {facts.places.region_of_value(value) for value in values}
-    return frozenset(_around(facts, {region for region in regions if region is not None}))
-
-
-def _around(facts: Facts, regions: set[Region]) -> set[Region]:
-    """Return the roots that regions are run by."""
-    roots = {root.region for root in facts.program.roots}
-    places = facts.places.region_of
-    return roots.intersection(walk(regions, lambda one: [places[op] for op in holders(facts.flow, one)]))
+    return frozenset(roots_around(facts, {region for region in regions if region is not None}))

@@ -1,0 +1,36 @@
+"""Parts of a program that can be solved by themselves: a root, with the others that it reads values of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from jaxaudit.analyses.facts import Facts, remembered
+from jaxaudit.analyses.queries import holders, walk
+from jaxaudit.ir import Program, Region
+
+
+def roots_around(facts: Facts, regions: Iterable[Region]) -> set[Region]:
+    """Return the regions of the roots that regions are run by."""
+    roots = {root.region for root in facts.program.roots}
+    places = facts.places.region_of
+    return roots.intersection(walk(regions, lambda one: [places[op] for op in holders(facts.flow, one)]))
+
+
+def part_with(facts: Facts, root: Region) -> Program:
+    """Return the part of a program that the values of a root depend on."""
+    read = _read_by(facts)
+    needed = set(walk((root,), lambda one: read.get(one, ())))
+    return replace(facts.program, roots=tuple(one for one in facts.program.roots if one.region in needed))
+
+
+@remembered
+def _read_by(facts: Facts) -> Mapping[Region, set[Region]]:
+    """Return for the region of each root those that make values which it reads; shared regions are closed."""
+    places = facts.places
+    found: dict[Region, set[Region]] = {}
+    for value, readers in places.escaped.items():
+        if (home := places.region_of_value(value)) is not None:
+            for reader in readers:
+                found.setdefault(places.top(reader), set()).add(places.top(home))
+    return found
