@@ -13,7 +13,7 @@ from jaxaudit.analyses.facts import Facts, remembered
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import Answers, behind
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.analyses.shapes.facts import ShapeFact, as_number
+from jaxaudit.analyses.shapes.facts import NOTHING, ShapeFact, as_number, named
 from jaxaudit.analyses.shapes.literals import literal
 from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.functions import COUNTING, PICKED_POSITIONS, REORDERINGS
@@ -54,8 +54,9 @@ def extents(facts: Facts) -> Ask:
 
 def met(shapes: Shapes, op: Op, argument: Argument) -> ShapeFact:
     """Return what an op knows of one of its arguments, wherever it is met."""
-    known = {context.of(argument) for context in shapes.contexts(op)}
-    return known.pop() if len(known) == 1 else literal(argument, shapes.of)
+    known = {context.of(argument) for context in shapes.contexts(op)} - {NOTHING}
+    fact = known.pop() if len(known) == 1 else literal(argument, shapes.of)
+    return named(fact, argument) if isinstance(argument, Value) else fact
 
 
 def size_of(fact: ShapeFact, axis: int) -> Dim | None:
@@ -87,7 +88,7 @@ class _Look:
 
     def number(self, argument: Argument) -> Dim | None:
         """Return the integer that an argument is."""
-        fact = literal(argument, self._shapes.of)
+        fact = literal(argument, lambda value: named(self._shapes.of(value), value))
         number = None if argument is None or (fact.is_array and fact.number is None) else as_number(fact)
         return number if number is not None and number.known else None
 

@@ -14,7 +14,7 @@ from jaxaudit.analyses.shapes.result import Fit
 from jaxaudit.ir import Argument, Op, Program
 from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, Rule, proved
-from jaxaudit.rules.numerics._shared.index_extents import judge_extents
+from jaxaudit.rules.numerics._shared.index_extents import judge_extents, judge_starts
 from jaxaudit.rules.numerics._shared.index_ranges import judge_ranges
 from jaxaudit.rules.numerics._shared.padding import padded_reads
 
@@ -29,7 +29,8 @@ class OutOfBoundsIndex(Rule):
     Compares indices that are numbers with the size of the axis they index: constants, and sizes such as `x.shape[0]`
     with something added. Index arrays, what is drawn and what counts a loop are compared by how far they reach:
     `arange(n) + 1` and `randint(key, (), 1, n + 1)` go one too far, `argmax`, `clip` and `%` stay inside. Positions
-    along one axis of an array have to select along that axis. Those whose missing entries are -1 (the code itself
+    along one axis of an array have to select along that axis, and the last of the slices that start at an index has to
+    end within the array. Those whose missing entries are -1 (the code itself
     asks `index >= 0`) must not be mixed into a result without a mask.
 
     ## Why is this bad?
@@ -85,6 +86,11 @@ class OutOfBoundsIndex(Rule):
         diagonal = x[jnp.arange(rows), jnp.arange(rows)]
         best = jnp.take_along_axis(x, jnp.argmax(x, axis=1, keepdims=True), axis=1)
         return drawn, diagonal, best, codes[jnp.argmin(distances, axis=-1)]
+
+    ## a slice within
+    def window(x, key, length):
+        start = jax.random.randint(key, (), 0, x.shape[0] - length + 1)
+        return jax.lax.dynamic_slice_in_dim(x, start, length)
     """
     invalid = """
     ## beyond the end
@@ -130,6 +136,12 @@ class OutOfBoundsIndex(Rule):
         first = scores[jnp.argmax(scores, axis=-1)]  #!
         second = jnp.take_along_axis(scores, jnp.argsort(scores, axis=1), axis=0)  #!
         return first, second, scores[jnp.arange(actions)]  #?
+
+    ## a slice whose start is moved back
+    def window(x, key, length):
+        start = jax.random.randint(key, (), 0, x.shape[0])
+        last = jax.lax.dynamic_slice(jnp.ones((20, 6)), (18, 0), (5, 6))  #!
+        return jax.lax.dynamic_slice_in_dim(x, start, 4), last  #!
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -142,6 +154,7 @@ class OutOfBoundsIndex(Rule):
                 yield from (one for context in shapes.contexts(op) for one in _judge(op, context))
                 yield from judge_ranges(self.name, op, facts)
                 yield from judge_extents(self.name, op, facts)
+                yield from judge_starts(self.name, op, facts)
         yield from padded_reads(self.name, program, facts.flow)
 
 

@@ -144,14 +144,12 @@ def _of_number(op: Op | None, ask: Callable[[Value], _Kind]) -> _Kind:
     """Return the kind of what an op makes."""
     if op is None:
         return _Kind.OPEN
-    if op.name == "array.shape" and op.function == "shape":
-        return _Kind.SEVERAL
     if op.name == "py.item" and is_slice(op.arguments.get("index")):
         return _Kind.SEVERAL
     if op.name == "array.map" and op.is_operator and op.function in ARITHMETIC:
         return _of_parts(op.function, {_of_operand(one, ask) for one in op.arguments.values()})
     counts = op.name == "py.to_python" and op.function == "int"
-    return _Kind.INTEGER if counts or (op.name == "array.shape" and op.function in SIZES) else _Kind.OPEN
+    return _Kind.INTEGER if counts or (op.name == "array.shape" and op.function in SIZES - {"shape"}) else _Kind.OPEN
 
 
 def _of_operand(argument: Argument, ask: Callable[[Value], _Kind]) -> _Kind:
@@ -188,7 +186,7 @@ def _sizes(op: Op, kinds: _Kinds) -> Iterator[tuple[Argument, str]]:
                 # `reshape(*shape)` may be given one shape in place of the sizes.
                 yield from ((one, "a size") for one in given if len(given) > 1 or isinstance(one, float))
                 yield from ((one, "a size") for one in given if len(given) == 1 and kinds.of(one) is _Kind.FRACTION)
-            elif kinds.of(given) is not _Kind.SEVERAL:
+            elif kinds.of(given) in (_Kind.INTEGER, _Kind.FRACTION):
                 yield given, "a size"
 
 

@@ -9,8 +9,9 @@ from jaxaudit.analyses.extents import Extent, extents, met, size_of
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.analyses.shapes import Shapes
-from jaxaudit.analyses.shapes.facts import ShapeFact, shown
-from jaxaudit.ir import Op, Value
+from jaxaudit.analyses.shapes.facts import ShapeFact, as_number, shown
+from jaxaudit.analyses.shapes.literals import shape_of as as_shape
+from jaxaudit.ir import Argument, Op, Value
 from jaxaudit.ir.ops import BRANCHES
 from jaxaudit.ir.types import Exit
 from jaxaudit.rules.base import Obligation, Severity, Step, named, proved, unknown
@@ -43,6 +44,44 @@ def judge_extents(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
             yield unknown(rule, op.span, "what is read beyond the end may be left out afterwards")
         else:
             yield _too_far(rule, op, index, extent, size)
+
+
+def judge_starts(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
+    """Say of every start of a dynamic slice whether the slice ends within the axis."""
+    base = op.arguments.get("operand")
+    if not isinstance(base, Value):
+        return
+    fact = met(facts.get(Shapes), op, base)
+    for start, axis, length in _starts(op, facts.get(Shapes)):
+        extent, size = _start(op, start, facts), size_of(fact, axis)
+        over = None if extent is None or size is None else (extent.end - ONE + length - size).constant
+        if extent is None or size is None or over is None:
+            yield unknown(rule, op.span, "whether the slice ends within the axis is not known")
+        elif over <= 0:
+            yield proved(rule, op.span, f"the last slice ends within an axis of size {shown(size)}")
+        else:
+            yield _clamped(rule, op, start, extent, length, size)
+
+
+def _start(op: Op, start: Argument, facts: Facts) -> Extent | None:
+    if isinstance(start, Value) and (found := extents(facts)(start)) is not None:
+        return found
+    number = met(facts.get(Shapes), op, start).number
+    return None if number is None else Extent(number, number + ONE, op)
+
+
+def _starts(op: Op, shapes: Shapes) -> Iterator[tuple[Argument, int, Dim]]:
+    """Return the starts of a slice that a program computes, each with its axis and how long the slice is."""
+    update = met(shapes, op, op.arguments.get("update")).dims
+    lengths = as_shape(met(shapes, op, op.arguments.get("slice_sizes"))) if update is None else update
+    starts, axis = op.arguments.get("start_indices"), op.arguments.get("axis", 0)
+    if isinstance(starts, tuple) and lengths is not None and len(starts) == len(lengths):
+        yield from ((start, at, length) for at, (start, length) in enumerate(zip(starts, lengths, strict=True)))
+    elif "start_index" in op.arguments and isinstance(axis, int):
+        given = met(shapes, op, op.arguments.get("slice_size"))
+        length = as_number(given) if update is None else update[axis] if axis < len(update) else None
+        if length is not None:
+            yield op.arguments["start_index"], int(axis), length
 
 
 def _indices(op: Op, fact: ShapeFact, ranges: Ranges) -> Iterator[tuple[Value, int]]:
@@ -111,6 +150,21 @@ def _other_size(rule: str, op: Op, index: Value, extent: Extent, axes: tuple[int
         expected=f"an index that runs over axis {axis}, or one that selects along axis {own}",
         steps=(Step(extent.source.span, f"as many as axis {own} is long"),),
         suggestion=f"count up to the size of axis {axis}",
+    )
+
+
+def _clamped(rule: str, op: Op, start: Argument, extent: Extent, length: Dim, size: Dim) -> Obligation:
+    last = extent.end - ONE
+    verb = "read" if op.name == "array.gather" else "written"
+    return Obligation(
+        rule,
+        op.span,
+        severity=Severity.ERROR if extent.reached else Severity.WARNING,
+        message=f"a slice of {shown(length)} from {shown(last)} does not fit in an axis of size {shown(size)}",
+        current=f"JAX raises nothing and moves the start back, so that other elements are {verb}",
+        expected=f"{named(start, 'the start')} is at most {shown(size - length)}",
+        steps=(Step(extent.source.span, "it is made here"),) if extent.source is not op else (),
+        suggestion="let the start end one slice before the end, or pad the array",
     )
 
 
