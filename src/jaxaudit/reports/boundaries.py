@@ -128,8 +128,8 @@ class _Border:
 
     def _is_given(self, number: int) -> bool:
         """Whether a result goes to the caller: a differentiated body also leaves what the backward pass needs."""
-        given = self.op.given
-        return not isinstance(given, tuple) or not any(given) or (number < len(given) and bool(given[number]))
+        given = self.op.given or ()
+        return not any(given) or (number < len(given) and bool(given[number]))
 
     def _told(self, value: Value) -> bool:
         """Whether a captured value is worth a line: numbers without a name are constants of the code."""
@@ -157,14 +157,15 @@ class _Border:
         op = self.op
         match op.name:
             case "vmap":
-                return _mapped(_at(op.in_axes, number))
-            case "shard_map" if spec := _spec(op.in_specs, number):
+                axis = _at(op.in_axes, number)
+                return "shared by all" if axis is None else f"mapped over axis {axis}"
+            case "shard_map" if spec := _text(op.in_specs, number):
                 return f"split by {spec}" if "'" in spec else "the same everywhere"
             case "pmap" | "shard_map" | "map":
                 axis = _at(op.in_axes, number)
                 return "the same everywhere" if axis is None else f"mapped over axis {axis}"
             case "scan":
-                return "carried" if number < _count(op) else "scanned over axis 0"
+                return "carried" if number < (op.carry or 0) else "scanned over axis 0"
             case "fori":
                 return ("lower bound", "upper bound")[number] if number < 2 else "carried"
             case "while":
@@ -176,15 +177,14 @@ class _Border:
     def _exit(self, number: int) -> _Side:
         op, result, inner = self.op, self.op.results[number], self.region.results[number]
         mapped = self._collected(number) if op.name == "vmap" else None
-        name = self._carried(number) or result.name or inner.name or _leaf(op, number)
+        name = self._carried(number) or result.name or inner.name or _text(op.leaves, number)
         return _Side(name, self.look(result), self.look(inner), self._how_out(number, mapped))
 
     def _collected(self, number: int) -> int | None:
         """Return the axis along which `vmap` collects a result; source has it as it is written."""
         if self.exact:
             return _at(self.op.collected, number)
-        options = self.op.options
-        given = options.get("out_axes", 0) if isinstance(options, Mapping) else 0
+        given = (self.op.options or {}).get("out_axes", 0)
         return _at(given, number) if isinstance(given, tuple) else _number(given)
 
     def _carried(self, number: int) -> str:
@@ -193,7 +193,7 @@ class _Border:
         Of a gradient, by what it is taken for.
         """
         op = self.op
-        if op.name in ("scan", "while", "fori") and number < (_count(op) or len(op.results)):
+        if op.name in ("scan", "while", "fori") and number < (op.carry or len(op.results)):
             at = number + (1 if op.name == "fori" else 0)
             # What a body hands on may be more than what it is given, where the two do not fit.
             return self.region.params[at].name if at < len(self.region.params) else ""
@@ -206,39 +206,23 @@ class _Border:
             case "vmap":
                 return "the same for all" if mapped is None else f"collected along axis {mapped}"
             case "scan":
-                return "carried" if number < _count(op) else "stacked along axis 0"
+                return "carried" if number < (op.carry or 0) else "stacked along axis 0"
             case "map":
                 return "stacked along axis 0"
-            case "shard_map" if spec := _spec(op.out_specs, number):
+            case "shard_map" if spec := _text(op.out_specs, number):
                 return f"put together by {spec}" if "'" in spec else "the same everywhere"
             case "pmap" | "shard_map":
                 return "put together"
             case "grad":
-                roles = op.roles
-                role = roles[number] if isinstance(roles, tuple) and number < len(roles) else ""
-                return role if isinstance(role, str) and role else "comes out"
+                return _text(op.roles, number) or "comes out"
             case "fori" | "while":
                 return "carried"
         return "comes out"
 
 
-def _spec(specs: object, number: int) -> str:
-    """Return the partition spec of an argument or result, as it is written."""
-    return str(specs[number]) if isinstance(specs, tuple) and number < len(specs) else ""
-
-
-def _leaf(op: Op, number: int) -> str:
-    """Return where a result sits in what the function gives, as JAX writes it."""
-    leaves = op.leaves
-    return str(leaves[number]) if isinstance(leaves, tuple) and number < len(leaves) else ""
-
-
-def _count(op: Op) -> int:
-    return _number(op.carry) or 0
-
-
-def _mapped(axis: int | None) -> str:
-    return "shared by all" if axis is None else f"mapped over axis {axis}"
+def _text(given: object, number: int) -> str:
+    """Return what is noted of an argument or result, as it is written: its spec, its role, its path in the result."""
+    return str(given[number]) if isinstance(given, tuple) and number < len(given) else ""
 
 
 def _crossings(sides: Sequence[_Side]) -> tuple[Crossing, ...]:

@@ -83,9 +83,8 @@ def _notes(op: Op) -> Iterator[str]:
 
 def _mapped(op: Op, size: object) -> Iterator[str]:
     """Return which axis of which arguments is mapped, those with the same axis together."""
-    axes = op.in_axes
     by_axis: dict[int, list[str]] = {}
-    for param, axis in zip(op.regions[-1].params, axes if isinstance(axes, tuple) else (), strict=False):
+    for param, axis in zip(op.regions[-1].params, op.in_axes or (), strict=False):
         if isinstance(axis, int):
             by_axis.setdefault(axis, []).append(_head(param.name))
     told = [f"axis {axis}{_listed(names)}" for axis, names in by_axis.items()]

@@ -53,10 +53,10 @@ class _Map:
 
     def __init__(self, op: Op, names: Names, types: Mapping[Value, ArrayType]) -> None:
         self.region, self.names, self.types = op.regions[-1], names, types
-        places = op.mapped_in
-        known = places if isinstance(places, tuple) else ()
         self.places = {
-            param: place for param, place in zip(self.region.params, known, strict=False) if isinstance(place, int)
+            param: place
+            for param, place in zip(self.region.params, op.mapped_in or (), strict=False)
+            if isinstance(place, int)
         }
         own = [names(param)[place : place + 1] for param, place in self.places.items()]
         self.threads = {one for ids in own for one in ids if one}
@@ -147,8 +147,7 @@ def _handed(op: Op, region: Region) -> Iterator[tuple[Value, Value]]:
 
 
 def _turned(op: Op, region: Region) -> Iterator[tuple[Value, Value]]:
-    carried = op.carry
-    count = carried if isinstance(carried, int) else len(region.results)
+    count = len(region.results) if op.carry is None else op.carry
     first = 1 if op.name == "fori" else 0
     yield from zip(region.params[first : first + count], region.results, strict=False)
 

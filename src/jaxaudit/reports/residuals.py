@@ -38,11 +38,10 @@ class Residuals:
         """What a body leaves behind is read when the result is; ops come before their bodies, so one pass is enough."""
         for region in op.regions:
             straight = len(region.results) == len(op.results) and op.name in _STRAIGHT
-            carried = op.carry
+            carried = op.carry or 0
             for place, inner in enumerate(region.results):
                 # What is carried is read by the next turn.
-                turns = isinstance(carried, int) and place < carried
-                if not straight or turns or self._readers.get(op.results[place]):
+                if not straight or place < carried or self._readers.get(op.results[place]):
                     self._readers[inner].add(None)
                 elif op.results[place] in self._late:
                     self._late.add(inner)

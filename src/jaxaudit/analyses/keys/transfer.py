@@ -120,9 +120,8 @@ class TransferTable:
 
     def _unpack(self, op: Op, read: Read[Term]) -> Facts:
         base = self._base(op.operands[0], read)
-        star = op.star
-        count = len(op.results)
-        if not isinstance(star, int):
+        star, count = op.star, len(op.results)
+        if star is None:
             return tuple(self.terms.row(base, self.terms.number(i)) for i in range(count))
         after = count - star - 1
         before = [self.terms.row(base, self.terms.number(i)) for i in range(star)]

@@ -145,8 +145,7 @@ def _is_given(keys: KeyFacts, call: Op, use: Use) -> bool:
 def _is_given_data(loop: Op, call: Op) -> bool:
     """Whether a call is given something of this turn, and nothing that the turns hand on."""
     carried = set(loop.regions[-1].params)
-    mark = loop.entered
-    begun = mark[0] if isinstance(mark, tuple) else 0
+    begun = loop.entered[0] if loop.entered else 0
     return any(value.id > begun for value in call.operands) and carried.isdisjoint(call.operands)
 
 

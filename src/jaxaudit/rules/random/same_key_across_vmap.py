@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from jaxaudit.analyses.explain import callee_of
 from jaxaudit.analyses.facts import Facts
@@ -97,8 +97,7 @@ def _judge(op: Op, turned: Sequence[Turned], keys: KeyFacts) -> Iterator[Obligat
     # A draw says more than the split it comes from.
     same.sort(key=lambda use: use.origin.how is not How.DRAW)
     kind, element = _WORDS[op.name]
-    options = op.options
-    if same and isinstance(options, Mapping) and options.get("axis_size") == 1:
+    if same and (op.options or {}).get("axis_size") == 1:
         yield Obligation(SameKeyAcrossVmap.name, op.span, Verdict.PROVED, f"{kind} has one {element} only")
         return
     if same and op.name in ("pmap", "shard_map") and all(callee_of(use.origin.spot) == "init" for use in same):

@@ -138,8 +138,7 @@ def _is_of_devices(dim: Dim) -> bool:
 
 def _most_devices(op: Op, flow: Flow) -> int | None:
     """Return how many devices there are at most, where `devices=` is the beginning of a list of them."""
-    options = op.options
-    chosen = options.get("devices") if isinstance(options, Mapping) else None
+    chosen = (op.options or {}).get("devices")
     cut = origin(flow, chosen, {}).op if isinstance(chosen, Value) else None
     index = cut.arguments.get("index") if cut is not None and cut.name == "py.item" else None
     stop = index.get("stop") if isinstance(index, Mapping) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxaudit.analyses.facts import Facts
@@ -133,8 +133,7 @@ def _inside(op: Op, around: _Around) -> _Around:
         return _Around(around.names, certain=False, binder=op)
     if op.name not in ("vmap", "pmap"):
         return around
-    options = op.options
-    given = options.get("axis_name") if isinstance(options, Mapping) else None
+    given = (op.options or {}).get("axis_name")
     known = given is None or isinstance(given, str)
     names = (*around.names, given) if isinstance(given, str) else around.names
     return _Around(names, around.certain and known, op)

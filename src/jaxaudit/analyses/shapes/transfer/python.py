@@ -95,9 +95,7 @@ def _of_object(base: ShapeFact, index: int | str) -> ShapeFact:
 
 
 def _unpack(op: Op, look: Look) -> Sequence[ShapeFact]:
-    base, count = look.first(), len(op.results)
-    star = op.star
-    star = star if isinstance(star, int) else None
+    base, count, star = look.first(), len(op.results), op.star
     if base.items is not None:
         return _unpacked(base.items, count, star)
     if base.each is not None:
