@@ -90,7 +90,7 @@ def _place(texts: Mapping[Path, bytes], config: Config, observed: str, *, sectio
 
 
 def _tool() -> Iterator[str]:
-    """Tell this jaxaudit from any other: its own files, and where rules of other packages may have come from."""
+    """Return what identifies this jaxaudit: its own files, and where rules of other packages may have come from."""
     yield f"{VERSION} {sys.version}"
     package = Path(__file__).parent
     for folder, _, names in sorted(os.walk(package)):

@@ -12,7 +12,7 @@ _listeners: list[Listener] = []
 
 
 def tell(what: str, done: int = 0, total: int = 0) -> None:
-    """Return what is being done now."""
+    """Report what is being done now."""
     if _listeners:
         _listeners[-1](what, done, total)
 

@@ -116,12 +116,12 @@ WIDEN_AFTER = 3
 
 
 def any_branch(domain: object, op: Op, read: Callable[[Value], object]) -> None:
-    """Say that any branch may run: the `taken` of a domain that cannot decide conditions."""
+    """Return that any branch may run: the `taken` of a domain that cannot decide conditions."""
 
 
 def anywhere(domain: object) -> None:
-    """Say that parameters alone tell contexts apart: the `place` of most domains."""
+    """Return that parameters alone tell contexts apart: the `place` of most domains."""
 
 
 def not_at_once(domain: object, facts: Facts) -> None:
-    """Say that nothing is known before all is solved: the `at_once` of most domains."""
+    """Return that nothing is known before all is solved: the `at_once` of most domains."""

@@ -102,7 +102,7 @@ def deed(use: Use) -> str:
 
 
 def into_callees(facts: KeyFacts, use: Use) -> list[Told]:
-    """Tell the way from a call down to the place that really uses the key."""
+    """Return the way from a call down to the place that really uses the key."""
     told: list[Told] = []
     inner = use.inner
     while inner is not None and len(told) < _MAX_STEPS:

@@ -47,7 +47,7 @@ def goes_on(flow: Flow, old: Value, made: Op, *, method: bool = False) -> list[G
 
 
 def _way(flow: Flow, op: Op, old: Value) -> Way:
-    """Say how an op that reads a value lets it go on: among what the body of a loop returns, the carry alone counts."""
+    """Return how an op that reads a value lets it go on: of what the body of a loop returns, the carry alone counts."""
     if op.name != "py.return":
         return Way.READ
     holder = flow.holder(op)

@@ -189,7 +189,7 @@ class VersionsDomain:
         return self._table
 
     def unknown(self, value: Value) -> Version:
-        """Say that a value is no successor of any other, as far as can be told."""
+        """Note that a value is no successor of any other, as far as can be told."""
         return NOTHING
 
     def join(self, first: Version, second: Version) -> Version:

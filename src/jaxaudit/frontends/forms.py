@@ -117,7 +117,7 @@ def has_array(form: Form) -> bool:
 
 
 def text_of(form: Form) -> str:
-    """Say for people what was seen: `float32[8, 3]`, `(float32[3], 2)`, `EnvState(pos=float32[2])`."""
+    """Return what was seen in words: `float32[8, 3]`, `(float32[3], 2)`, `EnvState(pos=float32[2])`."""
     match form:
         case ["array", dtype, sizes, *_]:
             return f"{dtype}[{', '.join(map(str, sizes))}]"

@@ -68,7 +68,7 @@ def older_text(text: str, running: Version) -> str | None:
 
 
 def told(line: int, newer: Newer, running: Version, who: str) -> str:
-    """Say in one line why a file cannot be read; `who` is too old for it."""
+    """Return in one line why a file cannot be read; `who` is too old for it."""
     needed, has = shown(newer.version), shown(running)
     return f"this file needs Python {needed} or newer, and {who} {has}: line {line} has {newer.what}"
 

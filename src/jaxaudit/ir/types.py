@@ -185,7 +185,7 @@ class Declared:
 
     @property
     def where(self) -> str:
-        """Say for people where the names come from."""
+        """Return in words where the names come from."""
         return f"the {self.source}" if self.span is None else f"the {self.source} at line {self.span.line}"
 
 

@@ -144,7 +144,7 @@ def _station(
 
 
 def _text(station: Station) -> str:
-    """Say in a few words what happens to the axis."""
+    """Return in a few words what happens to the axis."""
     value = f"`{station.slot.value.name}`" if station.slot.value.name else ""
     op = station.op
     if op is None:

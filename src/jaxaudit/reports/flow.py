@@ -222,7 +222,7 @@ class _Root:
         return self.values([value for region in regions for value in region.params])
 
     def range(self, value: Value) -> str:
-        """Say between which numbers a value lies, unless its dtype says it."""
+        """Return between which numbers a value lies, unless its dtype says it."""
         words, kind = self.ranges(value), self.types(value)
         return "" if words == "integer >= 0" and kind is not None and kind.dtype.startswith("uint") else words
 

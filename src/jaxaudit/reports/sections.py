@@ -57,7 +57,7 @@ def heading(title: str, look: Look) -> Text:
 
 
 def summary_line(report: Report) -> Text:
-    """Say in one line what was found."""
+    """Return in one line what was found."""
     kinds = [finding.severity for finding in report.issues]
     counts = [
         (kinds.count("error"), "error", "errors"),
@@ -72,7 +72,7 @@ def summary_line(report: Report) -> Text:
 
 
 def coverage_line(report: Report, *, verbose: bool = False) -> str:
-    """Say in one line how far the audit saw."""
+    """Return in one line how far the audit saw."""
     seen = report.coverage
     read = f"Read {_count(seen.files, 'file', 'files')} ({_count(seen.lines, 'line', 'lines')})"
     entered = f"entered {seen.entered:,} of {_count(seen.functions, 'function', 'functions')}"

@@ -119,7 +119,7 @@ class Turns:
         return False
 
     def _guard(self, scope: Scope, use: Use, general: Variation) -> Turn | None:
-        """Say what an `if` around the use makes of it: `if i == 0` holds in one turn, `if state is None` maybe too."""
+        """Return what an `if` around the use makes of it: `if i == 0` holds in one turn, so may `if state is None`."""
         for known in conditions(self.places, use.spot, scope.region):
             about = self.read(known.value)
             if (
@@ -135,7 +135,7 @@ class Turns:
         return None
 
     def _is_last(self, scope: Scope, known: Condition) -> bool:
-        """Tell `if i == n - 1` and the `else` of `if i < n - 1`: at the end of a loop, maybe in its last turn alone."""
+        """Whether this is `if i == n - 1` or the `else` of `if i < n - 1`: maybe in the last turn of a loop alone."""
         maker = self.places.maker.get(known.value)
         counted = None if maker is None else maker.arguments.get("x")
         if maker is None or not isinstance(counted, Value):

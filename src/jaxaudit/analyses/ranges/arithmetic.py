@@ -180,7 +180,7 @@ def maximum(x: Range, y: Range) -> Range:
 
 
 def _floor_at_zero(x: Range, y: Range) -> Zero | None:
-    """Say that the larger of something and zero is zero for every negative input."""
+    """Return how the larger of something and zero becomes zero: for every negative input."""
     if y.constant != 0:
         return x.zero if x.zero and y.high <= 0 else None
     if x.low < 0:

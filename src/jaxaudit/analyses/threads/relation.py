@@ -61,7 +61,7 @@ class Relation:
     """An axis that a reshape takes apart."""
 
     def link(self, before: Value, at: int, after: Value, to: int) -> None:
-        """Say that an axis goes on as another."""
+        """Note that an axis goes on as another."""
         self.links.append(Link(Slot(before, at), Slot(after, to)))
 
     def deed(self, kind: str, value: Value, axis: int) -> None:

@@ -43,7 +43,7 @@ def set_user_roots(roots: Iterable[str]) -> None:
 
 @cache
 def layer_of(path: str) -> str:
-    """Say whose file it is."""
+    """Return whose file it is."""
     if any(path.startswith(root) for root in _roots):
         return USER
     if path.startswith(compat.JAX_FOLDER) or "/jaxlib/" in path:

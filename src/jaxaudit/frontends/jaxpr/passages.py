@@ -230,7 +230,7 @@ def _mapped_out(axes: list[int | None] | None, post: Any, out: Any) -> int | Non
 
 
 def _role(record: Record, post: Any) -> tuple[str, str]:
-    """Tell value, auxiliary results and gradients apart by their path; a gradient with the path of what it is for."""
+    """Return whether a result is value, auxiliary or gradient, by its path; of a gradient also what it is for."""
     leaf = record.leaves.get(("post", post.params["leaf"])) if post is not None else None
     if leaf is None:
         return "", ""

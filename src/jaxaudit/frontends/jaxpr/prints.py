@@ -101,7 +101,7 @@ class Prints:
         return keys, control, re.sub(r"\d+", "", around.scope), around.backward, around.recomputed
 
     def _call(self, page: _Page, uid: int) -> tuple[int, str]:
-        """Tell a call of a transformation by what it is and the order of calls."""
+        """Return what identifies a call of a transformation: what it is and the order of calls."""
         text = self._records.get(uid)
         if text is None:
             one = self._surroundings.records.by_uid[uid]

@@ -104,7 +104,7 @@ def _judged(loop: Loop, facts: Facts) -> Iterator[Obligation]:
 
 
 def _equal_numbers(one: Carried, facts: Facts) -> str | None:
-    """Say which number an array starts with everywhere; None for what may be a constant on purpose, as numbers are."""
+    """Return the number an array starts with everywhere; None for what may be constant on purpose, as numbers are."""
     made, known = facts.flow.maker(one.start), facts.get(Ranges).of(one.start)
     filled = made is not None and made.name == "array.create" and known.low == known.high
     return number_text(known.low) if filled else None

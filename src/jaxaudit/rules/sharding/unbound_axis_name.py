@@ -171,7 +171,7 @@ def _judge(op: Op, name: str, around: _Around, anywhere: set[str]) -> Obligation
 
 
 def _bound_nowhere(op: Op, name: str, anywhere: set[str]) -> Obligation:
-    """Tell a name that none of the maps in sight binds, where others may be out of sight."""
+    """Report a name that none of the maps in sight binds, where others may be out of sight."""
     bound = ", ".join(f"`{one}`" for one in sorted(anywhere))
     return Obligation(
         UnboundAxisName.name,

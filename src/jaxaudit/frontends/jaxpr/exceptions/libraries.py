@@ -36,7 +36,7 @@ def _no_collections(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 def _runtime(facts: Facts, match: re.Match[str]) -> Explanation:
-    """Tell the check of the user's own that failed, at the line that equinox names."""
+    """Explain a check of the user's own that failed, at the line that equinox names."""
     return Explanation(
         "script-failed",
         f"a check inside the compiled program failed: {first_line(match[1])}",

@@ -36,7 +36,7 @@ def _key(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 def _collections(key: str, has: tuple[str, ...]) -> str:
-    """Say what is wrong where the variables of a flax module are taken for its parameters, or the other way round."""
+    """Explain that the variables of a flax module are taken for its parameters, or the other way round."""
     if key == "'params'":
         return "these are the parameters already: leave `['params']` out, or pass all variables that `init` gave"
     if "'params'" in has:
@@ -140,7 +140,7 @@ def _file(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 def _assertion(facts: Facts, match: re.Match[str]) -> Explanation:
-    """Tell an assertion of the user's own by what it states."""
+    """Explain an assertion of the user's own by what it states."""
     node = next((one for one in ast.walk(_statement(facts.line)) if isinstance(one, ast.Assert)), None)
     if facts.inner or node is None:
         return failed(facts, match)

@@ -30,7 +30,7 @@ def _leaves(facts: Facts, match: re.Match[str]) -> Explanation:
 
 
 def tree_difference(message: str) -> str:
-    """Say in what the trees of a message differ, to be put behind a sentence."""
+    """Return in what the trees of a message differ, to be put behind a sentence."""
     keys = re.search(r"symmetric difference on key sets is\s+(.*)", message)
     if keys:
         return (

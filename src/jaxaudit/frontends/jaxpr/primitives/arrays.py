@@ -26,7 +26,7 @@ def _several(param: str) -> Build:
 
 
 def _grows(equation: Equation) -> str:
-    """Tell new axes of size one from copies of the elements."""
+    """Distinguish new axes of size one from copies of the elements."""
     return "expand_dims" if prod(equation.shape()) == prod(equation.out_shape) else "broadcast_to"
 
 

@@ -30,7 +30,7 @@ _BITWISE = ("and", "or", "xor", "not")
 
 
 def _and_or_not(equation: Equation) -> str:
-    """Tell `&` on numbers from `&` on truth values: one primitive stands for both."""
+    """Distinguish `&` on numbers from `&` on truth values: one primitive stands for both."""
     first = next((kind for kind in equation.in_types if kind is not None), None)
     numeric = first is not None and first.dtype != "bool"
     return ("bitwise_" if numeric else "logical_") + equation.name

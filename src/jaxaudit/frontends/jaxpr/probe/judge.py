@@ -209,7 +209,7 @@ def _kind(case: _Case) -> str:
 
 
 def times(ratio: float) -> str:
-    """Say a ratio: `-1 times`, `twice`, `0.5 times`."""
+    """Return a ratio in words: `-1 times`, `twice`, `0.5 times`."""
     if abs(ratio - 2) < 1e-2:
         return "twice"
     near = round(ratio)
@@ -217,7 +217,7 @@ def times(ratio: float) -> str:
 
 
 def spread(ratios: Sequence[float]) -> str:
-    """Say within what bounds most ratios lie."""
+    """Return in words the bounds within which most ratios lie."""
     np = compat.np
     low, high = (float(np.quantile(ratios, share)) for share in (0.1, 0.9))
     return f"between {low:.3g} and {high:.3g} times"

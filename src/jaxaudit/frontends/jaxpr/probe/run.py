@@ -248,7 +248,7 @@ def _open(met: Met, why: str) -> Probe:
 
 
 def _raised(met: Met, error: Exception) -> Probe:
-    """Tell an exception: JAX refuses the rule, or the function itself could not be run on random inputs."""
+    """Explain an exception: JAX refuses the rule, or the function itself could not be run on random inputs."""
     text = (str(error).splitlines() or [""])[0]
     if _REFUSED.match(text) and isinstance(error, TypeError | ValueError):
         return _refused(met, text)

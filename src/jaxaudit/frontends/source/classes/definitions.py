@@ -53,7 +53,7 @@ def define(it: Interpreter, node: ast.ClassDef) -> Exit:
 
 
 def _owned(it: Interpreter, member: Abstract, cls: ClassValue) -> Abstract:
-    """Tell a method which class it belongs to, under its transformations too."""
+    """Return a method with the class that it belongs to, under its transformations too."""
     if isinstance(member, FunctionValue) and member.owner is None:
         owned = replace(member, owner=cls)
         it.defined[member.node] = owned

@@ -23,7 +23,7 @@ _NEVER_LEAVES = "jax.tree_util.register_static"
 
 
 def role(cls: ClassValue, name: str) -> str:
-    """Say `data` of a field that becomes leaves, `structure` of one that does not, nothing where it is open."""
+    """Return `data` for a field that becomes leaves, `structure` for one that does not, nothing where it is open."""
     return _roles(cls).get(name) or _other(cls, name)
 
 

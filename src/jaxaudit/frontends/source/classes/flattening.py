@@ -63,7 +63,7 @@ class Flattening:
     """What is returned as children."""
 
     def role(self, name: str) -> str:
-        """Say `data` of a field that becomes leaves, `structure` of one that does not, nothing where it is open."""
+        """Return `data` for a field that becomes leaves, `structure` for one that does not, else nothing."""
         if name in self.children.fields:
             return "data"
         if name in self.structure.fields:

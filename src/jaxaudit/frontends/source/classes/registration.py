@@ -27,7 +27,7 @@ _NAMES = (ast.Attribute, ast.Name)
 
 
 def registration(it: Interpreter, cls: ClassValue) -> str:
-    """Say `yes` when JAX can take instances apart, `no` when it surely cannot, else why that is not known."""
+    """Return `yes` when JAX can take instances apart, `no` when it surely cannot, else why that is not known."""
     if cls.kind == "namedtuple" or _REGISTERS.intersection(cls.decorators) or _mentioned(it, cls):
         return "yes"
     inherited = set(library_bases(cls))

@@ -174,7 +174,7 @@ def unary(it: Interpreter, node: ast.UnaryOp) -> Abstract:
 
 
 def _inverts_truth(operator: ast.unaryop, operand: Abstract) -> bool:
-    """Tell `~True`, which is -2: worth an op, so that rules see it."""
+    """Whether this is `~True`, which is -2: worth an op, so that rules see it."""
     return isinstance(operator, ast.Invert) and isinstance(operand, Const) and isinstance(operand.value, bool)
 
 

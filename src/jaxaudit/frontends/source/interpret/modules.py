@@ -258,7 +258,7 @@ def _changing(tree: ast.Module, text: str) -> frozenset[str]:
 
 
 def is_main_block(node: ast.stmt) -> bool:
-    """Tell `if __name__ == "__main__":`."""
+    """Whether this is `if __name__ == "__main__":`."""
     match node:
         case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), comparators=[ast.Constant(value="__main__")])):
             return True

@@ -153,7 +153,7 @@ def stage(it: Interpreter, callee: Transformed, given: Arguments, span: Span) ->
 
 
 def static_leaves(it: Interpreter, callee: Transformed, given: Arguments) -> tuple[bool | None, ...]:
-    """Say of every leaf of the arguments whether it stays a Python value."""
+    """Return for every leaf of the arguments whether it stays a Python value."""
     statics, names = statics_of(it, callee), signature_of(callee.function).names
     roles = [_role(given, at, names, statics)[1] for at in range(len(given.all()))]
     counts = [len(data_leaves(it, value)) for value in given.all()]

@@ -184,7 +184,7 @@ def with_(it: Interpreter, node: ast.With | ast.AsyncWith) -> Exit:
 
 
 def _expects_failure(item: ast.withitem) -> bool:
-    """Tell `with pytest.raises(...)` and `with self.assertRaises(...)`."""
+    """Whether this is `with pytest.raises(...)` or `with self.assertRaises(...)`."""
     call = item.context_expr
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _EXPECT_FAILURE
 

@@ -42,7 +42,7 @@ def _handed_on(tree: ast.Module) -> frozenset[str]:
 
 
 def _is_wrapper(node: ast.expr) -> bool:
-    """Tell `jax.jit` and its like, which take functions of any signature."""
+    """Whether this is `jax.jit` or its like, which take functions of any signature."""
     name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
     return name.removeprefix("filter_") in _WRAPPERS
 

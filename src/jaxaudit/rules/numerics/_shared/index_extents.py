@@ -19,7 +19,7 @@ from jaxaudit.rules.numerics._shared.index_ranges import is_masked, is_meant, ta
 
 
 def judge_extents(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
-    """Say of every index of an op whether it ends where the axis does, and whether it is about that axis at all."""
+    """Judge for every index of an op whether it ends where the axis does, and whether it is about that axis at all."""
     base = op.argument("base", "a", "arr")
     if not isinstance(base, Value) or is_meant(op, facts.get(Ranges)):
         return

@@ -21,7 +21,7 @@ _INDEXES = ("", "getitem", "take", "take_along_axis", "set", "add", "multiply", 
 
 
 def judge_ranges(rule: str, op: Op, facts: Facts) -> Iterator[Obligation]:
-    """Say of every index of an op whether its range fits the axis."""
+    """Judge for every index of an op whether its range fits the axis."""
     ranges, flow = facts.get(Ranges), facts.flow
     for index, size in _indices(op, ranges):
         known = ranges.within(flow.holder(op), op, index)

@@ -41,7 +41,7 @@ def _init_of(flow: Flow, op: Op, context: Context) -> Op | None:
 
 
 def other_module(flow: Flow, gradient: Value, known: Value, context: Context) -> str:
-    """Say that two trees are the variables of modules of different classes; empty where they are not, or unknown."""
+    """Return that two trees are variables of modules of different classes; empty where they are not, or unknown."""
     first, second = (skeleton(flow, value, context) for value in (gradient, known))
     if first.op is None or second.op is None or first.way != second.way:
         return ""

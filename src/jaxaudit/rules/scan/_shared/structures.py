@@ -89,7 +89,7 @@ def other_branch(rule: str, op: Op, shapes: Shapes) -> Obligation | None:
 
 
 def _array_in_a_branch(first: Tree, second: Tree, shapes: Shapes) -> str:
-    """Say that one branch gives a container, or None, where the other gives an array."""
+    """Report that one branch gives a container, or None, where the other gives an array."""
 
     def is_leaf(tree: Tree) -> bool:
         return tree.kind == "number" or (tree.value is not None and shapes.of(tree.value).dims is not None)
