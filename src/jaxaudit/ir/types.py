@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from jaxaudit.ir.attributes import Attribute, Attributes
 from jaxaudit.ir.basis import Basis
 from jaxaudit.ir.functions import canonical
+from jaxaudit.ir.reads import ScopeReads
 from jaxaudit.ir.values import Argument, Value
 from jaxaudit.spans import Span
 
@@ -243,6 +244,8 @@ class Program:
     """For what is read from objects from outside all that the code stores in that field of such objects."""
     main_blocks: Mapping[str, Span] = field(default_factory=dict)
     """The block under `if __name__ == "__main__"` of each file that has one."""
+    reads: tuple[ScopeReads, ...] = ()
+    """The names that each function, class and module reads."""
 
     _ops: list[Op] = field(default_factory=list, init=False, repr=False)
     _named: dict[str, list[Op]] = field(default_factory=dict, init=False, repr=False)

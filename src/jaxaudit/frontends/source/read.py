@@ -22,6 +22,7 @@ from jaxaudit.frontends.source.interpret.modules import Loader, Project
 from jaxaudit.frontends.source.interpret.observed import interpret_observed
 from jaxaudit.frontends.source.interpret.roots import callers_in_bases, interpret_root
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode, outline
+from jaxaudit.frontends.source.names.flow import reads_of
 from jaxaudit.frontends.source.values.callables import FunctionValue
 from jaxaudit.ir import Program
 
@@ -39,6 +40,8 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         roots, reach = tuple(reader.it.roots), reader.reach(files)
         declared, stores = dict(reader.it.declared), reader.it.stores
         fields = stores.fields()
+        audited = [module for module in project.modules.values() if module.audited]
+        names = tuple(one for module in audited for one in reads_of(module, project))
         if observed is not None:
             reader.enter_observed(observed)
     program = Program(
@@ -49,9 +52,12 @@ def read_source(files: Sequence[SourceFile], load: Loader, observed: Observed | 
         declared=declared,
         fields=fields,
         main_blocks=project.main_blocks(),
+        reads=names,
     )
     entered = tuple(reader.it.roots[len(roots) :])
-    seen = replace(program, roots=entered, declared=reader.it.declared, observed=reader.it.observed, fields={})
+    seen = replace(
+        program, roots=entered, declared=reader.it.declared, observed=reader.it.observed, fields={}, reads=()
+    )
     return Reading(program, tuple(project.problems), reach, tuple(reader.faults), seen)
 
 

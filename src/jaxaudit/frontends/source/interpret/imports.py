@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from jaxaudit.frontends.source.interpret.modules import Module
+from jaxaudit.frontends.source.interpret.modules import Module, Project
 from jaxaudit.frontends.source.values.callables import Library
 from jaxaudit.frontends.source.values.frames import Frame
 from jaxaudit.frontends.source.values.model import Abstract
@@ -69,9 +69,8 @@ def module_or_library(it: Interpreter, name: str) -> Abstract:
 
 def import_from(it: Interpreter, node: ast.ImportFrom) -> Exit:
     """Interpret `from a import b, c as d`, relative and star imports included."""
-    source = _source_name(it.frame.module, node)
     importer, dotted = it.frame.module, node.module or ""
-    module = it.project.beside(importer, node.level, dotted) if source is None else it.project.find(source, importer)
+    source, module = _source_name(importer, node), imported_module(it.project, importer, node)
     for alias in node.names:
         if alias.name == "*":
             _import_star(it, module)
@@ -86,6 +85,12 @@ def import_from(it: Interpreter, node: ast.ImportFrom) -> Exit:
         else:
             it.frame.env[alias.asname or alias.name] = _member(it, module, alias.name, it.span(node))
     return Exit.FALL
+
+
+def imported_module(project: Project, importer: Module, node: ast.ImportFrom) -> Module | None:
+    """Return the file of the project that names are imported from."""
+    source = _source_name(importer, node)
+    return project.beside(importer, node.level, node.module or "") if source is None else project.find(source, importer)
 
 
 def _source_name(module: Module, node: ast.ImportFrom) -> str | None:

@@ -1,0 +1,100 @@
+"""Expressions: every name that one reads, looked up in the order in which it is evaluated."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from jaxaudit.frontends.source.interpret.syntax import children
+from jaxaudit.frontends.source.names.bound import bound_by, defaults
+from jaxaudit.frontends.source.names.paths import State, taken
+from jaxaudit.frontends.source.names.scope import Scope
+
+
+def read_all(scope: Scope, nodes: Iterable[ast.AST], state: State) -> None:
+    """Look up what several expressions read."""
+    for node in nodes:
+        read(scope, node, state)
+
+
+def read(scope: Scope, node: ast.AST, state: State) -> None:
+    """Look up what an expression reads."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if not _special(scope, current, state):
+            pending += reversed(children(current))
+
+
+def _special(scope: Scope, node: ast.AST, state: State) -> bool:
+    """Look up what an expression reads that is a name, or does not evaluate its parts one after the other."""
+    match node:
+        case ast.Name(ctx=ast.Load()):
+            scope.look_up(node, state)
+        case ast.Lambda(body=body):
+            read_all(scope, defaults(node), state)
+            inner, start = scope.function(node, state)
+            inner.state = start
+            read(inner, body, start)
+            inner.close()
+        case ast.NamedExpr(target=target, value=value):
+            read(scope, value, state)
+            scope.bind(target.id, state)
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            read(scope, test, state)
+            _guarded(scope, body, taken(state, test, holds=True, params=scope.params))
+            _guarded(scope, orelse, taken(state, test, holds=False, params=scope.params))
+        case ast.BoolOp(op=op, values=[first, *others]):
+            read(scope, first, state)
+            holds = isinstance(op, ast.And)
+            inside = taken(state, first, holds=holds, params=scope.params)
+            for one in others:
+                _guarded(scope, one, inside)
+                inside = taken(inside, one, holds=holds, params=scope.params)
+            # What `:=` binds further on has a value where the whole turns out as it is asked for.
+            for name in bound_by(others).names:
+                scope.bind(name, state)
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            _comprehension(scope, node, state)
+        case _:
+            return False
+    return True
+
+
+def _guarded(scope: Scope, node: ast.AST, state: State) -> None:
+    scope.depth += 1
+    read(scope, node, state)
+    scope.depth -= 1
+
+
+def _comprehension(
+    scope: Scope, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, state: State
+) -> None:
+    hidden: set[str] = set()
+    inside = State(dict(state.names), state.closures)
+    for number, part in enumerate(node.generators):
+        read(scope, part.iter, inside)
+        if number == 0:
+            scope.hidden.append(hidden)
+        hidden |= bound_by([part.target]).names
+        for test in part.ifs:
+            read(scope, test, inside)
+            inside = taken(inside, test, holds=True, params=scope.params)
+    read_all(scope, [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt], inside)
+    scope.hidden.pop()
+    for name in bound_by([node]).names:
+        scope.bind(name, state)
+
+
+def bind(scope: Scope, target: ast.AST | None, state: State) -> None:
+    """Give the names in a target their values."""
+    match target:
+        case ast.Name(id=name):
+            scope.bind(name, state)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            for one in parts:
+                bind(scope, one, state)
+        case ast.Starred(value=inner):
+            bind(scope, inner, state)
+        case ast.Attribute() | ast.Subscript():
+            read_all(scope, children(target), state)

@@ -1,0 +1,264 @@
+"""Walks over the statements of a scope in the order in which they run, and says which names have no value when read.
+
+Syntax alone: the answer is the same whoever calls. What another path, a later turn or a closure may bring is left
+open rather than held against the code.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from jaxaudit.frontends.source.interpret.imports import imported_module
+from jaxaudit.frontends.source.interpret.modules import Module, Project, is_main_block
+from jaxaudit.frontends.source.interpret.syntax import children, landmarks
+from jaxaudit.frontends.source.names.bound import bound_by, defaults
+from jaxaudit.frontends.source.names.expressions import bind, read, read_all
+from jaxaudit.frontends.source.names.paths import Gap, Side, State, joined, merged, taken
+from jaxaudit.frontends.source.names.scope import Scope, Turns, Whole
+from jaxaudit.ir.reads import ScopeReads, Sure
+from jaxaudit.spans import Span
+
+_REFLECTION = frozenset(("exec", "globals", "eval"))
+_CATCH_ALL = frozenset(("NameError", "UnboundLocalError", "Exception", "BaseException"))
+
+
+def reads_of(module: Module, project: Project) -> tuple[ScopeReads, ...]:
+    """Return what every scope of a module reads."""
+    mains = tuple(node for node in module.tree.body if is_main_block(node))
+    elsewhere = bound_by(node for node in module.tree.body if node not in mains).names | module.changing
+    names = bound_by(module.tree.body).names | module.changing
+    further = _imported(module, project, set())
+    mentioned = {one.id for one in landmarks(module.tree).loads}
+    reflects = further is None or not _REFLECTION.isdisjoint(mentioned)
+    known = frozenset(names | (further or set()))
+    whole = Whole(module.path, known, frozenset(names - elsewhere), mains, reflects)
+    scope = Scope(whole, module.name, Span(module.path, 1, 0, 1, 0), "module", names, outer={*module.changing})
+    run(scope, module.tree.body, State(dict.fromkeys(further or ())))
+    scope.close()
+    return tuple(whole.found)
+
+
+def _imported(module: Module, project: Project, seen: set[str]) -> set[str] | None:
+    """Return the names that a module imports by `*`; None where they are not known."""
+    found: set[str] = set()
+    seen.add(module.path)
+    for node in module.tree.body if "*" in bound_by(module.tree.body).names else ():
+        if not bound_by([node]).star:
+            continue
+        source = imported_module(project, module, node) if isinstance(node, ast.ImportFrom) else None
+        further = None if source is None or source.path in seen else _imported(source, project, seen)
+        if source is None or further is None:
+            return None
+        found |= further | bound_by(source.tree.body).names
+    return found
+
+
+def run(scope: Scope, body: Iterable[ast.stmt], state: State | None) -> State | None:
+    """Follow statements; None where the end is never reached."""
+    for node in body:
+        if state is None:
+            return None
+        scope.state = state
+        state = _statement(scope, node, state)
+    return state
+
+
+def _statement(scope: Scope, node: ast.stmt, state: State) -> State | None:
+    match node:
+        case ast.If():
+            return _branch(scope, node, state)
+        case ast.For() | ast.AsyncFor() | ast.While():
+            return _loop(scope, node, state)
+        case ast.Try() | ast.TryStar():
+            return _try(scope, node, state)
+        case ast.With() | ast.AsyncWith():
+            return _with(scope, node, state)
+        case ast.Match():
+            return _match(scope, node, state)
+        case ast.Return() | ast.Raise():
+            read_all(scope, children(node), state)
+            return None
+        case ast.Break() | ast.Continue():
+            ended = scope.turns[-1]
+            (ended.breaks if isinstance(node, ast.Break) else ended.continues).append(state)
+            return None
+        case ast.Assert(test=ast.Constant(value=value)) if not value:
+            return None
+        case ast.Assert(test=test):
+            read_all(scope, children(node), state)
+            return taken(state, test, holds=True, params=scope.params)
+    _simple(scope, node, state)
+    return state
+
+
+def _simple(scope: Scope, node: ast.stmt, state: State) -> None:
+    """Follow a statement that falls through."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            read(scope, value, state)
+            for target in targets:
+                bind(scope, target, state)
+        case ast.AugAssign(target=target, value=value):
+            if isinstance(target, ast.Name):
+                scope.look_up(target, state)
+            read(scope, value, state)
+            bind(scope, target, state)
+        case ast.AnnAssign(target=target, value=value):
+            # An annotation need not be evaluated, and one alone binds nothing.
+            if value is not None:
+                read(scope, value, state)
+                bind(scope, target, state)
+        case ast.Delete(targets=targets):
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    scope.look_up(target, state)
+                    state.names.pop(target.id, None)
+                else:
+                    read(scope, target, state)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            read_all(scope, (*node.decorator_list, *defaults(node)), state)
+            inner, start = scope.function(node, state)
+            run(inner, node.body, start)
+            inner.close()
+            scope.bind(node.name, state)
+        case ast.ClassDef():
+            read_all(scope, (*node.decorator_list, *node.bases, *node.keywords), state)
+            inner, start = scope.class_(node, state)
+            run(inner, node.body, start)
+            inner.close()
+            scope.bind(node.name, state)
+        case ast.Import() | ast.ImportFrom() | ast.Global() | ast.Nonlocal():
+            for name in bound_by([node]).names:
+                scope.bind(name, state)
+        case _:
+            if isinstance(node, ast.Expr):
+                read(scope, node.value, state)
+            else:
+                # Types that are given a name are evaluated when somebody asks for them.
+                for name in bound_by([node]).names:
+                    scope.bind(name, state)
+
+
+def _branch(scope: Scope, node: ast.If, state: State, *, chained: bool = False) -> State | None:
+    read(scope, node.test, state)
+    sides: list[Side] = []
+    scope.depth += 1
+    for body, holds in ((node.body, True), (node.orelse, False)):
+        if isinstance(node.test, ast.Constant) and bool(node.test.value) is not holds:
+            sides.append(Side(None, body, frozenset(), holds))
+            continue
+        inside = taken(state, node.test, holds=holds, params=scope.params).copy()
+        match body:
+            case [ast.If() as other] if not holds:
+                scope.state = inside
+                end = _branch(scope, other, inside, chained=True)
+            case _:
+                end = run(scope, body, inside)
+        sides.append(Side(end, body, frozenset(bound_by(body).names), holds))
+    scope.depth -= 1
+    return joined(state, node, (sides[0], sides[1]), scope.params, chained=chained)
+
+
+def _loop(scope: Scope, node: ast.For | ast.AsyncFor | ast.While, state: State) -> State | None:
+    made = bound_by(node.body).names
+    target = [] if isinstance(node, ast.While) else [node.target]
+    counts = not isinstance(node, ast.While) and _counts(node.iter)
+    turns = frozenset((made & state.names.keys()) | (bound_by(target).names if counts else set()))
+    first = Gap(Sure.CERTAIN, "the first turn comes before any value", node, turns=turns)
+    inside = state.copy()
+    inside.names.update(dict.fromkeys(made - state.names.keys(), first))
+    endless = False
+    if isinstance(node, ast.While):
+        read(scope, node.test, inside)
+        endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
+        inside = inside if endless else taken(inside, node.test, holds=True, params=scope.params)
+    else:
+        read(scope, node.iter, state)
+        bind(scope, node.target, inside)
+    scope.turns.append(ended := Turns())
+    end = run(scope, node.body, inside)
+    scope.turns.pop()
+    why = "the loop may run no turn"
+    turned = merged([end, *ended.continues], why, node)
+    runs = not isinstance(node, ast.While) and _has_items(node.iter)
+    after = None if endless else turned if runs else merged([state, turned], why, node)
+    return merged([run(scope, node.orelse, after), *ended.breaks], why, node)
+
+
+def _counts(node: ast.expr) -> bool:
+    """Whether a loop over an expression has a number for each turn."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("range", "enumerate")
+
+
+def _has_items(node: ast.expr) -> bool:
+    """Whether a loop over an expression surely has a turn."""
+    match node:
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return bool(items)
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(count))]):
+            return count > 0
+    return False
+
+
+def _try(scope: Scope, node: ast.Try | ast.TryStar, state: State) -> State | None:
+    why = "what is tried may fail before"
+    caught = any(_catches_names(one) for one in node.handlers)
+    scope.caught += caught
+    end = run(scope, node.body, state.copy())
+    scope.caught -= caught
+    ends = [run(scope, node.orelse, end)]
+    failed = state.loosened(bound_by(node.body).names, why, node)
+    ends += [_handler(scope, handler, failed.copy()) for handler in node.handlers]
+    after = merged(ends, why, node)
+    bound = bound_by([*node.body, *node.handlers, *node.orelse]).names
+    last = run(scope, node.finalbody, state.loosened(bound, why, node))
+    if after is not None:
+        after.names.update(dict.fromkeys(bound_by(node.finalbody).names))
+    return None if last is None else after
+
+
+def _handler(scope: Scope, node: ast.ExceptHandler, state: State) -> State | None:
+    if node.type is not None:
+        read(scope, node.type, state)
+    if node.name:
+        scope.bind(node.name, state)
+    end = run(scope, node.body, state)
+    if end is not None and node.name:
+        # Python takes the exception away at the end of the block.
+        end.names.pop(node.name, None)
+    return end
+
+
+def _catches_names(handler: ast.ExceptHandler) -> bool:
+    if handler.type is None:
+        return True
+    parts = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(isinstance(one, ast.Name) and one.id in _CATCH_ALL for one in parts)
+
+
+def _with(scope: Scope, node: ast.With | ast.AsyncWith, state: State) -> State | None:
+    for item in node.items:
+        read(scope, item.context_expr, state)
+        bind(scope, item.optional_vars, state)
+    # A context may swallow the exception that ends its body.
+    left = state.loosened(bound_by(node.body).names, "the block may be left before", node)
+    return run(scope, node.body, state.copy()) or left
+
+
+def _match(scope: Scope, node: ast.Match, state: State) -> State | None:
+    read(scope, node.subject, state)
+    ends: list[State | None] = []
+    whole = False
+    scope.depth += 1
+    for case in node.cases:
+        inside = state.copy()
+        for name in bound_by([case.pattern]).names:
+            scope.bind(name, inside)
+        read_all(scope, children(case.pattern), inside)
+        if case.guard is not None:
+            read(scope, case.guard, inside)
+        ends.append(run(scope, case.body, inside))
+        whole |= case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
+    scope.depth -= 1
+    return merged(ends if whole else [*ends, state], "no case need hold", node)
