@@ -61,6 +61,7 @@ _ROWS = (
     # notes of a front end
     OpSpec("py.drop", "an expression statement drops its value; attrs: values (its leaves), guarded, module", note=True),
     OpSpec("py.unread", "a name is bound that nothing reads; attrs: name, kind, values (its leaves), and what is known of it", note=True),
+    OpSpec("py.turn", "what turns of a loop leave to one another; attrs: kind, name, problem (empty where there is none)", note=True),
     OpSpec("py.replace", "a copy of a record with some fields changed; attrs: class, method, fields, given (new ones), values (old)", note=True),
     OpSpec("py.sizes", "two named constants are multiplied; attrs: left, right (the constants)", note=True),
     OpSpec("py.repeat", "a list of numbers is repeated by `*`; attrs: values", note=True),

@@ -10,6 +10,7 @@ from jaxaudit.frontends.source.interpret import unrolled
 from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.loops import Loop
 from jaxaudit.frontends.source.interpret.syntax import walk
+from jaxaudit.frontends.source.notes.turns import note_turns
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.elements import element, trip_count
 from jaxaudit.frontends.source.values.folding import truth
@@ -86,6 +87,8 @@ def dict_(it: Interpreter, node: ast.Dict) -> Abstract:
 
 def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Abstract:
     """Return a list of the items one by one where they are of different kinds, else a sequence that looks like one."""
+    if not isinstance(node, ast.GeneratorExp):
+        note_turns(it, node)
     first = node.generators[0]
     iterable = it.evaluate(first.iter)
     turns = _turns(it, node, iterable) if unrolled.differ(it, iterable) else []
@@ -99,6 +102,7 @@ def comprehension(it: Interpreter, node: ast.ListComp | ast.SetComp | ast.Genera
 
 def dict_comprehension(it: Interpreter, node: ast.DictComp) -> Abstract:
     """Return a dict; its entries are known one by one where its keys are, and else nothing of it."""
+    note_turns(it, node)
     iterable = it.evaluate(node.generators[0].iter)
     known = _entries(it, node, _turns(it, node, iterable))
     if known is not None:

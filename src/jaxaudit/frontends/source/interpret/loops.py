@@ -12,6 +12,7 @@ from jaxaudit.frontends.source.interpret.assign import assign
 from jaxaudit.frontends.source.interpret.branches import join, merge_left
 from jaxaudit.frontends.source.interpret.methods import CHANGES
 from jaxaudit.frontends.source.notes.bindings import held
+from jaxaudit.frontends.source.notes.turns import note_turns
 from jaxaudit.frontends.source.values.callables import BoundMethod, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.elements import element, trip_count
 from jaxaudit.frontends.source.values.folding import truth
@@ -32,6 +33,7 @@ _MOST_PARTS = 64
 
 def for_(it: Interpreter, node: ast.For | ast.AsyncFor) -> Exit:
     """Interpret a `for` loop."""
+    note_turns(it, node)
     iterable = it.evaluate(node.iter)
     where = it.span(node.iter)
     trips = trip_count(it, iterable)
@@ -51,6 +53,7 @@ def for_(it: Interpreter, node: ast.For | ast.AsyncFor) -> Exit:
 
 def while_(it: Interpreter, node: ast.While) -> Exit:
     """Interpret a `while` loop."""
+    note_turns(it, node)
     where = it.span(node.test)
 
     def turn(index: Leaf) -> Exit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxaudit.analyses.lineage import Flow
 from jaxaudit.analyses.lineage.origins import Context, origin
-from jaxaudit.analyses.lineage.skeletons import Skeleton, skeleton
+from jaxaudit.analyses.lineage.skeletons import skeleton
 from jaxaudit.analyses.queries import last
 from jaxaudit.analyses.versions import is_optimizer_step
 from jaxaudit.ir import Op, Value
@@ -14,6 +14,8 @@ from jaxaudit.libraries.lookup import playing, plays
 BLENDS = playing("average")
 """Functions that mix two trees leaf by leaf."""
 APPLIES = playing("optimizer.apply")
+Network = tuple[str, object]
+"""The class of a module; or the function that haiku makes one of, and the place."""
 
 
 def optimised_trees(flow: Flow, op: Op, context: Context) -> tuple[Value, Value] | None:
@@ -45,7 +47,7 @@ def other_module(flow: Flow, gradient: Value, known: Value, context: Context) ->
     first, second = (skeleton(flow, value, context) for value in (gradient, known))
     if first.op is None or second.op is None or first.way != second.way:
         return ""
-    made, other = _network(flow, first), _network(flow, second)
+    made, other = _made_for(flow, first.op), _made_for(flow, second.op)
     if made is None or other is None or made == other or made[0] == other[0] != "lambda":
         return ""
     first_name, second_name = (f"a `{name}`" if name != "lambda" else "" for name, _ in (made, other))
@@ -55,11 +57,13 @@ def other_module(flow: Flow, gradient: Value, known: Value, context: Context) ->
     )
 
 
-def _network(flow: Flow, tree: Skeleton) -> tuple[str, object] | None:
-    """Return what makes the variables of a network: the class of a module, or the function that haiku transforms."""
-    op = tree.op
-    if op is None or not plays(op.qualified, "module.init"):
-        return None
+def _made_for(flow: Flow, op: Op) -> Network | None:
+    """Return the network whose variables an op makes."""
+    return network_of(flow, op) if plays(op.qualified, "module.init") else None
+
+
+def network_of(flow: Flow, op: Op) -> Network | None:
+    """Return what an `init` or `apply` belongs to: the class of a module, or the function that haiku transforms."""
     if op.object_id is not None:
         return (op.module, None) if op.module else None
     made = resolved(flow, op.arguments.get("self"))

@@ -1,0 +1,103 @@
+"""The rule `accumulation-lost`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.ir import Op, Program
+from jaxaudit.rules.base import Obligation, Rule, Severity, Verdict, proved
+
+
+class AccumulationLost(Rule):
+    """A loop adds something up, and one of its turns throws the sum away.
+
+    ## What it does
+
+    Looks at numbers that are set before a Python loop and that its turns add to. A `return` in the loop that gives the
+    number the sum started from, where the one after the loop gives the sum, forgets what was added. So does a turn that
+    binds the variable anew where what is left is divided by the number of turns.
+
+    ## Why is this bad?
+
+    One masked site makes the log density of all others zero; the mean of the losses is the last loss divided by their
+    number. Nothing is raised.
+
+    ## Example
+
+    ```python
+    loss = 0.0
+    for batch in batches:
+        loss = evaluate(batch)
+    return loss / len(batches)
+    ```
+
+    ## Use instead
+
+    ```python
+    loss = 0.0
+    for batch in batches:
+        loss += evaluate(batch)
+    return loss / len(batches)
+    ```
+
+    ## When it cannot tell
+
+    An early `return` of the start is a warning: one element may decide over all of them.
+    """
+
+    summary = "A loop adds something up, and a turn throws the sum away."
+    valid = """
+    ## added up
+    def mean(batches, loss):
+        total = 0.0
+        for batch in batches:
+            total += loss(batch)
+        return total / len(batches)
+
+    ## the last one is meant
+    def train(batches, step):
+        loss = 0.0
+        for batch in batches:
+            loss = step(batch)
+        return loss
+    """
+    invalid = """
+    ## bound anew in each turn
+    def mean(batches, evaluate):
+        loss = 0.0
+        for batch in batches:
+            loss = evaluate(batch)  #!
+        return loss / len(batches)
+
+    ## one element throws the sum away: a warning
+    def density(sites):
+        total = 0.0
+        for site in sites:
+            if site.mask is None:
+                return 0.0, sites  #?
+            total = total + site.log_prob
+        return total, sites
+    """
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every number that the turns of a loop add to."""
+        yield from (_judge(op) for op in program.named("py.turn") if op.kind == "sum")
+
+
+def _judge(op: Op) -> Obligation:
+    if not op.problem:
+        return proved(AccumulationLost.name, op.span, f"every turn adds to `{op.label}`, and none starts it anew")
+    anew = op.problem == "overwritten"
+    return Obligation(
+        AccumulationLost.name,
+        op.span,
+        Verdict.VIOLATED,
+        severity=Severity.ERROR if anew else Severity.WARNING,
+        message=f"`{op.label}` is bound anew in each turn, but divided by the number of turns afterwards"
+        if anew
+        else f"this `return` throws away what the loop has added to `{op.label}`",
+        current=f"only the last `{op.label}` is left" if anew else "the sum of all turns before is forgotten",
+        expected="what all turns give is added up",
+        suggestion=f"add to `{op.label}` with `+=`" if anew else "leave the element out with `continue`",
+    )
