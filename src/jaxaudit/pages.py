@@ -5,7 +5,6 @@ The latter are no rules, since they look at no program, but their names behave l
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 
 from jaxaudit.rules.base import Rule
@@ -100,4 +99,4 @@ def all_pages() -> tuple[Page, ...]:
 
 def page_of(rule: type[Rule]) -> Page:
     """Return the page of one rule."""
-    return Page(rule.name, rule.family, rule.summary, inspect.getdoc(rule) or rule.summary)
+    return Page(rule.name, rule.family, rule.summary, rule.page())

@@ -6,6 +6,7 @@ once examples and tests, and `check` lists obligations. Nothing else has to be e
 
 from __future__ import annotations
 
+import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -181,6 +182,11 @@ class Rule(ABC):
         *_, family, name = ("", *cls.__module__.split("."))
         cls.name, cls.family = vars(cls).get("name", name.replace("_", "-")), vars(cls).get("family", family)
         cls.valid, cls.invalid = _examples(cls.valid), _examples(cls.invalid)
+
+    @classmethod
+    def page(cls) -> str:
+        """Return its documentation as Markdown."""
+        return re.sub(r"^(## .+)\n", r"\1\n\n", inspect.getdoc(cls) or cls.summary, flags=re.MULTILINE)
 
     @abstractmethod
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:

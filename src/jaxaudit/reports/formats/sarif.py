@@ -5,7 +5,6 @@ What is proved or open is not a result: SARIF readers would show it as something
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
@@ -50,7 +49,7 @@ FORMAT = Format(lambda report, sources, out, detail: out.write(render_sarif(repo
 def _rule(name: str, findings: Sequence[Finding]) -> Json:
     known = next((rule for rule in all_rules() if rule.name == name), None)
     first = next(one for one in findings if one.rule == name)
-    page = (inspect.getdoc(known) or "") if known is not None else ""
+    page = known.page() if known is not None else ""
     summary = known.summary if known is not None else name.replace("-", " ")
     return {
         "id": name,

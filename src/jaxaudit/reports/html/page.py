@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import inspect
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -182,7 +181,7 @@ def _embedded(report: Report, sources: Sources) -> tuple[Mapping[str, str], list
 def _reasons(report: Report) -> dict[str, str]:
     """Return why each rule that speaks is worth listening to, from its own page."""
     named = {one.rule for one in (*report.issues, *report.warnings)}
-    texts = {rule.name: inspect.getdoc(rule) or "" for rule in all_rules() if rule.name in named}
+    texts = {rule.name: rule.page() for rule in all_rules() if rule.name in named}
     found = {
         name: re.search(r"## Why is this bad\?\n+(.*?)(?=\n## |\Z)", text, re.DOTALL) for name, text in texts.items()
     }

@@ -26,30 +26,25 @@ class AxisConflict(Rule):
     """Arrays meet whose sizes cannot go together.
 
     ## What it does
-
     Compares the sizes of the axes that meet wherever arrays are combined: arithmetic, matrix products, `einsum`,
     `concatenate` and `stack`, `reshape`, reductions over an axis that is not there. Sizes may be symbols:
     `x[1:] + x` is a conflict for every `x`. An op counts as an obligation where the shape of one operand is known.
 
     ## Why is this bad?
-
     JAX raises `TypeError` or `ValueError`, but only once this line is traced: perhaps after an hour of compiling, or
     in the branch that nobody has run yet.
 
     ## Example
-
     ```python
     jnp.ones((8, 3)) @ jnp.ones((8, 4))
     ```
 
     ## Use instead
-
     ```python
     jnp.ones((8, 3)).T @ jnp.ones((8, 4))
     ```
 
     ## When it cannot tell
-
     When a rank or size is not known, or when two unknown sizes meet.
     """
 

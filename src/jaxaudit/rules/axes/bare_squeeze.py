@@ -18,29 +18,24 @@ class BareSqueeze(Rule):
     """An array is squeezed without saying which axis.
 
     ## What it does
-
     Finds `squeeze()` without an axis where an axis that is meant to stay may have size 1. It is an error where a loop
     cuts an array into pieces, and the sizes say that the last one has a single row.
 
     ## Why is this bad?
-
     `squeeze()` drops every axis of size 1, also the batch axis of a batch that happens to hold one example, or the
     only environment of a small test. The result then has another rank, and what follows fails or silently broadcasts.
 
     ## Example
-
     ```python
     values = jnp.squeeze(critic(obs))  # (batch, 1), and () for a batch of one
     ```
 
     ## Use instead
-
     ```python
     values = jnp.squeeze(critic(obs), axis=-1)
     ```
 
     ## When it cannot tell
-
     When nothing is known of the array's shape.
     """
 

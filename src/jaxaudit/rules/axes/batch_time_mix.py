@@ -44,18 +44,15 @@ class BatchTimeMix(Rule):
     """Two arrays are flattened in different orders and then used row by row.
 
     ## What it does
-
     Remembers of which axes, in which order, a reshape made a flat axis, also through a shuffle and a cut into
     minibatches. Where two flat axes of the same axes meet and the orders differ, rows of different steps and
     environments are combined.
 
     ## Why is this bad?
-
     Rollouts come time-major out of `scan` and batch-major out of `vmap`. Flattened, both have `steps * envs` rows;
     nothing is raised, and the advantage of one environment trains the action of another.
 
     ## Example
-
     ```python
     rows = obs.reshape(STEPS * ENVS, -1)  # (STEPS, ENVS, features)
     weights = advantages.swapaxes(0, 1).reshape(STEPS * ENVS)
@@ -63,7 +60,6 @@ class BatchTimeMix(Rule):
     ```
 
     ## Use instead
-
     ```python
     rows = obs.reshape(STEPS * ENVS, -1)  # (STEPS, ENVS, features)
     weights = advantages.reshape(STEPS * ENVS)
@@ -71,7 +67,6 @@ class BatchTimeMix(Rule):
     ```
 
     ## When it cannot tell
-
     When the sizes are plain numbers, or the flat axis is sorted or sliced in between.
     """
 

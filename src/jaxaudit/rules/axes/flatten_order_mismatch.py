@@ -16,31 +16,26 @@ class FlattenOrderMismatch(Rule):
     """Axes are made one in one order and taken apart in another.
 
     ## What it does
-
     Remembers which axes a reshape made one, in which order, and compares that with how a later reshape takes the
     result apart.
 
     ## Why is this bad?
-
     `(steps, envs)` flattened and then reshaped to `(envs, steps)` has the right number of elements, but the rows are no
     environments: rewards and values of different episodes are mixed, and nothing is raised.
 
     ## Example
-
     ```python
     flat = values.reshape(STEPS * ENVS)  # from (STEPS, ENVS)
     flat.reshape(ENVS, STEPS)
     ```
 
     ## Use instead
-
     ```python
     flat = values.reshape(STEPS * ENVS)  # from (STEPS, ENVS)
     flat.reshape(STEPS, ENVS)
     ```
 
     ## When it cannot tell
-
     When the sizes have no names, or the flat axis is shuffled or sliced in between.
     """
 

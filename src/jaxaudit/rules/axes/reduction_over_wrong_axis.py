@@ -26,32 +26,27 @@ class ReductionOverWrongAxis(Rule):
     """Weights are normalised over one axis and summed over another.
 
     ## What it does
-
     Follows the result of a `softmax`, or of a division by one's own sum, to the sum it is the weights of (`einsum`,
     `@`, or a product and a `sum`) and compares the axis that adds up to one with the axis that is summed over. It also
     finds reductions that take an axis away which the result then meets, while the other one has a name of its own.
 
     ## Why is this bad?
-
     With `softmax` over the batch the weights of one example depend on all others, and those of its time steps add up
     to anything. The shapes are right, training goes on, and the same input gives another output in another batch.
 
     ## Example
-
     ```python
     weights = jax.nn.softmax(scores, axis=0)  # (batch, time)
     jnp.einsum("bt,bth->bh", weights, values)
     ```
 
     ## Use instead
-
     ```python
     weights = jax.nn.softmax(scores, axis=1)  # (batch, time)
     jnp.einsum("bt,bth->bh", weights, values)
     ```
 
     ## When it cannot tell
-
     When shapes are not known, or the weights go elsewhere first. Where only the weights have the normalised axis (soft
     assignment to clusters, slots) the sum may be meant; this is left open.
     """

@@ -17,31 +17,26 @@ class ReshapeMixesAxes(Rule):
     """A reshape swaps the sizes of two axes where a transpose was meant.
 
     ## What it does
-
     Compares the axes before and after a reshape, by the constants that gave their sizes or by symbols (`b, t =
     x.shape`). An axis is the same only if as many elements come after it as before. A part of an axis (`d // heads`)
     has to lie within it, and a multiple (`heads * d`) has to hold it.
 
     ## Why is this bad?
-
     A reshape does not move data. `(time, batch)` reshaped to `(batch, time)` has the right shape, but each row holds
     steps of several sequences.
 
     ## Example
-
     ```python
     b, t = x.shape
     x.reshape(t, b)
     ```
 
     ## Use instead
-
     ```python
     x.swapaxes(0, 1)
     ```
 
     ## When it cannot tell
-
     When the sizes are plain numbers, or two axes have one name.
     """
 

@@ -19,28 +19,23 @@ class StaleShapeComment(Rule):
     """A comment tells another shape than the array has.
 
     ## What it does
-
     Compares comments such as `# (B, T, D)` on the line of an assignment with the shape of what is assigned: the number
     of axes, and the sizes that are written as numbers.
 
     ## Why is this bad?
-
     Comments are where people look a shape up. One that was true before the last change sends the next change astray.
 
     ## Example
-
     ```python
     x = jnp.zeros((8, 16, 3))  # (B, T)
     ```
 
     ## Use instead
-
     ```python
     x = jnp.zeros((8, 16, 3))  # (B, T, C)
     ```
 
     ## When it cannot tell
-
     When the shape is not known. Under `vmap` a comment may speak of one element or of the batch; it is left alone.
     """
 

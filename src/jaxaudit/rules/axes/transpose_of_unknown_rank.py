@@ -18,31 +18,26 @@ class TransposeOfUnknownRank(Rule):
     """An array with more than two axes is transposed without saying which axes.
 
     ## What it does
-
     Finds `.T` and `transpose()` without axes of arrays that have more than two axes, or two in one call and more in
     another. It is an error where the result is multiplied with an array whose leading axes then meet the wrong ones.
 
     ## Why is this bad?
-
     `.T` turns the order of all axes round. `(batch, time, features).T` is `(features, time, batch)`, where most people
     mean `(batch, features, time)`. Where sizes agree, or a broadcast helps, nothing is raised.
 
     ## Example
-
     ```python
     batch, time, features = q.shape
     scores = q @ k.T
     ```
 
     ## Use instead
-
     ```python
     batch, time, features = q.shape
     scores = q @ k.swapaxes(-1, -2)
     ```
 
     ## When it cannot tell
-
     When the rank is not known. `(x.T * w).T`, which weighs along the first axis, is taken as meant.
     """
 

@@ -16,32 +16,27 @@ class UnrelatedAxesJoined(Rule):
     """Two axes that are different things are summed or added together, and only their sizes agree.
 
     ## What it does
-
     Follows the names of axes (the constants that gave their sizes, the names in annotations) and compares them
     wherever an op takes two axes for one: matrix products, `einsum`, arithmetic. It reports a meeting of two axes with
     different names where the fitting axis stands elsewhere in the same operand.
 
     ## Why is this bad?
-
     With as many query points as training points, a transposed kernel matrix times the weights of the training points
     is a valid product that means nothing. It raises only when one of the two numbers is changed.
 
     ## Example
-
     ```python
     TRAIN, QUERY = 25, 25
     jnp.zeros((TRAIN, QUERY)) @ jnp.zeros(TRAIN)
     ```
 
     ## Use instead
-
     ```python
     TRAIN, QUERY = 25, 25
     jnp.zeros((TRAIN, QUERY)).T @ jnp.zeros(TRAIN)
     ```
 
     ## When it cannot tell
-
     When sizes have no names. Two names for axes that meet decide nothing alone: people give one thing two names.
     """
 

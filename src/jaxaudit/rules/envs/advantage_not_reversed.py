@@ -42,31 +42,26 @@ class AdvantageNotReversed(Rule):
     """Advantages are added up from the first step to the last, although each depends on the steps after it.
 
     ## What it does
-
     Finds scans that add up temporal differences (`reward + gamma * next_value - value`, and a share of what was added
     up so far) in the order of time. The next value is recognised by where it comes from: the same values shifted by
     one step, or a carry that holds the value of the step before.
 
     ## Why is this bad?
-
     The advantage of a step is its own temporal difference plus the discounted ones of the steps that follow. Run
     forwards, each step collects the differences of its past, which its action did not cause. Nothing is raised, and
     training merely learns little.
 
     ## Example
-
     ```python
     _, advantages = jax.lax.scan(step, zeros, (deltas, dones))
     ```
 
     ## Use instead
-
     ```python
     _, advantages = jax.lax.scan(step, zeros, (deltas, dones), reverse=True)
     ```
 
     ## When it cannot tell
-
     Where it cannot be seen how the next value follows from the value, there is nothing to judge.
     """
 

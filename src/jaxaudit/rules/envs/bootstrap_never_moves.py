@@ -26,32 +26,27 @@ class BootstrapNeverMoves(Rule):
     """Every step of a trajectory is bootstrapped with the value of the last one.
 
     ## What it does
-
     Finds scans that add up temporal differences `reward + discount * next value - value` with the next value in the
     carry. Each turn must put its own value there for the turn that follows. If the carry goes on unchanged, all steps
     share one next value.
 
     ## Why is this bad?
-
     All advantages but the last are taken against the value of a state that is far away. Nothing is raised, and the
     policy merely learns badly.
 
     ## Example
-
     ```python
     delta = reward + gamma * next_value * (1 - done) - value
     return (gae, next_value), gae
     ```
 
     ## Use instead
-
     ```python
     delta = reward + gamma * next_value * (1 - done) - value
     return (gae, value), gae
     ```
 
     ## When it cannot tell
-
     Where the next value comes from elsewhere, or the sum has another form, there is nothing to judge.
     """
 

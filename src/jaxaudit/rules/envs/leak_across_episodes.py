@@ -30,30 +30,25 @@ class LeakAcrossEpisodes(Rule):
     """The end of an episode stops the next value, but not what was added up after it.
 
     ## What it does
-
     Finds scans that add up temporal differences in which the next value is masked at the end of an episode, and the
     carry is not.
 
     ## Why is this bad?
-
     The first steps of the next episode, which has nothing to do with this one, are added to the advantages of its
     last steps. Shapes are right, nothing is raised, and learning suffers most where episodes are short.
 
     ## Example
-
     ```python
     delta = reward + gamma * next_value * (1 - done) - value
     gae = delta + gamma * lam * gae
     ```
 
     ## Use instead
-
     ```python
     gae = delta + gamma * lam * (1 - done) * gae
     ```
 
     ## When it cannot tell
-
     Where nothing in the sum shows that episodes end, there is nothing to judge.
     """
 

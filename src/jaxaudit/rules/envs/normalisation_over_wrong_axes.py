@@ -29,29 +29,24 @@ class NormalisationOverWrongAxes(Rule):
     """Running statistics with one entry for each feature are updated by one number over all features.
 
     ## What it does
-
     Finds the mean of an array over all its axes that moves a vector of running means (`mean + weight * (x.mean() -
     mean)`) where the vector has one entry for each element of the array's last axis.
 
     ## Why is this bad?
-
     All entries of the running mean become one number. Features on a large scale swamp the others, which are then
     divided by a spread that is not theirs; nothing is raised, since a number broadcasts.
 
     ## Example
-
     ```python
     mean = mean + weight * (jnp.mean(obs) - mean)  # obs: (envs, features), mean: (features,)
     ```
 
     ## Use instead
-
     ```python
     mean = mean + weight * (jnp.mean(obs, axis=0) - mean)
     ```
 
     ## When it cannot tell
-
     When the shape of the array or of the running mean is not known.
     """
 

@@ -29,30 +29,25 @@ class ResetIgnoresDone(Rule):
     """Whether any element of a batch is done decides for all of them.
 
     ## What it does
-
     Finds choices between a fresh state and the present one (`lax.cond`, `jnp.where`) whose condition is `any` or `all`
     of a mask with one entry for each element of the batch, where the state has that axis too.
 
     ## Why is this bad?
-
     The first environment that ends its episode resets all others in the middle of theirs (`any`), or goes on after its
     end until the last one is there (`all`). Shapes fit, nothing is raised; episodes are just shorter or longer than
     they should be.
 
     ## Example
-
     ```python
     state = jax.lax.cond(jnp.any(done), lambda: fresh, lambda: state)
     ```
 
     ## Use instead
-
     ```python
     state = jax.tree.map(lambda new, old: jnp.where(done, new, old), fresh, state)  # done shaped like the leaf
     ```
 
     ## When it cannot tell
-
     When nothing else in the program takes the mask element by element, it is a warning: all elements may be meant.
     """
 

@@ -24,16 +24,13 @@ class AverageNotReturned(Rule):
     """A function moves two running averages on and gives one of them back as it was.
 
     ## What it does
-
     Finds functions that compute the next value of a running average, `decay * mean + (1 - decay) * x`, use it, and give
     the old one back, while another average of theirs goes back moved.
 
     ## Why is this bad?
-
     The average stays at its start for ever. In an optimizer the second moment never grows, and steps are far too long.
 
     ## Example
-
     ```python
     m = b1 * m + (1 - b1) * g
     new_v = b2 * v + (1 - b2) * g**2
@@ -41,7 +38,6 @@ class AverageNotReturned(Rule):
     ```
 
     ## Use instead
-
     ```python
     m = b1 * m + (1 - b1) * g
     v = b2 * v + (1 - b2) * g**2
@@ -49,7 +45,6 @@ class AverageNotReturned(Rule):
     ```
 
     ## When it cannot tell
-
     Where no other average is given back moved, the caller may keep it by other means.
     """
 

@@ -36,17 +36,14 @@ class CarryOutOfStep(Rule):
     """A part of a loop's state is computed from another part, and is one turn behind it after the first.
 
     ## What it does
-
     Finds loops that start with a state and what is computed from it, such as an observation, and go on with the new
     state and what the same line computes from the old one, where the new state depends on it.
 
     ## Why is this bad?
-
     Whoever acts on the observation acts on the past. The first turn is right, so a test of one step passes, and a
     policy merely learns worse than it could.
 
     ## Example
-
     ```python
     def step(state, action):
         new = dynamics(state, action)
@@ -54,7 +51,6 @@ class CarryOutOfStep(Rule):
     ```
 
     ## Use instead
-
     ```python
     def step(state, action):
         new = dynamics(state, action)
@@ -62,7 +58,6 @@ class CarryOutOfStep(Rule):
     ```
 
     ## When it cannot tell
-
     Where the two computations differ in anything else, there is nothing to judge.
     """
 

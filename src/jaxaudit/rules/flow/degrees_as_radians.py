@@ -15,30 +15,25 @@ class DegreesAsRadians(Rule):
     """An angle is taken in one unit and measured in the other.
 
     ## What it does
-
     Reads off the functions and factors that made an angle (`arctan2`, `degrees`, `* 180 / pi`) whether it is in degrees
     or in radians, and compares that with what a sine, cosine, tangent or conversion takes.
 
     ## Why is this bad?
-
     Both are plain numbers, so nothing is raised: the angle is off by a factor of 57.3.
 
     ## Example
-
     ```python
     angle = jnp.degrees(jnp.arctan2(dy, dx))
     return jnp.sin(angle)
     ```
 
     ## Use instead
-
     ```python
     angle = jnp.arctan2(dy, dx)
     return jnp.sin(angle)
     ```
 
     ## When it cannot tell
-
     An angle that comes from outside has no known unit; there is nothing to judge.
     """
 

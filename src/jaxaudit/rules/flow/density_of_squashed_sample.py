@@ -29,18 +29,15 @@ class DensityOfSquashedSample(Rule):
     """The log-probability of a sample that `tanh` squashes is that of another value.
 
     ## What it does
-
     Follows samples of a normal distribution through `tanh`. The density must be taken at the value before `tanh`, and
     where it is added to something that depends on the squashed value, as in a soft Q-value, the logarithm of the
     derivative of `tanh` must be taken off it.
 
     ## Why is this bad?
-
     The entropy of the policy is wrong, most of all near the bounds, where squashing changes the density most. Nothing
     is raised; the policy drifts to the bounds, or never gets there.
 
     ## Example
-
     ```python
     action = jnp.tanh(raw)
     logp = normal.log_prob(raw).sum(-1)
@@ -48,7 +45,6 @@ class DensityOfSquashedSample(Rule):
     ```
 
     ## Use instead
-
     ```python
     action = jnp.tanh(raw)
     logp = (normal.log_prob(raw) - jnp.log(1 - action**2 + 1e-6)).sum(-1)
@@ -56,7 +52,6 @@ class DensityOfSquashedSample(Rule):
     ```
 
     ## When it cannot tell
-
     Where something else reads the raw sample, the distribution before `tanh` may be the one that is meant.
     """
 

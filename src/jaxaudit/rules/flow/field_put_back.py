@@ -16,31 +16,26 @@ class FieldPutBack(Rule):
     """A copy of a record is given a field as it was, though a newer version of it has been made.
 
     ## What it does
-
     Looks at copies of records, `_replace` and `replace`, that are given a field of the old record again. Where a newer
     version of that field was made before, the copy was meant to hold it.
 
     ## Why is this bad?
-
     The update is computed and thrown away: statistics never move, a buffer stays empty. The copy looks as if it kept
     everything.
 
     ## Example
-
     ```python
     table = state.table.at[i].set(x)
     return state._replace(table=state.table, count=state.count + 1)
     ```
 
     ## Use instead
-
     ```python
     table = state.table.at[i].set(x)
     return state._replace(table=table, count=state.count + 1)
     ```
 
     ## When it cannot tell
-
     A field that is given again and has no newer version is merely written out.
     """
 

@@ -46,30 +46,25 @@ class ForgetfulAverage(Rule):
     """A moving average keeps next to nothing of itself in each step.
 
     ## What it does
-
     Finds weighted means of two values whose weights are known and add up to one, where the result takes the place of
     one of the two: it is bound to the same variable, or a loop carries it on. The value that is replaced must be the
     one with the large weight.
 
     ## Why is this bad?
-
     A target network or a running mean moves slowly because most of it stays. With the weights the other way round it
     is a copy of what it should follow at a distance, and nothing is raised.
 
     ## Example
-
     ```python
     target = jax.tree.map(lambda t, o: 0.005 * t + 0.995 * o, target, online)
     ```
 
     ## Use instead
-
     ```python
     target = jax.tree.map(lambda t, o: 0.995 * t + 0.005 * o, target, online)
     ```
 
     ## When it cannot tell
-
     Weights that are not constants, and weights above 0.05, are left alone.
     """
 

@@ -33,33 +33,28 @@ class IgnoredArgument(Rule):
     """A function is given data that it never looks at.
 
     ## What it does
-
     Finds parameters that the body never mentions, of functions that are transformed and called with data. Methods,
     lambdas, stubs and functions whose signature is prescribed (the body of a scan, a branch, a callback) are left
     alone, and so are names that say so: an underscore in front, or `unused`.
 
     ## Why is this bad?
-
     Where one parameter of several is never read, the wrong variable of the enclosing function is often read instead:
     the body sees the outer `params` in place of its own. If it is the argument that is differentiated, the gradient
     is zero.
 
     ## Example
-
     ```python
     def loss(params, x, y):
         return jnp.mean(model(params, x) ** 2)
     ```
 
     ## Use instead
-
     ```python
     def loss(params, x, y):
         return jnp.mean((model(params, x) - y) ** 2)
     ```
 
     ## When it cannot tell
-
     A parameter may be there to fit an interface, so this is a warning, except for the argument of a gradient, and for
     an array that is computed to be scanned and for nothing else. It is an error, too, where a parameter is read only
     for the sake of a variable that nobody reads, and where a plain function is given data that it never reads: for an

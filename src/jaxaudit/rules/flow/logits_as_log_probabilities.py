@@ -33,25 +33,21 @@ class LogitsAsLogProbabilities(Rule):
     """A policy loss takes the logits of the chosen actions for their log-probabilities.
 
     ## What it does
-
     Takes differentiated losses apart into sums of products. Where entries that are chosen by an array of actions are
     weighed by data, or compared with stored ones in a ratio `exp(new - old)`, they are log-probabilities. If they come
     from scores that something else takes for logits, and nothing normalises them, they are none.
 
     ## Why is this bad?
-
     Nothing holds the logits together: the loss falls without end as all of them grow, and no action becomes more
     probable than another.
 
     ## Example
-
     ```python
     chosen = jnp.take_along_axis(logits, actions[:, None], axis=1)[:, 0]
     loss = -jnp.mean(chosen * advantages)
     ```
 
     ## Use instead
-
     ```python
     logp = jax.nn.log_softmax(logits)
     chosen = jnp.take_along_axis(logp, actions[:, None], axis=1)[:, 0]
@@ -59,7 +55,6 @@ class LogitsAsLogProbabilities(Rule):
     ```
 
     ## When it cannot tell
-
     Scores that nothing takes for logits, as Q-values are, may be weighed by anything.
     """
 

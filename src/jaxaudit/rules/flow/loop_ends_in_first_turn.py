@@ -15,17 +15,14 @@ class LoopEndsInFirstTurn(Rule):
     """A Python loop that adds things up is always left in its first turn.
 
     ## What it does
-
     Looks at every `for` and `while` loop of Python, and asks whether there is a way to its second turn. A loop without
     one is wrong where it goes on with what the turn before left: there is no such turn.
 
     ## Why is this bad?
-
     A `return` that is indented once too far gives back what the first element makes. The others are never looked at,
     and nothing is raised.
 
     ## Example
-
     ```python
     for x in batches:
         total = total + loss(params, x)
@@ -33,7 +30,6 @@ class LoopEndsInFirstTurn(Rule):
     ```
 
     ## Use instead
-
     ```python
     for x in batches:
         total = total + loss(params, x)
@@ -41,7 +37,6 @@ class LoopEndsInFirstTurn(Rule):
     ```
 
     ## When it cannot tell
-
     A loop that is left at once and carries nothing may be a way to take the first element. One that ends with `break`
     is a warning: it may be there to try one step.
     """

@@ -16,29 +16,24 @@ class MalformedEntropy(Rule):
     """A sum over all outcomes has the form of an entropy or divergence, with a wrong factor.
 
     ## What it does
-
     Looks at sums over classes of a product. In an entropy or a divergence, log-probabilities are weighted by
     probabilities. Here they are weighted by log-probabilities, or raw scores stand where log-probabilities belong.
 
     ## Why is this bad?
-
     The number moves like an entropy for a while and is none. An entropy of raw scores changes when a constant is
     added to all of them, so that a bonus on it drives the scores apart for nothing.
 
     ## Example
-
     ```python
     entropy = -jnp.sum(jax.nn.softmax(logits) * logits, axis=-1)
     ```
 
     ## Use instead
-
     ```python
     entropy = -jnp.sum(jax.nn.softmax(logits) * jax.nn.log_softmax(logits), axis=-1)
     ```
 
     ## When it cannot tell
-
     The expected score `sum(p * x)` is meant where it is not negated, or where `logsumexp` of the scores is added.
     """
 

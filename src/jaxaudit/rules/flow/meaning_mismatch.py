@@ -24,32 +24,27 @@ class MeaningMismatch(Rule):
     """A function is given probabilities, log-probabilities or logits where it takes another of these.
 
     ## What it does
-
     Finds places that take a value for logits, probabilities or log-probabilities, and reads off the ops that made the
     value what it is: a softmax gives probabilities, `log_softmax` and the logarithm of probabilities give
     log-probabilities, written out or called. Probabilities in a loss, a softmax or `categorical` that takes logits, and
     the logarithm of log-probabilities, are errors. The exponential of probabilities is a warning.
 
     ## Why is this bad?
-
     A softmax of probabilities is nearly uniform: the loss hardly falls, and the model looks merely bad. The logarithm
     of log-probabilities is NaN.
 
     ## Example
-
     ```python
     probs = jax.nn.softmax(scores)
     loss = optax.softmax_cross_entropy_with_integer_labels(probs, labels)
     ```
 
     ## Use instead
-
     ```python
     loss = optax.softmax_cross_entropy_with_integer_labels(scores, labels)
     ```
 
     ## When it cannot tell
-
     Where the value comes from code that is not followed, it is left open. Names are never evidence. A softmax along
     another axis than the first is taken for intended.
     """

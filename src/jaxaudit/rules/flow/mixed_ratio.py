@@ -14,29 +14,24 @@ class MixedRatio(Rule):
     """A ratio `exp(a - b)` is taken of log-probabilities and plain probabilities.
 
     ## What it does
-
     Finds exponentials of a difference whose one side is the logarithm of probabilities and whose other side is
     probabilities.
 
     ## Why is this bad?
-
     The ratio of a policy to its old self must be one before the first update. Here it never is, clipping hides how far
     it is off, and nothing is raised.
 
     ## Example
-
     ```python
     ratio = jnp.exp(jax.nn.log_softmax(new) - jax.nn.softmax(old))
     ```
 
     ## Use instead
-
     ```python
     ratio = jnp.exp(jax.nn.log_softmax(new) - jax.nn.log_softmax(old))
     ```
 
     ## When it cannot tell
-
     A side that comes from code that is not followed may be anything; there is nothing to judge.
     """
 

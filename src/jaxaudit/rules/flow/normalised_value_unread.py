@@ -20,31 +20,26 @@ class NormalisedValueUnread(Rule):
     """A value is normalised into a variable that nothing reads, and read as it was.
 
     ## What it does
-
     Finds variables that nothing reads and that hold a normalised form of another one, `(x - mean) / std` or what a
     normalisation layer gives, where the raw value is read afterwards.
 
     ## Why is this bad?
-
     What follows sees the raw value at its own scale: features on a large scale swamp the others, and a network that
     was trained on normalised observations sees others. Nothing is raised.
 
     ## Example
-
     ```python
     clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
     return policy(params, obs)
     ```
 
     ## Use instead
-
     ```python
     clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
     return policy(params, clean)
     ```
 
     ## When it cannot tell
-
     A difference divided by stored numbers need not be a normalisation. Then it is an error only where the raw value
     enters a network, else a warning. A name that begins with an underscore says that it is not wanted.
     """

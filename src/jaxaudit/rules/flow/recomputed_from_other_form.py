@@ -38,25 +38,21 @@ class RecomputedFromOtherForm(Rule):
     """Something is computed again from another form of what its stored value was computed from.
 
     ## What it does
-
     Finds differences and ratios of `f(params, x, a)` with the `f` that was stored in each step of a scan. Both
     computations must start from the same stored values. If one began with a normalised observation, a squashed action
     or another form of what was stored, they part.
 
     ## Why is this bad?
-
     The ratio of a policy to its old self must be one before the first update. If the rollout acts on normalised
     observations and stores the raw ones, it never is, and nothing is raised.
 
     ## Example
-
     ```python
     logp = log_prob(params, whiten(obs), action)
     return state, Transition(obs, action, logp)
     ```
 
     ## Use instead
-
     ```python
     obs = whiten(obs)
     logp = log_prob(params, obs, action)
@@ -64,7 +60,6 @@ class RecomputedFromOtherForm(Rule):
     ```
 
     ## When it cannot tell
-
     When either computation goes through code that is not followed, or a value comes from outside, it is left open.
     """
 

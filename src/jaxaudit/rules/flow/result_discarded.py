@@ -28,33 +28,28 @@ class ResultDiscarded(Rule):
     """The result of a function that only computes is thrown away.
 
     ## What it does
-
     Looks at every call, sum, product or quotient that stands as a statement. Where it is a pure function
     (`x.at[i].set(v)`, `_replace`, `replace`, `apply_updates`, an optimizer's `update`, `jax.tree.map` with a pure
     function, functions of `jax.numpy` and `jax.lax`, or a function of the program that only computes), nothing at all
     happens.
 
     ## Why is this bad?
-
     Arrays and records cannot be changed in place: an update gives a new one. Python accepts the statement, and the
     program goes on with the old value.
 
     ## Example
-
     ```python
     buffer.at[i].set(reward)
     return buffer
     ```
 
     ## Use instead
-
     ```python
     buffer = buffer.at[i].set(reward)
     return buffer
     ```
 
     ## When it cannot tell
-
     When the statement stands where an exception is expected, or when the mapped function of `tree.map` may have
     effects. A call that compiles or checks something on purpose is left alone, and so is a function that calls
     anything unknown.

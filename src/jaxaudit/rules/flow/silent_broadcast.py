@@ -19,33 +19,28 @@ class SilentBroadcast(Rule):
     """Broadcasting lines up an axis with one that is another thing and has the same size.
 
     ## What it does
-
     Compares the axes that broadcasting lines up, from the last one backwards. Where an array with fewer axes lands on
     an axis of another name, while the axis it belongs to stands elsewhere in the other operand, it is reported. So is
     the column `(n, 1)` of a layer with one output where it meets a row `(n,)`: together they make `(n, n)`; and an
     array that meets its own reduction, `x - x.max(axis=1)`, after the axis is gone.
 
     ## Why is this bad?
-
     A bias with one entry for each channel, added to images laid out as `(batch, channel, height, width)`, lands on
     the width. As long as there are as many columns as channels nothing is raised, and every result is wrong.
 
     ## Example
-
     ```python
     C, H, W = 8, 8, 8
     jnp.zeros((4, C, H, W)) + jnp.ones(C)
     ```
 
     ## Use instead
-
     ```python
     C, H, W = 8, 8, 8
     jnp.zeros((4, C, H, W)) + jnp.ones(C)[:, None, None]
     ```
 
     ## When it cannot tell
-
     When the sizes have no names, or when no axis of the other operand would fit better.
     """
 

@@ -19,31 +19,26 @@ class SquashedTwice(Rule):
     """A value goes through `tanh` or a sigmoid a second time.
 
     ## What it does
-
     Finds a `tanh` of what a `tanh` gave and a sigmoid of what a sigmoid gave, in whatever functions the two stand.
 
     ## Why is this bad?
-
     `tanh(tanh(x))` never comes near the bounds: its largest value is 0.76. An action that is squashed by the policy and
     again by the environment cannot reach its limits, and a log-probability that was computed for the first is that of
     another action. A sigmoid of probabilities lies between 0.5 and 0.73.
 
     ## Example
-
     ```python
     action = jnp.tanh(mean + std * noise)
     return step(state, jnp.tanh(action))
     ```
 
     ## Use instead
-
     ```python
     action = jnp.tanh(mean + std * noise)
     return step(state, action)
     ```
 
     ## When it cannot tell
-
     Layers of a network may be squashed one after the other on purpose, so this is a warning. It is an error for the
     sample of a normal distribution, whose bounds are the reason for the first `tanh`.
     """

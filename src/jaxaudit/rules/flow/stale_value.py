@@ -18,33 +18,28 @@ class StaleValue(Rule):
     """An updated value is made and never read, while the old one goes on.
 
     ## What it does
-
     Lists every newer version of a value: the result of `x.at[i].set(v)`, `_replace`, `apply_updates`, the state that
     an optimizer's `update` or an environment's `step` gives, the record that a function gives for one of the same
     class, or what it hands back in the place of its own parameter. If nothing reads it, and the old version is read
     afterwards, returned, carried or stepped again, the update is lost.
 
     ## Why is this bad?
-
     The program runs and gives numbers: the hidden state never moves, the optimizer stays at its first step, the
     counter stands still.
 
     ## Example
-
     ```python
     for token in tokens:
         new_h, logits = step(params, h, token)
     ```
 
     ## Use instead
-
     ```python
     for token in tokens:
         h, logits = step(params, h, token)
     ```
 
     ## When it cannot tell
-
     A function may be called for one of its results alone. Then it is a warning, unless each turn of a loop depends on
     the one before. A name that begins with an underscore says that the value is not wanted: then it is left open,
     unless the old state of an optimizer or environment is handed on, or each turn of a loop starts from the first

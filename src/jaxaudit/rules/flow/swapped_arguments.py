@@ -19,17 +19,14 @@ class SwappedArguments(Rule):
     """Two positional arguments stand in each other's place.
 
     ## What it does
-
     Compares the names of positional arguments with the names of the parameters they go to. Where two arguments are
     named exactly like each other's parameter, they are swapped. In the step of an optimizer, `update(gradients, state,
     params)`, it looks at what was differentiated instead of at names.
 
     ## Why is this bad?
-
     Arrays of equal shape go through either way, and the result is wrong without a sound.
 
     ## Example
-
     ```python
     def discounted(rewards, values, gamma): ...
 
@@ -38,13 +35,11 @@ class SwappedArguments(Rule):
     ```
 
     ## Use instead
-
     ```python
     discounted(rewards, values, 0.99)
     ```
 
     ## When it cannot tell
-
     Some functions are called both ways round on purpose, such as a divergence that is made symmetric. If the same
     function is called in the right order beside it, the caller merely turns its own arguments round, or the names
     only say which of two is meant (`p` and `q`), it is no error.

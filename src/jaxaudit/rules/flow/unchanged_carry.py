@@ -24,17 +24,14 @@ class UnchangedCarry(Rule):
     """A loop carries a part of its state on unchanged, and drops what each turn computes in its place.
 
     ## What it does
-
     Finds loops that read a part of their state and hand it into the next turn as it was, while a step in the body gives
     something of the same shape that depends on it and that nothing reads.
 
     ## Why is this bad?
-
     Every turn starts from the first value: the agent acts on the first observation for ever, the cache stays empty.
     Shapes fit, and nothing is raised.
 
     ## Example
-
     ```python
     def body(carry, _):
         state, seen = carry
@@ -43,7 +40,6 @@ class UnchangedCarry(Rule):
     ```
 
     ## Use instead
-
     ```python
     def body(carry, _):
         state, seen = carry
@@ -52,7 +48,6 @@ class UnchangedCarry(Rule):
     ```
 
     ## When it cannot tell
-
     Where shapes are not known, or two parts of the state would fit, there is nothing to judge.
     """
 

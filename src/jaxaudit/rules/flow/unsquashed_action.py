@@ -20,32 +20,27 @@ class UnsquashedAction(Rule):
     """A raw sample is handed on where `tanh` squashes its kin.
 
     ## What it does
-
     Follows samples of a normal distribution. Where a choice is made between the raw sample and the squashed centre of
     its distribution (explore, or act greedily), both should be squashed. Where a sample is squashed for its
     log-probability alone, and the raw one enters a network, the wrong one was handed on.
 
     ## Why is this bad?
-
     The action leaves the bounds that `tanh` is there to keep. The environment clips it, or goes where it never should,
     and the policy is trained for actions that were not taken.
 
     ## Example
-
     ```python
     noisy = mean + std * jax.random.normal(key, mean.shape)
     return jnp.where(explore, noisy, jnp.tanh(mean))
     ```
 
     ## Use instead
-
     ```python
     noisy = mean + std * jax.random.normal(key, mean.shape)
     return jnp.tanh(jnp.where(explore, noisy, mean))
     ```
 
     ## When it cannot tell
-
     Where nothing squashes the sample or its centre, there is nothing to judge.
     """
 

@@ -26,33 +26,28 @@ class UnusedMask(Rule):
     """A mask or a random key is made and never used.
 
     ## What it does
-
     Finds variables that nothing reads and that hold a comparison of arrays, a triangular or causal mask, a random
     mask, or one of the keys of a split. A mean whose count is that of a mask, while the sum is over everything, uses
     the mask in one of two places.
 
     ## Why is this bad?
-
     A mask is made to be applied. Where it is not, padding counts in the mean, the future leaks into attention, or
     dropout drops nothing; no shape is wrong and nothing is raised. A subkey that nobody draws from often means that
     somebody else draws from the wrong key.
 
     ## Example
-
     ```python
     valid = tokens != PAD
     return losses.mean()
     ```
 
     ## Use instead
-
     ```python
     valid = tokens != PAD
     return (losses * valid).sum() / valid.sum()
     ```
 
     ## When it cannot tell
-
     A mask may be left over, so this is a warning. It is an error where the function goes on to reduce or normalise
     something of the mask's own shape, or what the mask was sized by, or reads one of the two masks that it was
     combined of. Name it with an underscore if it is not needed.

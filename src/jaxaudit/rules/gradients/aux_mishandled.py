@@ -33,31 +33,26 @@ class AuxMishandled(Rule):
     """What a function gives beside its loss is not declared, or taken for something else.
 
     ## What it does
-
     Compares what a differentiated function returns with `has_aux`, and what `grad` and `value_and_grad` give back with
     what is made of it: which of the results reaches the optimizer as gradients.
 
     ## Why is this bad?
-
     A pair without `has_aux=True` is no loss, and JAX raises `TypeError`. Results in the wrong order may go on for long:
     an optimizer that is given the loss or the metrics instead of the gradients.
 
     ## Example
-
     ```python
     grads = jax.grad(loss, has_aux=True)(params, x)
     updates, state = optimiser.update(grads, state, params)
     ```
 
     ## Use instead
-
     ```python
     grads, metrics = jax.grad(loss, has_aux=True)(params, x)
     updates, state = optimiser.update(grads, state, params)
     ```
 
     ## When it cannot tell
-
     When it is not known what the function returns, or `has_aux` is not a constant.
     """
 

@@ -51,31 +51,26 @@ class BrokenStraightThrough(Rule):
     """A straight-through estimator stops the gradient of the wrong part.
 
     ## What it does
-
     Takes sums with `stop_gradient` apart. Where a value is added and its own `stop_gradient` is taken away, the two
     cancel in the forward pass and only the gradient of the value stays. If that value has no gradient (it comes from an
     `argmax`, a rounding, a comparison), nothing stays at all. Signs count too: the soft value must leave its gradient
     as it is, and the hard value must be added.
 
     ## Why is this bad?
-
     The forward pass gives the soft value instead of the hard choice, and nothing is raised: training goes on with a
     relaxation that was meant for the gradient alone.
 
     ## Example
-
     ```python
     soft + hard - jax.lax.stop_gradient(hard)
     ```
 
     ## Use instead
-
     ```python
     hard + soft - jax.lax.stop_gradient(soft)
     ```
 
     ## When it cannot tell
-
     When the value comes from code that was not followed: then it may have a gradient, and nothing is reported.
     """
 

@@ -29,24 +29,20 @@ class DeadParameter(Rule):
     """A differentiated parameter has no way to the loss.
 
     ## What it does
-
     Looks, for every leaf of the differentiated arguments, for a way to the loss on which gradient flows. A leaf that
     the loss does not depend on at all gets a gradient of zero.
 
     ## Why is this bad?
-
     The parameter is initialised, stored and handed to the optimizer, and never learns. Often another one is read in its
     place: the first layer's weights a second time, a bias that is never added.
 
     ## Example
-
     ```python
     h = jnp.tanh(x @ params["w1"])
     return h @ params["w1"]  # w2 is never read
     ```
 
     ## Use instead
-
     ```python
     h = jnp.tanh(x @ params["w1"])
     return h @ params["w2"]
@@ -55,7 +51,6 @@ class DeadParameter(Rule):
     A leaf that something else reads may be frozen or trained elsewhere: that is a warning.
 
     ## When it cannot tell
-
     When the function calls code that was not followed, or the leaves of its arguments are not known.
     """
 

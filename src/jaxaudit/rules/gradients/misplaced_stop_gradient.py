@@ -31,17 +31,14 @@ class MisplacedStopGradient(Rule):
     """`stop_gradient` stands where it keeps the parameters from learning.
 
     ## What it does
-
     Looks at what `stop_gradient` leaves of the ways from the parameters to the loss: whether any is left at all, and
     in an error between a prediction and a target, a score and its weight, or two halves of a codebook loss, whether
     the side that was to learn is the one that still does.
 
     ## Why is this bad?
-
     Nothing is raised: the gradient of what is stopped is zero, and what should have stayed fixed moves instead.
 
     ## Example
-
     ```python
     v = jax.lax.stop_gradient(value(params, obs))
     target = reward + gamma * value(params, next_obs)
@@ -49,7 +46,6 @@ class MisplacedStopGradient(Rule):
     ```
 
     ## Use instead
-
     ```python
     v = value(params, obs)
     target = jax.lax.stop_gradient(reward + gamma * value(params, next_obs))
@@ -57,7 +53,6 @@ class MisplacedStopGradient(Rule):
     ```
 
     ## When it cannot tell
-
     When the function calls code that was not followed. A part of the parameters that is stopped while others learn may
     be frozen on purpose, which is no finding.
     """

@@ -84,7 +84,6 @@ class MissingStopGradient(Rule):
     """A target that is made from the parameters being trained passes gradient back.
 
     ## What it does
-
     Takes the loss apart and looks, by structure and not by name, for targets that depend on the differentiated
     parameters by a way gradient can take:
 
@@ -95,19 +94,16 @@ class MissingStopGradient(Rule):
     - one half of a pair of equal errors, of which the other half is stopped (a codebook and its commitment).
 
     ## Why is this bad?
-
     The loss can be lowered by moving the target instead of the prediction. Nothing is raised, and training goes to
     something else than was meant: a critic that follows the policy's noise, values that shrink towards each other.
 
     ## Example
-
     ```python
     target = reward + gamma * value(params, next_obs)
     loss = jnp.mean((value(params, obs) - target) ** 2)
     ```
 
     ## Use instead
-
     ```python
     target = jax.lax.stop_gradient(reward + gamma * value(params, next_obs))
     loss = jnp.mean((value(params, obs) - target) ** 2)
@@ -118,7 +114,6 @@ class MissingStopGradient(Rule):
     elsewhere in the file) and neither the function's name nor a comment speaks of a residual gradient; else a warning.
 
     ## When it cannot tell
-
     When a side is computed by code that was not followed and is not given the parameters. Losses that let gradient
     through both sides on purpose (contrastive losses, a policy trained through its critic) have another structure.
     """

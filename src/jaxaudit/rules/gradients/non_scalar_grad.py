@@ -16,16 +16,13 @@ class NonScalarGrad(Rule):
     """The gradient is taken of a function that gives an array.
 
     ## What it does
-
     Looks at the shape of what a function gives whose gradient is taken with `grad` or `value_and_grad`.
 
     ## Why is this bad?
-
     The gradient is defined for one number. For a loss with one value an example JAX raises `TypeError`; a missing
     `mean` is the usual cause.
 
     ## Example
-
     ```python
     def loss(w, x, y):
         return (x @ w - y) ** 2  # (batch,)
@@ -35,14 +32,12 @@ class NonScalarGrad(Rule):
     ```
 
     ## Use instead
-
     ```python
     def loss(w, x, y):
         return jnp.mean((x @ w - y) ** 2)
     ```
 
     ## When it cannot tell
-
     When the shape of the result is not known.
     """
 

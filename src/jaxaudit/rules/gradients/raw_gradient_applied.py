@@ -24,30 +24,25 @@ class RawGradientApplied(Rule):
     """The gradient is added to the parameters, and not what an optimizer makes of it.
 
     ## What it does
-
     Looks at what `apply_updates` adds to parameters: the updates of an optimizer, or a gradient as it was taken.
 
     ## Why is this bad?
-
     `apply_updates` adds. Updates point downhill and are scaled by the learning rate; a gradient points uphill, so the
     loss grows, with steps of any size.
 
     ## Example
-
     ```python
     updates, state = optimiser.update(grads, state, params)
     params = optax.apply_updates(params, grads)
     ```
 
     ## Use instead
-
     ```python
     updates, state = optimiser.update(grads, state, params)
     params = optax.apply_updates(params, updates)
     ```
 
     ## When it cannot tell
-
     Where no optimizer is given the same gradient it is a warning: somebody may climb on purpose.
     """
 

@@ -23,31 +23,26 @@ class WhereNanGradient(Rule):
     """A gradient is NaN at points that a `where` masks out, or where a root is taken of zero.
 
     ## What it does
-
     Looks at each `where` that gradients flow through. When an arm computes something whose derivative is infinite or
     NaN at just the points that the condition leaves out, the gradient there is zero times infinity: NaN. Also looks
     at square roots and norms of what is surely zero for some elements, such as the diagonal of pairwise differences.
 
     ## Why is this bad?
-
     The value is right, so nothing shows in the forward pass. The first gradient through such a point makes every
     parameter NaN.
 
     ## Example
-
     ```python
     length = jnp.where(squared > 0, jnp.sqrt(squared), 0.0)
     ```
 
     ## Use instead
-
     ```python
     safe = jnp.where(squared > 0, squared, 1.0)
     length = jnp.where(squared > 0, jnp.sqrt(safe), 0.0)
     ```
 
     ## When it cannot tell
-
     When the condition says nothing about the argument of the function, or nothing visible takes the gradient.
     """
 

@@ -34,17 +34,14 @@ class WrongArgnums(Rule):
     """The gradient is taken with respect to the wrong argument.
 
     ## What it does
-
     Looks at which argument `argnums` names: whether it exists, whether it can be differentiated (a random key or an
     integer cannot), and whether it is the one that the gradient is applied to afterwards.
 
     ## Why is this bad?
-
     `argnums` is 0 unless it is given. Where the parameters come second, the gradient is that of the data; with equal
     shapes nothing is raised.
 
     ## Example
-
     ```python
     def loss(batch, params): ...
 
@@ -53,13 +50,11 @@ class WrongArgnums(Rule):
     ```
 
     ## Use instead
-
     ```python
     grads = jax.grad(loss, argnums=1)(batch, params)
     ```
 
     ## When it cannot tell
-
     When `argnums` is not a constant, or it is not known what is done with the gradient.
     """
 

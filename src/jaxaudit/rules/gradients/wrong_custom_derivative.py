@@ -44,7 +44,6 @@ class WrongCustomDerivative(Rule):
     """A rule given to `custom_vjp` or `custom_jvp` is not the derivative of its function.
 
     ## What it does
-
     On source, follows the forward and the backward rule of `custom_vjp` beside each call: there must be one gradient
     for each argument, of the argument's shape, and it must depend on the incoming cotangent. Under `run`, `trace` and
     `pytest --jaxaudit`, each rule that is called is also evaluated on 64 small random inputs and compared with autodiff
@@ -53,12 +52,10 @@ class WrongCustomDerivative(Rule):
     cotangent on (straight-through, clipped, reversed) where the function is flat or the identity is told as such.
 
     ## Why is this bad?
-
     A wrong factor or sign raises nothing: training goes on with gradients of another function. A gradient of a
     broadcast argument that was not summed has the shape of the result, which JAX refuses only when it differentiates.
 
     ## Example
-
     ```python
     def backward(saved, g):
         x, scale = saved
@@ -66,7 +63,6 @@ class WrongCustomDerivative(Rule):
     ```
 
     ## Use instead
-
     ```python
     def backward(saved, g):
         x, scale = saved
@@ -74,7 +70,6 @@ class WrongCustomDerivative(Rule):
     ```
 
     ## When it cannot tell
-
     On source, when shapes are not known. A probe leaves open functions that round, draw random numbers or call back
     into Python, and rules closed over traced values; what may be meant, such as the cheap gradient of a fixed point, is
     a warning.

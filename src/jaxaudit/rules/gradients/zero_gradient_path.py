@@ -30,24 +30,20 @@ class ZeroGradientPath(Rule):
     """A parameter reaches the loss only through functions whose derivative is zero.
 
     ## What it does
-
     Follows every leaf of the differentiated arguments to the loss. Rounding (`floor`, `ceil`, `round`), `sign`,
     comparisons, `argmax` and its kin, conversions to integers and positions used as an index move in steps: their
     derivative is zero wherever it exists. A leaf all of whose ways lead through them gets a gradient of exactly zero.
 
     ## Why is this bad?
-
     Nothing is raised. The optimizer goes on, and the parameter stays where it was.
 
     ## Example
-
     ```python
     low = jnp.floor(position).astype(jnp.int32)
     return signal[low]
     ```
 
     ## Use instead
-
     ```python
     low = jnp.floor(position).astype(jnp.int32)
     rest = position - low
@@ -57,7 +53,6 @@ class ZeroGradientPath(Rule):
     For a choice, use a soft one (`softmax`), a straight-through estimator, or a score-function estimator.
 
     ## When it cannot tell
-
     When the function calls code that was not followed, or a function with a derivative rule of its own.
     """
 

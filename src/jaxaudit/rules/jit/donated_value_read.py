@@ -25,16 +25,13 @@ class DonatedValueRead(Rule):
     """A buffer that was donated to a compiled function is read again.
 
     ## What it does
-
     Looks at calls of functions that are compiled with `donate_argnums`, and at what reads the donated arguments below.
 
     ## Why is this bad?
-
     A donated buffer belongs to the call, which writes its results there. Where the device can do that, reading the
     array again raises `RuntimeError: Array has been deleted`; where it cannot, the program works by luck.
 
     ## Example
-
     ```python
     update = jax.jit(step, donate_argnums=0)
     new_state = update(state, batch)
@@ -42,14 +39,12 @@ class DonatedValueRead(Rule):
     ```
 
     ## Use instead
-
     ```python
     update = jax.jit(step, donate_argnums=0)
     state = update(state, batch)
     ```
 
     ## When it cannot tell
-
     When the positions are no constants, or a donated argument is read elsewhere than below the call.
     """
 

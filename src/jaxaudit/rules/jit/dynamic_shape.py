@@ -21,17 +21,14 @@ class DynamicShape(Rule):
     """A shape depends on values that JAX traces.
 
     ## What it does
-
     Looks in traced code at selections by a boolean mask, at `nonzero`, `unique`, `argwhere` and `where` with one
     argument without `size=`, and at sizes, bounds of slices and shapes that are traced numbers.
 
     ## Why is this bad?
-
     A compiled program needs every shape while it is traced. A shape that only the values tell raises
     `NonConcreteBooleanIndexError` or `ConcretizationTypeError`.
 
     ## Example
-
     ```python
     @jax.jit
     def masked_mean(x):
@@ -39,7 +36,6 @@ class DynamicShape(Rule):
     ```
 
     ## Use instead
-
     ```python
     @jax.jit
     def masked_mean(x):
@@ -48,7 +44,6 @@ class DynamicShape(Rule):
     ```
 
     ## When it cannot tell
-
     An index whose dtype is not known, and a size whose origin is not known, stay open and are not listed.
     """
 

@@ -15,29 +15,24 @@ class InPlaceUpdate(Rule):
     """An item of a JAX array is assigned to.
 
     ## What it does
-
     Looks at every `x[i] = v` and `x[i] += v`, and follows where `x` comes from.
 
     ## Why is this bad?
-
     JAX arrays cannot be changed. The assignment raises `TypeError`, inside and outside of traced code.
 
     ## Example
-
     ```python
     buffer = jnp.zeros(10)
     buffer[0] = 1.0
     ```
 
     ## Use instead
-
     ```python
     buffer = jnp.zeros(10)
     buffer = buffer.at[0].set(1.0)
     ```
 
     ## When it cannot tell
-
     NumPy arrays, lists and dicts may be assigned to. A value nobody is known to make stays open.
     """
 

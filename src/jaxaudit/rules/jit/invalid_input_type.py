@@ -16,16 +16,13 @@ class InvalidInputType(Rule):
     """Something that is no array is given to a compiled function, and not declared static.
 
     ## What it does
-
     Looks at every call of a function under `jax.jit` or `jax.pmap`: each argument must be an array, a number, a
     container of these, or declared static.
 
     ## Why is this bad?
-
     JAX raises `TypeError: Cannot interpret value of type <class 'str'> as an abstract array`.
 
     ## Example
-
     ```python
     @jax.jit
     def loss(x, mode):
@@ -36,7 +33,6 @@ class InvalidInputType(Rule):
     ```
 
     ## Use instead
-
     ```python
     @functools.partial(jax.jit, static_argnames=("mode",))
     def loss(x, mode):
@@ -44,7 +40,6 @@ class InvalidInputType(Rule):
     ```
 
     ## When it cannot tell
-
     Arguments whose type is not known are counted as unknown. A default that nobody overrides is not traced.
     """
 

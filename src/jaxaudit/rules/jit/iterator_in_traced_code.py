@@ -18,30 +18,25 @@ class IteratorInTracedCode(Rule):
     """A Python iterator is given to a transformation as if it were an array, or asked for its next item while traced.
 
     ## What it does
-
     Looks at what `scan`, `map`, `jit`, `jnp.stack`, `jnp.array` and their kin are given: `zip`, `enumerate`, `range`
     (for `scan` and `jit`) and generators are no arrays. Looks also at `next(...)` in compiled code, where the
     iterator lives outside of it.
 
     ## Why is this bad?
-
     JAX takes arrays and containers of arrays apart; an iterator is neither, and the call raises `TypeError`.
     `next` runs while JAX traces and never again: the compiled code sees the first item in every call.
 
     ## Example
-
     ```python
     jax.lax.scan(step, init, zip(xs, ys))
     ```
 
     ## Use instead
-
     ```python
     jax.lax.scan(step, init, (xs, ys))
     ```
 
     ## When it cannot tell
-
     What a call gives whose code is not known is not judged.
     """
 

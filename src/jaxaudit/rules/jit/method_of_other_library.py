@@ -17,29 +17,24 @@ class MethodOfOtherLibrary(Rule):
     """An array of JAX is asked for a method that it does not have.
 
     ## What it does
-
     Finds calls of methods that NumPy arrays, lists or the tensors of PyTorch have and arrays of JAX lack, on values
     that functions of JAX have made.
 
     ## Why is this bad?
-
     The call raises `AttributeError`: arrays of JAX cannot be changed in place, and what PyTorch has as methods are
     functions here.
 
     ## Example
-
     ```python
     jnp.repeat(x, 2).tile((2, 1))
     ```
 
     ## Use instead
-
     ```python
     jnp.tile(jnp.repeat(x, 2), (2, 1))
     ```
 
     ## When it cannot tell
-
     When it is not known that the value is an array of JAX, nothing is said.
     """
 

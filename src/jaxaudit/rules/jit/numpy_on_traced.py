@@ -16,17 +16,14 @@ class NumpyOnTraced(Rule):
     """NumPy, `math` or a conversion to a Python number gets a traced array.
 
     ## What it does
-
     Looks in traced code at calls of `numpy`, `scipy` and `math`, at `float(x)`, `int(x)`, `x.item()` and `x.tolist()`,
     and at traced indices of Python lists and tuples.
 
     ## Why is this bad?
-
     These run in Python and need values. A traced array has none yet: the call raises `TracerArrayConversionError` or
     `ConcretizationTypeError`.
 
     ## Example
-
     ```python
     @jax.jit
     def energy(x):
@@ -34,7 +31,6 @@ class NumpyOnTraced(Rule):
     ```
 
     ## Use instead
-
     ```python
     @jax.jit
     def energy(x):
@@ -42,7 +38,6 @@ class NumpyOnTraced(Rule):
     ```
 
     ## When it cannot tell
-
     An argument of unknown structure stays open. `np.shape`, `np.ndim` and their kin ask for no values, and `np.sum`,
     `np.max` and others only call the method of the same name, which traced arrays have.
     """

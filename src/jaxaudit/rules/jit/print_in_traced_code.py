@@ -17,16 +17,13 @@ class PrintInTracedCode(Rule):
     """A traced value is printed or formatted by Python.
 
     ## What it does
-
     Looks at `print`, loggers and format specifications in code that JAX traces.
 
     ## Why is this bad?
-
     Python runs once, while JAX traces: the line shows `Traced<...>` on the first call and nothing ever after. A format
     specification such as `{loss:.4f}` asks for a number that does not exist yet and raises.
 
     ## Example
-
     ```python
     @jax.jit
     def step(x):
@@ -36,7 +33,6 @@ class PrintInTracedCode(Rule):
     ```
 
     ## Use instead
-
     ```python
     @jax.jit
     def step(x):
@@ -46,7 +42,6 @@ class PrintInTracedCode(Rule):
     ```
 
     ## When it cannot tell
-
     Printing shapes, dtypes and other Python values while tracing is fine, and so is a value that is not traced. An
     argument may be printed to see when the function is traced, and `vmap` or `grad` by themselves print at every call:
     these are warnings.

@@ -29,17 +29,14 @@ class PythonBranchOnTraced(Rule):
     """Python asks for the value of an array that JAX is still tracing.
 
     ## What it does
-
     Looks at every `if`, `while`, `assert`, `and`, `or`, `not`, conditional expression, chained comparison, `range`,
     `max` and `min` in code that `jit`, `vmap`, `scan` and their kin trace, at any depth of calls.
 
     ## Why is this bad?
-
     While JAX traces, an array has a shape and a dtype but no value yet. Asking for its truth raises
     `TracerBoolConversionError` (or `ConcretizationTypeError`) as soon as the function is called.
 
     ## Example
-
     ```python
     @jax.jit
     def relu(x):
@@ -49,7 +46,6 @@ class PythonBranchOnTraced(Rule):
     ```
 
     ## Use instead
-
     ```python
     @jax.jit
     def relu(x):
@@ -57,7 +53,6 @@ class PythonBranchOnTraced(Rule):
     ```
 
     ## When it cannot tell
-
     An argument that nobody visibly passes may be a dict or `None`, whose truth is known; such tests stay open.
     Shapes, dtypes, `len(x)`, `x is None`, `isinstance` and static arguments are known while tracing.
     """

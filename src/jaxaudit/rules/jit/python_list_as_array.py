@@ -17,17 +17,14 @@ class PythonListAsArray(Rule):
     """A growing list of Python numbers is turned into a JAX array in every turn of a loop.
 
     ## What it does
-
     Looks at `jnp.array(values)` and `jnp.asarray(values)` in loops, where `values` is a list of numbers that the
     program fills item by item.
 
     ## Why is this bad?
-
     `jnp.array` walks a list element by element, and for nested lists makes one small array of each, which is slower
     than NumPy by orders of magnitude.
 
     ## Example
-
     ```python
     for reading in stream:
         window.append(reading)
@@ -35,7 +32,6 @@ class PythonListAsArray(Rule):
     ```
 
     ## Use instead
-
     ```python
     for reading in stream:
         window.append(reading)
@@ -43,7 +39,6 @@ class PythonListAsArray(Rule):
     ```
 
     ## When it cannot tell
-
     Short literals, lists of arrays and conversions outside of loops are fine.
     """
 

@@ -23,24 +23,20 @@ class RetraceEveryCall(Rule):
     """A function is compiled again in every turn of a loop.
 
     ## What it does
-
     Looks at compiled functions that a Python loop calls: is the function made anew in each turn (a lambda, a nested
     function, a `partial`), does a static argument differ from turn to turn, does the shape of an argument?
 
     ## Why is this bad?
-
     JAX keeps what it compiled by the function object, the static arguments and the shapes of the others. If one of
     them is new in every turn, every turn traces and compiles again, which takes far longer than running.
 
     ## Example
-
     ```python
     for batch in batches:
         loss = jax.jit(lambda x: jnp.mean(x**2))(batch)
     ```
 
     ## Use instead
-
     ```python
     loss_fn = jax.jit(lambda x: jnp.mean(x**2))
     for batch in batches:
@@ -48,7 +44,6 @@ class RetraceEveryCall(Rule):
     ```
 
     ## When it cannot tell
-
     Loops of at most eight turns are not judged. A shape is taken to differ only where the code sizes it by the loop's
     own counter or by the longest item of each batch.
     """

@@ -17,17 +17,14 @@ class SideEffectInTracedCode(Rule):
     """Traced code changes state outside of itself.
 
     ## What it does
-
     Looks at counters and lists from outside (globals, attributes, variables of enclosing functions) that code under
     `jit`, `vmap`, `grad` and their kin counts up or adds to.
 
     ## Why is this bad?
-
     Python runs once, while JAX traces; the compiled code that runs afterwards changes nothing. The counter stays at
     one, the list at its first item.
 
     ## Example
-
     ```python
     calls = 0
 
@@ -40,7 +37,6 @@ class SideEffectInTracedCode(Rule):
     ```
 
     ## Use instead
-
     ```python
     def run(x):
         calls = 0
@@ -51,7 +47,6 @@ class SideEffectInTracedCode(Rule):
     ```
 
     ## When it cannot tell
-
     Counting how often a function is traced is a use of this very effect, so it is a warning. Storing a traced value
     is left to `tracer-leak`, loops of JAX to `impure-body`, reading the state back to `stale-captured-state`.
     """

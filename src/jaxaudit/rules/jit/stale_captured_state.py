@@ -16,17 +16,14 @@ class StaleCapturedState(Rule):
     """Compiled code reads state that changes after it was compiled.
 
     ## What it does
-
     Looks at globals, variables of enclosing functions, attributes and dict entries that a function under `jit` reads,
     and at who changes them between two calls of that function.
 
     ## Why is this bad?
-
     `jit` reads the state once, while it traces, and compiles it in as a constant. Later changes have no effect, and
     nothing tells.
 
     ## Example
-
     ```python
     lr = 0.1
 
@@ -42,7 +39,6 @@ class StaleCapturedState(Rule):
     ```
 
     ## Use instead
-
     ```python
     @jax.jit
     def step(w, g, lr):
@@ -55,7 +51,6 @@ class StaleCapturedState(Rule):
     ```
 
     ## When it cannot tell
-
     State that is set before the first call is fine; so is a function that is made anew after each change. Changes
     that no call of the compiled function follows are not judged.
     """

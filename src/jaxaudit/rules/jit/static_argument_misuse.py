@@ -19,17 +19,14 @@ class StaticArgumentMisuse(Rule):
     """A static argument cannot be hashed, or names no parameter.
 
     ## What it does
-
     Looks at `static_argnums` and `static_argnames`: do they fit the function's parameters, and is what the calls give
     for them hashable?
 
     ## Why is this bad?
-
     JAX keeps compiled code by the hash of the static arguments. Lists, dicts, sets and arrays have none, so the call
     raises `ValueError`; a number or name that fits no parameter does so too.
 
     ## Example
-
     ```python
     @functools.partial(jax.jit, static_argnames=("sizes",))
     def split(x, sizes):
@@ -40,13 +37,11 @@ class StaticArgumentMisuse(Rule):
     ```
 
     ## Use instead
-
     ```python
     split(x, (1, 2, 3))
     ```
 
     ## When it cannot tell
-
     Objects of classes that define their own hash, and options that are not literals, are not judged.
     """
 

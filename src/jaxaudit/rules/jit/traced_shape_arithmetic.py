@@ -15,16 +15,13 @@ class TracedShapeArithmetic(Rule):
     """A number that Python knows is computed with `jnp`, then needed as a Python number.
 
     ## What it does
-
     Looks in traced code at `int(...)`, `float(...)` and `.item()` of arrays that were made from shapes and constants.
 
     ## Why is this bad?
-
     Under `jit` every JAX operation is staged, even on constants: `jnp.ceil(3.5)` is a tracer there, and `int` of it
     raises, although the number was known all along.
 
     ## Example
-
     ```python
     @jax.jit
     def chunks(x):
@@ -33,7 +30,6 @@ class TracedShapeArithmetic(Rule):
     ```
 
     ## Use instead
-
     ```python
     @jax.jit
     def chunks(x):
@@ -42,7 +38,6 @@ class TracedShapeArithmetic(Rule):
     ```
 
     ## When it cannot tell
-
     Values that traced arguments went into are left to `numpy-on-traced`.
     """
 

@@ -23,17 +23,14 @@ class TracerLeak(Rule):
     """A traced value is stored where it outlives the tracing.
 
     ## What it does
-
     Looks at attributes, globals, variables of enclosing functions, lists and dicts from outside that traced code
     assigns, and at functions with a cache (`functools.lru_cache`) that traced code calls.
 
     ## Why is this bad?
-
     A tracer means something only while its function is traced. Whoever uses it later gets `UnexpectedTracerError`; a
     cache hands it to the next function that asks.
 
     ## Example
-
     ```python
     losses = []
 
@@ -46,7 +43,6 @@ class TracerLeak(Rule):
     ```
 
     ## Use instead
-
     ```python
     @jax.jit
     def step(x):
@@ -55,7 +51,6 @@ class TracerLeak(Rule):
     ```
 
     ## When it cannot tell
-
     Where it is not known whether the stored value is traced, the store stays open. State of Flax and Haiku modules is
     theirs to handle. An attribute that traced code writes first and reads afterwards, and nobody else as far as can be
     seen, is a warning: some libraries use objects so, as registers of one computation.

@@ -18,17 +18,14 @@ class ArithmeticOnList(Rule):
     """Arithmetic that an array was meant for is done on a Python list or tuple.
 
     ## What it does
-
     Looks at operators with a list or tuple on one side, and a number or an array of JAX on the other; at lists that a
     function of `jax.numpy` is to calculate with; and at lists of different numbers that are repeated.
 
     ## Why is this bad?
-
     `[0.1, 0.2] * 2` is `[0.1, 0.2, 0.1, 0.2]`. All other arithmetic with a list raises `TypeError`, also with arrays:
     unlike NumPy, JAX does not take a list for an array.
 
     ## Example
-
     ```python
     weights = [0.1, 0.9]
     scaled = jnp.array(weights * 2)
@@ -36,7 +33,6 @@ class ArithmeticOnList(Rule):
     ```
 
     ## Use instead
-
     ```python
     weights = jnp.array([0.1, 0.9])
     scaled = weights * 2
@@ -44,7 +40,6 @@ class ArithmeticOnList(Rule):
     ```
 
     ## When it cannot tell
-
     Repeating a list is often meant, so that is a warning, and only for several different numbers. A parameter that is
     sometimes a list and sometimes a number is not judged.
     """

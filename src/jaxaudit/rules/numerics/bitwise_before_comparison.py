@@ -17,29 +17,24 @@ class BitwiseBeforeComparison(Rule):
     """A comparison takes in what stands on the other side of `&` or `|`.
 
     ## What it does
-
     Looks at comparisons with an operand such as `0 | done`, written without brackets, and asks whether what `&`, `|`
     or `^` puts together are two masks, two integers, or one of each.
 
     ## Why is this bad?
-
     In Python `&`, `|` and `^` bind more tightly than comparisons: `x <= 0 | done` is `x <= (0 | done)`. Nothing is
     raised for arrays of integers and truth values; the mask is simply another one.
 
     ## Example
-
     ```python
     finished = lives <= 0 | done
     ```
 
     ## Use instead
-
     ```python
     finished = (lives <= 0) | done
     ```
 
     ## When it cannot tell
-
     A number and something unknown may be flags: that is a warning. Brackets around `(a | b)` say that it is meant.
     """
 

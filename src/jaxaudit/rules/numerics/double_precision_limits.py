@@ -21,30 +21,25 @@ class DoublePrecisionLimits(Rule):
     """Limits of double precision are used with arrays of single precision.
 
     ## What it does
-
     Looks at `finfo(float)` and `finfo(np.float64)` whose `min`, `max`, `tiny` or `eps` meets arrays, in programs that
     do not switch `jax_enable_x64` on.
 
     ## Why is this bad?
-
     Python's `float` has 64 bits, JAX's arrays have 32. In single precision the least number of double precision is
     minus infinity, and the smallest one is zero: a mask filled with it turns whole rows of a softmax into NaN, and a
     guard against division by zero guards nothing.
 
     ## Example
-
     ```python
     scores = jnp.where(mask, scores, jnp.finfo(float).min)
     ```
 
     ## Use instead
-
     ```python
     scores = jnp.where(mask, scores, jnp.finfo(scores.dtype).min)
     ```
 
     ## When it cannot tell
-
     Where the dtype of the array is not known, or for `eps`, which is small rather than zero, it is a warning.
     """
 

@@ -20,17 +20,14 @@ class Float64WithoutX64(Rule):
     """Double precision is asked for, but arrays are made in single precision.
 
     ## What it does
-
     Looks for arrays that are made before `jax_enable_x64` is switched on, and for 64-bit dtypes in programs that never
     switch it on.
 
     ## Why is this bad?
-
     JAX makes 32-bit arrays until the switch is on. Arrays made before stay single precision and spoil every result
     that uses them; without the switch a 64-bit dtype is silently cut to 32 bits.
 
     ## Example
-
     ```python
     GRID = jnp.linspace(0.0, 1.0, 100)
 
@@ -41,14 +38,12 @@ class Float64WithoutX64(Rule):
     ```
 
     ## Use instead
-
     ```python
     jax.config.update("jax_enable_x64", True)
     GRID = jnp.linspace(0.0, 1.0, 100)
     ```
 
     ## When it cannot tell
-
     Code that others call may be used with the switch on, so there a 64-bit dtype alone is a warning.
     """
 

@@ -32,29 +32,24 @@ class IntegerOverflow(Rule):
     """Integers leave the range of their dtype and wrap around.
 
     ## What it does
-
     Computes between which numbers sums, differences, products and powers of integers lie, and compares that with what
     their dtype holds. It is an error when ordinary inputs surely leave it: the difference of two `uint8` images, an
     index that is multiplied beyond 2,147,483,647. Where only the dtypes of both operands are known, it is a warning.
 
     ## Why is this bad?
-
     JAX raises nothing. 3 - 5 is 254 in `uint8`, and a flattened index becomes negative.
 
     ## Example
-
     ```python
     difference = frame.astype(jnp.uint8) - previous.astype(jnp.uint8)
     ```
 
     ## Use instead
-
     ```python
     difference = frame.astype(jnp.int32) - previous.astype(jnp.int32)
     ```
 
     ## When it cannot tell
-
     When the dtype is not known, or for 32-bit integers when no bound of the operands is known. Results that bitwise
     operations or remainders read are left alone: hashes wrap around on purpose.
     """

@@ -15,31 +15,26 @@ class InvertedPythonBool(Rule):
     """`~` is applied to one of Python's own truth values.
 
     ## What it does
-
     Looks at every `~x` where `x` is an array of truth values or a Python `bool`: a constant, `not a`, `a is None`,
     `bool(a)`, or a comparison of sizes.
 
     ## Why is this bad?
-
     `~` inverts the bits of an integer, and `True` and `False` are integers: `~True` is -2 and `~False` is -1, both of
     which count as true. Arrays of truth values are inverted as expected, so the mistake hides.
 
     ## Example
-
     ```python
     causal = mask is None
     scores = jnp.where(~causal, scores, -1e9)
     ```
 
     ## Use instead
-
     ```python
     causal = mask is None
     scores = jnp.where(not causal, scores, -1e9)
     ```
 
     ## When it cannot tell
-
     Parameters and unknown values are not judged: they may be arrays.
     """
 

@@ -20,28 +20,23 @@ class LengthAsRank(Rule):
     """The length of an array is taken for the number of its axes.
 
     ## What it does
-
     Follows `len(x)` of an array to the places where axes are named: `axis=`, `transpose`, `expand_dims`.
 
     ## Why is this bad?
-
     `len(x)` is the size of the first axis. It names an axis only by accident, and another batch size gives another
     axis, or an error.
 
     ## Example
-
     ```python
     total = jnp.sum(x, axis=tuple(range(1, len(x))))
     ```
 
     ## Use instead
-
     ```python
     total = jnp.sum(x, axis=tuple(range(1, x.ndim)))
     ```
 
     ## When it cannot tell
-
     `len` of something that may be a list or a shape is not judged.
     """
 

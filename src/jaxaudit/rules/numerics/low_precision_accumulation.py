@@ -22,30 +22,25 @@ class LowPrecisionAccumulation(Rule):
     """A number is counted up in a floating type that is too coarse for it.
 
     ## What it does
-
     Looks at positions and counts in `bfloat16`, `float16` and `float32`, at `cumsum` in a half-precision type, and at
     loops that add to a half-precision carry. `bfloat16` has no odd numbers above 256, `float16` none above 2,048,
     `float32` none above 16,777,216.
 
     ## Why is this bad?
-
     Positions collide, so that different tokens get the same encoding. A counter stops: 256 + 1 is 256 in `bfloat16`.
     A running sum ignores what is small next to it.
 
     ## Example
-
     ```python
     positions = jnp.arange(4096, dtype=jnp.bfloat16)
     ```
 
     ## Use instead
-
     ```python
     positions = jnp.arange(4096, dtype=jnp.float32)
     ```
 
     ## When it cannot tell
-
     When the dtype, the size or the number of turns is not known. Sums along an axis are left alone: JAX adds
     half-precision numbers up in `float32`.
     """

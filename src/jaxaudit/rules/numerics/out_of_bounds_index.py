@@ -25,7 +25,6 @@ class OutOfBoundsIndex(Rule):
     """An index lies beyond the end of an array.
 
     ## What it does
-
     Compares indices that are numbers with the size of the axis they index: constants, and sizes such as `x.shape[0]`
     with something added. Index arrays, what is drawn and what counts a loop are compared by how far they reach:
     `arange(n) + 1` and `randint(key, (), 1, n + 1)` go one too far, `argmax`, `clip` and `%` stay inside. Positions
@@ -34,23 +33,19 @@ class OutOfBoundsIndex(Rule):
     asks `index >= 0`) must not be mixed into a result without a mask.
 
     ## Why is this bad?
-
     JAX raises nothing for it. Reading gives the last element instead, and an update is silently dropped.
 
     ## Example
-
     ```python
     last = x[x.shape[0]]
     ```
 
     ## Use instead
-
     ```python
     last = x[x.shape[0] - 1]
     ```
 
     ## When it cannot tell
-
     When the size of the axis is not known, or the range of the index. What a mask may leave out afterwards is left
     alone.
     """

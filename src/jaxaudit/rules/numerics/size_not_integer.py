@@ -22,29 +22,24 @@ class SizeNotInteger(Rule):
     """A size or the bound of a slice is a fraction, or a tuple among numbers.
 
     ## What it does
-
     Looks at every shape, size, count and bound of a slice that is computed, and asks whether it is an integer. `a / b`
     never is, even where it comes out even, nor is whatever is calculated with it; `a // b`, `int(...)` and `len(...)`
     are. A shape has numbers in it, and no further tuple.
 
     ## Why is this bad?
-
     JAX and NumPy refuse it, but only once this line runs.
 
     ## Example
-
     ```python
     rows = x.reshape(x.shape[0] / 2, 2, x.shape[1:])
     ```
 
     ## Use instead
-
     ```python
     rows = x.reshape(x.shape[0] // 2, 2, *x.shape[1:])
     ```
 
     ## When it cannot tell
-
     When a size is computed from what comes from outside, or from a function that is not known.
     """
 

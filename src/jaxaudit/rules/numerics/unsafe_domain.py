@@ -23,30 +23,25 @@ class UnsafeDomain(Rule):
     """A function is given numbers for which it has no finite value.
 
     ## What it does
-
     Follows between which numbers each value lies, and looks at logarithms, square roots, divisions, powers and inverse
     trigonometric functions. It is an error where ordinary inputs surely lead to a bad point: the logarithm of a
     `relu`, a division by `arange(n)`. It is a warning where a well-known coincidence does: an empty mask, a uniform
     draw of exactly 0, a probability that underflows, a cosine that rounding puts above 1.
 
     ## Why is this bad?
-
     JAX raises nothing. One infinity or NaN in a sum spoils the loss, and after one step every parameter.
 
     ## Example
-
     ```python
     loss = -jnp.sum(labels * jnp.log(jax.nn.relu(scores)))
     ```
 
     ## Use instead
-
     ```python
     loss = -jnp.sum(labels * jnp.log(jax.nn.relu(scores) + 1e-6))
     ```
 
     ## When it cannot tell
-
     Of numbers that come from outside nothing is known: dividing by an argument is no obligation. A result that a
     `where`, an exponential or a maximum takes care of afterwards is left alone.
     """

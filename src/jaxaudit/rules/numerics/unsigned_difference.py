@@ -17,29 +17,24 @@ class UnsignedDifference(Rule):
     """Unsigned integers are subtracted as if the result could be negative.
 
     ## What it does
-
     Looks at subtractions and negations of arrays of unsigned integers, such as images of `uint8`, and at what is done
     with the result.
 
     ## Why is this bad?
-
     Unsigned integers wrap around: in `uint8` 3 - 5 is 254. `jnp.abs` of it changes nothing, so the distance of two
     images is wrong wherever the first is darker.
 
     ## Example
-
     ```python
     change = jnp.abs(frame - previous)
     ```
 
     ## Use instead
-
     ```python
     change = jnp.abs(frame.astype(jnp.int32) - previous.astype(jnp.int32))
     ```
 
     ## When it cannot tell
-
     A difference that nothing else is known of may be meant to wrap, or never be negative: that is a warning. Random
     bits and hashes wrap on purpose; a difference of `uint32` alone is not judged.
     """

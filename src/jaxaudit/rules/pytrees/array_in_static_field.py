@@ -16,32 +16,27 @@ class ArrayInStaticField(Rule):
     """An array is kept in the part of an object that JAX takes for structure.
 
     ## What it does
-
     Finds fields that are auxiliary data of a pytree (the second thing that `tree_flatten` gives, `meta_fields`,
     `field(pytree_node=False)`, `field(static=True)`) and that are given arrays where the object is made.
 
     ## Why is this bad?
-
     Structure is compared with `==`, and the truth of a comparison of arrays is ambiguous: the second call of a compiled
     function raises, and so does `tree.map` over two such objects. Until then the array is invisible to gradients,
     `vmap` and devices.
 
     ## Example
-
     ```python
     def tree_flatten(self):
         return (self.weight,), (self.mean,)
     ```
 
     ## Use instead
-
     ```python
     def tree_flatten(self):
         return (self.weight, self.mean), ()
     ```
 
     ## When it cannot tell
-
     When what the field is given cannot be followed to the function that made it.
     """
 

@@ -14,17 +14,14 @@ class AttributeOnNamedtuple(Rule):
     """An attribute is set on an instance of a named tuple.
 
     ## What it does
-
     Finds assignments to attributes of named tuples. On a `NamedTuple` itself they raise. On a subclass of one they
     work, until the tuple is taken apart and put together again.
 
     ## Why is this bad?
-
     `_replace`, `jax.tree.map`, `jit`, `scan` and everything else that rebuilds the tuple makes it from its fields
     alone. The attribute is gone, or the value of the class comes back, and nothing is raised.
 
     ## Example
-
     ```python
     class State(Fields):
         limit = 200
@@ -35,7 +32,6 @@ class AttributeOnNamedtuple(Rule):
     ```
 
     ## Use instead
-
     ```python
     class State(NamedTuple):
         x: jax.Array
@@ -44,7 +40,6 @@ class AttributeOnNamedtuple(Rule):
     ```
 
     ## When it cannot tell
-
     When no instance of the class is ever rebuilt in the code that was read, it is a warning.
     """
 

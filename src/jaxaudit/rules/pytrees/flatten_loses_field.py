@@ -19,18 +19,15 @@ class FlattenLosesField(Rule):
     """An object does not survive being taken apart and put together again.
 
     ## What it does
-
     For classes with a flatten and an unflatten function it follows each field to the parameter of the constructor
     that gets it back, and from there to the attribute that keeps it, or to the attribute of a bare object that is set.
     Each must come back where it was. Lists of data and meta fields must name every field.
 
     ## Why is this bad?
-
     Every transformation rebuilds its arguments. A field that is left out returns to its default, and two fields in
     another order change places. Nothing is raised.
 
     ## Example
-
     ```python
     def tree_flatten(self):
         return (self.std, self.mean), None
@@ -41,14 +38,12 @@ class FlattenLosesField(Rule):
     ```
 
     ## Use instead
-
     ```python
     def tree_flatten(self):
         return (self.mean, self.std), None
     ```
 
     ## When it cannot tell
-
     Unflatten functions that do more than hand fields on are left alone. A field whose default nobody changes in
     this file, or that nobody reads, is a warning.
     """

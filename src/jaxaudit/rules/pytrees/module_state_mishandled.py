@@ -23,32 +23,27 @@ class ModuleStateMishandled(Rule):
     """A module is given to a transformation that cannot take it, or its new state is dropped.
 
     ## What it does
-
     Finds modules whose leaves include functions (an `equinox.nn.MLP` keeps its activation as one) where they cross
     into plain `jax.jit` or `jax.grad`, or into the carry of a loop. Finds calls of `apply(..., mutable=...)` whose
     updated state is never read.
 
     ## Why is this bad?
-
     Plain transformations accept arrays only, and a function as a leaf raises `TypeError`. State that is dropped is
     silent: running averages of batch norm never move.
 
     ## Example
-
     ```python
     @jax.jit
     def step(model, x): ...
     ```
 
     ## Use instead
-
     ```python
     @eqx.filter_jit
     def step(model, x): ...
     ```
 
     ## When it cannot tell
-
     Dropping the state may be meant in an evaluation, so that is a warning.
     """
 

@@ -14,28 +14,23 @@ class NoneLeaf(Rule):
     """A function that is mapped over a tree waits for `None`, which never comes.
 
     ## What it does
-
     Finds functions given to `jax.tree.map` without `is_leaf` that ask whether their first argument is `None` and do
     something else than leave it so.
 
     ## Why is this bad?
-
     `None` is an empty tree, not a leaf: the function is never called for it. Missing entries stay missing, silently.
 
     ## Example
-
     ```python
     jax.tree.map(lambda v: jnp.zeros(3) if v is None else v, batch)
     ```
 
     ## Use instead
-
     ```python
     jax.tree.map(lambda v: jnp.zeros(3) if v is None else v, batch, is_leaf=lambda v: v is None)
     ```
 
     ## When it cannot tell
-
     A function with a name may be called elsewhere with `None`: then it is a warning.
     """
 

@@ -14,29 +14,24 @@ class PathFilterMisses(Rule):
     """A filter on paths compares a key object with a text, which is never equal.
 
     ## What it does
-
     Looks into functions given to `jax.tree.map_with_path` and finds comparisons of an item of the path, or of the
     path itself, with a text.
 
     ## Why is this bad?
-
     The items of a path are `DictKey`, `GetAttrKey` or `SequenceKey` objects. None of them equals a text, so the
     filter never matches: weight decay hits every bias, frozen layers train.
 
     ## Example
-
     ```python
     jax.tree.map_with_path(lambda path, p: path[-1] == "bias", params)
     ```
 
     ## Use instead
-
     ```python
     jax.tree.map_with_path(lambda path, p: path[-1].key == "bias", params)
     ```
 
     ## When it cannot tell
-
     When the path is given to another function first, such as `keystr`.
     """
 

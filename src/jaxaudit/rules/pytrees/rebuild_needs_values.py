@@ -23,17 +23,14 @@ class RebuildNeedsValues(Rule):
     """A constructor needs the values of arrays, but JAX calls it with tracers.
 
     ## What it does
-
     Looks at classes whose unflatten function calls the constructor. It finds parameters that get children and whose
     value the constructor needs on every path: `float(x)`, `np.asarray(x)`, `x.item()`, `if x <= 0`.
 
     ## Why is this bad?
-
     Every transformation takes its arguments apart and builds them again around tracers, which have no value. The call
     raises an error that points into the constructor.
 
     ## Example
-
     ```python
     def __init__(self, mean, scale):
         self.mean = mean
@@ -45,7 +42,6 @@ class RebuildNeedsValues(Rule):
     ```
 
     ## Use instead
-
     ```python
     def tree_unflatten(cls, aux, children):
         new = object.__new__(cls)
@@ -54,7 +50,6 @@ class RebuildNeedsValues(Rule):
     ```
 
     ## When it cannot tell
-
     A class that is seen to cross into no transformation that traces is a warning. Values that are asked for under a
     condition are left alone.
     """

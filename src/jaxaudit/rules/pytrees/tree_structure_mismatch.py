@@ -30,18 +30,15 @@ class TreeStructureMismatch(Rule):
     """Trees of different structure are put together leaf by leaf.
 
     ## What it does
-
     Compares the trees that `jax.tree.map` is given, wherever their containers are known, or where one of them is an
     entry of the other, and the trees that an optimizer was started with and is given later. For `jax.tree.unflatten`
     it checks that each leaf comes from the leaves in the same place, not from all leaves of one tree.
 
     ## Why is this bad?
-
     `tree.map` raises when structures differ. A list of leaves in another order than the structure expects raises
     nothing: every array lands in the wrong place.
 
     ## Example
-
     ```python
     target = network.init(key, x)
     online = target["params"]
@@ -49,13 +46,11 @@ class TreeStructureMismatch(Rule):
     ```
 
     ## Use instead
-
     ```python
     target = online = network.init(key, x)["params"]
     ```
 
     ## When it cannot tell
-
     When a tree comes from outside, or `is_leaf` changes what counts as a leaf.
     """
 

@@ -17,28 +17,23 @@ class TreeTransposeWrong(Rule):
     """`jax.tree.transpose` is given the two structures in the wrong order.
 
     ## What it does
-
     Compares the outer and the inner structure with the tree that is transposed, where all three are known.
 
     ## Why is this bad?
-
     The first structure is that of the tree as it is, the second that of its leaves. The other way round raises, or,
     where both have equally many leaves, puts every array in the wrong place.
 
     ## Example
-
     ```python
     jax.tree.transpose(jax.tree.structure({"a": 0}), jax.tree.structure([0, 0]), [{"a": x}, {"a": y}])
     ```
 
     ## Use instead
-
     ```python
     jax.tree.transpose(jax.tree.structure([0, 0]), jax.tree.structure({"a": 0}), [{"a": x}, {"a": y}])
     ```
 
     ## When it cannot tell
-
     When one of the structures comes from outside.
     """
 

@@ -14,30 +14,25 @@ class TupleLeafAsTree(Rule):
     """A tuple that is meant as one leaf is taken apart.
 
     ## What it does
-
     Finds `jax.tree.map` over a tree whose entries are tuples of numbers, with a function that uses its argument as
     the shape of an array, and no `is_leaf`.
 
     ## Why is this bad?
-
     A tuple is a tree. The function is called with 3 and then with 4, not with `(3, 4)`: it makes two vectors where
     one matrix was meant, and raises nothing.
 
     ## Example
-
     ```python
     shapes = {"w": (3, 4), "b": (4,)}
     params = jax.tree.map(jnp.zeros, shapes)
     ```
 
     ## Use instead
-
     ```python
     params = jax.tree.map(jnp.zeros, shapes, is_leaf=lambda x: isinstance(x, tuple))
     ```
 
     ## When it cannot tell
-
     When the tree comes from outside. A plain tuple of sizes is taken at its word.
     """
 

@@ -16,17 +16,14 @@ class UnregisteredClass(Rule):
     """An object that JAX cannot take apart crosses into a transformation.
 
     ## What it does
-
     Looks at everything that enters `jax.jit`, `jax.vmap`, `jax.grad` or the carry of a loop, through containers, and
     finds instances of classes that are not registered as pytrees: plain classes and plain dataclasses.
 
     ## Why is this bad?
-
     JAX only knows tuples, lists, dicts, `None`, named tuples and registered classes. Anything else is a leaf, and a
     leaf must be an array: the call raises `TypeError`.
 
     ## Example
-
     ```python
     @dataclass
     class State:
@@ -37,7 +34,6 @@ class UnregisteredClass(Rule):
     ```
 
     ## Use instead
-
     ```python
     @jax.tree_util.register_dataclass
     @dataclass
@@ -46,7 +42,6 @@ class UnregisteredClass(Rule):
     ```
 
     ## When it cannot tell
-
     When a decorator or a base class of another library may do the registration, or when the object is only annotated.
     The `self` of a compiled method that nobody visibly calls is a warning: it may belong to a registered subclass.
     """

@@ -23,31 +23,26 @@ class UpdatesAsParameters(Rule):
     """What an optimizer gives back is carried on in the place of the parameters.
 
     ## What it does
-
     Follows both results of every optimizer's `update`, the updates and the new state, to where a loop carries them on
     or a copy of the training state gets them, and checks that neither stands where the parameters stood.
 
     ## Why is this bad?
-
     Updates have the structure and the shapes of the parameters, so nothing raises: every step starts from a tiny
     network near zero instead of the trained one.
 
     ## Example
-
     ```python
     updates, opt_state = tx.update(grads, opt_state, params)
     return updates, opt_state
     ```
 
     ## Use instead
-
     ```python
     updates, opt_state = tx.update(grads, opt_state, params)
     return optax.apply_updates(params, updates), opt_state
     ```
 
     ## When it cannot tell
-
     Steps whose results leave the code that was read are not listed.
     """
 

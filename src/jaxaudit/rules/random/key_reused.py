@@ -22,26 +22,22 @@ class KeyReused(Rule):
     """A random key is used a second time.
 
     ## What it does
-
     Follows every key from its seed through splits, fold-ins, containers, function calls and transformations, and asks
     of each use whether the same key was used before on the same path. Drawing numbers and splitting both use a key up.
     Folding data in does not, as long as the data differ.
 
     ## Why is this bad?
-
     JAX's random functions are pure: the same key gives the same random bits. Two draws from one key are not
     independent (a proposal and its acceptance, noise and dropout mask), and a key that was split shares its bits with
     its subkeys. Nothing fails; the statistics are silently wrong.
 
     ## Example
-
     ```python
     noise = jax.random.normal(key, (3,))
     keep = jax.random.bernoulli(key, 0.9, (3,))
     ```
 
     ## Use instead
-
     ```python
     noise_key, keep_key = jax.random.split(key)
     noise = jax.random.normal(noise_key, (3,))
@@ -53,7 +49,6 @@ class KeyReused(Rule):
     So is one in a benchmark or a main block, and one that Flax folds the paths of modules into; tests are left open.
 
     ## When it cannot tell
-
     When the key is given to a function that cannot be followed (a warning where that gives something for it), when two
     rows of an array of keys are picked by indices that may or may not be equal, and when one of several keys may be
     meant. These are reported as unknown.

@@ -30,17 +30,14 @@ class PythonRandomInTracedCode(Rule):
     """Python's or NumPy's random numbers are drawn in code that JAX traces.
 
     ## What it does
-
     Looks for `random.random()`, `np.random.normal()` and their kin (and, as a warning, clocks) inside functions that
     `jit`, `vmap`, `pmap`, `scan`, `fori_loop` or `while_loop` run, at any depth of calls.
 
     ## Why is this bad?
-
     Python code runs while JAX traces, not while the compiled program runs. The number drawn then becomes a constant:
     every call, every step, every element of the batch sees the same one.
 
     ## Example
-
     ```python
     @jax.jit
     def jitter(x):
@@ -48,7 +45,6 @@ class PythonRandomInTracedCode(Rule):
     ```
 
     ## Use instead
-
     ```python
     @jax.jit
     def jitter(key, x):
@@ -56,7 +52,6 @@ class PythonRandomInTracedCode(Rule):
     ```
 
     ## When it cannot tell
-
     Functions given to `jax.pure_callback` and its kin run at run time and are fine; functions that nobody visibly
     calls are not judged. A draw that stands in for an argument which may be None is a warning: callers in traced code
     may well give one.

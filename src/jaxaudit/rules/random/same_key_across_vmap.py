@@ -26,30 +26,25 @@ class SameKeyAcrossVmap(Rule):
     """A mapped function uses the same random key for every element.
 
     ## What it does
-
     For every `vmap`, `pmap`, `shard_map`, `lax.map` and `tree.map`, looks at the keys that the mapped function uses and
     asks whether each element gets its own: because keys are mapped too, or because something mapped is folded in.
 
     ## Why is this bad?
-
     A key that is closed over, or given with `in_axes=None`, is the same for all elements: all environments take the
     same random action, all examples get the same dropout mask, all members of an ensemble start alike. Nothing fails.
 
     ## Example
-
     ```python
     jax.vmap(lambda o: act(params, o, key))(obs)
     ```
 
     ## Use instead
-
     ```python
     keys = jax.random.split(key, obs.shape[0])
     jax.vmap(lambda o, k: act(params, o, k))(obs, keys)
     ```
 
     ## When it cannot tell
-
     When it is not known which arguments are mapped, or where a key inside comes from. Results that are ranked against
     each other (common random numbers) and keys that are equal on every shard of `shard_map` are warnings.
     """

@@ -29,25 +29,21 @@ class SameKeyInLoop(Rule):
     """A loop uses the same random key in every turn.
 
     ## What it does
-
     Looks at every use of a key in a `for` or `while` loop, a comprehension, `lax.scan`, `lax.fori_loop` and
     `lax.while_loop`, and asks whether the key is another one in the next turn: because it is split and carried on,
     because it is a row of an array of keys, or because something that changes is folded in.
 
     ## Why is this bad?
-
     Every turn draws the same numbers. Noise that should average out adds up instead, all layers start with equal
     weights, every step of a random walk goes the same way. Nothing fails.
 
     ## Example
-
     ```python
     for i in range(10):
         x = x + jax.random.normal(key, x.shape)
     ```
 
     ## Use instead
-
     ```python
     for i in range(10):
         key, subkey = jax.random.split(key)
@@ -58,7 +54,6 @@ class SameKeyInLoop(Rule):
     `jax.random.split(key, n)`.
 
     ## When it cannot tell
-
     When the key comes out of a call that cannot be followed, or changes only on some paths through the loop. A key
     that is made from a constant seed inside the loop, and loops that compare things on equal terms, are warnings.
     """

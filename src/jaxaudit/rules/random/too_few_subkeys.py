@@ -18,29 +18,24 @@ class TooFewSubkeys(Rule):
     """The number of subkeys asked for is not the number that is taken.
 
     ## What it does
-
     Compares the count that `split` was asked for (two, when nothing is said) with the number of names its result is
     unpacked into, and with the constant indices it is read at.
 
     ## Why is this bad?
-
     Unpacking into another number of names raises `ValueError`, often only when that layer is built for the first time.
     Reading row 5 of 3 raises nothing: JAX clamps the index, and two consumers silently share the last key.
 
     ## Example
-
     ```python
     k1, k2, k3 = jax.random.split(key)
     ```
 
     ## Use instead
-
     ```python
     k1, k2, k3 = jax.random.split(key, 3)
     ```
 
     ## When it cannot tell
-
     When the count is computed at run time, such as `split(key, depth + 1)`.
     """
 

@@ -19,28 +19,23 @@ class BranchTypeMismatch(Rule):
     """The branches of a `cond` or `switch` give different types.
 
     ## What it does
-
     Compares the shapes and dtypes that the branches of `lax.cond` and `lax.switch` give, leaf by leaf.
 
     ## Why is this bad?
-
     Which branch runs is decided on the device, so the result must have one type whichever it is. JAX raises
     `TypeError` while tracing, even if the other branch would never run.
 
     ## Example
-
     ```python
     jax.lax.cond(done, lambda x: jnp.zeros(3), lambda x: x[None], x)
     ```
 
     ## Use instead
-
     ```python
     jax.lax.cond(done, lambda x: jnp.zeros_like(x), lambda x: x, x)
     ```
 
     ## When it cannot tell
-
     When the type of a result is not known in one of the branches.
     """
 

@@ -29,17 +29,14 @@ class CarryNeverChanges(Rule):
     """A loop calculates with a part of its state that starts as zeros and stays so.
 
     ## What it does
-
     Looks at each part of the state of `scan`, `fori_loop` and `while_loop` that the body hands on as it came in. One
     that starts as an array of equal numbers, and that the body calculates with, has lost its update.
 
     ## Why is this bad?
-
     Every turn sees the first value: returns are not discounted sums but single rewards, a mask stays open. Shapes fit,
     and nothing is raised.
 
     ## Example
-
     ```python
     def body(total, reward):
         following = reward + 0.9 * total
@@ -47,7 +44,6 @@ class CarryNeverChanges(Rule):
     ```
 
     ## Use instead
-
     ```python
     def body(total, reward):
         following = reward + 0.9 * total
@@ -55,7 +51,6 @@ class CarryNeverChanges(Rule):
     ```
 
     ## When it cannot tell
-
     A part that starts as anything else may be a constant that the loop only hands through.
     """
 

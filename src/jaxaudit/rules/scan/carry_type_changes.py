@@ -16,17 +16,14 @@ class CarryTypeChanges(Rule):
     """The carry of a loop leaves its body with another shape or dtype than it came in with.
 
     ## What it does
-
     Follows every leaf of the carry of `scan`, `while_loop` and `fori_loop` through the body and compares its shape and
     dtype on the way in and on the way out.
 
     ## Why is this bad?
-
     A compiled loop is one program for all turns, so JAX demands that the carry keeps its type. A leaf that broadcasts
     inside the body, or turns from integers to floats, raises `TypeError`, far from the line that caused it.
 
     ## Example
-
     ```python
     def body(total, x):  # total: (), x: (3,)
         return total + x, None
@@ -36,14 +33,12 @@ class CarryTypeChanges(Rule):
     ```
 
     ## Use instead
-
     ```python
     def body(total, x):
         return total + x.sum(), None
     ```
 
     ## When it cannot tell
-
     When the shape or dtype of the leaf is not known on one side.
     """
 

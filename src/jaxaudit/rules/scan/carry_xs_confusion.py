@@ -30,24 +30,20 @@ class CarryXsConfusion(Rule):
     """Something that is the same in every step is put among the inputs that `scan` steps through.
 
     ## What it does
-
     Compares the leading axes of everything that one `scan` steps through. Where they have different names, and one of
     the arrays has the other's axis elsewhere, the array with the odd name is no sequence of steps.
 
     ## Why is this bad?
-
     A vector with one decay rate for each channel, scanned along with a sequence, gives each step one number for all
     channels. With as many steps as channels nothing is raised.
 
     ## Example
-
     ```python
     STEPS, CHANNELS = 16, 16
     jax.lax.scan(step, h, (jnp.zeros((STEPS, CHANNELS)), jnp.ones(CHANNELS)))
     ```
 
     ## Use instead
-
     ```python
     STEPS, CHANNELS = 16, 16
     rates = jnp.ones(CHANNELS)
@@ -55,7 +51,6 @@ class CarryXsConfusion(Rule):
     ```
 
     ## When it cannot tell
-
     When the sizes have no names. Where no array has the other's axis it is a warning: the two may be one thing.
     """
 

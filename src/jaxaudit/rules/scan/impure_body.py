@@ -17,16 +17,13 @@ class ImpureBody(Rule):
     """The body of a loop of JAX counts or collects outside of the carry.
 
     ## What it does
-
     Looks at the bodies of `scan`, `fori_loop`, `while_loop`, `lax.map` and `associative_scan` for counters that are
     counted up and lists that are added to, and that live outside of the body.
 
     ## Why is this bad?
-
     The body is traced once, however many steps the loop takes: the counter ends at one.
 
     ## Example
-
     ```python
     def body(state, x):
         stats.steps += 1
@@ -37,7 +34,6 @@ class ImpureBody(Rule):
     ```
 
     ## Use instead
-
     ```python
     def body(carry, x):
         state, steps = carry
@@ -48,7 +44,6 @@ class ImpureBody(Rule):
     ```
 
     ## When it cannot tell
-
     A plain assignment gives the same result however often it runs, so it is fine. A list that gets Python values may
     be meant to hold what is known while tracing, so it is a warning. So is a counter in a test, which counts how often
     JAX traces. Storing a traced value is left to `tracer-leak`.

@@ -17,17 +17,14 @@ class InitialCarryMismatch(Rule):
     """A loop is started with a carry of another type than its body makes.
 
     ## What it does
-
     Looks at the leaves of a carry that the body makes anew, without reading the old value, and compares them with what
     the loop is started with.
 
     ## Why is this bad?
-
     What the body makes is right by its own account, so the initial value is what has to change: a scalar where the body
     gives a matrix, a state without the batch axis. JAX raises `TypeError` at the call of the loop.
 
     ## Example
-
     ```python
     def body(state, x):
         return jnp.outer(x, x), None  # (3, 3)
@@ -37,13 +34,11 @@ class InitialCarryMismatch(Rule):
     ```
 
     ## Use instead
-
     ```python
     jax.lax.scan(body, jnp.zeros((3, 3)), xs)
     ```
 
     ## When it cannot tell
-
     When the shape or dtype of the leaf is not known on one side. A leaf that the body makes from its old value is the
     matter of `carry-type-changes`.
     """

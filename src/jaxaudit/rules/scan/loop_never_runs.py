@@ -14,28 +14,23 @@ class LoopNeverRuns(Rule):
     """A loop counts up from a number to zero.
 
     ## What it does
-
     Looks at the bounds of `fori_loop` where both are known. A loop that counts up from a number to zero, or to the
     number before it, runs not even once.
 
     ## Why is this bad?
-
     Nothing is raised: the loop gives back what it started with.
 
     ## Example
-
     ```python
     jax.lax.fori_loop(100, 0, body, x)
     ```
 
     ## Use instead
-
     ```python
     jax.lax.fori_loop(0, 100, body, x)
     ```
 
     ## When it cannot tell
-
     Bounds that are not known are left alone. So are other loops that start above their end: an algorithm may have
     nothing to do for some sizes.
     """

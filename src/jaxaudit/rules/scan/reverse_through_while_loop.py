@@ -36,29 +36,24 @@ class ReverseThroughWhileLoop(Rule):
     """A derivative is taken backwards through a `while_loop`.
 
     ## What it does
-
     Follows the values that `grad`, `value_and_grad` and `jacrev` differentiate into the function, and reports a
     `while_loop` whose carry or body depends on them where the function's result depends on the loop.
 
     ## Why is this bad?
-
     The backward pass needs the values of every turn, and for a loop of unknown length there is no room for them: JAX
     raises `ValueError: Reverse-mode differentiation does not work for lax.while_loop`.
 
     ## Example
-
     ```python
     jax.grad(lambda w: jax.lax.while_loop(lambda s: s[0] < 9, lambda s: (s[0] + 1, s[1] * w), (0, 1.0))[1])(0.5)
     ```
 
     ## Use instead
-
     ```python
     jax.grad(lambda w: jax.lax.scan(lambda s, _: (s * w, None), 1.0, length=9)[0])(0.5)
     ```
 
     ## When it cannot tell
-
     When the loop lies behind a call that cannot be followed. Loops in functions with a derivative rule of their own are
     fine.
     """

@@ -20,28 +20,23 @@ class ScanLengthMismatch(Rule):
     """The inputs of a scan have different numbers of steps.
 
     ## What it does
-
     Compares the leading sizes of all arrays that a `scan` or a `map` goes over, and the `length` it was told.
 
     ## Why is this bad?
-
     A scan takes one slice of every input in each step, so all of them must have as many as there are steps. JAX raises
     `ValueError`; the usual cause is that an axis other than time comes first.
 
     ## Example
-
     ```python
     jax.lax.scan(step, init, (rewards, values[1:]))  # one step less
     ```
 
     ## Use instead
-
     ```python
     jax.lax.scan(step, init, (rewards, values[:-1], values[1:]))  # with one more value than rewards
     ```
 
     ## When it cannot tell
-
     When the leading size of an input is not known, or two unknown sizes meet.
     """
 

@@ -45,33 +45,28 @@ class ScannedAxisNotTime(Rule):
     """`scan` steps through another axis than the one its body is written for.
 
     ## What it does
-
     In each step the body sees its inputs without their first axis. Where what is left meets an array of another name
     (the carry, for example), and it is the scanned axis that has this name, the wrong axis is scanned. A scan without
     inputs that runs as often as its carry has rows is reported where the constant that is multiplied with this number
     elsewhere becomes the length of nothing.
 
     ## Why is this bad?
-
     Rewards laid out as `(envs, steps)` that are scanned for returns are summed over environments. With as many steps
     as environments nothing is raised.
 
     ## Example
-
     ```python
     STEPS, ENVS = 8, 8
     jax.lax.scan(step, jnp.zeros(ENVS), rewards.T)  # (ENVS, STEPS)
     ```
 
     ## Use instead
-
     ```python
     STEPS, ENVS = 8, 8
     jax.lax.scan(step, jnp.zeros(ENVS), rewards)  # (STEPS, ENVS)
     ```
 
     ## When it cannot tell
-
     When the sizes have no names.
     """
 

@@ -22,17 +22,14 @@ class UnrolledLoop(Rule):
     """A Python loop over the length of a traced array is unrolled into the compiled program.
 
     ## What it does
-
     Looks at `for` loops in code that `jit` and its kin stage, which carry traced values from turn to turn and run over
     the leading axis of a traced array, or fifty times and more.
 
     ## Why is this bad?
-
     Python runs the loop while JAX traces, so the program holds one copy of the body for each turn. Compile time grows
     with the length of the data, and every new length compiles again.
 
     ## Example
-
     ```python
     @jax.jit
     def total(xs):
@@ -43,7 +40,6 @@ class UnrolledLoop(Rule):
     ```
 
     ## Use instead
-
     ```python
     @jax.jit
     def total(xs):
@@ -52,7 +48,6 @@ class UnrolledLoop(Rule):
     ```
 
     ## When it cannot tell
-
     Loops over lists of layers, over short constant ranges and over axes other than the first are taken to be meant.
     """
 

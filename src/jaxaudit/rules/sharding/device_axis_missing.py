@@ -42,31 +42,26 @@ class DeviceAxisMissing(Rule):
     """`pmap` maps an argument that has no axis of devices.
 
     ## What it does
-
     Looks at what every `pmap` maps over its first axis: parameters and training states that come straight
     from the function that made them, arrays without axes, and arrays with more entries than there are `devices=`.
 
     ## Why is this bad?
-
     `pmap` takes one slice for each device along the first axis of every leaf. Parameters as they were made have their
     own axes first, of different sizes, and counters have none: the call raises, far from where they were made.
 
     ## Example
-
     ```python
     params = model.init(key, x)
     jax.pmap(model.apply)(params, batches)
     ```
 
     ## Use instead
-
     ```python
     params = jax_utils.replicate(model.init(key, x))
     jax.pmap(model.apply)(params, batches)
     ```
 
     ## When it cannot tell
-
     When an argument comes from code that was not read, or passes through a function that may give it the axis.
     """
 

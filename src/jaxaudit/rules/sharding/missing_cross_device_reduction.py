@@ -28,17 +28,14 @@ class MissingCrossDeviceReduction(Rule):
     """Devices keep different values of what is declared equal.
 
     ## What it does
-
     Follows what every traced `shard_map` is given, from `in_specs` through its body, and asks of each result whether
     it differs along an axis of the mesh that `out_specs` does not name.
 
     ## Why is this bad?
-
     A result whose spec does not name an axis is taken to be equal along it. JAX checks that, unless the check is turned
     off (`check_vma=False`): then what one device has computed of its shard is taken for the whole, without a word.
 
     ## Example
-
     ```python
     def loss(w, x):
         return jnp.mean((x @ w) ** 2)  # of this device's rows
@@ -48,14 +45,12 @@ class MissingCrossDeviceReduction(Rule):
     ```
 
     ## Use instead
-
     ```python
     def loss(w, x):
         return jax.lax.pmean(jnp.mean((x @ w) ** 2), "data")
     ```
 
     ## When it cannot tell
-
     When values are sent around (`ppermute`, `all_to_all`), come back into a loop, or pass through code that was not
     read. Of source alone it says nothing: specs are known where the program is run or traced.
     """

@@ -29,17 +29,14 @@ class UnboundAxisName(Rule):
     """A collective names an axis that no transformation around it binds.
 
     ## What it does
-
     Follows each collective (`psum`, `pmean`, `all_gather`, `axis_index`, ...) up through the calls that lead to it, and
     compares its axis name with those that the `vmap`, `pmap` or `shard_map` around it bind.
 
     ## Why is this bad?
-
     JAX stops with `NameError: unbound axis name` when the function is traced, far from the `pmap` that binds another
     name.
 
     ## Example
-
     ```python
     def step(grads):
         return lax.pmean(grads, axis_name="batch")
@@ -49,7 +46,6 @@ class UnboundAxisName(Rule):
     ```
 
     ## Use instead
-
     ```python
     def step(grads):
         return lax.pmean(grads, axis_name="devices")
@@ -59,7 +55,6 @@ class UnboundAxisName(Rule):
     ```
 
     ## When it cannot tell
-
     When the function is called from code that was not read, when a name is not a constant, and under `shard_map` and
     lifted transformations, whose names come from a mesh or from elsewhere. It is a warning then if there are maps in
     sight that bind other names, and none that binds this one.

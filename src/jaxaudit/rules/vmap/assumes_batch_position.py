@@ -31,29 +31,24 @@ class AssumesBatchPosition(Rule):
     """A mapped function takes a batch axis off that `vmap` has taken already.
 
     ## What it does
-
     Finds `x[0]` and its kin under `vmap` where the index takes the last axis away, and what is left, one number, is
     then searched for its largest entry or asked for its spread, or is the only output of a layer that is ever read.
 
     ## Why is this bad?
-
     A function that was written for a batch of one strips the batch axis with `[0]`. Under `vmap` there is none: it
     keeps the first score alone, and the `argmax` of one number is class 0, for every input.
 
     ## Example
-
     ```python
     jax.vmap(lambda x: jnp.argmax(model(x)[0]))(xs)
     ```
 
     ## Use instead
-
     ```python
     jax.vmap(lambda x: jnp.argmax(model(x)))(xs)
     ```
 
     ## When it cannot tell
-
     When the rank of the indexed array is not known. An index whose result is used as a number is taken as meant.
     """
 

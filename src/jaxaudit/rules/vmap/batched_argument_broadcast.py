@@ -38,32 +38,27 @@ class BatchedArgumentBroadcast(Rule):
     """An argument that has the mapped axis is not mapped, so that every element meets the whole batch.
 
     ## What it does
-
     Finds arguments of a `vmap` with `None` in `in_axes` that have the axis which the others are mapped over, where
     the function combines them elementwise with what it computes of one element, and the result has the axis twice. It
     is an error where the sum or mean over everything then hides the second axis.
 
     ## Why is this bad?
-
     The prediction of each example is compared with the targets of all: `(batch, batch)` numbers instead of `batch`.
     Their mean is a loss that falls, towards predicting the mean of all targets.
 
     ## Example
-
     ```python
     errors = jax.vmap(error, in_axes=(None, 0, None))(params, xs, ys)
     errors.mean()
     ```
 
     ## Use instead
-
     ```python
     errors = jax.vmap(error, in_axes=(None, 0, 0))(params, xs, ys)
     errors.mean()
     ```
 
     ## When it cannot tell
-
     When the size of the batch is a plain number. Distances between all pairs, where the elements themselves are
     combined, are taken as meant.
     """

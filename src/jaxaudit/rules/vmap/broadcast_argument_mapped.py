@@ -29,17 +29,14 @@ class BroadcastArgumentMapped(Rule):
     """An argument that all members share is mapped along with the members.
 
     ## What it does
-
     Compares the axes that one `vmap` maps together. Where one of them was stacked by an earlier `vmap` (the members of
     an ensemble) and the other has the name of something else (the examples of a batch), the second was to be shared.
 
     ## Why is this bad?
-
     By default `vmap` maps every argument over its first axis. With as many members as examples nothing is raised: each
     member sees one example, and the result has one axis too few.
 
     ## Example
-
     ```python
     MEMBERS, BATCH = 10, 10
     ensemble = jax.vmap(init)(jax.random.split(key, MEMBERS))
@@ -47,7 +44,6 @@ class BroadcastArgumentMapped(Rule):
     ```
 
     ## Use instead
-
     ```python
     MEMBERS, BATCH = 10, 10
     ensemble = jax.vmap(init)(jax.random.split(key, MEMBERS))
@@ -55,7 +51,6 @@ class BroadcastArgumentMapped(Rule):
     ```
 
     ## When it cannot tell
-
     When the sizes have no names. Where neither axis was stacked by a `vmap` it is a warning: the two may be one thing,
     unless a derivative is taken with respect to one of the arguments and not to the other.
     """

@@ -30,17 +30,14 @@ class HardCodedAxis(Rule):
     """A function that reduces over the batch is mapped over the batch, where nothing is left to reduce.
 
     ## What it does
-
     Finds reductions under `vmap` of a value that has no axes there, where the result is the same number whatever the
     value is: a standard deviation, an `argmax`, or a mean that is subtracted from the value itself.
 
     ## Why is this bad?
-
     Inside `vmap` a function sees one element. Advantages that are normalised there are normalised one by one: each is
     zero, every gradient vanishes, and nothing is raised.
 
     ## Example
-
     ```python
     def loss(ratio, adv):
         adv = (adv - adv.mean()) / (adv.std() + 1e-8)
@@ -51,14 +48,12 @@ class HardCodedAxis(Rule):
     ```
 
     ## Use instead
-
     ```python
     advs = (advs - advs.mean()) / (advs.std() + 1e-8)
     jax.vmap(lambda ratio, adv: ratio * adv)(ratios, advs).mean()
     ```
 
     ## When it cannot tell
-
     When the rank of what is reduced is not known.
     """
 

@@ -17,30 +17,25 @@ class InAxesStructureMismatch(Rule):
     """The axes given to `vmap` do not fit the arguments it is called with.
 
     ## What it does
-
     Compares `in_axes` with the positional arguments of each call of the mapped function: one entry for each argument,
     and for an argument that is a dict or a tuple, an entry with the same keys or as many items. At least one of them
     is mapped.
 
     ## Why is this bad?
-
     `vmap` raises when it is called, or already when it is made: a bare dict is not a tuple of entries. Keyword
     arguments are always mapped over their first axis and have no entry.
 
     ## Example
-
     ```python
     jax.vmap(trace, in_axes={"origin": 0, "centre": None})(scene)
     ```
 
     ## Use instead
-
     ```python
     jax.vmap(trace, in_axes=({"origin": 0, "centre": None},))(scene)
     ```
 
     ## When it cannot tell
-
     When `in_axes` is computed, or arguments come by `*`.
     """
 

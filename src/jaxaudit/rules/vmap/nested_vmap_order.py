@@ -31,29 +31,24 @@ class NestedVmapOrder(Rule):
     """Nested `vmap`s put their axes in another order than the one the result is used in.
 
     ## What it does
-
     The outer one of two nested `vmap`s gives the first axis of the result, the inner one the second. Where the result
     meets an array on one of these two axes, and it is the other one that has the array's name, the order is reported.
 
     ## Why is this bad?
-
     `vmap(vmap(k, (0, None)), (None, 0))(xs, ys)` has the points of `ys` first. A kernel matrix made so is the
     transpose of the one meant; a symmetric use hides it, and so do equal numbers of points.
 
     ## Example
-
     ```python
     vmap(vmap(kernel, in_axes=(0, None)), in_axes=(None, 0))(queries, points) @ weights
     ```
 
     ## Use instead
-
     ```python
     vmap(vmap(kernel, in_axes=(None, 0)), in_axes=(0, None))(queries, points) @ weights
     ```
 
     ## When it cannot tell
-
     When the sizes of the two axes have no names.
     """
 

@@ -27,16 +27,13 @@ class OutAxesAssumption(Rule):
     """The result of a `vmap` is used as if the mapped axis stood elsewhere.
 
     ## What it does
-
     Follows the axis that `vmap` puts on its results, where `out_axes` says (in front, if nothing is said). Where the
     result meets an array with the same two axes in the other order, the code relies on another place.
 
     ## Why is this bad?
-
     With as many examples as steps nothing is raised, and each example is compared with a step of all examples.
 
     ## Example
-
     ```python
     BATCH, TIME = 12, 12
     scores = jax.vmap(score, out_axes=1)(jnp.zeros((BATCH, TIME, 3)))  # (TIME, BATCH)
@@ -44,7 +41,6 @@ class OutAxesAssumption(Rule):
     ```
 
     ## Use instead
-
     ```python
     BATCH, TIME = 12, 12
     scores = jax.vmap(score)(jnp.zeros((BATCH, TIME, 3)))  # (BATCH, TIME)
@@ -52,7 +48,6 @@ class OutAxesAssumption(Rule):
     ```
 
     ## When it cannot tell
-
     When the axes have no names, or the result meets nothing with both of them.
     """
 

@@ -79,7 +79,6 @@ class WrongAxisMapped(Rule):
     """`vmap` maps over one axis of an array where another was meant.
 
     ## What it does
-
     Follows the axis that `vmap` takes off its arguments and puts on its results. Where that axis later meets another
     thing, and the array it was taken off has an axis of that very name, the wrong one was mapped. So it is when two
     arguments are mapped together over axes of different names, and one of them has the fitting axis elsewhere, and
@@ -87,12 +86,10 @@ class WrongAxisMapped(Rule):
     not the one of size `n`.
 
     ## Why is this bad?
-
     A function written for one sequence `(time, features)` that is mapped over the time axis of `(batch, time,
     features)` pools over the batch: examples are mixed. While there are as many steps as examples nothing is raised.
 
     ## Example
-
     ```python
     BATCH, TIME = 12, 12
     pooled = jax.vmap(lambda seq: seq.mean(axis=0), in_axes=1)(jnp.zeros((BATCH, TIME, 3)))
@@ -100,7 +97,6 @@ class WrongAxisMapped(Rule):
     ```
 
     ## Use instead
-
     ```python
     BATCH, TIME = 12, 12
     pooled = jax.vmap(lambda seq: seq.mean(axis=0), in_axes=0)(jnp.zeros((BATCH, TIME, 3)))
@@ -108,7 +104,6 @@ class WrongAxisMapped(Rule):
     ```
 
     ## When it cannot tell
-
     When the axes have no names, or the result meets nothing with a name.
     """
 
