@@ -35,14 +35,10 @@ class AxisConflict(Rule):
     in the branch that nobody has run yet.
 
     ## Example
-    ```python
-    jnp.ones((8, 3)) @ jnp.ones((8, 4))
-    ```
+        jnp.ones((8, 3)) @ jnp.ones((8, 4))
 
     ## Use instead
-    ```python
-    jnp.ones((8, 3)).T @ jnp.ones((8, 4))
-    ```
+        jnp.ones((8, 3)).T @ jnp.ones((8, 4))
 
     ## When it cannot tell
     When a rank or size is not known, or when two unknown sizes meet.

@@ -26,14 +26,10 @@ class BareSqueeze(Rule):
     only environment of a small test. The result then has another rank, and what follows fails or silently broadcasts.
 
     ## Example
-    ```python
-    values = jnp.squeeze(critic(obs))  # (batch, 1), and () for a batch of one
-    ```
+        values = jnp.squeeze(critic(obs))  # (batch, 1), and () for a batch of one
 
     ## Use instead
-    ```python
-    values = jnp.squeeze(critic(obs), axis=-1)
-    ```
+        values = jnp.squeeze(critic(obs), axis=-1)
 
     ## When it cannot tell
     When nothing is known of the array's shape.

@@ -53,18 +53,14 @@ class BatchTimeMix(Rule):
     nothing is raised, and the advantage of one environment trains the action of another.
 
     ## Example
-    ```python
-    rows = obs.reshape(STEPS * ENVS, -1)  # (STEPS, ENVS, features)
-    weights = advantages.swapaxes(0, 1).reshape(STEPS * ENVS)
-    rows * weights[:, None]
-    ```
+        rows = obs.reshape(STEPS * ENVS, -1)  # (STEPS, ENVS, features)
+        weights = advantages.swapaxes(0, 1).reshape(STEPS * ENVS)
+        rows * weights[:, None]
 
     ## Use instead
-    ```python
-    rows = obs.reshape(STEPS * ENVS, -1)  # (STEPS, ENVS, features)
-    weights = advantages.reshape(STEPS * ENVS)
-    rows * weights[:, None]
-    ```
+        rows = obs.reshape(STEPS * ENVS, -1)  # (STEPS, ENVS, features)
+        weights = advantages.reshape(STEPS * ENVS)
+        rows * weights[:, None]
 
     ## When it cannot tell
     When the sizes are plain numbers, or the flat axis is sorted or sliced in between.

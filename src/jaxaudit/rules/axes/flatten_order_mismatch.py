@@ -24,16 +24,12 @@ class FlattenOrderMismatch(Rule):
     environments: rewards and values of different episodes are mixed, and nothing is raised.
 
     ## Example
-    ```python
-    flat = values.reshape(STEPS * ENVS)  # from (STEPS, ENVS)
-    flat.reshape(ENVS, STEPS)
-    ```
+        flat = values.reshape(STEPS * ENVS)  # from (STEPS, ENVS)
+        flat.reshape(ENVS, STEPS)
 
     ## Use instead
-    ```python
-    flat = values.reshape(STEPS * ENVS)  # from (STEPS, ENVS)
-    flat.reshape(STEPS, ENVS)
-    ```
+        flat = values.reshape(STEPS * ENVS)  # from (STEPS, ENVS)
+        flat.reshape(STEPS, ENVS)
 
     ## When it cannot tell
     When the sizes have no names, or the flat axis is shuffled or sliced in between.

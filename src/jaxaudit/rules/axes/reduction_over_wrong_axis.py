@@ -35,16 +35,12 @@ class ReductionOverWrongAxis(Rule):
     to anything. The shapes are right, training goes on, and the same input gives another output in another batch.
 
     ## Example
-    ```python
-    weights = jax.nn.softmax(scores, axis=0)  # (batch, time)
-    jnp.einsum("bt,bth->bh", weights, values)
-    ```
+        weights = jax.nn.softmax(scores, axis=0)  # (batch, time)
+        jnp.einsum("bt,bth->bh", weights, values)
 
     ## Use instead
-    ```python
-    weights = jax.nn.softmax(scores, axis=1)  # (batch, time)
-    jnp.einsum("bt,bth->bh", weights, values)
-    ```
+        weights = jax.nn.softmax(scores, axis=1)  # (batch, time)
+        jnp.einsum("bt,bth->bh", weights, values)
 
     ## When it cannot tell
     When shapes are not known, or the weights go elsewhere first. Where only the weights have the normalised axis (soft

@@ -26,15 +26,11 @@ class ReshapeMixesAxes(Rule):
     steps of several sequences.
 
     ## Example
-    ```python
-    b, t = x.shape
-    x.reshape(t, b)
-    ```
+        b, t = x.shape
+        x.reshape(t, b)
 
     ## Use instead
-    ```python
-    x.swapaxes(0, 1)
-    ```
+        x.swapaxes(0, 1)
 
     ## When it cannot tell
     When the sizes are plain numbers, or two axes have one name.

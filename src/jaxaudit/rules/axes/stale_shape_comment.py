@@ -26,14 +26,10 @@ class StaleShapeComment(Rule):
     Comments are where people look a shape up. One that was true before the last change sends the next change astray.
 
     ## Example
-    ```python
-    x = jnp.zeros((8, 16, 3))  # (B, T)
-    ```
+        x = jnp.zeros((8, 16, 3))  # (B, T)
 
     ## Use instead
-    ```python
-    x = jnp.zeros((8, 16, 3))  # (B, T, C)
-    ```
+        x = jnp.zeros((8, 16, 3))  # (B, T, C)
 
     ## When it cannot tell
     When the shape is not known. Under `vmap` a comment may speak of one element or of the batch; it is left alone.

@@ -26,16 +26,12 @@ class TransposeOfUnknownRank(Rule):
     mean `(batch, features, time)`. Where sizes agree, or a broadcast helps, nothing is raised.
 
     ## Example
-    ```python
-    batch, time, features = q.shape
-    scores = q @ k.T
-    ```
+        batch, time, features = q.shape
+        scores = q @ k.T
 
     ## Use instead
-    ```python
-    batch, time, features = q.shape
-    scores = q @ k.swapaxes(-1, -2)
-    ```
+        batch, time, features = q.shape
+        scores = q @ k.swapaxes(-1, -2)
 
     ## When it cannot tell
     When the rank is not known. `(x.T * w).T`, which weighs along the first axis, is taken as meant.

@@ -25,16 +25,12 @@ class UnrelatedAxesJoined(Rule):
     is a valid product that means nothing. It raises only when one of the two numbers is changed.
 
     ## Example
-    ```python
-    TRAIN, QUERY = 25, 25
-    jnp.zeros((TRAIN, QUERY)) @ jnp.zeros(TRAIN)
-    ```
+        TRAIN, QUERY = 25, 25
+        jnp.zeros((TRAIN, QUERY)) @ jnp.zeros(TRAIN)
 
     ## Use instead
-    ```python
-    TRAIN, QUERY = 25, 25
-    jnp.zeros((TRAIN, QUERY)).T @ jnp.zeros(TRAIN)
-    ```
+        TRAIN, QUERY = 25, 25
+        jnp.zeros((TRAIN, QUERY)).T @ jnp.zeros(TRAIN)
 
     ## When it cannot tell
     When sizes have no names. Two names for axes that meet decide nothing alone: people give one thing two names.

@@ -52,14 +52,10 @@ class AdvantageNotReversed(Rule):
     training merely learns little.
 
     ## Example
-    ```python
-    _, advantages = jax.lax.scan(step, zeros, (deltas, dones))
-    ```
+        _, advantages = jax.lax.scan(step, zeros, (deltas, dones))
 
     ## Use instead
-    ```python
-    _, advantages = jax.lax.scan(step, zeros, (deltas, dones), reverse=True)
-    ```
+        _, advantages = jax.lax.scan(step, zeros, (deltas, dones), reverse=True)
 
     ## When it cannot tell
     Where it cannot be seen how the next value follows from the value, there is nothing to judge.

@@ -35,16 +35,12 @@ class BootstrapNeverMoves(Rule):
     policy merely learns badly.
 
     ## Example
-    ```python
-    delta = reward + gamma * next_value * (1 - done) - value
-    return (gae, next_value), gae
-    ```
+        delta = reward + gamma * next_value * (1 - done) - value
+        return (gae, next_value), gae
 
     ## Use instead
-    ```python
-    delta = reward + gamma * next_value * (1 - done) - value
-    return (gae, value), gae
-    ```
+        delta = reward + gamma * next_value * (1 - done) - value
+        return (gae, value), gae
 
     ## When it cannot tell
     Where the next value comes from elsewhere, or the sum has another form, there is nothing to judge.

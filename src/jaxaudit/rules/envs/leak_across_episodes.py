@@ -38,15 +38,11 @@ class LeakAcrossEpisodes(Rule):
     last steps. Shapes are right, nothing is raised, and learning suffers most where episodes are short.
 
     ## Example
-    ```python
-    delta = reward + gamma * next_value * (1 - done) - value
-    gae = delta + gamma * lam * gae
-    ```
+        delta = reward + gamma * next_value * (1 - done) - value
+        gae = delta + gamma * lam * gae
 
     ## Use instead
-    ```python
-    gae = delta + gamma * lam * (1 - done) * gae
-    ```
+        gae = delta + gamma * lam * (1 - done) * gae
 
     ## When it cannot tell
     Where nothing in the sum shows that episodes end, there is nothing to judge.

@@ -37,14 +37,10 @@ class NormalisationOverWrongAxes(Rule):
     divided by a spread that is not theirs; nothing is raised, since a number broadcasts.
 
     ## Example
-    ```python
-    mean = mean + weight * (jnp.mean(obs) - mean)  # obs: (envs, features), mean: (features,)
-    ```
+        mean = mean + weight * (jnp.mean(obs) - mean)  # obs: (envs, features), mean: (features,)
 
     ## Use instead
-    ```python
-    mean = mean + weight * (jnp.mean(obs, axis=0) - mean)
-    ```
+        mean = mean + weight * (jnp.mean(obs, axis=0) - mean)
 
     ## When it cannot tell
     When the shape of the array or of the running mean is not known.

@@ -38,14 +38,10 @@ class ResetIgnoresDone(Rule):
     they should be.
 
     ## Example
-    ```python
-    state = jax.lax.cond(jnp.any(done), lambda: fresh, lambda: state)
-    ```
+        state = jax.lax.cond(jnp.any(done), lambda: fresh, lambda: state)
 
     ## Use instead
-    ```python
-    state = jax.tree.map(lambda new, old: jnp.where(done, new, old), fresh, state)  # done shaped like the leaf
-    ```
+        state = jax.tree.map(lambda new, old: jnp.where(done, new, old), fresh, state)  # done shaped like the leaf
 
     ## When it cannot tell
     When nothing else in the program takes the mask element by element, it is a warning: all elements may be meant.

@@ -31,18 +31,14 @@ class AverageNotReturned(Rule):
     The average stays at its start for ever. In an optimizer the second moment never grows, and steps are far too long.
 
     ## Example
-    ```python
-    m = b1 * m + (1 - b1) * g
-    new_v = b2 * v + (1 - b2) * g**2
-    return m / jnp.sqrt(new_v), (m, v)
-    ```
+        m = b1 * m + (1 - b1) * g
+        new_v = b2 * v + (1 - b2) * g**2
+        return m / jnp.sqrt(new_v), (m, v)
 
     ## Use instead
-    ```python
-    m = b1 * m + (1 - b1) * g
-    v = b2 * v + (1 - b2) * g**2
-    return m / jnp.sqrt(v), (m, v)
-    ```
+        m = b1 * m + (1 - b1) * g
+        v = b2 * v + (1 - b2) * g**2
+        return m / jnp.sqrt(v), (m, v)
 
     ## When it cannot tell
     Where no other average is given back moved, the caller may keep it by other means.

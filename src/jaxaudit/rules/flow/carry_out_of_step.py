@@ -44,18 +44,14 @@ class CarryOutOfStep(Rule):
     policy merely learns worse than it could.
 
     ## Example
-    ```python
-    def step(state, action):
-        new = dynamics(state, action)
-        return new, observe(state)
-    ```
+        def step(state, action):
+            new = dynamics(state, action)
+            return new, observe(state)
 
     ## Use instead
-    ```python
-    def step(state, action):
-        new = dynamics(state, action)
-        return new, observe(new)
-    ```
+        def step(state, action):
+            new = dynamics(state, action)
+            return new, observe(new)
 
     ## When it cannot tell
     Where the two computations differ in anything else, there is nothing to judge.

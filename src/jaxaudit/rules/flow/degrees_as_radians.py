@@ -22,16 +22,12 @@ class DegreesAsRadians(Rule):
     Both are plain numbers, so nothing is raised: the angle is off by a factor of 57.3.
 
     ## Example
-    ```python
-    angle = jnp.degrees(jnp.arctan2(dy, dx))
-    return jnp.sin(angle)
-    ```
+        angle = jnp.degrees(jnp.arctan2(dy, dx))
+        return jnp.sin(angle)
 
     ## Use instead
-    ```python
-    angle = jnp.arctan2(dy, dx)
-    return jnp.sin(angle)
-    ```
+        angle = jnp.arctan2(dy, dx)
+        return jnp.sin(angle)
 
     ## When it cannot tell
     An angle that comes from outside has no known unit; there is nothing to judge.

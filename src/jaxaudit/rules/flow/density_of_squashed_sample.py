@@ -38,18 +38,14 @@ class DensityOfSquashedSample(Rule):
     is raised; the policy drifts to the bounds, or never gets there.
 
     ## Example
-    ```python
-    action = jnp.tanh(raw)
-    logp = normal.log_prob(raw).sum(-1)
-    return (alpha * logp - q(obs, action)).mean()
-    ```
+        action = jnp.tanh(raw)
+        logp = normal.log_prob(raw).sum(-1)
+        return (alpha * logp - q(obs, action)).mean()
 
     ## Use instead
-    ```python
-    action = jnp.tanh(raw)
-    logp = (normal.log_prob(raw) - jnp.log(1 - action**2 + 1e-6)).sum(-1)
-    return (alpha * logp - q(obs, action)).mean()
-    ```
+        action = jnp.tanh(raw)
+        logp = (normal.log_prob(raw) - jnp.log(1 - action**2 + 1e-6)).sum(-1)
+        return (alpha * logp - q(obs, action)).mean()
 
     ## When it cannot tell
     Where something else reads the raw sample, the distribution before `tanh` may be the one that is meant.

@@ -24,16 +24,12 @@ class FieldPutBack(Rule):
     everything.
 
     ## Example
-    ```python
-    table = state.table.at[i].set(x)
-    return state._replace(table=state.table, count=state.count + 1)
-    ```
+        table = state.table.at[i].set(x)
+        return state._replace(table=state.table, count=state.count + 1)
 
     ## Use instead
-    ```python
-    table = state.table.at[i].set(x)
-    return state._replace(table=table, count=state.count + 1)
-    ```
+        table = state.table.at[i].set(x)
+        return state._replace(table=table, count=state.count + 1)
 
     ## When it cannot tell
     A field that is given again and has no newer version is merely written out.

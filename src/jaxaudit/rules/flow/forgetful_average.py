@@ -55,14 +55,10 @@ class ForgetfulAverage(Rule):
     is a copy of what it should follow at a distance, and nothing is raised.
 
     ## Example
-    ```python
-    target = jax.tree.map(lambda t, o: 0.005 * t + 0.995 * o, target, online)
-    ```
+        target = jax.tree.map(lambda t, o: 0.005 * t + 0.995 * o, target, online)
 
     ## Use instead
-    ```python
-    target = jax.tree.map(lambda t, o: 0.995 * t + 0.005 * o, target, online)
-    ```
+        target = jax.tree.map(lambda t, o: 0.995 * t + 0.005 * o, target, online)
 
     ## When it cannot tell
     Weights that are not constants, and weights above 0.05, are left alone.

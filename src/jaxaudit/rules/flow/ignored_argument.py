@@ -43,16 +43,12 @@ class IgnoredArgument(Rule):
     is zero.
 
     ## Example
-    ```python
-    def loss(params, x, y):
-        return jnp.mean(model(params, x) ** 2)
-    ```
+        def loss(params, x, y):
+            return jnp.mean(model(params, x) ** 2)
 
     ## Use instead
-    ```python
-    def loss(params, x, y):
-        return jnp.mean((model(params, x) - y) ** 2)
-    ```
+        def loss(params, x, y):
+            return jnp.mean((model(params, x) - y) ** 2)
 
     ## When it cannot tell
     A parameter may be there to fit an interface, so this is a warning, except for the argument of a gradient, and for

@@ -42,17 +42,13 @@ class LogitsAsLogProbabilities(Rule):
     probable than another.
 
     ## Example
-    ```python
-    chosen = jnp.take_along_axis(logits, actions[:, None], axis=1)[:, 0]
-    loss = -jnp.mean(chosen * advantages)
-    ```
+        chosen = jnp.take_along_axis(logits, actions[:, None], axis=1)[:, 0]
+        loss = -jnp.mean(chosen * advantages)
 
     ## Use instead
-    ```python
-    logp = jax.nn.log_softmax(logits)
-    chosen = jnp.take_along_axis(logp, actions[:, None], axis=1)[:, 0]
-    loss = -jnp.mean(chosen * advantages)
-    ```
+        logp = jax.nn.log_softmax(logits)
+        chosen = jnp.take_along_axis(logp, actions[:, None], axis=1)[:, 0]
+        loss = -jnp.mean(chosen * advantages)
 
     ## When it cannot tell
     Scores that nothing takes for logits, as Q-values are, may be weighed by anything.

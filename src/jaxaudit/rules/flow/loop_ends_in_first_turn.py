@@ -23,18 +23,14 @@ class LoopEndsInFirstTurn(Rule):
     and nothing is raised.
 
     ## Example
-    ```python
-    for x in batches:
-        total = total + loss(params, x)
-        return total
-    ```
+        for x in batches:
+            total = total + loss(params, x)
+            return total
 
     ## Use instead
-    ```python
-    for x in batches:
-        total = total + loss(params, x)
-    return total
-    ```
+        for x in batches:
+            total = total + loss(params, x)
+        return total
 
     ## When it cannot tell
     A loop that is left at once and carries nothing may be a way to take the first element. One that ends with `break`

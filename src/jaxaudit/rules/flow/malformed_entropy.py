@@ -24,14 +24,10 @@ class MalformedEntropy(Rule):
     added to all of them, so that a bonus on it drives the scores apart for nothing.
 
     ## Example
-    ```python
-    entropy = -jnp.sum(jax.nn.softmax(logits) * logits, axis=-1)
-    ```
+        entropy = -jnp.sum(jax.nn.softmax(logits) * logits, axis=-1)
 
     ## Use instead
-    ```python
-    entropy = -jnp.sum(jax.nn.softmax(logits) * jax.nn.log_softmax(logits), axis=-1)
-    ```
+        entropy = -jnp.sum(jax.nn.softmax(logits) * jax.nn.log_softmax(logits), axis=-1)
 
     ## When it cannot tell
     The expected score `sum(p * x)` is meant where it is not negated, or where `logsumexp` of the scores is added.

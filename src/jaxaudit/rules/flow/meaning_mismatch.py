@@ -34,15 +34,11 @@ class MeaningMismatch(Rule):
     of log-probabilities is NaN.
 
     ## Example
-    ```python
-    probs = jax.nn.softmax(scores)
-    loss = optax.softmax_cross_entropy_with_integer_labels(probs, labels)
-    ```
+        probs = jax.nn.softmax(scores)
+        loss = optax.softmax_cross_entropy_with_integer_labels(probs, labels)
 
     ## Use instead
-    ```python
-    loss = optax.softmax_cross_entropy_with_integer_labels(scores, labels)
-    ```
+        loss = optax.softmax_cross_entropy_with_integer_labels(scores, labels)
 
     ## When it cannot tell
     Where the value comes from code that is not followed, it is left open. Names are never evidence. A softmax along

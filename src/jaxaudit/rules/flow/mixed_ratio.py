@@ -22,14 +22,10 @@ class MixedRatio(Rule):
     it is off, and nothing is raised.
 
     ## Example
-    ```python
-    ratio = jnp.exp(jax.nn.log_softmax(new) - jax.nn.softmax(old))
-    ```
+        ratio = jnp.exp(jax.nn.log_softmax(new) - jax.nn.softmax(old))
 
     ## Use instead
-    ```python
-    ratio = jnp.exp(jax.nn.log_softmax(new) - jax.nn.log_softmax(old))
-    ```
+        ratio = jnp.exp(jax.nn.log_softmax(new) - jax.nn.log_softmax(old))
 
     ## When it cannot tell
     A side that comes from code that is not followed may be anything; there is nothing to judge.

@@ -28,16 +28,12 @@ class NormalisedValueUnread(Rule):
     was trained on normalised observations sees others. Nothing is raised.
 
     ## Example
-    ```python
-    clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
-    return policy(params, obs)
-    ```
+        clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
+        return policy(params, obs)
 
     ## Use instead
-    ```python
-    clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
-    return policy(params, clean)
-    ```
+        clean = (obs - obs.mean(0)) / (obs.std(0) + 1e-8)
+        return policy(params, clean)
 
     ## When it cannot tell
     A difference divided by stored numbers need not be a normalisation. Then it is an error only where the raw value

@@ -47,17 +47,13 @@ class RecomputedFromOtherForm(Rule):
     observations and stores the raw ones, it never is, and nothing is raised.
 
     ## Example
-    ```python
-    logp = log_prob(params, whiten(obs), action)
-    return state, Transition(obs, action, logp)
-    ```
+        logp = log_prob(params, whiten(obs), action)
+        return state, Transition(obs, action, logp)
 
     ## Use instead
-    ```python
-    obs = whiten(obs)
-    logp = log_prob(params, obs, action)
-    return state, Transition(obs, action, logp)
-    ```
+        obs = whiten(obs)
+        logp = log_prob(params, obs, action)
+        return state, Transition(obs, action, logp)
 
     ## When it cannot tell
     When either computation goes through code that is not followed, or a value comes from outside, it is left open.

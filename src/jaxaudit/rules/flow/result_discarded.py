@@ -38,16 +38,12 @@ class ResultDiscarded(Rule):
     program goes on with the old value.
 
     ## Example
-    ```python
-    buffer.at[i].set(reward)
-    return buffer
-    ```
+        buffer.at[i].set(reward)
+        return buffer
 
     ## Use instead
-    ```python
-    buffer = buffer.at[i].set(reward)
-    return buffer
-    ```
+        buffer = buffer.at[i].set(reward)
+        return buffer
 
     ## When it cannot tell
     When the statement stands where an exception is expected, or when the mapped function of `tree.map` may have

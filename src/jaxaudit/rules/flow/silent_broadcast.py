@@ -29,16 +29,12 @@ class SilentBroadcast(Rule):
     the width. As long as there are as many columns as channels nothing is raised, and every result is wrong.
 
     ## Example
-    ```python
-    C, H, W = 8, 8, 8
-    jnp.zeros((4, C, H, W)) + jnp.ones(C)
-    ```
+        C, H, W = 8, 8, 8
+        jnp.zeros((4, C, H, W)) + jnp.ones(C)
 
     ## Use instead
-    ```python
-    C, H, W = 8, 8, 8
-    jnp.zeros((4, C, H, W)) + jnp.ones(C)[:, None, None]
-    ```
+        C, H, W = 8, 8, 8
+        jnp.zeros((4, C, H, W)) + jnp.ones(C)[:, None, None]
 
     ## When it cannot tell
     When the sizes have no names, or when no axis of the other operand would fit better.

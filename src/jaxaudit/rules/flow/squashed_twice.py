@@ -27,16 +27,12 @@ class SquashedTwice(Rule):
     another action. A sigmoid of probabilities lies between 0.5 and 0.73.
 
     ## Example
-    ```python
-    action = jnp.tanh(mean + std * noise)
-    return step(state, jnp.tanh(action))
-    ```
+        action = jnp.tanh(mean + std * noise)
+        return step(state, jnp.tanh(action))
 
     ## Use instead
-    ```python
-    action = jnp.tanh(mean + std * noise)
-    return step(state, action)
-    ```
+        action = jnp.tanh(mean + std * noise)
+        return step(state, action)
 
     ## When it cannot tell
     Layers of a network may be squashed one after the other on purpose, so this is a warning. It is an error for the

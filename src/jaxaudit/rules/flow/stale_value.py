@@ -28,16 +28,12 @@ class StaleValue(Rule):
     counter stands still.
 
     ## Example
-    ```python
-    for token in tokens:
-        new_h, logits = step(params, h, token)
-    ```
+        for token in tokens:
+            new_h, logits = step(params, h, token)
 
     ## Use instead
-    ```python
-    for token in tokens:
-        h, logits = step(params, h, token)
-    ```
+        for token in tokens:
+            h, logits = step(params, h, token)
 
     ## When it cannot tell
     A function may be called for one of its results alone. Then it is a warning, unless each turn of a loop depends on

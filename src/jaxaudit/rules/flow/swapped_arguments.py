@@ -27,17 +27,13 @@ class SwappedArguments(Rule):
     Arrays of equal shape go through either way, and the result is wrong without a sound.
 
     ## Example
-    ```python
-    def discounted(rewards, values, gamma): ...
+        def discounted(rewards, values, gamma): ...
 
 
-    discounted(values, rewards, 0.99)
-    ```
+        discounted(values, rewards, 0.99)
 
     ## Use instead
-    ```python
-    discounted(rewards, values, 0.99)
-    ```
+        discounted(rewards, values, 0.99)
 
     ## When it cannot tell
     Some functions are called both ways round on purpose, such as a divergence that is made symmetric. If the same

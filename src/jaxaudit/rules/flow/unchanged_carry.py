@@ -32,20 +32,16 @@ class UnchangedCarry(Rule):
     Shapes fit, and nothing is raised.
 
     ## Example
-    ```python
-    def body(carry, _):
-        state, seen = carry
-        state, obs, reward = env(state, policy(seen))
-        return (state, seen), reward
-    ```
+        def body(carry, _):
+            state, seen = carry
+            state, obs, reward = env(state, policy(seen))
+            return (state, seen), reward
 
     ## Use instead
-    ```python
-    def body(carry, _):
-        state, seen = carry
-        state, seen, reward = env(state, policy(seen))
-        return (state, seen), reward
-    ```
+        def body(carry, _):
+            state, seen = carry
+            state, seen, reward = env(state, policy(seen))
+            return (state, seen), reward
 
     ## When it cannot tell
     Where shapes are not known, or two parts of the state would fit, there is nothing to judge.

@@ -29,16 +29,12 @@ class UnsquashedAction(Rule):
     and the policy is trained for actions that were not taken.
 
     ## Example
-    ```python
-    noisy = mean + std * jax.random.normal(key, mean.shape)
-    return jnp.where(explore, noisy, jnp.tanh(mean))
-    ```
+        noisy = mean + std * jax.random.normal(key, mean.shape)
+        return jnp.where(explore, noisy, jnp.tanh(mean))
 
     ## Use instead
-    ```python
-    noisy = mean + std * jax.random.normal(key, mean.shape)
-    return jnp.tanh(jnp.where(explore, noisy, mean))
-    ```
+        noisy = mean + std * jax.random.normal(key, mean.shape)
+        return jnp.tanh(jnp.where(explore, noisy, mean))
 
     ## When it cannot tell
     Where nothing squashes the sample or its centre, there is nothing to judge.

@@ -36,16 +36,12 @@ class UnusedMask(Rule):
     somebody else draws from the wrong key.
 
     ## Example
-    ```python
-    valid = tokens != PAD
-    return losses.mean()
-    ```
+        valid = tokens != PAD
+        return losses.mean()
 
     ## Use instead
-    ```python
-    valid = tokens != PAD
-    return (losses * valid).sum() / valid.sum()
-    ```
+        valid = tokens != PAD
+        return (losses * valid).sum() / valid.sum()
 
     ## When it cannot tell
     A mask may be left over, so this is a warning. It is an error where the function goes on to reduce or normalise

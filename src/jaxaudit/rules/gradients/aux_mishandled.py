@@ -41,16 +41,12 @@ class AuxMishandled(Rule):
     an optimizer that is given the loss or the metrics instead of the gradients.
 
     ## Example
-    ```python
-    grads = jax.grad(loss, has_aux=True)(params, x)
-    updates, state = optimiser.update(grads, state, params)
-    ```
+        grads = jax.grad(loss, has_aux=True)(params, x)
+        updates, state = optimiser.update(grads, state, params)
 
     ## Use instead
-    ```python
-    grads, metrics = jax.grad(loss, has_aux=True)(params, x)
-    updates, state = optimiser.update(grads, state, params)
-    ```
+        grads, metrics = jax.grad(loss, has_aux=True)(params, x)
+        updates, state = optimiser.update(grads, state, params)
 
     ## When it cannot tell
     When it is not known what the function returns, or `has_aux` is not a constant.

@@ -61,14 +61,10 @@ class BrokenStraightThrough(Rule):
     relaxation that was meant for the gradient alone.
 
     ## Example
-    ```python
-    soft + hard - jax.lax.stop_gradient(hard)
-    ```
+        soft + hard - jax.lax.stop_gradient(hard)
 
     ## Use instead
-    ```python
-    hard + soft - jax.lax.stop_gradient(soft)
-    ```
+        hard + soft - jax.lax.stop_gradient(soft)
 
     ## When it cannot tell
     When the value comes from code that was not followed: then it may have a gradient, and nothing is reported.

@@ -37,16 +37,12 @@ class DeadParameter(Rule):
     place: the first layer's weights a second time, a bias that is never added.
 
     ## Example
-    ```python
-    h = jnp.tanh(x @ params["w1"])
-    return h @ params["w1"]  # w2 is never read
-    ```
+        h = jnp.tanh(x @ params["w1"])
+        return h @ params["w1"]  # w2 is never read
 
     ## Use instead
-    ```python
-    h = jnp.tanh(x @ params["w1"])
-    return h @ params["w2"]
-    ```
+        h = jnp.tanh(x @ params["w1"])
+        return h @ params["w2"]
 
     A leaf that something else reads may be frozen or trained elsewhere: that is a warning.
 

@@ -39,18 +39,14 @@ class MisplacedStopGradient(Rule):
     Nothing is raised: the gradient of what is stopped is zero, and what should have stayed fixed moves instead.
 
     ## Example
-    ```python
-    v = jax.lax.stop_gradient(value(params, obs))
-    target = reward + gamma * value(params, next_obs)
-    loss = jnp.mean((v - target) ** 2)
-    ```
+        v = jax.lax.stop_gradient(value(params, obs))
+        target = reward + gamma * value(params, next_obs)
+        loss = jnp.mean((v - target) ** 2)
 
     ## Use instead
-    ```python
-    v = value(params, obs)
-    target = jax.lax.stop_gradient(reward + gamma * value(params, next_obs))
-    loss = jnp.mean((v - target) ** 2)
-    ```
+        v = value(params, obs)
+        target = jax.lax.stop_gradient(reward + gamma * value(params, next_obs))
+        loss = jnp.mean((v - target) ** 2)
 
     ## When it cannot tell
     When the function calls code that was not followed. A part of the parameters that is stopped while others learn may

@@ -98,16 +98,12 @@ class MissingStopGradient(Rule):
     something else than was meant: a critic that follows the policy's noise, values that shrink towards each other.
 
     ## Example
-    ```python
-    target = reward + gamma * value(params, next_obs)
-    loss = jnp.mean((value(params, obs) - target) ** 2)
-    ```
+        target = reward + gamma * value(params, next_obs)
+        loss = jnp.mean((value(params, obs) - target) ** 2)
 
     ## Use instead
-    ```python
-    target = jax.lax.stop_gradient(reward + gamma * value(params, next_obs))
-    loss = jnp.mean((value(params, obs) - target) ** 2)
-    ```
+        target = jax.lax.stop_gradient(reward + gamma * value(params, next_obs))
+        loss = jnp.mean((value(params, obs) - target) ** 2)
 
     Minimising the Bellman residual with its full gradient is a method of its own. A bootstrapped target is an error
     where the code shows that targets count as data (a target network, a slow copy of the parameters, `stop_gradient`

@@ -23,19 +23,15 @@ class NonScalarGrad(Rule):
     `mean` is the usual cause.
 
     ## Example
-    ```python
-    def loss(w, x, y):
-        return (x @ w - y) ** 2  # (batch,)
+        def loss(w, x, y):
+            return (x @ w - y) ** 2  # (batch,)
 
 
-    jax.grad(loss)(w, x, y)
-    ```
+        jax.grad(loss)(w, x, y)
 
     ## Use instead
-    ```python
-    def loss(w, x, y):
-        return jnp.mean((x @ w - y) ** 2)
-    ```
+        def loss(w, x, y):
+            return jnp.mean((x @ w - y) ** 2)
 
     ## When it cannot tell
     When the shape of the result is not known.

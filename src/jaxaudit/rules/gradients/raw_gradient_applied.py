@@ -31,16 +31,12 @@ class RawGradientApplied(Rule):
     loss grows, with steps of any size.
 
     ## Example
-    ```python
-    updates, state = optimiser.update(grads, state, params)
-    params = optax.apply_updates(params, grads)
-    ```
+        updates, state = optimiser.update(grads, state, params)
+        params = optax.apply_updates(params, grads)
 
     ## Use instead
-    ```python
-    updates, state = optimiser.update(grads, state, params)
-    params = optax.apply_updates(params, updates)
-    ```
+        updates, state = optimiser.update(grads, state, params)
+        params = optax.apply_updates(params, updates)
 
     ## When it cannot tell
     Where no optimizer is given the same gradient it is a warning: somebody may climb on purpose.

@@ -32,15 +32,11 @@ class WhereNanGradient(Rule):
     parameter NaN.
 
     ## Example
-    ```python
-    length = jnp.where(squared > 0, jnp.sqrt(squared), 0.0)
-    ```
+        length = jnp.where(squared > 0, jnp.sqrt(squared), 0.0)
 
     ## Use instead
-    ```python
-    safe = jnp.where(squared > 0, squared, 1.0)
-    length = jnp.where(squared > 0, jnp.sqrt(safe), 0.0)
-    ```
+        safe = jnp.where(squared > 0, squared, 1.0)
+        length = jnp.where(squared > 0, jnp.sqrt(safe), 0.0)
 
     ## When it cannot tell
     When the condition says nothing about the argument of the function, or nothing visible takes the gradient.

@@ -42,17 +42,13 @@ class WrongArgnums(Rule):
     shapes nothing is raised.
 
     ## Example
-    ```python
-    def loss(batch, params): ...
+        def loss(batch, params): ...
 
 
-    grads = jax.grad(loss)(batch, params)
-    ```
+        grads = jax.grad(loss)(batch, params)
 
     ## Use instead
-    ```python
-    grads = jax.grad(loss, argnums=1)(batch, params)
-    ```
+        grads = jax.grad(loss, argnums=1)(batch, params)
 
     ## When it cannot tell
     When `argnums` is not a constant, or it is not known what is done with the gradient.

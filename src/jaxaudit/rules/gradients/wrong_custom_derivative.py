@@ -56,18 +56,14 @@ class WrongCustomDerivative(Rule):
     broadcast argument that was not summed has the shape of the result, which JAX refuses only when it differentiates.
 
     ## Example
-    ```python
-    def backward(saved, g):
-        x, scale = saved
-        return g * scale, g * x
-    ```
+        def backward(saved, g):
+            x, scale = saved
+            return g * scale, g * x
 
     ## Use instead
-    ```python
-    def backward(saved, g):
-        x, scale = saved
-        return g * scale, jnp.sum(g * x, axis=0)
-    ```
+        def backward(saved, g):
+            x, scale = saved
+            return g * scale, jnp.sum(g * x, axis=0)
 
     ## When it cannot tell
     On source, when shapes are not known. A probe leaves open functions that round, draw random numbers or call back

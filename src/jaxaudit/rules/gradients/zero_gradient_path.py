@@ -38,17 +38,13 @@ class ZeroGradientPath(Rule):
     Nothing is raised. The optimizer goes on, and the parameter stays where it was.
 
     ## Example
-    ```python
-    low = jnp.floor(position).astype(jnp.int32)
-    return signal[low]
-    ```
+        low = jnp.floor(position).astype(jnp.int32)
+        return signal[low]
 
     ## Use instead
-    ```python
-    low = jnp.floor(position).astype(jnp.int32)
-    rest = position - low
-    return (1 - rest) * signal[low] + rest * signal[low + 1]
-    ```
+        low = jnp.floor(position).astype(jnp.int32)
+        rest = position - low
+        return (1 - rest) * signal[low] + rest * signal[low + 1]
 
     For a choice, use a soft one (`softmax`), a straight-through estimator, or a score-function estimator.
 

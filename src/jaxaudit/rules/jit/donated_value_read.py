@@ -32,17 +32,13 @@ class DonatedValueRead(Rule):
     array again raises `RuntimeError: Array has been deleted`; where it cannot, the program works by luck.
 
     ## Example
-    ```python
-    update = jax.jit(step, donate_argnums=0)
-    new_state = update(state, batch)
-    change = new_state - state
-    ```
+        update = jax.jit(step, donate_argnums=0)
+        new_state = update(state, batch)
+        change = new_state - state
 
     ## Use instead
-    ```python
-    update = jax.jit(step, donate_argnums=0)
-    state = update(state, batch)
-    ```
+        update = jax.jit(step, donate_argnums=0)
+        state = update(state, batch)
 
     ## When it cannot tell
     When the positions are no constants, or a donated argument is read elsewhere than below the call.

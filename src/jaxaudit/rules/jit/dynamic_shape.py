@@ -29,19 +29,15 @@ class DynamicShape(Rule):
     `NonConcreteBooleanIndexError` or `ConcretizationTypeError`.
 
     ## Example
-    ```python
-    @jax.jit
-    def masked_mean(x):
-        return x[x > 0].mean()
-    ```
+        @jax.jit
+        def masked_mean(x):
+            return x[x > 0].mean()
 
     ## Use instead
-    ```python
-    @jax.jit
-    def masked_mean(x):
-        keep = x > 0
-        return jnp.sum(x * keep) / jnp.maximum(keep.sum(), 1)
-    ```
+        @jax.jit
+        def masked_mean(x):
+            keep = x > 0
+            return jnp.sum(x * keep) / jnp.maximum(keep.sum(), 1)
 
     ## When it cannot tell
     An index whose dtype is not known, and a size whose origin is not known, stay open and are not listed.

@@ -21,16 +21,12 @@ class InPlaceUpdate(Rule):
     JAX arrays cannot be changed. The assignment raises `TypeError`, inside and outside of traced code.
 
     ## Example
-    ```python
-    buffer = jnp.zeros(10)
-    buffer[0] = 1.0
-    ```
+        buffer = jnp.zeros(10)
+        buffer[0] = 1.0
 
     ## Use instead
-    ```python
-    buffer = jnp.zeros(10)
-    buffer = buffer.at[0].set(1.0)
-    ```
+        buffer = jnp.zeros(10)
+        buffer = buffer.at[0].set(1.0)
 
     ## When it cannot tell
     NumPy arrays, lists and dicts may be assigned to. A value nobody is known to make stays open.

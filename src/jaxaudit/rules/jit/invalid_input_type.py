@@ -23,21 +23,17 @@ class InvalidInputType(Rule):
     JAX raises `TypeError: Cannot interpret value of type <class 'str'> as an abstract array`.
 
     ## Example
-    ```python
-    @jax.jit
-    def loss(x, mode):
-        return x.mean() if mode == "mean" else x.sum()
+        @jax.jit
+        def loss(x, mode):
+            return x.mean() if mode == "mean" else x.sum()
 
 
-    loss(x, "mean")
-    ```
+        loss(x, "mean")
 
     ## Use instead
-    ```python
-    @functools.partial(jax.jit, static_argnames=("mode",))
-    def loss(x, mode):
-        return x.mean() if mode == "mean" else x.sum()
-    ```
+        @functools.partial(jax.jit, static_argnames=("mode",))
+        def loss(x, mode):
+            return x.mean() if mode == "mean" else x.sum()
 
     ## When it cannot tell
     Arguments whose type is not known are counted as unknown. A default that nobody overrides is not traced.

@@ -27,14 +27,10 @@ class IteratorInTracedCode(Rule):
     `next` runs while JAX traces and never again: the compiled code sees the first item in every call.
 
     ## Example
-    ```python
-    jax.lax.scan(step, init, zip(xs, ys))
-    ```
+        jax.lax.scan(step, init, zip(xs, ys))
 
     ## Use instead
-    ```python
-    jax.lax.scan(step, init, (xs, ys))
-    ```
+        jax.lax.scan(step, init, (xs, ys))
 
     ## When it cannot tell
     What a call gives whose code is not known is not judged.

@@ -25,14 +25,10 @@ class MethodOfOtherLibrary(Rule):
     functions here.
 
     ## Example
-    ```python
-    jnp.repeat(x, 2).tile((2, 1))
-    ```
+        jnp.repeat(x, 2).tile((2, 1))
 
     ## Use instead
-    ```python
-    jnp.tile(jnp.repeat(x, 2), (2, 1))
-    ```
+        jnp.tile(jnp.repeat(x, 2), (2, 1))
 
     ## When it cannot tell
     When it is not known that the value is an array of JAX, nothing is said.

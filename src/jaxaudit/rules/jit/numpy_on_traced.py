@@ -24,18 +24,14 @@ class NumpyOnTraced(Rule):
     `ConcretizationTypeError`.
 
     ## Example
-    ```python
-    @jax.jit
-    def energy(x):
-        return np.square(x).sum()
-    ```
+        @jax.jit
+        def energy(x):
+            return np.square(x).sum()
 
     ## Use instead
-    ```python
-    @jax.jit
-    def energy(x):
-        return jnp.square(x).sum()
-    ```
+        @jax.jit
+        def energy(x):
+            return jnp.square(x).sum()
 
     ## When it cannot tell
     An argument of unknown structure stays open. `np.shape`, `np.ndim` and their kin ask for no values, and `np.sum`,

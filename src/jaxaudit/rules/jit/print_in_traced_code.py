@@ -24,22 +24,18 @@ class PrintInTracedCode(Rule):
     specification such as `{loss:.4f}` asks for a number that does not exist yet and raises.
 
     ## Example
-    ```python
-    @jax.jit
-    def step(x):
-        loss = (x**2).sum()
-        print(f"loss {loss:.3f}")
-        return loss
-    ```
+        @jax.jit
+        def step(x):
+            loss = (x**2).sum()
+            print(f"loss {loss:.3f}")
+            return loss
 
     ## Use instead
-    ```python
-    @jax.jit
-    def step(x):
-        loss = (x**2).sum()
-        jax.debug.print("loss {loss:.3f}", loss=loss)
-        return loss
-    ```
+        @jax.jit
+        def step(x):
+            loss = (x**2).sum()
+            jax.debug.print("loss {loss:.3f}", loss=loss)
+            return loss
 
     ## When it cannot tell
     Printing shapes, dtypes and other Python values while tracing is fine, and so is a value that is not traced. An

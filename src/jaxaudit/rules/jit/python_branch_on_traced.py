@@ -37,20 +37,16 @@ class PythonBranchOnTraced(Rule):
     `TracerBoolConversionError` (or `ConcretizationTypeError`) as soon as the function is called.
 
     ## Example
-    ```python
-    @jax.jit
-    def relu(x):
-        if x > 0:
-            return x
-        return 0.0
-    ```
+        @jax.jit
+        def relu(x):
+            if x > 0:
+                return x
+            return 0.0
 
     ## Use instead
-    ```python
-    @jax.jit
-    def relu(x):
-        return jnp.where(x > 0, x, 0.0)
-    ```
+        @jax.jit
+        def relu(x):
+            return jnp.where(x > 0, x, 0.0)
 
     ## When it cannot tell
     An argument that nobody visibly passes may be a dict or `None`, whose truth is known; such tests stay open.

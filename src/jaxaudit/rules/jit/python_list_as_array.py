@@ -25,18 +25,14 @@ class PythonListAsArray(Rule):
     than NumPy by orders of magnitude.
 
     ## Example
-    ```python
-    for reading in stream:
-        window.append(reading)
-        score = model(jnp.array(window))
-    ```
+        for reading in stream:
+            window.append(reading)
+            score = model(jnp.array(window))
 
     ## Use instead
-    ```python
-    for reading in stream:
-        window.append(reading)
-        score = model(np.array(window, np.float32))
-    ```
+        for reading in stream:
+            window.append(reading)
+            score = model(np.array(window, np.float32))
 
     ## When it cannot tell
     Short literals, lists of arrays and conversions outside of loops are fine.

@@ -31,17 +31,13 @@ class RetraceEveryCall(Rule):
     them is new in every turn, every turn traces and compiles again, which takes far longer than running.
 
     ## Example
-    ```python
-    for batch in batches:
-        loss = jax.jit(lambda x: jnp.mean(x**2))(batch)
-    ```
+        for batch in batches:
+            loss = jax.jit(lambda x: jnp.mean(x**2))(batch)
 
     ## Use instead
-    ```python
-    loss_fn = jax.jit(lambda x: jnp.mean(x**2))
-    for batch in batches:
-        loss = loss_fn(batch)
-    ```
+        loss_fn = jax.jit(lambda x: jnp.mean(x**2))
+        for batch in batches:
+            loss = loss_fn(batch)
 
     ## When it cannot tell
     Loops of at most eight turns are not judged. A shape is taken to differ only where the code sizes it by the loop's

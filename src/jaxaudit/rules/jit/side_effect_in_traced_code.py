@@ -25,26 +25,22 @@ class SideEffectInTracedCode(Rule):
     one, the list at its first item.
 
     ## Example
-    ```python
-    calls = 0
+        calls = 0
 
 
-    @jax.jit
-    def step(x):
-        global calls
-        calls += 1
-        return x * 2
-    ```
+        @jax.jit
+        def step(x):
+            global calls
+            calls += 1
+            return x * 2
 
     ## Use instead
-    ```python
-    def run(x):
-        calls = 0
-        for _ in range(10):
-            x = step(x)
-            calls += 1
-        return x, calls
-    ```
+        def run(x):
+            calls = 0
+            for _ in range(10):
+                x = step(x)
+                calls += 1
+            return x, calls
 
     ## When it cannot tell
     Counting how often a function is traced is a use of this very effect, so it is a warning. Storing a traced value

@@ -24,31 +24,27 @@ class StaleCapturedState(Rule):
     nothing tells.
 
     ## Example
-    ```python
-    lr = 0.1
+        lr = 0.1
 
 
-    @jax.jit
-    def step(w, g):
-        return w - lr * g
+        @jax.jit
+        def step(w, g):
+            return w - lr * g
 
 
-    for _ in range(100):
-        w = step(w, g)
-        lr = lr * 0.9
-    ```
+        for _ in range(100):
+            w = step(w, g)
+            lr = lr * 0.9
 
     ## Use instead
-    ```python
-    @jax.jit
-    def step(w, g, lr):
-        return w - lr * g
+        @jax.jit
+        def step(w, g, lr):
+            return w - lr * g
 
 
-    for _ in range(100):
-        w = step(w, g, lr)
-        lr = lr * 0.9
-    ```
+        for _ in range(100):
+            w = step(w, g, lr)
+            lr = lr * 0.9
 
     ## When it cannot tell
     State that is set before the first call is fine; so is a function that is made anew after each change. Changes

@@ -27,19 +27,15 @@ class StaticArgumentMisuse(Rule):
     raises `ValueError`; a number or name that fits no parameter does so too.
 
     ## Example
-    ```python
-    @functools.partial(jax.jit, static_argnames=("sizes",))
-    def split(x, sizes):
-        return [x[:n] for n in sizes]
+        @functools.partial(jax.jit, static_argnames=("sizes",))
+        def split(x, sizes):
+            return [x[:n] for n in sizes]
 
 
-    split(x, [1, 2, 3])
-    ```
+        split(x, [1, 2, 3])
 
     ## Use instead
-    ```python
-    split(x, (1, 2, 3))
-    ```
+        split(x, (1, 2, 3))
 
     ## When it cannot tell
     Objects of classes that define their own hash, and options that are not literals, are not judged.

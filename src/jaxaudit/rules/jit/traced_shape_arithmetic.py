@@ -22,20 +22,16 @@ class TracedShapeArithmetic(Rule):
     raises, although the number was known all along.
 
     ## Example
-    ```python
-    @jax.jit
-    def chunks(x):
-        n = int(jnp.ceil(x.shape[0] / 16))
-        return jnp.array_split(x, n)
-    ```
+        @jax.jit
+        def chunks(x):
+            n = int(jnp.ceil(x.shape[0] / 16))
+            return jnp.array_split(x, n)
 
     ## Use instead
-    ```python
-    @jax.jit
-    def chunks(x):
-        n = math.ceil(x.shape[0] / 16)
-        return jnp.array_split(x, n)
-    ```
+        @jax.jit
+        def chunks(x):
+            n = math.ceil(x.shape[0] / 16)
+            return jnp.array_split(x, n)
 
     ## When it cannot tell
     Values that traced arguments went into are left to `numpy-on-traced`.

@@ -31,24 +31,20 @@ class TracerLeak(Rule):
     cache hands it to the next function that asks.
 
     ## Example
-    ```python
-    losses = []
+        losses = []
 
 
-    @jax.jit
-    def step(x):
-        loss = jnp.sum(x**2)
-        losses.append(loss)
-        return x - loss
-    ```
+        @jax.jit
+        def step(x):
+            loss = jnp.sum(x**2)
+            losses.append(loss)
+            return x - loss
 
     ## Use instead
-    ```python
-    @jax.jit
-    def step(x):
-        loss = jnp.sum(x**2)
-        return x - loss, loss
-    ```
+        @jax.jit
+        def step(x):
+            loss = jnp.sum(x**2)
+            return x - loss, loss
 
     ## When it cannot tell
     Where it is not known whether the stored value is traced, the store stays open. State of Flax and Haiku modules is

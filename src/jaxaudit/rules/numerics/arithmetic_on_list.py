@@ -26,18 +26,14 @@ class ArithmeticOnList(Rule):
     unlike NumPy, JAX does not take a list for an array.
 
     ## Example
-    ```python
-    weights = [0.1, 0.9]
-    scaled = jnp.array(weights * 2)
-    loss = weights * losses
-    ```
+        weights = [0.1, 0.9]
+        scaled = jnp.array(weights * 2)
+        loss = weights * losses
 
     ## Use instead
-    ```python
-    weights = jnp.array([0.1, 0.9])
-    scaled = weights * 2
-    loss = weights * losses
-    ```
+        weights = jnp.array([0.1, 0.9])
+        scaled = weights * 2
+        loss = weights * losses
 
     ## When it cannot tell
     Repeating a list is often meant, so that is a warning, and only for several different numbers. A parameter that is

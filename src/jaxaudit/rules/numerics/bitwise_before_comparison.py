@@ -25,14 +25,10 @@ class BitwiseBeforeComparison(Rule):
     raised for arrays of integers and truth values; the mask is simply another one.
 
     ## Example
-    ```python
-    finished = lives <= 0 | done
-    ```
+        finished = lives <= 0 | done
 
     ## Use instead
-    ```python
-    finished = (lives <= 0) | done
-    ```
+        finished = (lives <= 0) | done
 
     ## When it cannot tell
     A number and something unknown may be flags: that is a warning. Brackets around `(a | b)` say that it is meant.

@@ -30,14 +30,10 @@ class DoublePrecisionLimits(Rule):
     guard against division by zero guards nothing.
 
     ## Example
-    ```python
-    scores = jnp.where(mask, scores, jnp.finfo(float).min)
-    ```
+        scores = jnp.where(mask, scores, jnp.finfo(float).min)
 
     ## Use instead
-    ```python
-    scores = jnp.where(mask, scores, jnp.finfo(scores.dtype).min)
-    ```
+        scores = jnp.where(mask, scores, jnp.finfo(scores.dtype).min)
 
     ## When it cannot tell
     Where the dtype of the array is not known, or for `eps`, which is small rather than zero, it is a warning.

@@ -28,20 +28,16 @@ class Float64WithoutX64(Rule):
     that uses them; without the switch a 64-bit dtype is silently cut to 32 bits.
 
     ## Example
-    ```python
-    GRID = jnp.linspace(0.0, 1.0, 100)
+        GRID = jnp.linspace(0.0, 1.0, 100)
 
 
-    def main():
-        jax.config.update("jax_enable_x64", True)
-        solve(GRID)
-    ```
+        def main():
+            jax.config.update("jax_enable_x64", True)
+            solve(GRID)
 
     ## Use instead
-    ```python
-    jax.config.update("jax_enable_x64", True)
-    GRID = jnp.linspace(0.0, 1.0, 100)
-    ```
+        jax.config.update("jax_enable_x64", True)
+        GRID = jnp.linspace(0.0, 1.0, 100)
 
     ## When it cannot tell
     Code that others call may be used with the switch on, so there a 64-bit dtype alone is a warning.

@@ -40,14 +40,10 @@ class IntegerOverflow(Rule):
     JAX raises nothing. 3 - 5 is 254 in `uint8`, and a flattened index becomes negative.
 
     ## Example
-    ```python
-    difference = frame.astype(jnp.uint8) - previous.astype(jnp.uint8)
-    ```
+        difference = frame.astype(jnp.uint8) - previous.astype(jnp.uint8)
 
     ## Use instead
-    ```python
-    difference = frame.astype(jnp.int32) - previous.astype(jnp.int32)
-    ```
+        difference = frame.astype(jnp.int32) - previous.astype(jnp.int32)
 
     ## When it cannot tell
     When the dtype is not known, or for 32-bit integers when no bound of the operands is known. Results that bitwise

@@ -23,16 +23,12 @@ class InvertedPythonBool(Rule):
     which count as true. Arrays of truth values are inverted as expected, so the mistake hides.
 
     ## Example
-    ```python
-    causal = mask is None
-    scores = jnp.where(~causal, scores, -1e9)
-    ```
+        causal = mask is None
+        scores = jnp.where(~causal, scores, -1e9)
 
     ## Use instead
-    ```python
-    causal = mask is None
-    scores = jnp.where(not causal, scores, -1e9)
-    ```
+        causal = mask is None
+        scores = jnp.where(not causal, scores, -1e9)
 
     ## When it cannot tell
     Parameters and unknown values are not judged: they may be arrays.

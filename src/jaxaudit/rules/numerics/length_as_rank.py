@@ -27,14 +27,10 @@ class LengthAsRank(Rule):
     axis, or an error.
 
     ## Example
-    ```python
-    total = jnp.sum(x, axis=tuple(range(1, len(x))))
-    ```
+        total = jnp.sum(x, axis=tuple(range(1, len(x))))
 
     ## Use instead
-    ```python
-    total = jnp.sum(x, axis=tuple(range(1, x.ndim)))
-    ```
+        total = jnp.sum(x, axis=tuple(range(1, x.ndim)))
 
     ## When it cannot tell
     `len` of something that may be a list or a shape is not judged.

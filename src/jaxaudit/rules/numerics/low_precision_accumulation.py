@@ -31,14 +31,10 @@ class LowPrecisionAccumulation(Rule):
     A running sum ignores what is small next to it.
 
     ## Example
-    ```python
-    positions = jnp.arange(4096, dtype=jnp.bfloat16)
-    ```
+        positions = jnp.arange(4096, dtype=jnp.bfloat16)
 
     ## Use instead
-    ```python
-    positions = jnp.arange(4096, dtype=jnp.float32)
-    ```
+        positions = jnp.arange(4096, dtype=jnp.float32)
 
     ## When it cannot tell
     When the dtype, the size or the number of turns is not known. Sums along an axis are left alone: JAX adds

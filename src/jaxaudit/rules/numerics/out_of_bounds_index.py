@@ -36,14 +36,10 @@ class OutOfBoundsIndex(Rule):
     JAX raises nothing for it. Reading gives the last element instead, and an update is silently dropped.
 
     ## Example
-    ```python
-    last = x[x.shape[0]]
-    ```
+        last = x[x.shape[0]]
 
     ## Use instead
-    ```python
-    last = x[x.shape[0] - 1]
-    ```
+        last = x[x.shape[0] - 1]
 
     ## When it cannot tell
     When the size of the axis is not known, or the range of the index. What a mask may leave out afterwards is left

@@ -30,14 +30,10 @@ class SizeNotInteger(Rule):
     JAX and NumPy refuse it, but only once this line runs.
 
     ## Example
-    ```python
-    rows = x.reshape(x.shape[0] / 2, 2, x.shape[1:])
-    ```
+        rows = x.reshape(x.shape[0] / 2, 2, x.shape[1:])
 
     ## Use instead
-    ```python
-    rows = x.reshape(x.shape[0] // 2, 2, *x.shape[1:])
-    ```
+        rows = x.reshape(x.shape[0] // 2, 2, *x.shape[1:])
 
     ## When it cannot tell
     When a size is computed from what comes from outside, or from a function that is not known.

@@ -32,14 +32,10 @@ class UnsafeDomain(Rule):
     JAX raises nothing. One infinity or NaN in a sum spoils the loss, and after one step every parameter.
 
     ## Example
-    ```python
-    loss = -jnp.sum(labels * jnp.log(jax.nn.relu(scores)))
-    ```
+        loss = -jnp.sum(labels * jnp.log(jax.nn.relu(scores)))
 
     ## Use instead
-    ```python
-    loss = -jnp.sum(labels * jnp.log(jax.nn.relu(scores) + 1e-6))
-    ```
+        loss = -jnp.sum(labels * jnp.log(jax.nn.relu(scores) + 1e-6))
 
     ## When it cannot tell
     Of numbers that come from outside nothing is known: dividing by an argument is no obligation. A result that a

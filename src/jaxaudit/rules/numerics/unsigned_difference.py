@@ -25,14 +25,10 @@ class UnsignedDifference(Rule):
     images is wrong wherever the first is darker.
 
     ## Example
-    ```python
-    change = jnp.abs(frame - previous)
-    ```
+        change = jnp.abs(frame - previous)
 
     ## Use instead
-    ```python
-    change = jnp.abs(frame.astype(jnp.int32) - previous.astype(jnp.int32))
-    ```
+        change = jnp.abs(frame.astype(jnp.int32) - previous.astype(jnp.int32))
 
     ## When it cannot tell
     A difference that nothing else is known of may be meant to wrap, or never be negative: that is a warning. Random

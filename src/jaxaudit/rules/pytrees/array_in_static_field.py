@@ -25,16 +25,12 @@ class ArrayInStaticField(Rule):
     `vmap` and devices.
 
     ## Example
-    ```python
-    def tree_flatten(self):
-        return (self.weight,), (self.mean,)
-    ```
+        def tree_flatten(self):
+            return (self.weight,), (self.mean,)
 
     ## Use instead
-    ```python
-    def tree_flatten(self):
-        return (self.weight, self.mean), ()
-    ```
+        def tree_flatten(self):
+            return (self.weight, self.mean), ()
 
     ## When it cannot tell
     When what the field is given cannot be followed to the function that made it.

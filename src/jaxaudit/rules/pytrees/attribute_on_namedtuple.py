@@ -22,22 +22,18 @@ class AttributeOnNamedtuple(Rule):
     alone. The attribute is gone, or the value of the class comes back, and nothing is raised.
 
     ## Example
-    ```python
-    class State(Fields):
-        limit = 200
+        class State(Fields):
+            limit = 200
 
 
-    state = State(x, t)
-    state.limit = 15
-    ```
+        state = State(x, t)
+        state.limit = 15
 
     ## Use instead
-    ```python
-    class State(NamedTuple):
-        x: jax.Array
-        t: jax.Array
-        limit: int = 200
-    ```
+        class State(NamedTuple):
+            x: jax.Array
+            t: jax.Array
+            limit: int = 200
 
     ## When it cannot tell
     When no instance of the class is ever rebuilt in the code that was read, it is a warning.

@@ -28,20 +28,16 @@ class FlattenLosesField(Rule):
     another order change places. Nothing is raised.
 
     ## Example
-    ```python
-    def tree_flatten(self):
-        return (self.std, self.mean), None
+        def tree_flatten(self):
+            return (self.std, self.mean), None
 
 
-    def tree_unflatten(cls, aux, children):
-        return cls(*children)  # __init__(self, mean, std)
-    ```
+        def tree_unflatten(cls, aux, children):
+            return cls(*children)  # __init__(self, mean, std)
 
     ## Use instead
-    ```python
-    def tree_flatten(self):
-        return (self.mean, self.std), None
-    ```
+        def tree_flatten(self):
+            return (self.mean, self.std), None
 
     ## When it cannot tell
     Unflatten functions that do more than hand fields on are left alone. A field whose default nobody changes in

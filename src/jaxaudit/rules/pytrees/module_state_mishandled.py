@@ -32,16 +32,12 @@ class ModuleStateMishandled(Rule):
     silent: running averages of batch norm never move.
 
     ## Example
-    ```python
-    @jax.jit
-    def step(model, x): ...
-    ```
+        @jax.jit
+        def step(model, x): ...
 
     ## Use instead
-    ```python
-    @eqx.filter_jit
-    def step(model, x): ...
-    ```
+        @eqx.filter_jit
+        def step(model, x): ...
 
     ## When it cannot tell
     Dropping the state may be meant in an evaluation, so that is a warning.

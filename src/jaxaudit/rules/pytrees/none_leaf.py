@@ -21,14 +21,10 @@ class NoneLeaf(Rule):
     `None` is an empty tree, not a leaf: the function is never called for it. Missing entries stay missing, silently.
 
     ## Example
-    ```python
-    jax.tree.map(lambda v: jnp.zeros(3) if v is None else v, batch)
-    ```
+        jax.tree.map(lambda v: jnp.zeros(3) if v is None else v, batch)
 
     ## Use instead
-    ```python
-    jax.tree.map(lambda v: jnp.zeros(3) if v is None else v, batch, is_leaf=lambda v: v is None)
-    ```
+        jax.tree.map(lambda v: jnp.zeros(3) if v is None else v, batch, is_leaf=lambda v: v is None)
 
     ## When it cannot tell
     A function with a name may be called elsewhere with `None`: then it is a warning.

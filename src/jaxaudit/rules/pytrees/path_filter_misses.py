@@ -22,14 +22,10 @@ class PathFilterMisses(Rule):
     filter never matches: weight decay hits every bias, frozen layers train.
 
     ## Example
-    ```python
-    jax.tree.map_with_path(lambda path, p: path[-1] == "bias", params)
-    ```
+        jax.tree.map_with_path(lambda path, p: path[-1] == "bias", params)
 
     ## Use instead
-    ```python
-    jax.tree.map_with_path(lambda path, p: path[-1].key == "bias", params)
-    ```
+        jax.tree.map_with_path(lambda path, p: path[-1].key == "bias", params)
 
     ## When it cannot tell
     When the path is given to another function first, such as `keystr`.

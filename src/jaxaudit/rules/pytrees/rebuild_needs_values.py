@@ -31,23 +31,19 @@ class RebuildNeedsValues(Rule):
     raises an error that points into the constructor.
 
     ## Example
-    ```python
-    def __init__(self, mean, scale):
-        self.mean = mean
-        self.scale = float(scale)
+        def __init__(self, mean, scale):
+            self.mean = mean
+            self.scale = float(scale)
 
 
-    def tree_unflatten(cls, aux, children):
-        return cls(*children)
-    ```
+        def tree_unflatten(cls, aux, children):
+            return cls(*children)
 
     ## Use instead
-    ```python
-    def tree_unflatten(cls, aux, children):
-        new = object.__new__(cls)
-        new.mean, new.scale = children
-        return new
-    ```
+        def tree_unflatten(cls, aux, children):
+            new = object.__new__(cls)
+            new.mean, new.scale = children
+            return new
 
     ## When it cannot tell
     A class that is seen to cross into no transformation that traces is a warning. Values that are asked for under a

@@ -39,16 +39,12 @@ class TreeStructureMismatch(Rule):
     nothing: every array lands in the wrong place.
 
     ## Example
-    ```python
-    target = network.init(key, x)
-    online = target["params"]
-    jax.tree.map(lambda t, o: 0.99 * t + 0.01 * o, target, online)
-    ```
+        target = network.init(key, x)
+        online = target["params"]
+        jax.tree.map(lambda t, o: 0.99 * t + 0.01 * o, target, online)
 
     ## Use instead
-    ```python
-    target = online = network.init(key, x)["params"]
-    ```
+        target = online = network.init(key, x)["params"]
 
     ## When it cannot tell
     When a tree comes from outside, or `is_leaf` changes what counts as a leaf.

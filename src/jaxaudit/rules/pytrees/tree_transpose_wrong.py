@@ -24,14 +24,10 @@ class TreeTransposeWrong(Rule):
     where both have equally many leaves, puts every array in the wrong place.
 
     ## Example
-    ```python
-    jax.tree.transpose(jax.tree.structure({"a": 0}), jax.tree.structure([0, 0]), [{"a": x}, {"a": y}])
-    ```
+        jax.tree.transpose(jax.tree.structure({"a": 0}), jax.tree.structure([0, 0]), [{"a": x}, {"a": y}])
 
     ## Use instead
-    ```python
-    jax.tree.transpose(jax.tree.structure([0, 0]), jax.tree.structure({"a": 0}), [{"a": x}, {"a": y}])
-    ```
+        jax.tree.transpose(jax.tree.structure([0, 0]), jax.tree.structure({"a": 0}), [{"a": x}, {"a": y}])
 
     ## When it cannot tell
     When one of the structures comes from outside.

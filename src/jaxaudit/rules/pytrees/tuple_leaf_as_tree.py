@@ -22,15 +22,11 @@ class TupleLeafAsTree(Rule):
     one matrix was meant, and raises nothing.
 
     ## Example
-    ```python
-    shapes = {"w": (3, 4), "b": (4,)}
-    params = jax.tree.map(jnp.zeros, shapes)
-    ```
+        shapes = {"w": (3, 4), "b": (4,)}
+        params = jax.tree.map(jnp.zeros, shapes)
 
     ## Use instead
-    ```python
-    params = jax.tree.map(jnp.zeros, shapes, is_leaf=lambda x: isinstance(x, tuple))
-    ```
+        params = jax.tree.map(jnp.zeros, shapes, is_leaf=lambda x: isinstance(x, tuple))
 
     ## When it cannot tell
     When the tree comes from outside. A plain tuple of sizes is taken at its word.

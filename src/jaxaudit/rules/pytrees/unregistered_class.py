@@ -24,22 +24,18 @@ class UnregisteredClass(Rule):
     leaf must be an array: the call raises `TypeError`.
 
     ## Example
-    ```python
-    @dataclass
-    class State:
-        x: jax.Array
+        @dataclass
+        class State:
+            x: jax.Array
 
 
-    jax.jit(step)(State(x))
-    ```
+        jax.jit(step)(State(x))
 
     ## Use instead
-    ```python
-    @jax.tree_util.register_dataclass
-    @dataclass
-    class State:
-        x: jax.Array
-    ```
+        @jax.tree_util.register_dataclass
+        @dataclass
+        class State:
+            x: jax.Array
 
     ## When it cannot tell
     When a decorator or a base class of another library may do the registration, or when the object is only annotated.

@@ -31,16 +31,12 @@ class UpdatesAsParameters(Rule):
     network near zero instead of the trained one.
 
     ## Example
-    ```python
-    updates, opt_state = tx.update(grads, opt_state, params)
-    return updates, opt_state
-    ```
+        updates, opt_state = tx.update(grads, opt_state, params)
+        return updates, opt_state
 
     ## Use instead
-    ```python
-    updates, opt_state = tx.update(grads, opt_state, params)
-    return optax.apply_updates(params, updates), opt_state
-    ```
+        updates, opt_state = tx.update(grads, opt_state, params)
+        return optax.apply_updates(params, updates), opt_state
 
     ## When it cannot tell
     Steps whose results leave the code that was read are not listed.

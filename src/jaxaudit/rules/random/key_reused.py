@@ -32,17 +32,13 @@ class KeyReused(Rule):
     its subkeys. Nothing fails; the statistics are silently wrong.
 
     ## Example
-    ```python
-    noise = jax.random.normal(key, (3,))
-    keep = jax.random.bernoulli(key, 0.9, (3,))
-    ```
+        noise = jax.random.normal(key, (3,))
+        keep = jax.random.bernoulli(key, 0.9, (3,))
 
     ## Use instead
-    ```python
-    noise_key, keep_key = jax.random.split(key)
-    noise = jax.random.normal(noise_key, (3,))
-    keep = jax.random.bernoulli(keep_key, 0.9, (3,))
-    ```
+        noise_key, keep_key = jax.random.split(key)
+        noise = jax.random.normal(noise_key, (3,))
+        keep = jax.random.bernoulli(keep_key, 0.9, (3,))
 
     A key that is shared on purpose (common random numbers, two networks that start alike) is a warning where the code,
     a comment or a name says so; `jax.random.clone(key)` says it in code.

@@ -38,18 +38,14 @@ class PythonRandomInTracedCode(Rule):
     every call, every step, every element of the batch sees the same one.
 
     ## Example
-    ```python
-    @jax.jit
-    def jitter(x):
-        return x + np.random.normal(size=x.shape)
-    ```
+        @jax.jit
+        def jitter(x):
+            return x + np.random.normal(size=x.shape)
 
     ## Use instead
-    ```python
-    @jax.jit
-    def jitter(key, x):
-        return x + jax.random.normal(key, x.shape)
-    ```
+        @jax.jit
+        def jitter(key, x):
+            return x + jax.random.normal(key, x.shape)
 
     ## When it cannot tell
     Functions given to `jax.pure_callback` and its kin run at run time and are fine; functions that nobody visibly

@@ -34,15 +34,11 @@ class SameKeyAcrossVmap(Rule):
     same random action, all examples get the same dropout mask, all members of an ensemble start alike. Nothing fails.
 
     ## Example
-    ```python
-    jax.vmap(lambda o: act(params, o, key))(obs)
-    ```
+        jax.vmap(lambda o: act(params, o, key))(obs)
 
     ## Use instead
-    ```python
-    keys = jax.random.split(key, obs.shape[0])
-    jax.vmap(lambda o, k: act(params, o, k))(obs, keys)
-    ```
+        keys = jax.random.split(key, obs.shape[0])
+        jax.vmap(lambda o, k: act(params, o, k))(obs, keys)
 
     ## When it cannot tell
     When it is not known which arguments are mapped, or where a key inside comes from. Results that are ranked against

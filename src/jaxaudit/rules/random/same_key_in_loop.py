@@ -38,17 +38,13 @@ class SameKeyInLoop(Rule):
     weights, every step of a random walk goes the same way. Nothing fails.
 
     ## Example
-    ```python
-    for i in range(10):
-        x = x + jax.random.normal(key, x.shape)
-    ```
+        for i in range(10):
+            x = x + jax.random.normal(key, x.shape)
 
     ## Use instead
-    ```python
-    for i in range(10):
-        key, subkey = jax.random.split(key)
-        x = x + jax.random.normal(subkey, x.shape)
-    ```
+        for i in range(10):
+            key, subkey = jax.random.split(key)
+            x = x + jax.random.normal(subkey, x.shape)
 
     Inside `fori_loop`, `jax.random.fold_in(key, i)` is the shortest way; for `scan`, scan over
     `jax.random.split(key, n)`.

@@ -26,14 +26,10 @@ class TooFewSubkeys(Rule):
     Reading row 5 of 3 raises nothing: JAX clamps the index, and two consumers silently share the last key.
 
     ## Example
-    ```python
-    k1, k2, k3 = jax.random.split(key)
-    ```
+        k1, k2, k3 = jax.random.split(key)
 
     ## Use instead
-    ```python
-    k1, k2, k3 = jax.random.split(key, 3)
-    ```
+        k1, k2, k3 = jax.random.split(key, 3)
 
     ## When it cannot tell
     When the count is computed at run time, such as `split(key, depth + 1)`.

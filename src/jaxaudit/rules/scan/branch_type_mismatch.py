@@ -26,14 +26,10 @@ class BranchTypeMismatch(Rule):
     `TypeError` while tracing, even if the other branch would never run.
 
     ## Example
-    ```python
-    jax.lax.cond(done, lambda x: jnp.zeros(3), lambda x: x[None], x)
-    ```
+        jax.lax.cond(done, lambda x: jnp.zeros(3), lambda x: x[None], x)
 
     ## Use instead
-    ```python
-    jax.lax.cond(done, lambda x: jnp.zeros_like(x), lambda x: x, x)
-    ```
+        jax.lax.cond(done, lambda x: jnp.zeros_like(x), lambda x: x, x)
 
     ## When it cannot tell
     When the type of a result is not known in one of the branches.

@@ -37,18 +37,14 @@ class CarryNeverChanges(Rule):
     and nothing is raised.
 
     ## Example
-    ```python
-    def body(total, reward):
-        following = reward + 0.9 * total
-        return total, following
-    ```
+        def body(total, reward):
+            following = reward + 0.9 * total
+            return total, following
 
     ## Use instead
-    ```python
-    def body(total, reward):
-        following = reward + 0.9 * total
-        return following, following
-    ```
+        def body(total, reward):
+            following = reward + 0.9 * total
+            return following, following
 
     ## When it cannot tell
     A part that starts as anything else may be a constant that the loop only hands through.

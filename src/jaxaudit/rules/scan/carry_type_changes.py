@@ -24,19 +24,15 @@ class CarryTypeChanges(Rule):
     inside the body, or turns from integers to floats, raises `TypeError`, far from the line that caused it.
 
     ## Example
-    ```python
-    def body(total, x):  # total: (), x: (3,)
-        return total + x, None
+        def body(total, x):  # total: (), x: (3,)
+            return total + x, None
 
 
-    jax.lax.scan(body, jnp.zeros(()), jnp.ones((10, 3)))
-    ```
+        jax.lax.scan(body, jnp.zeros(()), jnp.ones((10, 3)))
 
     ## Use instead
-    ```python
-    def body(total, x):
-        return total + x.sum(), None
-    ```
+        def body(total, x):
+            return total + x.sum(), None
 
     ## When it cannot tell
     When the shape or dtype of the leaf is not known on one side.

@@ -38,17 +38,13 @@ class CarryXsConfusion(Rule):
     channels. With as many steps as channels nothing is raised.
 
     ## Example
-    ```python
-    STEPS, CHANNELS = 16, 16
-    jax.lax.scan(step, h, (jnp.zeros((STEPS, CHANNELS)), jnp.ones(CHANNELS)))
-    ```
+        STEPS, CHANNELS = 16, 16
+        jax.lax.scan(step, h, (jnp.zeros((STEPS, CHANNELS)), jnp.ones(CHANNELS)))
 
     ## Use instead
-    ```python
-    STEPS, CHANNELS = 16, 16
-    rates = jnp.ones(CHANNELS)
-    jax.lax.scan(lambda h, x: step(h, x, rates), h, jnp.zeros((STEPS, CHANNELS)))
-    ```
+        STEPS, CHANNELS = 16, 16
+        rates = jnp.ones(CHANNELS)
+        jax.lax.scan(lambda h, x: step(h, x, rates), h, jnp.zeros((STEPS, CHANNELS)))
 
     ## When it cannot tell
     When the sizes have no names. Where no array has the other's axis it is a warning: the two may be one thing.

@@ -24,24 +24,20 @@ class ImpureBody(Rule):
     The body is traced once, however many steps the loop takes: the counter ends at one.
 
     ## Example
-    ```python
-    def body(state, x):
-        stats.steps += 1
-        return state + x, None
+        def body(state, x):
+            stats.steps += 1
+            return state + x, None
 
 
-    jax.lax.scan(body, 0.0, xs)
-    ```
+        jax.lax.scan(body, 0.0, xs)
 
     ## Use instead
-    ```python
-    def body(carry, x):
-        state, steps = carry
-        return (state + x, steps + 1), None
+        def body(carry, x):
+            state, steps = carry
+            return (state + x, steps + 1), None
 
 
-    jax.lax.scan(body, (0.0, 0), xs)
-    ```
+        jax.lax.scan(body, (0.0, 0), xs)
 
     ## When it cannot tell
     A plain assignment gives the same result however often it runs, so it is fine. A list that gets Python values may

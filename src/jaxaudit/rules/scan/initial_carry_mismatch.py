@@ -25,18 +25,14 @@ class InitialCarryMismatch(Rule):
     gives a matrix, a state without the batch axis. JAX raises `TypeError` at the call of the loop.
 
     ## Example
-    ```python
-    def body(state, x):
-        return jnp.outer(x, x), None  # (3, 3)
+        def body(state, x):
+            return jnp.outer(x, x), None  # (3, 3)
 
 
-    jax.lax.scan(body, jnp.zeros(3), xs)  # started with (3,)
-    ```
+        jax.lax.scan(body, jnp.zeros(3), xs)  # started with (3,)
 
     ## Use instead
-    ```python
-    jax.lax.scan(body, jnp.zeros((3, 3)), xs)
-    ```
+        jax.lax.scan(body, jnp.zeros((3, 3)), xs)
 
     ## When it cannot tell
     When the shape or dtype of the leaf is not known on one side. A leaf that the body makes from its old value is the

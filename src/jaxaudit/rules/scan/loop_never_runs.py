@@ -21,14 +21,10 @@ class LoopNeverRuns(Rule):
     Nothing is raised: the loop gives back what it started with.
 
     ## Example
-    ```python
-    jax.lax.fori_loop(100, 0, body, x)
-    ```
+        jax.lax.fori_loop(100, 0, body, x)
 
     ## Use instead
-    ```python
-    jax.lax.fori_loop(0, 100, body, x)
-    ```
+        jax.lax.fori_loop(0, 100, body, x)
 
     ## When it cannot tell
     Bounds that are not known are left alone. So are other loops that start above their end: an algorithm may have

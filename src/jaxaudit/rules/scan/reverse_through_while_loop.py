@@ -44,14 +44,10 @@ class ReverseThroughWhileLoop(Rule):
     raises `ValueError: Reverse-mode differentiation does not work for lax.while_loop`.
 
     ## Example
-    ```python
-    jax.grad(lambda w: jax.lax.while_loop(lambda s: s[0] < 9, lambda s: (s[0] + 1, s[1] * w), (0, 1.0))[1])(0.5)
-    ```
+        jax.grad(lambda w: jax.lax.while_loop(lambda s: s[0] < 9, lambda s: (s[0] + 1, s[1] * w), (0, 1.0))[1])(0.5)
 
     ## Use instead
-    ```python
-    jax.grad(lambda w: jax.lax.scan(lambda s, _: (s * w, None), 1.0, length=9)[0])(0.5)
-    ```
+        jax.grad(lambda w: jax.lax.scan(lambda s, _: (s * w, None), 1.0, length=9)[0])(0.5)
 
     ## When it cannot tell
     When the loop lies behind a call that cannot be followed. Loops in functions with a derivative rule of their own are

@@ -27,14 +27,10 @@ class ScanLengthMismatch(Rule):
     `ValueError`; the usual cause is that an axis other than time comes first.
 
     ## Example
-    ```python
-    jax.lax.scan(step, init, (rewards, values[1:]))  # one step less
-    ```
+        jax.lax.scan(step, init, (rewards, values[1:]))  # one step less
 
     ## Use instead
-    ```python
-    jax.lax.scan(step, init, (rewards, values[:-1], values[1:]))  # with one more value than rewards
-    ```
+        jax.lax.scan(step, init, (rewards, values[:-1], values[1:]))  # with one more value than rewards
 
     ## When it cannot tell
     When the leading size of an input is not known, or two unknown sizes meet.

@@ -55,16 +55,12 @@ class ScannedAxisNotTime(Rule):
     as environments nothing is raised.
 
     ## Example
-    ```python
-    STEPS, ENVS = 8, 8
-    jax.lax.scan(step, jnp.zeros(ENVS), rewards.T)  # (ENVS, STEPS)
-    ```
+        STEPS, ENVS = 8, 8
+        jax.lax.scan(step, jnp.zeros(ENVS), rewards.T)  # (ENVS, STEPS)
 
     ## Use instead
-    ```python
-    STEPS, ENVS = 8, 8
-    jax.lax.scan(step, jnp.zeros(ENVS), rewards)  # (STEPS, ENVS)
-    ```
+        STEPS, ENVS = 8, 8
+        jax.lax.scan(step, jnp.zeros(ENVS), rewards)  # (STEPS, ENVS)
 
     ## When it cannot tell
     When the sizes have no names.

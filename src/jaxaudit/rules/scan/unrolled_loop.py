@@ -30,22 +30,18 @@ class UnrolledLoop(Rule):
     with the length of the data, and every new length compiles again.
 
     ## Example
-    ```python
-    @jax.jit
-    def total(xs):
-        state = xs[0]
-        for t in range(1, xs.shape[0]):
-            state = 0.9 * state + xs[t]
-        return state
-    ```
+        @jax.jit
+        def total(xs):
+            state = xs[0]
+            for t in range(1, xs.shape[0]):
+                state = 0.9 * state + xs[t]
+            return state
 
     ## Use instead
-    ```python
-    @jax.jit
-    def total(xs):
-        step = lambda state, x: (0.9 * state + x, None)
-        return jax.lax.scan(step, xs[0], xs[1:])[0]
-    ```
+        @jax.jit
+        def total(xs):
+            step = lambda state, x: (0.9 * state + x, None)
+            return jax.lax.scan(step, xs[0], xs[1:])[0]
 
     ## When it cannot tell
     Loops over lists of layers, over short constant ranges and over axes other than the first are taken to be meant.

@@ -50,16 +50,12 @@ class DeviceAxisMissing(Rule):
     own axes first, of different sizes, and counters have none: the call raises, far from where they were made.
 
     ## Example
-    ```python
-    params = model.init(key, x)
-    jax.pmap(model.apply)(params, batches)
-    ```
+        params = model.init(key, x)
+        jax.pmap(model.apply)(params, batches)
 
     ## Use instead
-    ```python
-    params = jax_utils.replicate(model.init(key, x))
-    jax.pmap(model.apply)(params, batches)
-    ```
+        params = jax_utils.replicate(model.init(key, x))
+        jax.pmap(model.apply)(params, batches)
 
     ## When it cannot tell
     When an argument comes from code that was not read, or passes through a function that may give it the axis.

@@ -36,19 +36,15 @@ class MissingCrossDeviceReduction(Rule):
     off (`check_vma=False`): then what one device has computed of its shard is taken for the whole, without a word.
 
     ## Example
-    ```python
-    def loss(w, x):
-        return jnp.mean((x @ w) ** 2)  # of this device's rows
+        def loss(w, x):
+            return jnp.mean((x @ w) ** 2)  # of this device's rows
 
 
-    jax.shard_map(loss, mesh=mesh, in_specs=(P(), P("data")), out_specs=P(), check_vma=False)
-    ```
+        jax.shard_map(loss, mesh=mesh, in_specs=(P(), P("data")), out_specs=P(), check_vma=False)
 
     ## Use instead
-    ```python
-    def loss(w, x):
-        return jax.lax.pmean(jnp.mean((x @ w) ** 2), "data")
-    ```
+        def loss(w, x):
+            return jax.lax.pmean(jnp.mean((x @ w) ** 2), "data")
 
     ## When it cannot tell
     When values are sent around (`ppermute`, `all_to_all`), come back into a loop, or pass through code that was not

@@ -37,22 +37,18 @@ class UnboundAxisName(Rule):
     name.
 
     ## Example
-    ```python
-    def step(grads):
-        return lax.pmean(grads, axis_name="batch")
+        def step(grads):
+            return lax.pmean(grads, axis_name="batch")
 
 
-    run = jax.pmap(step, axis_name="devices")
-    ```
+        run = jax.pmap(step, axis_name="devices")
 
     ## Use instead
-    ```python
-    def step(grads):
-        return lax.pmean(grads, axis_name="devices")
+        def step(grads):
+            return lax.pmean(grads, axis_name="devices")
 
 
-    run = jax.pmap(step, axis_name="devices")
-    ```
+        run = jax.pmap(step, axis_name="devices")
 
     ## When it cannot tell
     When the function is called from code that was not read, when a name is not a constant, and under `shard_map` and

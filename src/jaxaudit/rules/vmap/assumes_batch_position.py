@@ -39,14 +39,10 @@ class AssumesBatchPosition(Rule):
     keeps the first score alone, and the `argmax` of one number is class 0, for every input.
 
     ## Example
-    ```python
-    jax.vmap(lambda x: jnp.argmax(model(x)[0]))(xs)
-    ```
+        jax.vmap(lambda x: jnp.argmax(model(x)[0]))(xs)
 
     ## Use instead
-    ```python
-    jax.vmap(lambda x: jnp.argmax(model(x)))(xs)
-    ```
+        jax.vmap(lambda x: jnp.argmax(model(x)))(xs)
 
     ## When it cannot tell
     When the rank of the indexed array is not known. An index whose result is used as a number is taken as meant.

@@ -47,16 +47,12 @@ class BatchedArgumentBroadcast(Rule):
     Their mean is a loss that falls, towards predicting the mean of all targets.
 
     ## Example
-    ```python
-    errors = jax.vmap(error, in_axes=(None, 0, None))(params, xs, ys)
-    errors.mean()
-    ```
+        errors = jax.vmap(error, in_axes=(None, 0, None))(params, xs, ys)
+        errors.mean()
 
     ## Use instead
-    ```python
-    errors = jax.vmap(error, in_axes=(None, 0, 0))(params, xs, ys)
-    errors.mean()
-    ```
+        errors = jax.vmap(error, in_axes=(None, 0, 0))(params, xs, ys)
+        errors.mean()
 
     ## When it cannot tell
     When the size of the batch is a plain number. Distances between all pairs, where the elements themselves are

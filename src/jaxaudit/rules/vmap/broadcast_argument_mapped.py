@@ -37,18 +37,14 @@ class BroadcastArgumentMapped(Rule):
     member sees one example, and the result has one axis too few.
 
     ## Example
-    ```python
-    MEMBERS, BATCH = 10, 10
-    ensemble = jax.vmap(init)(jax.random.split(key, MEMBERS))
-    jax.vmap(value)(ensemble, jnp.zeros((BATCH, 4)))
-    ```
+        MEMBERS, BATCH = 10, 10
+        ensemble = jax.vmap(init)(jax.random.split(key, MEMBERS))
+        jax.vmap(value)(ensemble, jnp.zeros((BATCH, 4)))
 
     ## Use instead
-    ```python
-    MEMBERS, BATCH = 10, 10
-    ensemble = jax.vmap(init)(jax.random.split(key, MEMBERS))
-    jax.vmap(value, in_axes=(0, None))(ensemble, jnp.zeros((BATCH, 4)))
-    ```
+        MEMBERS, BATCH = 10, 10
+        ensemble = jax.vmap(init)(jax.random.split(key, MEMBERS))
+        jax.vmap(value, in_axes=(0, None))(ensemble, jnp.zeros((BATCH, 4)))
 
     ## When it cannot tell
     When the sizes have no names. Where neither axis was stacked by a `vmap` it is a warning: the two may be one thing,

@@ -38,20 +38,16 @@ class HardCodedAxis(Rule):
     zero, every gradient vanishes, and nothing is raised.
 
     ## Example
-    ```python
-    def loss(ratio, adv):
-        adv = (adv - adv.mean()) / (adv.std() + 1e-8)
-        return ratio * adv
+        def loss(ratio, adv):
+            adv = (adv - adv.mean()) / (adv.std() + 1e-8)
+            return ratio * adv
 
 
-    jax.vmap(loss)(ratios, advs).mean()
-    ```
+        jax.vmap(loss)(ratios, advs).mean()
 
     ## Use instead
-    ```python
-    advs = (advs - advs.mean()) / (advs.std() + 1e-8)
-    jax.vmap(lambda ratio, adv: ratio * adv)(ratios, advs).mean()
-    ```
+        advs = (advs - advs.mean()) / (advs.std() + 1e-8)
+        jax.vmap(lambda ratio, adv: ratio * adv)(ratios, advs).mean()
 
     ## When it cannot tell
     When the rank of what is reduced is not known.

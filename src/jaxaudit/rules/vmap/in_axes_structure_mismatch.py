@@ -26,14 +26,10 @@ class InAxesStructureMismatch(Rule):
     arguments are always mapped over their first axis and have no entry.
 
     ## Example
-    ```python
-    jax.vmap(trace, in_axes={"origin": 0, "centre": None})(scene)
-    ```
+        jax.vmap(trace, in_axes={"origin": 0, "centre": None})(scene)
 
     ## Use instead
-    ```python
-    jax.vmap(trace, in_axes=({"origin": 0, "centre": None},))(scene)
-    ```
+        jax.vmap(trace, in_axes=({"origin": 0, "centre": None},))(scene)
 
     ## When it cannot tell
     When `in_axes` is computed, or arguments come by `*`.

@@ -39,14 +39,10 @@ class NestedVmapOrder(Rule):
     transpose of the one meant; a symmetric use hides it, and so do equal numbers of points.
 
     ## Example
-    ```python
-    vmap(vmap(kernel, in_axes=(0, None)), in_axes=(None, 0))(queries, points) @ weights
-    ```
+        vmap(vmap(kernel, in_axes=(0, None)), in_axes=(None, 0))(queries, points) @ weights
 
     ## Use instead
-    ```python
-    vmap(vmap(kernel, in_axes=(None, 0)), in_axes=(0, None))(queries, points) @ weights
-    ```
+        vmap(vmap(kernel, in_axes=(None, 0)), in_axes=(0, None))(queries, points) @ weights
 
     ## When it cannot tell
     When the sizes of the two axes have no names.

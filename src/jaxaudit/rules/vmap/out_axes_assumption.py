@@ -34,18 +34,14 @@ class OutAxesAssumption(Rule):
     With as many examples as steps nothing is raised, and each example is compared with a step of all examples.
 
     ## Example
-    ```python
-    BATCH, TIME = 12, 12
-    scores = jax.vmap(score, out_axes=1)(jnp.zeros((BATCH, TIME, 3)))  # (TIME, BATCH)
-    scores - jnp.zeros((BATCH, TIME))
-    ```
+        BATCH, TIME = 12, 12
+        scores = jax.vmap(score, out_axes=1)(jnp.zeros((BATCH, TIME, 3)))  # (TIME, BATCH)
+        scores - jnp.zeros((BATCH, TIME))
 
     ## Use instead
-    ```python
-    BATCH, TIME = 12, 12
-    scores = jax.vmap(score)(jnp.zeros((BATCH, TIME, 3)))  # (BATCH, TIME)
-    scores - jnp.zeros((BATCH, TIME))
-    ```
+        BATCH, TIME = 12, 12
+        scores = jax.vmap(score)(jnp.zeros((BATCH, TIME, 3)))  # (BATCH, TIME)
+        scores - jnp.zeros((BATCH, TIME))
 
     ## When it cannot tell
     When the axes have no names, or the result meets nothing with both of them.

@@ -90,18 +90,14 @@ class WrongAxisMapped(Rule):
     features)` pools over the batch: examples are mixed. While there are as many steps as examples nothing is raised.
 
     ## Example
-    ```python
-    BATCH, TIME = 12, 12
-    pooled = jax.vmap(lambda seq: seq.mean(axis=0), in_axes=1)(jnp.zeros((BATCH, TIME, 3)))
-    loss = pooled - jnp.zeros((BATCH, 3))
-    ```
+        BATCH, TIME = 12, 12
+        pooled = jax.vmap(lambda seq: seq.mean(axis=0), in_axes=1)(jnp.zeros((BATCH, TIME, 3)))
+        loss = pooled - jnp.zeros((BATCH, 3))
 
     ## Use instead
-    ```python
-    BATCH, TIME = 12, 12
-    pooled = jax.vmap(lambda seq: seq.mean(axis=0), in_axes=0)(jnp.zeros((BATCH, TIME, 3)))
-    loss = pooled - jnp.zeros((BATCH, 3))
-    ```
+        BATCH, TIME = 12, 12
+        pooled = jax.vmap(lambda seq: seq.mean(axis=0), in_axes=0)(jnp.zeros((BATCH, TIME, 3)))
+        loss = pooled - jnp.zeros((BATCH, 3))
 
     ## When it cannot tell
     When the axes have no names, or the result meets nothing with a name.
