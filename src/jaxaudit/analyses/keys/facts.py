@@ -91,8 +91,8 @@ class KeyFacts:
 
         One that gives nothing writes the key down, and one that gives a key hands it on.
         """
-        given, flow = use.origin.site.results, self.facts.flow
-        if use.how is not How.PASS or not any(flow.is_read(one) for one in given):
+        given, flow = use.site.results, self.facts.flow
+        if use.how is not How.PASS or use.inner is not None or not any(flow.is_read(one) for one in given):
             return False
         on = walk(given, lambda one: ahead(flow, one, through_ops(*PASSED_ON, *SELECTED)))
         return not any(reader.name.startswith("key.") for one in on for reader in flow.readers.get(one, ()))

@@ -74,6 +74,11 @@ def _just_above(x: Range) -> bool:
     return _positive(x) and x.low <= (1.0 if x.integer else 1e-2)
 
 
+def _from_zero(x: Range) -> bool:
+    """Whether a condition with this bound keeps what is negative out, or zero too."""
+    return 0 <= x.low <= 1e-2
+
+
 def _around_zero(x: Range) -> bool:
     return not x.has_zero and (x.low <= 0 or _just_above(x))
 
@@ -108,6 +113,7 @@ _VALUES: Mapping[str, Domain] = {
 _SLOPE_AT_ZERO = "the derivative at 0 is infinite"
 _LOG_SLOPE = Domain(_not_zero, _never, _SLOPE_AT_ZERO, "not 0", _around_zero)
 _ROOT_SLOPE = Domain(_positive, _negative, _SLOPE_AT_ZERO, "> 0", _just_above)
+_POWER_SLOPE = Domain(_positive, _negative, "", "> 0", _from_zero)
 _LENGTH_SLOPE = Domain(_not_zero, _never, "the derivative at the zero vector is NaN", "not 0", _around_zero)
 _GROWTH = Domain(lambda x: x.high < 88.0, _never, "", "small enough not to overflow", lambda x: 20.0 <= x.high < 88.0)
 
@@ -147,6 +153,8 @@ def _wanted(op: Op, table: Mapping[str, Domain], root: Domain) -> Iterator[Use]:
         domain = _of_power(float(second), root)
         if domain is not None:
             yield Use(op, f"power {second:g}", first, domain)
+    elif name == "power" and isinstance(first, Value) and table is _SLOPES:
+        yield Use(op, "a power that need not be whole", first, _POWER_SLOPE)
 
 
 def _of_power(exponent: float, root: Domain) -> Domain | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from jaxaudit.analyses.facts import Facts
-from jaxaudit.analyses.gradients.through import taken_through
+from jaxaudit.analyses.gradients.through import open_to, taken_through
 from jaxaudit.analyses.lineage.index import Flow
 from jaxaudit.analyses.queries import walk
 from jaxaudit.analyses.ranges import Ranges, range_text
@@ -13,10 +13,11 @@ from jaxaudit.analyses.ranges.validity import Use, slopes_wanted
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import ROOTS
 from jaxaudit.ir.ops import PASSED_ON
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step
+from jaxaudit.rules.phrases import proved
 
-Through = Mapping[Value, Op]
-"""The values that gradients flow through, each with the op that takes one."""
+Through = Mapping[Value, Op | None]
+"""The values that gradients flow through, each with the op that takes one; None where only callers may."""
 
 
 class WhereNanGradient(Rule):
@@ -39,7 +40,8 @@ class WhereNanGradient(Rule):
         length = jnp.where(squared > 0, jnp.sqrt(safe), 0.0)
 
     ## When it cannot tell
-    When the condition says nothing about the argument of the function, or nothing visible takes the gradient.
+    When the condition says nothing about the argument of the function. Where nothing in sight takes the gradient, but
+    callers may, it is a warning.
     """
 
     summary = "The gradient is NaN at points that a `where` masks out: the masked function has no derivative there."
@@ -67,6 +69,10 @@ class WhereNanGradient(Rule):
         return jnp.where(x > 0, jnp.log(x), 0.0)
 
     print(shown(jnp.ones(3)))
+
+    ## a bound that is not about the divisor
+    def cutoff(x, bound):
+        return jnp.where(jnp.abs(x) < bound, 1.0 - jnp.abs(x) / bound, 0.0)
     """
     invalid = """
     ## the root of what is masked
@@ -90,27 +96,25 @@ class WhereNanGradient(Rule):
         return jnp.exp(-distances).sum()
 
     forces = jax.grad(energy)(jnp.ones((4, 3)))
+
+    ## whoever differentiates is not in sight: warnings
+    def energy(distance, exponent, width):
+        overlap = jnp.where(distance < 1.0, (1.0 - distance) ** exponent, 0.0)  #?
+        return overlap * jnp.sqrt(jnp.maximum(1.0 - width, 0.0))  #?
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
-        """List every masked function and every root that gradients flow through."""
-        ranges = facts.get(Ranges)
-        gradients = taken_through(facts)
-        flow = facts.flow
-        yield from (
-            one
-            for op in program.calls()
-            if _may_matter(op) and _is_on_the_way(op, gradients)
-            for one in _judge(op, ranges, gradients, flow)
-        )
+        """List every masked function and every root that gradients flow through, here or for callers out of sight."""
+        ranges, flow = facts.get(Ranges), facts.flow
+        taken, possible = taken_through(facts), dict.fromkeys(open_to(facts))
+        for op in program.calls():
+            if _may_matter(op) and not op.backward and op.results:
+                ways = taken if op.results[0] in taken else possible if op.results[0] in possible else None
+                yield from _judge(op, ranges, ways, flow) if ways is not None else ()
 
 
 def _may_matter(op: Op) -> bool:
     return op.name == "array.select" or op.function in ROOTS
-
-
-def _is_on_the_way(op: Op, gradients: Through) -> bool:
-    return not op.backward and any(value in gradients for value in op.results)
 
 
 def _judge(op: Op, ranges: Ranges, gradients: Through, flow: Flow) -> Iterator[Obligation]:
@@ -120,7 +124,8 @@ def _judge(op: Op, ranges: Ranges, gradients: Through, flow: Flow) -> Iterator[O
         condition = op.argument("condition", "pred")
         for names, holds in ((("x", "on_true"), True), (("y", "on_false"), False)):
             for inner in _arm_ops(op.argument(*names), gradients, flow):
-                yield from _masked(op, condition, inner, ranges, gradients, holds=holds)
+                uses = [use for use in slopes_wanted(inner) if not _is_bound(use.argument, condition, ranges, flow)]
+                yield from _masked(op, condition, uses, ranges, gradients, holds=holds)
     elif op.function in ROOTS and op.api in ("", "sqrt", "norm"):
         yield from _root(op, ranges, gradients)
 
@@ -151,19 +156,27 @@ def _is_elementwise(op: Op) -> bool:
     return op.name == "array.map" or (op.name == "array.linalg" and op.function == "norm")
 
 
+def _is_bound(value: Value, condition: Argument, ranges: Ranges, flow: Flow) -> bool:
+    """Whether a condition compares something with a value, rather than asking what the value is."""
+    asked = flow.maker(condition) if isinstance(condition, Value) else None
+    others = [one for one in asked.operands if one is not value] if asked is not None else []
+    return asked is not None and value in asked.operands and any(ranges.of(one).constant is None for one in others)
+
+
 def _masked(
-    select: Op, condition: Argument, inner: Op, ranges: Ranges, gradients: Through, *, holds: bool
+    select: Op, condition: Argument, uses: Sequence[Use], ranges: Ranges, gradients: Through, *, holds: bool
 ) -> Iterator[Obligation]:
-    for use in slopes_wanted(inner):
+    for use in uses:
         known = ranges.of(use.argument)
-        if not any(value in gradients for value in inner.operands) or known.constant is not None:
+        if not any(value in gradients for value in use.op.operands) or known.constant is not None:
             continue
         guarded = ranges.under(select, condition, use.argument, holds=holds)
+        keeps_out = use.domain.guarded
         if use.domain.safe(known):
             if guarded != known:
                 reason = f"{_name(use.argument)} is {range_text(known)} at the masked points too"
-                yield Obligation(WhereNanGradient.name, select.span, Verdict.PROVED, reason)
-        elif use.domain.guarded is not None and use.domain.guarded(guarded):
+                yield proved(WhereNanGradient.name, select.span, reason)
+        elif keeps_out is not None and keeps_out(guarded) and not keeps_out(known):
             yield _finding(select, use, gradients)
 
 
@@ -179,6 +192,7 @@ def _finding(select: Op, use: Use, gradients: Through) -> Obligation:
     return Obligation(
         WhereNanGradient.name,
         select.span,
+        severity=Severity.WARNING if taken is None else Severity.ERROR,
         message=f"the gradient of {use.function} is NaN at the points that this `where` masks out",
         current="the masked arm gets a gradient of 0, which its infinite derivative turns into 0 * inf = NaN",
         expected="an argument that is harmless at the masked points",
@@ -192,7 +206,7 @@ def _root(op: Op, ranges: Ranges, gradients: Through) -> Iterator[Obligation]:
         known = ranges.of(use.argument)
         if use.domain.safe(known):
             reason = f"{_name(use.argument)} is {range_text(known)}, so the derivative of {use.function} is finite"
-            yield Obligation(WhereNanGradient.name, op.span, Verdict.PROVED, reason)
+            yield proved(WhereNanGradient.name, op.span, reason)
         elif known.zero is not None and known.zero.ordinary and not known.zero.blocks:
             yield _root_of_zero(op, use, known.zero.reason, gradients)
 
@@ -202,7 +216,7 @@ def _root_of_zero(op: Op, use: Use, reason: str, gradients: Through) -> Obligati
     return Obligation(
         WhereNanGradient.name,
         op.span,
-        severity=Severity.ERROR,
+        severity=Severity.WARNING if taken is None else Severity.ERROR,
         message=f"the gradient of {use.function} is NaN where its argument is 0: {reason}",
         current="the derivative at 0 is infinite, and times the zero that comes with it gives NaN",
         expected="an argument that is never exactly 0",
