@@ -69,6 +69,8 @@ _ROWS = (
     OpSpec("py.passed", "positional arguments named like parameters; attrs: function, written, params, values", note=True),
     OpSpec("tree.static", "an object keeps values in a field that is structure; attrs: class, field, values, where", note=True),
     OpSpec("tree.class", "a class says how it is taken apart; attrs: class, handed, params, stored, given", note=True),
+    OpSpec("tree.default", "a field of a dataclass has a default; arguments: value; attrs: class, field", note=True),
+    OpSpec("tree.made", "an instance of a class without a constructor; attrs: class, arguments (how many)", note=True),
     # transformations
     OpSpec("jit", "a compiled call; attrs: static, donated, options", regions="body"),
     OpSpec("vmap", "map over an axis; attrs: in_axes (a leaf each), out_axes, axis_name, axis_size", regions="mapped"),

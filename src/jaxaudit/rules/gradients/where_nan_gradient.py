@@ -13,8 +13,7 @@ from jaxaudit.analyses.ranges.validity import Use, slopes_wanted
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import ROOTS
 from jaxaudit.ir.ops import PASSED_ON
-from jaxaudit.rules.base import Obligation, Rule, Severity, Step
-from jaxaudit.rules.phrases import proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved
 
 Through = Mapping[Value, Op | None]
 """The values that gradients flow through, each with the op that takes one; None where only callers may."""

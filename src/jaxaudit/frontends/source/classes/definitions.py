@@ -29,6 +29,7 @@ _FROZEN = classes.decorators("frozen")
 _DATACLASS_BASES = classes.bases("init")
 _NAMED_TUPLES = classes.bases("namedtuple")
 _ENUMS = classes.bases("enum")
+_NEUTRAL = classes.bases("neutral")
 _STATELESS = classes.bases("stateless")
 
 
@@ -46,6 +47,11 @@ def define(it: Interpreter, node: ast.ClassDef) -> Exit:
     cls = ClassValue(node, node.name, frame, bases, frame.env, kind, fields, defaults, frozen, decorators)
     for name, member in list(frame.env.items()):
         frame.env[name] = _owned(it, member, cls)
+    for name in frame.env if kind == "dataclass" else ():
+        default = defaults.get(name)
+        if isinstance(default, Leaf):
+            attrs = {"class": node.name, "field": name}
+            it.emit("tree.default", it.span(node), {"value": default.value}, attrs, results=0)
     it.classes.append(cls)
     trees.note_class(it, cls)
     it.frame.env[node.name] = cls
@@ -121,6 +127,9 @@ def construct(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) ->
         it.call(BoundMethod(init, made), given, span)
         trees.note_static(it, cls, made, span)
         return made
+    if cls.kind == "plain" and not unknown_rest and _is_bare(cls):
+        count = len(given.positional) + len(given.keywords)
+        it.emit("tree.made", span, attrs={"class": cls.name, "arguments": count}, results=0)
     if cls.kind == "dataclass" and not unknown_rest:
         return _construct_dataclass(it, cls, given, span)
     if cls.kind in ("plain", "namedtuple") and not given.all() and not _strange_bases(cls):
@@ -129,6 +138,14 @@ def construct(it: Interpreter, cls: ClassValue, given: Arguments, span: Span) ->
     attrs = {"callee": cls.name, "reason": f"how {cls.name} is constructed is not known"}
     value = it.emit("py.call_unknown", span, attrs=attrs, operands=operands).result
     return Leaf(value) if cls.kind == "enum" else it.heap.new(ObjectBox(cls, {}, value))
+
+
+def _is_bare(cls: ClassValue) -> bool:
+    """Whether nothing in sight gives a class a constructor: it is the one of `object`, which takes no arguments."""
+    changed = (
+        one.node is None or one.node.keywords or one.decorators or "__new__" in one.namespace for one in ancestry(cls)
+    )
+    return not any(changed) and not _strange_bases(cls) and all(name in _NEUTRAL for name in library_bases(cls))
 
 
 def _strange_bases(cls: ClassValue) -> bool:

@@ -1,0 +1,88 @@
+"""The rule `array-as-default`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.ops import ARRAYS
+from jaxaudit.rules.base import Obligation, Raises, Rule, unknown
+
+
+class ArrayAsDefault(Rule):
+    """A field of a dataclass has an array as its default.
+
+    ## What it does
+    Looks at the default of every field of a dataclass, of a Flax or Equinox module and of a `PyTreeNode`, where it is
+    neither a constant nor a field with a factory.
+
+    ## Why is this bad?
+    Defaults are shared by all instances, so Python allows hashable ones only, and arrays are not hashable: from Python
+    3.11 on the class cannot be defined. The array is also made when the module is imported, on the default device.
+
+    ## Example
+        class State(struct.PyTreeNode):
+            position: jax.Array = jnp.zeros(2)
+
+    ## Use instead
+        class State(struct.PyTreeNode):
+            position: jax.Array = struct.field(default_factory=lambda: jnp.zeros(2))
+
+    ## When it cannot tell
+    When it is not known what the default is.
+    """
+
+    summary = "A field of a dataclass has an array as its default, which Python refuses."
+    may_raise = True
+
+    valid = """
+    ## made anew for each instance
+    import dataclasses
+
+    @dataclasses.dataclass
+    class State:
+        position: jax.Array = dataclasses.field(default_factory=lambda: jnp.zeros(2))
+        speed: float = 0.5
+        limits: tuple = (0.0, 1.0)
+
+    ## a named tuple, and what is no field
+    from typing import ClassVar, NamedTuple
+
+    class Step(NamedTuple):
+        reward: jax.Array = jnp.zeros(())
+
+    class Plain:
+        table = jnp.zeros(3)
+        weights: jax.Array = jnp.ones(3)
+    """
+    invalid = """
+    ## one array for all instances
+    import dataclasses
+
+    @dataclasses.dataclass
+    class State:
+        position: jax.Array = jnp.zeros(2)  #!
+        speed: float = 0.5
+    """
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every default of a field that is computed."""
+        yield from (one for op in program.named("tree.default") for one in _judge(op, facts))
+
+
+def _judge(op: Op, facts: Facts) -> Iterator[Obligation]:
+    value = op.arguments["value"]
+    maker = facts.flow.maker(value) if isinstance(value, Value) else None
+    if maker is None or maker.name not in ARRAYS or maker.is_operator:
+        yield unknown(ArrayAsDefault.name, op.span, f"what the default of `{op.field}` is, is not known")
+        return
+    yield Obligation(
+        ArrayAsDefault.name,
+        maker.span,
+        message=f"the default of `{op.field}` in `{op.class_name}` is an array",
+        current="Python 3.11 and newer raise ValueError here: mutable default, use default_factory",
+        raises=Raises.TRACING,
+        expected="a default that is made anew for each instance",
+        suggestion="`field(default_factory=lambda: ...)`, the `field` of the library that makes the dataclass",
+    )
