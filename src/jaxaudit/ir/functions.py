@@ -119,6 +119,9 @@ ARITHMETIC = SUMS_OF_TWO | SCALINGS | _ids("negative power floor_divide remainde
 LINEAR = _ids("add subtract negative positive conj real imag")
 """Elementwise functions that are linear in every operand; `multiply` and `divide` are so in one of them."""
 EXTREMES_OF_TWO = _ids("maximum minimum")
+LARGER = _ids("maximum max builtins.max")
+SMALLER = _ids("minimum min builtins.min")
+"""Give the larger or the smaller one of what they are given."""
 BOUNDS = EXTREMES_OF_TWO | _ids("clip clamp")
 """Keep elements within bounds."""
 ROUNDINGS = _ids("round floor ceil trunc fix sign heaviside")

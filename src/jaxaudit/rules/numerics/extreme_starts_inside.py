@@ -1,0 +1,141 @@
+"""The rule `extreme-starts-inside`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.ranges import Ranges
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.functions import LARGER, ORDERINGS, SMALLER
+from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import LOOPS
+from jaxaudit.ir.record import record
+from jaxaudit.rules.base import Obligation, Rule, Severity, named, proved, unknown
+
+
+class ExtremeStartsInside(Rule):
+    """A loop keeps the largest or smallest value, and starts among the values themselves.
+
+    ## What it does
+    Looks at every loop that keeps the largest (smallest) of some values, by `max`, `jnp.maximum`, `jnp.where` or an
+    `if`, and compares what it starts with to the range of these values.
+
+    ## Why is this bad?
+    A largest value that starts at 0 stays 0 where all values are negative: the best result is never recorded.
+
+    ## Example
+        best = 0.0
+        for step in range(steps):
+            score = evaluate(step)
+            if score > best:
+                best, kept = score, params
+
+    ## Use instead
+        best = -jnp.inf
+
+    ## When it cannot tell
+    When it starts at a negative number (a positive one for the smallest value), or with something that is computed.
+    """
+
+    summary = "A running maximum starts at a number that values may be below, so they are never taken."
+    needs = (Ranges,)
+
+    valid = """
+    ## below everything
+    def best(evaluate, n):
+        most, longest = -jnp.inf, 0
+        for i in range(n):
+            most = max(most, evaluate(i))
+            longest = max(longest, len(evaluate(i)))
+        return most, longest
+
+    def largest(xs):
+        return jax.lax.scan(lambda most, x: (jnp.maximum(most, jnp.abs(x)), None), 0.0, xs)
+    """
+    invalid = """
+    ## zero for the largest
+    def best(evaluate, n):
+        most, kept = 0.0, None
+        for i in range(n):
+            score = evaluate(i)
+            if score > most:  #?
+                most, kept = score, i
+        return kept
+
+    ## zero for the smallest
+    def least(xs):
+        return jax.lax.scan(lambda least, x: (jnp.minimum(least, jnp.exp(x)), None), 0.0, xs)  #?
+    """
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every loop that keeps an extreme."""
+        for op in program.named(*LOOPS):
+            loop = Loop.of(op)
+            for one, (param, after) in zip(loop.carried, loop.successors, strict=False) if loop is not None else ():
+                kept = _kept(param, after, facts.flow)
+                if kept is not None:
+                    yield _judge(kept, one.start, facts.get(Ranges))
+
+
+@record
+class _Kept:
+    """What a loop keeps of one turn."""
+
+    op: Op
+    """What chooses."""
+    other: Value
+    """What the turn has to offer."""
+    largest: bool
+
+
+def _kept(param: Value, after: Value, flow: Flow) -> _Kept | None:
+    """Return how a turn keeps the larger or smaller of what is carried and something else."""
+    op = flow.maker(after)
+    if op is None:
+        return None
+    if op.function in LARGER | SMALLER and len(op.operands) == 2 and param in op.operands:
+        other = next((one for one in op.operands if one is not param), None)
+        return None if other is None else _Kept(op, other, op.function in LARGER)
+    if op.name == "array.select":
+        test, sides = op.arguments.get("condition"), [op.arguments.get("x"), op.arguments.get("y")]
+    elif op.name == "py.branch" and len(op.regions) == 2 and op.operands:
+        at = op.results.index(after)
+        test, sides = op.operands[0], [one.results[at] if at < len(one.results) else None for one in op.regions]
+    else:
+        return None
+    asked = flow.maker(test) if isinstance(test, Value) else None
+    if asked is None or asked.function not in ORDERINGS or param not in sides:
+        return None
+    other = sides[1] if sides[0] is param else sides[0]
+    compared = [asked.arguments.get("x"), asked.arguments.get("y")]
+    if not isinstance(other, Value) or {*compared} != {param, other}:
+        return None
+    # `other > kept` takes the larger one; each of three exchanges turns it round.
+    turned = [asked.function.startswith("less"), compared[0] is param, sides[0] is param]
+    return _Kept(asked, other, sum(turned) % 2 == 0)
+
+
+def _judge(kept: _Kept, start: Value, ranges: Ranges) -> Obligation:
+    rule, span = ExtremeStartsInside.name, kept.op.span
+    sign = 1 if kept.largest else -1
+    first, values = ranges.of(start), ranges.of(kept.other)
+    number = first.constant
+    lowest = sign * (values.low if kept.largest else values.high)
+    if number is not None and (not isfinite(number) or sign * number <= lowest):
+        return proved(rule, span, f"no value lies {'below' if kept.largest else 'above'} what it starts with")
+    if number is None or sign * number < 0:
+        return unknown(rule, span, "whether every value is beyond what it starts with is not known")
+    most, beyond = ("largest", "below") if kept.largest else ("smallest", "above")
+    start_text = f"{number:g}"
+    return Obligation(
+        rule,
+        span,
+        severity=Severity.WARNING,
+        message=f"the {most} value so far starts at {start_text}, so values {beyond} {start_text} are never taken",
+        current=f"where all of {named(kept.other, 'the values')} lie {beyond} {start_text}, it stays {start_text}",
+        expected=f"it starts {beyond} all values",
+        suggestion=f"start at `{'-' if kept.largest else ''}jnp.inf`, or with the first value",
+    )
