@@ -37,7 +37,7 @@ class ExtremeStartsInside(Rule):
         best = -jnp.inf
 
     ## When it cannot tell
-    When it starts at a negative number (a positive one for the smallest value), or with something that is computed.
+        When it starts at another number than 0, which somebody chose, or with something that is computed.
     """
 
     summary = "A running maximum starts at a number that values may be below, so they are never taken."
@@ -126,16 +126,15 @@ def _judge(kept: _Kept, start: Value, ranges: Ranges) -> Obligation:
     lowest = sign * (values.low if kept.largest else values.high)
     if number is not None and (not isfinite(number) or sign * number <= lowest):
         return proved(rule, span, f"no value lies {'below' if kept.largest else 'above'} what it starts with")
-    if number is None or sign * number < 0:
+    if number != 0:
         return unknown(rule, span, "whether every value is beyond what it starts with is not known")
     most, beyond = ("largest", "below") if kept.largest else ("smallest", "above")
-    start_text = f"{number:g}"
     return Obligation(
         rule,
         span,
         severity=Severity.WARNING,
-        message=f"the {most} value so far starts at {start_text}, so values {beyond} {start_text} are never taken",
-        current=f"where all of {named(kept.other, 'the values')} lie {beyond} {start_text}, it stays {start_text}",
+        message=f"the {most} value so far starts at 0, so values {beyond} 0 are never taken",
+        current=f"where all of {named(kept.other, 'the values')} lie {beyond} 0, it stays 0",
         expected=f"it starts {beyond} all values",
         suggestion=f"start at `{'-' if kept.largest else ''}jnp.inf`, or with the first value",
     )

@@ -12,8 +12,9 @@ from jaxaudit.analyses.ranges.dtypes import SMALL, ends, wraps
 from jaxaudit.analyses.ranges.transfer.maps import map_range, result_dtype
 from jaxaudit.ir import Argument, Op, Program, Value
 from jaxaudit.ir.functions import BITWISE, MODULAR, REMAINDERS
+from jaxaudit.ir.interfaces import Loop
 from jaxaudit.ir.ops import MOVING
-from jaxaudit.rules.base import Obligation, Rule, Severity, proved
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, proved, unknown
 from jaxaudit.rules.numerics._shared.double_precision import has_x64
 
 _ARITHMETIC = {
@@ -90,6 +91,13 @@ class IntegerOverflow(Rule):
 
     def scaled():
         return jnp.full((4,), 100, dtype=jnp.int8) * 3, 10 ** jnp.arange(12)  #!
+
+    ## more turns than a byte counts
+    def steps(xs):
+        def step(count, x):
+            return count + 1, x * count  #!
+
+        return jax.lax.scan(step, jnp.int8(0), None, length=1000)
     """
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
@@ -135,6 +143,42 @@ def _judge(op: Op, ranges: Ranges, flow: Flow, *, wide: bool) -> Iterator[Obliga
     elif dtype in SMALL and exact.is_bounded:
         reason = f"the {_ARITHMETIC[op.function]} is {range_text(exact)}, which `{dtype}` holds"
         yield proved(IntegerOverflow.name, op.span, reason)
+    elif dtype in SMALL:
+        yield _counted(op, dtype, flow)
+
+
+def _counted(op: Op, dtype: str, flow: Flow) -> Obligation:
+    """Judge what runs without bounds in a small type: a counter of a loop wraps once there are turns enough."""
+    loop, by = _counter(op, flow)
+    high = int(SMALL[dtype][1])
+    if loop is None or by <= 0:
+        return unknown(IntegerOverflow.name, op.span, f"whether it stays within `{dtype}` is not known")
+    turns = loop.trips if loop.trips is not None else loop.length
+    known = turns if isinstance(turns, int) else None
+    if known is not None and known * by <= high:
+        return proved(IntegerOverflow.name, op.span, f"it counts {known} turns, which `{dtype}` holds")
+    return Obligation(
+        IntegerOverflow.name,
+        op.span,
+        severity=Severity.WARNING if known is None else Severity.ERROR,
+        message=f"this counts turns in `{dtype}`, which wraps around after {high // by}",
+        current=f"`{dtype}` holds up to {high}, and what is beyond comes out at the other end",
+        expected="a dtype that holds every count",
+        steps=(Step(loop.span, "the loop is here"),),
+        suggestion="count in `jnp.int32`",
+    )
+
+
+def _counter(op: Op, flow: Flow) -> tuple[Op | None, int]:
+    """Return the loop that an op counts the turns of, and by how much."""
+    by = next((one for one in _given(op) if isinstance(one, int)), 0)
+    for value in op.operands if op.function == "add" else ():
+        region = flow.places.owner.get(value)
+        holder = None if region is None else flow.places.holder.get(id(region))
+        loop = None if holder is None else Loop.of(holder)
+        if loop is not None and any(param is value and after in op.results for param, after in loop.successors):
+            return holder, int(by)
+    return None, 0
 
 
 def _made_by_numpy(program: Program, flow: Flow) -> set[Value]:
