@@ -23,9 +23,7 @@ _PLAIN = "dtype validate_args allow_nan_stats name"
 """Options that leave the shapes of a distribution alone."""
 
 _DISTRAX = merge(
-    _made(
-        "distrax",
-        numbers="""
+    _made("distrax", numbers="""
         Normal Laplace Logistic Gumbel: loc scale
         LogStddevNormal: loc log_scale
         Deterministic: loc
@@ -34,41 +32,28 @@ _DISTRAX = merge(
         Gamma: concentration rate
         Uniform: low high
         VonMises: loc concentration
-        """,
-        choices="""
+        """, choices="""
         Categorical: logits probs dtype
         Softmax: logits temperature dtype
         Greedy: preferences dtype
         EpsilonGreedy: preferences epsilon dtype
-        """,
-        vectors="""
+        """, vectors="""
         MultivariateNormalDiag: loc scale_diag
         Dirichlet: concentration
         OneHotCategorical: logits probs dtype
-        """,
-    ),
+        """),
     # `seed` and `sample_shape` come by keyword alone.
-    rows(
-        "distrax",
-        "key.draw",
-        "*.sample: -> drawn(sample_shape)\n*.sample_and_log_prob: -> (drawn(sample_shape), drawn_scores(sample_shape))",
-        key="seed",
-    ),
-    rows(
-        "distrax",
-        "key.draw",
-        """
+    rows("distrax", "key.draw", """
+        *.sample: -> drawn(sample_shape)
+        *.sample_and_log_prob: -> (drawn(sample_shape), drawn_scores(sample_shape))
+        """, key="seed"),
+    rows("distrax", "key.draw", """
         estimate_kl_best_effort: distribution_a distribution_b rng_key num_samples proposal_distribution
         mc_estimate_kl: distribution_a distribution_b rng_key num_samples proposal_distribution
         mc_estimate_kl_with_reparameterized: distribution_a distribution_b rng_key num_samples
         mc_estimate_mode: distribution rng_key num_samples
-        """,
-        key="rng_key",
-    ),
-    rows(
-        "distrax",
-        "py.call_library",
-        """
+        """, key="rng_key"),
+    rows("distrax", "py.call_library", """
         *.entropy: -> of_batch()
         *.mean *.median *.mode *.stddev *.variance: -> whole()
         *.cdf *.log_cdf *.log_prob *.prob: value -> scored(value)
@@ -80,26 +65,18 @@ _DISTRAX = merge(
         HMM.viterbi: obs_seq
         importance_sampling_ratios: target_dist sampling_dist event
         multiply_no_nan: x y
-        """,
-    ),
-    rows(
-        "distrax",
-        "py.call_library",
-        """
+        """),
+    rows("distrax", "py.call_library", """
         *.forward_and_log_det *.forward_log_det_jacobian: x
         *.inverse_and_log_det *.inverse_log_det_jacobian: y
-        """,
-        roles="density.correction",
-    ),
+        """, roles="density.correction"),
     rows("distrax", "py.call_library", "as_distribution: obj", result="distrax.Distribution"),
     rows("distrax", "py.call_library", "as_bijector: obj", result="distrax.Bijector"),
     rows("distrax", "py.call_library", "straight_through_wrapper: Distribution", result="distrax.Distribution"),
 )
 
 _NUMPYRO = merge(
-    _made(
-        "numpyro.distributions",
-        numbers="""
+    _made("numpyro.distributions", numbers="""
         Normal LogNormal Laplace Logistic Gumbel Cauchy: loc scale
         BernoulliLogits: logits
         BernoulliProbs: probs
@@ -110,31 +87,15 @@ _NUMPYRO = merge(
         Poisson Exponential: rate
         HalfNormal HalfCauchy: scale
         VonMises: loc concentration
-        """,
-        choices="CategoricalLogits: logits\nCategoricalProbs: probs\nCategorical: probs logits",
-        vectors="Dirichlet: concentration",
-    ),
-    rows(
-        "numpyro.distributions",
-        "py.call_library",
-        "Bernoulli: probs logits",
-        result="itself",
-        roles="distribution.numbers",
-        plain=_PLAIN,
-    ),
-    rows(
-        "numpyro.distributions",
-        "key.draw",
-        """
+        """, choices="CategoricalLogits: logits\nCategoricalProbs: probs\nCategorical: probs logits", vectors="Dirichlet: concentration"),
+    rows("numpyro.distributions", "py.call_library", """
+        Bernoulli: probs logits
+        """, result="itself", roles="distribution.numbers", plain=_PLAIN),
+    rows("numpyro.distributions", "key.draw", """
         *.sample *.rsample: key sample_shape -> drawn(sample_shape)
         *.sample_with_intermediates *.component_sample: key sample_shape
-        """,
-        key="key",
-    ),
-    rows(
-        "numpyro.distributions",
-        "py.call_library",
-        """
+        """, key="key"),
+    rows("numpyro.distributions", "py.call_library", """
         *.cdf *.log_prob: value -> scored(value)
         *.entropy: -> of_batch()
         *.infer_shapes:
@@ -142,27 +103,18 @@ _NUMPYRO = merge(
         *.icdf: q
         *.shape: sample_shape
         kl_divergence: p q
-        """,
-    ),
-    rows(
-        "numpyro.distributions",
-        "py.call_library",
-        """
+        """),
+    rows("numpyro.distributions", "py.call_library", """
         *.expand: batch_shape
         *.expand_by: sample_shape
         *.mask: mask
         *.to_event: reinterpreted_batch_ndims
-        """,
-        result="numpyro.distributions.Distribution",
-    ),
+        """, result="numpyro.distributions.Distribution"),
     # Without a key of its own a site draws from the seed handler around it.
     rows("numpyro", "key.draw", "sample: name fn obs rng_key sample_shape infer obs_mask", key="rng_key"),
     rows("numpyro", "key.stream", "prng_key:"),
     rows("numpyro.handlers", "key.draw", "seed: fn rng_seed hide_types", key="rng_seed", result="itself"),
-    rows(
-        "numpyro",
-        "py.call_library",
-        """
+    rows("numpyro", "py.call_library", """
         deterministic: name value
         enable_validation: is_validate
         enable_x64: use_x64
@@ -173,15 +125,11 @@ _NUMPYRO = merge(
         set_host_device_count: n
         set_platform: platform
         subsample: data event_dim
-        """,
-    ),
+        """),
 )
 
 _INFERENCE = merge(
-    rows(
-        "numpyro.infer",
-        "key.draw",
-        """
+    rows("numpyro.infer", "key.draw", """
         MCMC.run MCMC.warmup: rng_key *args
         Predictive.__call__ SVI.init: rng_key *args
         SVI.run: rng_key num_steps *args
@@ -190,35 +138,22 @@ _INFERENCE = merge(
         *.sample_posterior: rng_key params *args
         initialize_model: rng_key model
         psis_diagnostic: rng_key param_map model guide *args
-        """,
-        key="rng_key",
-    ),
-    rows(
-        "numpyro.infer",
-        "py.call_library",
-        """
+        """, key="rng_key"),
+    rows("numpyro.infer", "py.call_library", """
         MCMC.get_samples MCMC.get_extra_fields: group_by_chain
         MCMC.print_summary: prob exclude_deterministic
         SVI.evaluate SVI.update SVI.stable_update: svi_state *args
         SVI.get_params: svi_state
         log_likelihood: model posterior_samples *args
         init_to_feasible init_to_mean init_to_median init_to_sample init_to_uniform init_to_value: site
-        """,
-    ),
-    rows(
-        "numpyro.contrib.einstein",
-        "key.draw",
-        "*.run: rng_key num_steps *args\n*.init: rng_key *args",
-        key="rng_key",
-    ),
+        """),
+    rows("numpyro.contrib.einstein", "key.draw", "*.run: rng_key num_steps *args\n*.init: rng_key *args", key="rng_key"),
 )
 
 _TFP = "tensorflow_probability.substrates.jax"
 
 _TFP_ROWS = merge(
-    _made(
-        f"{_TFP}.distributions",
-        numbers="""
+    _made(f"{_TFP}.distributions", numbers="""
         Normal LogNormal Laplace Logistic Gumbel Cauchy: loc scale
         Bernoulli: logits probs dtype
         Beta: concentration1 concentration0
@@ -229,27 +164,16 @@ _TFP_ROWS = merge(
         HalfNormal: scale
         HalfCauchy: loc scale
         VonMises: loc concentration
-        """,
-        choices="Categorical: logits probs dtype",
-        vectors="""
+        """, choices="Categorical: logits probs dtype", vectors="""
         MultivariateNormalDiag: loc scale_diag
         Dirichlet: concentration
         OneHotCategorical: logits probs dtype
-        """,
-    ),
-    rows(
-        f"{_TFP}.distributions",
-        "key.draw",
-        """
+        """),
+    rows(f"{_TFP}.distributions", "key.draw", """
         *.sample: sample_shape seed -> drawn(sample_shape)
         *.experimental_sample_and_log_prob: sample_shape seed -> (drawn(sample_shape), drawn_scores(sample_shape))
-        """,
-        key="seed",
-    ),
-    rows(
-        f"{_TFP}.distributions",
-        "py.call_library",
-        """
+        """, key="seed"),
+    rows(f"{_TFP}.distributions", "py.call_library", """
         *.cdf *.log_cdf *.log_prob *.prob: value -> scored(value)
         *.log_survival_function *.quantile *.survival_function: value
         *.covariance:
@@ -257,15 +181,9 @@ _TFP_ROWS = merge(
         *.mean *.mode *.stddev *.variance: -> whole()
         *.cross_entropy *.kl_divergence: other -> compared(other)
         kl_divergence: distribution_a distribution_b
-        """,
-    ),
+        """),
     rows(f"{_TFP}.bijectors", "py.call_library", "*.forward: x\n*.inverse: y"),
-    rows(
-        f"{_TFP}.bijectors",
-        "py.call_library",
-        "*.forward_log_det_jacobian: x event_ndims",
-        roles="density.correction",
-    ),
+    rows(f"{_TFP}.bijectors", "py.call_library", "*.forward_log_det_jacobian: x event_ndims", roles="density.correction"),
     rows(f"{_TFP}.math", "array.map", "*: *args"),
     rows(f"{_TFP}.random", "key.split", "split_seed: seed n", key="seed"),
     rows(f"{_TFP}.mcmc", "key.draw", "sample_chain: num_results current_state", key="seed"),

@@ -8,60 +8,40 @@ from jaxaudit.libraries.table import Table, merge, rows
 def _gymnax_like(package: str) -> Table:
     """Builds the rows of a package with gymnax's interface, in which both `reset` and `step` take a key."""
     return merge(
-        rows(
-            package,
-            "key.draw",
-            """
+        rows(package, "key.draw", """
             *.reset *.reset_env: key params
             *.step *.step_env: key state action params -> (?, state', [], bool[], ?)
             *.sample: key
-            """,
-            key="key",
-        ),
-        rows(
-            package,
-            "py.call_library",
-            "*.action_space *.observation_space *.state_space: params",
-            result=f"{package}.environments.spaces.Space",
-        ),
+            """, key="key"),
+        rows(package, "py.call_library", """
+            *.action_space *.observation_space *.state_space: params
+            """, result=f"{package}.environments.spaces.Space"),
     )
 
 
 _GYMNAX = merge(
     _gymnax_like("gymnax"),
-    rows(
-        "gymnax",
-        "py.call_library",
-        "make: env_id",
-        result="(gymnax.environments.environment.Environment, gymnax.environments.environment.EnvParams)",
-    ),
+    rows("gymnax", "py.call_library", """
+        make: env_id
+        """, result="(gymnax.environments.environment.Environment, gymnax.environments.environment.EnvParams)"),
     # The wrappers for gym and dm_env keep a key of their own.
-    rows(
-        "gymnax.wrappers",
-        "py.random",
-        """
+    rows("gymnax.wrappers", "py.random", """
         GymnaxToGymWrapper.reset GymnaxToVectorGymWrapper.reset:
         GymnaxToGymWrapper.step GymnaxToVectorGymWrapper.step: action
-        """,
-    ),
+        """),
     rows("gymnax", "key.draw", "*.observe: key state action params", key="key"),
-    rows(
-        "gymnax",
-        "key.draw",
-        "wrappers.GymnaxToDmEnvWrapper.reset: key params\n"
-        "wrappers.GymnaxToDmEnvWrapper.step: key timestep action params",
-        key="key",
-    ),
+    rows("gymnax", "key.draw", """
+        wrappers.GymnaxToDmEnvWrapper.reset: key params
+        wrappers.GymnaxToDmEnvWrapper.step: key timestep action params
+        """, key="key"),
 )
 
 _CRAFTAX = merge(
     _gymnax_like("craftax"),
-    rows(
-        "craftax.craftax_env",
-        "py.call_library",
-        "make_craftax_env_from_name: name auto_reset\nmake_craftax_env_from_params: classic symbolic auto_reset",
-        result="craftax.craftax_env.Environment",
-    ),
+    rows("craftax.craftax_env", "py.call_library", """
+        make_craftax_env_from_name: name auto_reset
+        make_craftax_env_from_params: classic symbolic auto_reset
+        """, result="craftax.craftax_env.Environment"),
 )
 
 _BRAX = merge(
@@ -69,35 +49,17 @@ _BRAX = merge(
     rows("brax", "py.call_library", "*.step: state action -> state'\n*.pipeline_init: q qd act ctrl"),
     rows("brax", "py.call_library", "*.pipeline_step: pipeline_state action -> pipeline_state'"),
     rows("brax.envs", "py.call_library", "get_environment: env_name", result="brax.envs.Env"),
-    rows(
-        "brax.envs",
-        "py.call_library",
-        "create: env_name episode_length action_repeat auto_reset batch_size",
-        result="brax.envs.Env",
-    ),
-    rows(
-        "brax.envs",
-        "py.call_library",
-        "training.wrap wrappers.training.wrap: env episode_length action_repeat randomization_fn",
-        result="brax.envs.Env",
-    ),
+    rows("brax.envs", "py.call_library", "create: env_name episode_length action_repeat auto_reset batch_size", result="brax.envs.Env"),
+    rows("brax.envs", "py.call_library", """
+        training.wrap wrappers.training.wrap: env episode_length action_repeat randomization_fn
+        """, result="brax.envs.Env"),
     rows("brax.envs", "py.call_library", "register_environment: env_name env_class"),
-    rows(
-        "brax.training",
-        "key.draw",
-        """
+    rows("brax.training", "key.draw", """
         acting.actor_step: env env_state policy key extra_fields
         acting.generate_unroll: env env_state policy key unroll_length extra_fields
-        """,
-        key="key",
-    ),
+        """, key="key"),
     rows("brax.training.replay_buffers", "key.draw", "*.init: key", key="key"),
-    rows(
-        "brax.training.distribution",
-        "key.draw",
-        "*.sample *.sample_no_postprocessing *.entropy: parameters seed",
-        key="seed",
-    ),
+    rows("brax.training.distribution", "key.draw", "*.sample *.sample_no_postprocessing *.entropy: parameters seed", key="seed"),
 )
 
 _JUMANJI = merge(
@@ -114,29 +76,18 @@ _NAVIX = merge(
 
 _JAXMARL = merge(
     rows("jaxmarl", "py.call_library", "make: env_id", result="jaxmarl.environments.MultiAgentEnv"),
-    rows(
-        "jaxmarl",
-        "key.draw",
-        "*.reset: key\n*.step: key state actions reset_state -> (?, state', ?, ?, ?)\n"
-        "*.step_env: key state actions -> (?, state', ?, ?, ?)\n*.sample: key",
-        key="key",
-    ),
-    rows(
-        "jaxmarl",
-        "py.call_library",
-        "*.action_space *.observation_space: agent",
-        result="jaxmarl.environments.spaces.Space",
-    ),
+    rows("jaxmarl", "key.draw", """
+        *.reset: key
+        *.step: key state actions reset_state -> (?, state', ?, ?, ?)
+        *.step_env: key state actions -> (?, state', ?, ?, ?)
+        *.sample: key
+        """, key="key"),
+    rows("jaxmarl", "py.call_library", "*.action_space *.observation_space: agent", result="jaxmarl.environments.spaces.Space"),
     rows("jaxmarl", "py.call_library", "*.get_avail_actions *.get_obs: state"),
 )
 
 _OTHERS = merge(
-    rows(
-        "xminigrid",
-        "py.call_library",
-        "make: env_id",
-        result="(xminigrid.environment.Environment, xminigrid.environment.EnvParams)",
-    ),
+    rows("xminigrid", "py.call_library", "make: env_id", result="(xminigrid.environment.Environment, xminigrid.environment.EnvParams)"),
     rows("xminigrid", "key.draw", "*.reset: params key", key="key"),
     rows("xminigrid", "py.call_library", "*.step: params timestep action -> timestep'"),
     rows("pgx", "py.call_library", "make: env_id", result="pgx.Env"),

@@ -22,9 +22,7 @@ _PLAIN = (
 
 _LAYERS = merge(
     # Most calls take a key so that they fit into a Sequential, and leave it unread.
-    layers(
-        _NN,
-        f"""
+    layers(_NN, f"""
         Conv1d Conv2d Conv3d: {_CONV} | x -> {_CONVOLVED}
         ConvTranspose1d ConvTranspose2d ConvTranspose3d: {_TRANSPOSE} | x -> {_TRANSPOSED}
         Embedding: num_embeddings embedding_size | x -> embedded(embedding_size)
@@ -32,11 +30,7 @@ _LAYERS = merge(
         LSTMCell: input_size hidden_size use_bias dtype | input hidden -> (cell(hidden_size), cell(hidden_size))
         Linear: in_features:width out_features use_bias dtype | x -> last(out_features)
         MLP: in_size:width out_size width_size depth activation:function final_activation:function use_bias use_final_bias dtype | x -> last(out_size)
-        """,
-        op="key.draw",
-        key="key",
-        plain=_PLAIN,
-    ),
+        """, op="key.draw", key="key", plain=_PLAIN),
     layers(
         _NN,
         f"MultiheadAttention: {_ATTENTION} | query key_ value mask -> attended(output_size)",
@@ -46,9 +40,7 @@ _LAYERS = merge(
         plain=_PLAIN,
     ),
     # Layers without weights, or whose weights need no key.
-    layers(
-        _NN,
-        f"""
+    layers(_NN, f"""
         AvgPool1d AvgPool2d AvgPool3d MaxPool1d MaxPool2d MaxPool3d: kernel_size stride padding | x -> {_POOLED}
         AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d: target_shape | x -> adaptive_first(target_shape)
         AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d: target_shape | x -> adaptive_first(target_shape)
@@ -58,57 +50,36 @@ _LAYERS = merge(
         Identity: | x -> like x
         Lambda: fn:function | x -> ?
         PReLU: init_alpha | x -> like x
-        """,
-        plain=_PLAIN,
-    ),
+        """, plain=_PLAIN),
     layers(_NN, "Dropout: p inference | x -> like x", call_key="key", plain=_PLAIN),
-    rows(
-        _NN,
-        "key.draw",
-        """
+    rows(_NN, "key.draw", """
         Conv: num_spatial_dims in_channels out_channels kernel_size stride padding dilation groups use_bias padding_mode
         ConvTranspose: num_spatial_dims in_channels out_channels kernel_size stride padding output_padding dilation
         SpectralNorm: layer weight_name num_power_iterations eps inference
-        """,
-        key="key",
-        result="itself",
-    ),
+        """, key="key", result="itself"),
     rows(_NN, "py.call_library", "Sequential: layers", result="itself", holds="layers"),
     rows(_NN, "key.draw", "Sequential.__call__: x state", key="key", roles="layer"),
-    rows(
-        _NN,
-        "py.call_library",
-        """
+    rows(_NN, "py.call_library", """
         AdaptivePool.__call__ Pool.__call__ Conv.__call__ ConvTranspose.__call__: x
         RotaryPositionalEmbedding.__call__ WeightNorm.__call__: x
         SpectralNorm.__call__: x state
-        """,
-        roles="layer",
-    ),
-    rows(
-        _NN,
-        "py.call_library",
-        """
+        """, roles="layer"),
+    rows(_NN, "py.call_library", """
         State.get: item
         State.set: item value
         State.substate: pytree
         State.update: substate
         delete_init_state: model
         inference_mode: pytree value -> like pytree
-        """,
-    ),
+        """),
 )
 
 _TREES = merge(
-    rows(
-        "equinox",
-        "tree.other",
-        """
+    rows("equinox", "tree.other", """
         tree_check tree_flatten_one_level: pytree
         tree_equal: *pytrees
         tree_inference: pytree value -> like pytree
-        """,
-    ),
+        """),
     rows("equinox", "tree.other", "apply_updates: model:tree updates:tree -> model'", roles="optimizer.apply"),
     rows("equinox", "tree.other", "filter: pytree filter_spec inverse replace is_leaf", roles="model.filter"),
     rows("equinox", "tree.other", "partition: pytree filter_spec replace is_leaf", roles="model.partition"),

@@ -14,20 +14,14 @@ _LINEN = "flax.linen"
 _MODULE = merge(
     rows(f"{_LINEN}.Module", "key.draw", "init: rngs *args", key="rngs", roles="module.init", folds=True),
     rows(f"{_LINEN}.Module", "key.draw", "apply: variables *args", key="rngs", roles="module.apply", folds=True),
-    rows(
-        f"{_LINEN}.Module",
-        "key.draw",
-        "init_with_output lazy_init: rngs *args\nbind: variables *args -> like self",
-        key="rngs",
-        folds=True,
-    ),
+    rows(f"{_LINEN}.Module", "key.draw", """
+        init_with_output lazy_init: rngs *args
+        bind: variables *args -> like self
+        """, key="rngs", folds=True),
     rows(f"{_LINEN}.Module", "key.stream", "make_rng: name"),
     # These only look at shapes: nothing is drawn.
     rows(f"{_LINEN}.Module", "py.call_library", "tabulate module_paths: rngs *args"),
-    rows(
-        f"{_LINEN}.Module",
-        "py.call_library",
-        """
+    rows(f"{_LINEN}.Module", "py.call_library", """
         clone copy: -> like self
         is_initializing unbind:
         get_variable: col name default
@@ -37,54 +31,34 @@ _MODULE = merge(
         perturb: name value collection
         put_variable: col name value
         sow: col name value reduce_fn init_fn
-        """,
-    ),
-    rows(
-        f"{_LINEN}.Module",
-        "py.call_library",
-        f"""
+        """),
+    rows(f"{_LINEN}.Module", "py.call_library", f"""
         param: name init_fn *init_args -> initial(init_fn, init_args)
         variable: col name init_fn *init_args -> {_LINEN}.Variable around called(init_fn, init_args)
-        """,
-        roles="module.reads",
-    ),
+        """, roles="module.reads"),
     rows(_LINEN, "py.call_library", "tabulate: module rngs"),
     rows(_LINEN, "py.call_library", "apply: fn module mutable capture_intermediates", result=f"{_LINEN}.Applied"),
-    rows(
-        _LINEN,
-        "py.call_library",
-        "init init_with_output: fn module mutable capture_intermediates",
-        result=f"{_LINEN}.Initialised",
-    ),
+    rows(_LINEN, "py.call_library", "init init_with_output: fn module mutable capture_intermediates", result=f"{_LINEN}.Initialised"),
     rows(_LINEN, "key.draw", "Applied.__call__: variables *args", key="rngs", folds=True),
     rows(_LINEN, "key.draw", "Initialised.__call__: rngs *args", key="rngs", folds=True),
 )
 
 _FUNCTIONS = merge(
-    rows(
-        _LINEN,
-        "key.draw",
-        """
+    rows(_LINEN, "key.draw", """
         dot_product_attention: query key value bias mask broadcast_dropout dropout_rng dropout_rate deterministic
         dot_product_attention_weights: query key bias mask broadcast_dropout dropout_rng dropout_rate deterministic
-        """,
-        key="dropout_rng",
-    ),
-    rows(
-        _LINEN,
-        "array.create",
-        "make_attention_mask: query_input key_input pairwise_fn extra_batch_dims dtype\n"
-        "make_causal_mask: x extra_batch_dims dtype",
-    ),
+        """, key="dropout_rng"),
+    rows(_LINEN, "array.create", """
+        make_attention_mask: query_input key_input pairwise_fn extra_batch_dims dtype
+        make_causal_mask: x extra_batch_dims dtype
+        """),
     rows(_LINEN, "array.map", "combine_masks: *masks"),
     rows(_LINEN, "py.call_library", "merge_param: name a b\nunbox get_partition_spec: tree"),
     rows(_LINEN, "device.place", "with_logical_constraint: x logical_axis_resources rules mesh fallback"),
-    rows(
-        _LINEN,
-        "py.call_library",
-        "with_partitioning: fn names mesh\nwith_logical_partitioning: fn names mesh rules",
-        result="jax.nn.Initializer",
-    ),
+    rows(_LINEN, "py.call_library", """
+        with_partitioning: fn names mesh
+        with_logical_partitioning: fn names mesh rules
+        """, result="jax.nn.Initializer"),
 )
 
 _NNX = "flax.nnx"
@@ -126,10 +100,7 @@ _NNX_TREES = merge(
     rows(_NNX, "tree.other", "split: node *filters", roles="model.split"),
     rows(_NNX, "tree.other", "state: node *filters", roles="model.state"),
     rows(_NNX, "tree.other", "merge: graphdef_or_graphstate *states", roles="model.join"),
-    rows(
-        _NNX,
-        "tree.other",
-        """
+    rows(_NNX, "tree.other", """
         variables pop: node *filters
         update: node state *states
         clone: node variables
@@ -137,12 +108,8 @@ _NNX_TREES = merge(
         to_flat_state to_pure_dict: state
         from_flat_state: flat_state
         iter_graph iter_children: node
-        """,
-    ),
-    rows(
-        _NNX,
-        "py.call_library",
-        """
+        """),
+    rows(_NNX, "py.call_library", """
         Optimizer.update ModelAndOptimizer.update: *args
         Metric.update MultiMetric.update:
         Metric.compute MultiMetric.compute Metric.reset MultiMetric.reset:
@@ -151,8 +118,7 @@ _NNX_TREES = merge(
         display: *args
         get_partition_spec: tree
         with_partitioning: initializer sharding mesh
-        """,
-    ),
+        """),
 )
 
 _STATE = "flax.training.train_state.TrainState"
@@ -176,17 +142,13 @@ _TRAINING = merge(
         "replicate: tree devices axis_name\nunreplicate: tree\nprefetch_to_device: iterator size devices axis_name",
     ),
     rows("flax.traverse_util", "tree.other", "flatten_dict: xs keep_empty_nodes is_leaf sep\nunflatten_dict: xs sep"),
-    rows(
-        "flax.serialization",
-        "tree.other",
-        """
+    rows("flax.serialization", "tree.other", """
         from_bytes: target encoded_bytes
         from_state_dict: target state name
         msgpack_restore: encoded_pytree
         msgpack_serialize: pytree in_place
         to_bytes to_state_dict: target
-        """,
-    ),
+        """),
 )
 
 ROWS = merge(_MODULE, _FUNCTIONS, _STREAMS, _STREAM_DRAWS, _NNX_TREES, _TRAINING)

@@ -20,9 +20,7 @@ _PLAIN = (
 )
 """Options that change neither the shape nor the dtype of what a layer gives."""
 
-_LINEN_LAYERS = layers(
-    _LINEN,
-    """
+_LINEN_LAYERS = layers(_LINEN, """
     Dense: features use_bias dtype param_dtype precision kernel_init bias_init | inputs -> last(features)
     DenseGeneral: features axis | inputs -> general(features, axis)
     Embed: num_embeddings features dtype param_dtype embedding_init | inputs -> embedded(features)
@@ -33,72 +31,44 @@ _LINEN_LAYERS = layers(
     LSTMCell OptimizedLSTMCell: features | carry inputs -> ((cell(features), cell(features)), cell(features))
     LayerNorm RMSNorm GroupNorm InstanceNorm: | x -> same()
     PReLU: | inputs -> like inputs
-    """,
-    plain=_PLAIN,
-    roles="module.reads",
-)
-_LINEN_NORMS = layers(
-    _LINEN,
-    "BatchNorm: use_running_average | x use_running_average -> same()",
-    plain=_PLAIN,
-    roles="module.reads",
-    class_roles="module.averages",
-)
+    """, plain=_PLAIN, roles="module.reads")
+_LINEN_NORMS = layers(_LINEN, """
+    BatchNorm: use_running_average | x use_running_average -> same()
+    """, plain=_PLAIN, roles="module.reads", class_roles="module.averages")
 _LINEN_DRAWS = merge(
     # Without a key of its own a layer draws from the stream of its module.
     layers(_LINEN, "Dropout: rate broadcast_dims deterministic | inputs deterministic rng -> like inputs", call_key="rng"),
-    layers(
-        _LINEN,
-        """
+    layers(_LINEN, """
         MultiHeadAttention MultiHeadDotProductAttention: num_heads dtype param_dtype qkv_features out_features | inputs_q inputs_k inputs_v -> attended(out_features)
         SelfAttention: num_heads dtype param_dtype qkv_features out_features | inputs_q mask deterministic dropout_rng sow_weights -> attended(out_features)
-        """,
-        call_key="dropout_rng",
-        plain=_PLAIN,
-        roles="module.reads",
-    ),
+        """, call_key="dropout_rng", plain=_PLAIN, roles="module.reads"),
 )
 _LINEN_MORE = merge(
     rows(_LINEN, "py.call_library", "Sequential: layers", result="itself", holds="layers"),
-    rows(
-        _LINEN,
-        "py.call_library",
-        """
+    rows(_LINEN, "py.call_library", """
         ConvLocal.__call__: inputs
         Einsum.__call__: inputs einsum_str
         ConvLSTMCell.__call__: carry inputs
         Bidirectional.__call__: inputs
-        """,
-        roles="layer module.reads",
-    ),
+        """, roles="layer module.reads"),
     rows(_LINEN, "py.call_library", "SpectralNorm: layer_instance", result="itself", roles="module.averages"),
     rows(_LINEN, "py.call_library", "Embed.attend: query -> last(num_embeddings)"),
     # The carry is zeros unless the cell is told otherwise: the key is asked for and left unread.
-    rows(
-        _LINEN,
-        "array.create",
-        """
+    rows(_LINEN, "array.create", """
         GRUCell.initialize_carry MGUCell.initialize_carry SimpleCell.initialize_carry: rng input_shape -> carry(input_shape, features)
         LSTMCell.initialize_carry OptimizedLSTMCell.initialize_carry: rng input_shape -> (carry(input_shape, features), carry(input_shape, features))
         *Cell.initialize_carry: rng input_shape
-        """,
-    ),
-    rows(
-        _LINEN,
-        "array.convolve",
-        """
+        """),
+    rows(_LINEN, "array.convolve", """
         avg_pool: inputs window_shape strides padding count_include_pad -> pooled(inputs, window_shape, strides, padding)
         max_pool: inputs window_shape strides padding -> pooled(inputs, window_shape, strides, padding)
         pool: inputs init reduce_fn window_shape strides padding
-        """,
-    ),
+        """),
 )
 
 _NNX_LAYERS = merge(
     rows(_NNX, "py.call_library", "Sequential: *fns", result="itself", holds="*fns"),
-    layers(
-        _NNX,
-        """
+    layers(_NNX, """
         Linear: in_features:width out_features | inputs out_sharding -> last(out_features)
         LinearGeneral: in_features out_features | inputs out_sharding -> general(out_features, axis)
         Conv: in_features out_features kernel_size strides | inputs out_sharding -> convolved(out_features, kernel_size, strides, padding, kernel_dilation)
@@ -114,25 +84,16 @@ _NNX_LAYERS = merge(
         RMSNorm: num_features | x mask -> same()
         PReLU: negative_slope_init | inputs -> like inputs
         Dropout: rate | inputs -> like inputs
-        """,
-        plain=_PLAIN,
-    ),
-    rows(
-        _NNX,
-        "py.call_library",
-        """
+        """, plain=_PLAIN),
+    rows(_NNX, "py.call_library", """
         Einsum.__call__: inputs einsum_str out_sharding
         LoRA.__call__: x
         LoRALinear.__call__: x out_sharding
-        """,
-        roles="layer",
-    ),
+        """, roles="layer"),
     rows(_NNX, "py.call_library", "Embed.attend: query -> last(num_embeddings)"),
-    rows(
-        _NNX,
-        "array.convolve",
-        "avg_pool max_pool min_pool: inputs window_shape strides padding -> pooled(inputs, window_shape, strides, padding)",
-    ),
+    rows(_NNX, "array.convolve", """
+        avg_pool max_pool min_pool: inputs window_shape strides padding -> pooled(inputs, window_shape, strides, padding)
+        """),
     rows(_NNX, "py.call_library", "Variable Param BatchStat Cache Intermediate: value -> itself around like value"),
 )
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from jaxaudit.libraries.table import merge, rows
 
 _TREES = merge(
-    rows(
-        "jax.tree",
-        "tree.other",
-        """
+    rows("jax.tree", "tree.other", """
         all: tree
         leaves structure: tree is_leaf
         broadcast: prefix_tree full_tree is_leaf
@@ -17,31 +14,22 @@ _TREES = merge(
         reduce_associative: operation tree
         transpose: outer_treedef inner_treedef pytree_to_transpose
         unflatten: treedef leaves
-        """,
-    ),
+        """),
     rows("jax.tree", "tree.other", "flatten: tree is_leaf", roles="tree.flatten"),
-    rows(
-        "jax.tree_util",
-        "tree.other",
-        """
+    rows("jax.tree_util", "tree.other", """
         all_leaves: iterable is_leaf
         flatten_one_level flatten_one_level_with_keys: tree
         treedef_children treedef_is_leaf: treedef
         treedef_tuple: treedefs
-        """,
-    ),
-    rows(
-        "jax.tree_util",
-        "py.call_library",
-        """
+        """),
+    rows("jax.tree_util", "py.call_library", """
         is_tree_node: typ
         keystr: keys
         register_dataclass: nodetype data_fields meta_fields drop_fields
         register_pytree_node: nodetype flatten_func unflatten_func flatten_with_keys_func
         register_pytree_node_class register_pytree_with_keys_class register_static: cls
         register_pytree_with_keys: nodetype flatten_with_keys unflatten_func flatten_func
-        """,
-    ),
+        """),
     rows("jax.flatten_util", "array.join", "ravel_pytree: pytree -> (?, jax.flatten_util.Unravel)"),
     rows("jax.flatten_util", "tree.other", "Unravel.__call__: flat"),
 )
@@ -52,46 +40,31 @@ REFERENCE = "jax.Ref"
 
 _REFERENCES = merge(
     rows("jax", "py.call_library", f"new_ref: init_val -> {REFERENCE} around like init_val"),
-    rows(
-        "jax.experimental.pallas",
-        "py.call_library",
-        """
+    rows("jax.experimental.pallas", "py.call_library", """
         ds dslice: start size stride
         program_id num_programs: axis
         cdiv: a b
         debug_print: fmt *args
         BlockSpec: block_shape index_map pipeline_mode
-        """,
-    ),
+        """),
     rows("jax", "py.call_library", "ShapeDtypeStruct: shape dtype -> jax.ShapeDtypeStruct around specified(shape, dtype)"),
 )
 
 _DEVICES = merge(
-    rows(
-        "jax",
-        "device.place",
-        """
+    rows("jax", "device.place", """
         block_until_ready copy_to_host_async: x
         device_get: x
         device_put: x device
         device_put_replicated: x devices
         device_put_sharded: shards devices
         reshard: xs out_shardings
-        """,
-    ),
-    rows(
-        "jax",
-        "array.create",
-        """
+        """),
+    rows("jax", "array.create", """
         make_array_from_callback: shape sharding data_callback dtype
         make_array_from_process_local_data: sharding local_data global_shape
         make_array_from_single_device_arrays: shape sharding arrays
-        """,
-    ),
-    rows(
-        "jax",
-        "py.call_library",
-        """
+        """),
+    rows("jax", "py.call_library", """
         clear_caches default_backend effects_barrier:
         device_count devices process_count process_index process_indices host_count host_id host_ids: backend
         ensure_compile_time_eval checking_leaks:
@@ -105,8 +78,7 @@ _DEVICES = merge(
         make_mesh: axis_shapes axis_names axis_types
         named_scope: name
         print_environment_info: return_string
-        """,
-    ),
+        """),
     rows("jax.config", "py.call_library", "read: name\nupdate: name val\nparse_flags_with_absl:"),
     rows("jax.distributed", "py.call_library", "initialize shutdown is_initialized:"),
     rows("jax.profiler", "py.call_library", "start_trace trace: log_dir\nstop_trace:\nstart_server: port"),
@@ -116,52 +88,39 @@ _DEVICES = merge(
     rows("jax.ad_checkpoint", "device.place", "checkpoint_name: x name"),
     rows("jax.sharding", "py.call_library", "get_abstract_mesh get_mesh:\nset_mesh use_abstract_mesh: mesh"),
     rows("jax", "py.call_library", "set_mesh: mesh", result="jax.sharding.set_mesh"),
-    rows(
-        "jax.experimental.multihost_utils",
-        "collective",
-        """
+    rows("jax.experimental.multihost_utils", "collective", """
         broadcast_one_to_all: in_tree is_source
         process_allgather: in_tree tiled
         assert_equal: in_tree fail_message
         global_array_to_host_local_array: global_inputs global_mesh pspecs
         host_local_array_to_global_array: local_inputs global_mesh pspecs
         sync_global_devices: name
-        """,
-    ),
-    rows(
-        "jax.experimental.mesh_utils",
-        "py.call_library",
-        "create_device_mesh: mesh_shape devices\ncreate_hybrid_device_mesh: mesh_shape dcn_mesh_shape devices",
-    ),
+        """),
+    rows("jax.experimental.mesh_utils", "py.call_library", """
+        create_device_mesh: mesh_shape devices
+        create_hybrid_device_mesh: mesh_shape dcn_mesh_shape devices
+        """),
 )
 
 _SHAPES = merge(
     rows("jax", "array.shape", "typeof: x"),
-    rows(
-        "jax.dtypes",
-        "array.shape",
-        """
+    rows("jax.dtypes", "array.shape", """
         canonicalize_dtype: dtype allow_extended_dtype
         issubdtype: a b
         itemsize_bits: dtype
         result_type: *args
         scalar_type_of: x
-        """,
-    ),
+        """),
 )
 
 # Their values go to the run-time log, not into Python while tracing.
-_PRINTS = rows(
-    "jax.debug",
-    "py.call_library",
-    """
+_PRINTS = rows("jax.debug", "py.call_library", """
     breakpoint:
     inspect_array_sharding: value
     log print: fmt *args
     visualize_array_sharding: arr
     visualize_sharding: shape sharding
-    """,
-)
+    """)
 
 ROWS = merge(_TREES, _REFERENCES, _DEVICES, _SHAPES, _PRINTS)
 """The functions of jax itself that call no function of the user."""

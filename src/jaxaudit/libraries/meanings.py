@@ -18,7 +18,5 @@ APPLIED_TO_LOGITS: dict[str, str] = {
 NORMALISING = frozenset("LayerNorm RMSNorm GroupNorm BatchNorm InstanceNorm SpectralNorm".split())
 EMBEDDING = frozenset(("Embed", "Embedding"))
 
-NORMAL_DISTRIBUTIONS = frozenset(
-    "Normal MultivariateNormalDiag MultivariateNormalTri MultivariateNormalFullCovariance".split()
-)
+NORMAL_DISTRIBUTIONS = frozenset("Normal MultivariateNormalDiag MultivariateNormalTri MultivariateNormalFullCovariance".split())
 """Distributions whose samples are a centre with noise added."""

@@ -42,14 +42,10 @@ _METHODS = merge(
 )
 
 _UPDATES = merge(
-    rows(
-        "array.at",
-        "array.scatter",
-        """
+    rows("array.at", "array.scatter", """
         add divide max min mul multiply power set subtract: value
         apply: func
-        """,
-    ),
+        """),
     rows("array.at", "array.gather", "get:"),
 )
 

@@ -6,10 +6,7 @@ from jaxaudit.libraries.table import merge, rows
 
 _NAME = "jax.numpy"
 
-_CREATE = rows(
-    _NAME,
-    "array.create",
-    """
+_CREATE = rows(_NAME, "array.create", """
     array: object dtype
     asarray: a dtype order
     arange: start stop step dtype
@@ -36,27 +33,19 @@ _CREATE = rows(
     tril_indices triu_indices: n k m
     tril_indices_from triu_indices_from: arr k
     vander: x N increasing
-    """,
-)
+    """)
 
 _CONVERT = merge(
     rows(_NAME, "array.convert", "astype: x dtype\ncopy: a order\nfrom_dlpack: x"),
-    rows(
-        _NAME,
-        "array.convert",
-        """
+    rows(_NAME, "array.convert", """
         bool bool_ cdouble complex128 complex64 complex_ csingle double single uint float_ int_: x
         bfloat16 float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64: x
         float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3 float8_e4m3b11fnuz: x
         float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu int1 int2 int4 uint1 uint2 uint4: x
-        """,
-    ),
+        """),
 )
 
-_MAP = rows(
-    _NAME,
-    "array.map",
-    """
+_MAP = rows(_NAME, "array.map", """
     abs absolute acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh: x
     bitwise_count bitwise_invert bitwise_not cbrt ceil conj conjugate cos cosh deg2rad degrees: x
     exp exp2 expm1 fabs floor frexp i0 invert iscomplex isfinite isinf isnan isreal: x
@@ -79,25 +68,17 @@ _MAP = rows(
     interp: x xp fp left right period
     digitize: x bins right
     polyval: p x
-    """,
-)
+    """)
 
-_SELECT = rows(
-    _NAME,
-    "array.select",
-    """
+_SELECT = rows(_NAME, "array.select", """
     where: condition x y
     select: condlist choicelist default
     choose: a choices out mode
     clip: arr min max
     tril triu: m k
-    """,
-)
+    """)
 
-_REDUCE = rows(
-    _NAME,
-    "array.reduce",
-    """
+_REDUCE = rows(_NAME, "array.reduce", """
     all any: a axis out keepdims
     alltrue sometrue: a axis out keepdims
     allclose: a b rtol atol equal_nan
@@ -125,39 +106,27 @@ _REDUCE = rows(
     std var: a axis dtype out ddof keepdims
     trace: a offset axis1 axis2 dtype out
     trapezoid trapz: y x dx axis
-    """,
-)
+    """)
 
-_SCAN = rows(
-    _NAME,
-    "array.scan",
-    """
+_SCAN = rows(_NAME, "array.scan", """
     cumprod cumsum nancumprod nancumsum cumproduct: a axis dtype out
     cumulative_prod cumulative_sum: x
     diff: a n axis prepend append
     ediff1d: ary to_end to_begin
     gradient: f *varargs
     unwrap: p discont axis period
-    """,
-)
+    """)
 
 _MOVEMENT = merge(
     rows(_NAME, "array.reshape", "reshape: a shape order\nravel: a order\nresize: a new_shape"),
-    rows(
-        _NAME,
-        "array.permute",
-        """
+    rows(_NAME, "array.permute", """
         permute_dims transpose: a axes
         matrix_transpose: x
         swapaxes: a axis1 axis2
         moveaxis: a source destination
         rollaxis: a axis start
-        """,
-    ),
-    rows(
-        _NAME,
-        "array.expand",
-        """
+        """),
+    rows(_NAME, "array.expand", """
         expand_dims: a axis
         atleast_1d atleast_2d atleast_3d: *arys
         broadcast_arrays: *args
@@ -165,13 +134,9 @@ _MOVEMENT = merge(
         diag diagflat: v k
         repeat: a repeats axis
         tile: A reps
-        """,
-    ),
+        """),
     rows(_NAME, "array.squeeze", "squeeze: a axis"),
-    rows(
-        _NAME,
-        "array.join",
-        """
+    rows(_NAME, "array.join", """
         append: arr values axis
         block: arrays
         column_stack: tup
@@ -180,29 +145,21 @@ _MOVEMENT = merge(
         concatenate: arrays axis dtype
         insert: arr obj values axis
         stack: arrays axis out dtype
-        """,
-    ),
+        """),
     rows(
         _NAME,
         "array.split",
         "array_split split: ary indices_or_sections axis\ndsplit hsplit vsplit: ary indices_or_sections\nunstack: x",
     ),
-    rows(
-        _NAME,
-        "array.move",
-        """
+    rows(_NAME, "array.move", """
         flip: m axis
         fliplr flipud: m
         pad: array pad_width mode
         roll: a shift axis
         rot90: m k axes
         trim_zeros: filt trim axis
-        """,
-    ),
-    rows(
-        _NAME,
-        "array.gather",
-        """
+        """),
+    rows(_NAME, "array.gather", """
         compress: condition a axis
         delete: arr obj axis
         diagonal: a offset axis1 axis2
@@ -211,18 +168,13 @@ _MOVEMENT = merge(
         take: a indices axis out mode unique_indices indices_are_sorted fill_value
         take_along_axis: arr indices axis mode fill_value
         unravel_index: indices shape
-        """,
-    ),
-    rows(
-        _NAME,
-        "array.scatter",
-        """
+        """),
+    rows(_NAME, "array.scatter", """
         fill_diagonal: a val wrap
         place: arr mask vals
         put: a ind v mode
         put_along_axis: arr indices values axis inplace
-        """,
-    ),
+        """),
 )
 
 ROWS = merge(_CREATE, _CONVERT, _MAP, _SELECT, _REDUCE, _SCAN, _MOVEMENT)

@@ -6,10 +6,7 @@ from jaxaudit.libraries.table import merge, rows
 
 _NAME = "jax.numpy"
 
-_ORDER = rows(
-    _NAME,
-    "array.order",
-    """
+_ORDER = rows(_NAME, "array.order", """
     argmax argmin nanargmax nanargmin: a axis out keepdims
     argpartition partition: a kth axis
     argsort sort: a axis
@@ -22,29 +19,21 @@ _ORDER = rows(
     union1d: ar1 ar2
     unique: ar return_index return_inverse return_counts axis
     unique_all unique_counts unique_inverse unique_values: x
-    """,
-)
+    """)
 
 _DOT = merge(
-    rows(
-        _NAME,
-        "array.dot",
-        """
+    rows(_NAME, "array.dot", """
         cross: a b axisa axisb axisc axis
         dot matmul inner vdot kron: a b
         einsum: subscripts *operands
         matvec vecmat vecdot: x1 x2
         outer: a b out
         tensordot: a b axes
-        """,
-    ),
+        """),
     rows(_NAME, "array.convolve", "convolve correlate: a v mode"),
 )
 
-_POLYNOMIALS = rows(
-    _NAME,
-    "array.linalg",
-    """
+_POLYNOMIALS = rows(_NAME, "array.linalg", """
     poly: seq_of_zeros
     polyadd polysub polymul: a1 a2
     polyder: p m
@@ -52,14 +41,10 @@ _POLYNOMIALS = rows(
     polyfit: x y deg rcond full w cov
     polyint: p m k
     roots: p
-    """,
-)
+    """)
 
 _LINALG = merge(
-    rows(
-        f"{_NAME}.linalg",
-        "array.linalg",
-        """
+    rows(f"{_NAME}.linalg", "array.linalg", """
         cholesky det eig eigvals inv slogdet: a
         cond: x p
         eigh: a UPLO symmetrize_input
@@ -76,8 +61,7 @@ _LINALG = merge(
         svdvals vector_norm: x
         tensorinv: a ind
         tensorsolve: a b axes
-        """,
-    ),
+        """),
     rows(f"{_NAME}.linalg", "array.dot", "cross matmul outer tensordot vecdot: x1 x2\nmulti_dot: arrays"),
     rows(f"{_NAME}.linalg", "array.permute", "matrix_transpose: x"),
     rows(f"{_NAME}.linalg", "array.gather", "diagonal: x"),
@@ -85,14 +69,10 @@ _LINALG = merge(
 )
 
 _FFT = merge(
-    rows(
-        f"{_NAME}.fft",
-        "array.linalg",
-        """
+    rows(f"{_NAME}.fft", "array.linalg", """
         fft hfft ifft ihfft irfft rfft: a n axis norm
         fft2 fftn ifft2 ifftn irfft2 irfftn rfft2 rfftn: a s axes norm
-        """,
-    ),
+        """),
     rows(f"{_NAME}.fft", "array.create", "fftfreq rfftfreq: n d"),
     rows(f"{_NAME}.fft", "array.move", "fftshift ifftshift: x axes"),
 )
@@ -100,10 +80,7 @@ _FFT = merge(
 _BITS = rows(_NAME, "array.convert", "packbits: a axis bitorder\nunpackbits: a axis count bitorder")
 
 _QUESTIONS = merge(
-    rows(
-        _NAME,
-        "array.shape",
-        """
+    rows(_NAME, "array.shape", """
         broadcast_shapes: *shapes
         can_cast: from_ to casting
         dtype: dtype align copy
@@ -119,8 +96,7 @@ _QUESTIONS = merge(
         promote_types: a b
         result_type: *args
         size: a axis
-        """,
-    ),
+        """),
     rows(_NAME, "py.format", "array_str: a max_line_width precision suppress_small"),
     rows(_NAME, "py.format", "array_repr: arr max_line_width precision suppress_small"),
     rows(_NAME, "py.clock", "load: file *args"),

@@ -8,10 +8,7 @@ _NAME = "optax"
 _TRANSFORMATION = "optax.GradientTransformation"
 
 _OPTIMIZERS = merge(
-    rows(
-        _NAME,
-        "py.call_library",
-        """
+    rows(_NAME, "py.call_library", """
         fromage sgd sign_sgd: learning_rate
         polyak_sgd: max_learning_rate
         freeze: mask
@@ -33,13 +30,8 @@ _OPTIMIZERS = merge(
         scale_by_schedule: step_size_fn
         with_extra_args_support: tx
         MultiSteps.gradient_transformation:
-        """,
-        result=_TRANSFORMATION,
-    ),
-    rows(
-        _NAME,
-        "py.call_library",
-        """
+        """, result=_TRANSFORMATION),
+    rows(_NAME, "py.call_library", """
         adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad: learning_rate
         lamb lars lbfgs lion nadam nadamw novograd optimistic_adam optimistic_adam_v2: learning_rate
         optimistic_gradient_descent radam rmsprop rprop signum sm3 yogi: learning_rate
@@ -51,118 +43,74 @@ _OPTIMIZERS = merge(
         contrib.schedule_free_adamw contrib.schedule_free_sgd contrib.simplified_ademamix: *args
         scale_by_adam: b1 b2 eps eps_root mu_dtype
         scale_by_rms: decay eps initial_scale
-        """,
-        result=_TRANSFORMATION,
-        roles="optimizer.moments",
-    ),
-    rows(
-        _NAME,
-        "py.call_library",
-        "GradientTransformation GradientTransformationExtraArgs: init:function update:function",
-        result="itself",
-        roles="optimizer.make",
-    ),
+        """, result=_TRANSFORMATION, roles="optimizer.moments"),
+    rows(_NAME, "py.call_library", """
+        GradientTransformation GradientTransformationExtraArgs: init:function update:function
+        """, result="itself", roles="optimizer.make"),
     rows(_NAME, "py.call_library", "chain named_chain: *args", result=_TRANSFORMATION, roles="optimizer.chain"),
     rows(_NAME, "py.call_library", "scale_by_*: *args", result=_TRANSFORMATION),
-    rows(
-        f"{_NAME}.contrib",
-        "py.call_library",
-        """
+    rows(f"{_NAME}.contrib", "py.call_library", """
         galore: learning_rate
         reduce_on_plateau: factor
         mechanize sam schedule_free: *args
         scale_by_*: *args
-        """,
-        result=_TRANSFORMATION,
-    ),
+        """, result=_TRANSFORMATION),
     # The key is kept in the optimizer's state and split at each update.
-    rows(
-        _NAME,
-        "key.draw",
-        """
+    rows(_NAME, "key.draw", """
         add_noise: eta gamma key
         noisy_sgd: learning_rate eta gamma key
         contrib.differentially_private_aggregate: l2_norm_clip noise_multiplier key
-        """,
-        key="key",
-        result=_TRANSFORMATION,
-    ),
+        """, key="key", result=_TRANSFORMATION),
     rows(_NAME, "py.call_library", "inject_hyperparams: inner_factory static_args", result="optax.InjectedFactory"),
     rows(_NAME, "py.call_library", "InjectedFactory.__call__: *args", result=_TRANSFORMATION),
-    rows(
-        _NAME,
-        "py.call_library",
-        "GradientTransformation.init GradientTransformationExtraArgs.init MultiSteps.init: params:tree",
-        roles="optimizer.init",
-    ),
-    rows(
-        _NAME,
-        "py.call_library",
-        "GradientTransformation.update GradientTransformationExtraArgs.update MultiSteps.update: "
-        "updates:tree state:tree params:tree -> (updates', state')",
-        roles="optimizer.step",
-    ),
+    rows(_NAME, "py.call_library", """
+        GradientTransformation.init GradientTransformationExtraArgs.init MultiSteps.init: params:tree
+        """, roles="optimizer.init"),
+    rows(_NAME, "py.call_library", """
+        GradientTransformation.update GradientTransformationExtraArgs.update MultiSteps.update: updates:tree state:tree params:tree -> (updates', state')
+        """, roles="optimizer.step"),
     rows(_NAME, "py.call_library", "apply_updates: params:tree updates:tree -> params'", roles="optimizer.apply"),
-    rows(
-        _NAME,
-        "py.call_library",
-        """
+    rows(_NAME, "py.call_library", """
         incremental_update: new_tensors:tree old_tensors:tree step_size -> old_tensors'
         periodic_update: new_tensors:tree old_tensors:tree steps update_period -> old_tensors'
-        """,
-        roles="average",
-    ),
-    rows(
-        _NAME,
-        "py.call_library",
-        """
+        """, roles="average"),
+    rows(_NAME, "py.call_library", """
         safe_increment safe_int32_increment: count
         scale_gradient: inputs scale
         init_empty_state: params
         bias_correction: moment decay count -> form of moment
-        """,
-    ),
+        """),
 )
 
-_LOSSES = rows(
-    _NAME,
-    "py.call_library",
-    "huber_loss l2_loss log_cosh squared_error: predictions targets -> broadcast(predictions, targets)",
-    plain="delta",
-    loss=True,
-    roles="loss.regression",
-) | rows(
-    _NAME,
-    "py.call_library",
-    """
-    convex_kl_divergence: log_predictions targets axis where
-    kl_divergence: log_predictions targets axis where -> without(log_predictions, axis)
-    kl_divergence_with_log_targets: log_predictions log_targets axis where
-    cosine_distance cosine_similarity: predictions targets
-    ctc_loss ctc_loss_with_forward_probs: logits logit_paddings labels label_paddings
-    hinge_loss: predictor_outputs targets
-    ntxent: embeddings labels temperature
-    poly_loss_cross_entropy: logits labels epsilon axis where
-    safe_softmax_cross_entropy: logits labels
-    sigmoid_binary_cross_entropy: logits labels -> broadcast(logits, labels)
-    sigmoid_focal_loss: logits labels
-    smooth_labels: labels alpha
-    softmax_cross_entropy: logits labels axis where -> without(logits, axis)
-    softmax_cross_entropy_with_integer_labels: logits labels axis where -> per_label(logits, labels, axis)
-    triplet_margin_loss: anchors positives negatives axis p margin eps
-    global_norm: updates -> float32[]
-    safe_norm: x min_norm ord axis keepdims
-    safe_root_mean_squares: x min_rms
-    projection_*: *args
-    """,
-    loss=True,
+_LOSSES = merge(
+    rows(_NAME, "py.call_library", """
+        huber_loss l2_loss log_cosh squared_error: predictions targets -> broadcast(predictions, targets)
+        """, plain="delta", loss=True, roles="loss.regression"),
+    rows(_NAME, "py.call_library", """
+        convex_kl_divergence: log_predictions targets axis where
+        kl_divergence: log_predictions targets axis where -> without(log_predictions, axis)
+        kl_divergence_with_log_targets: log_predictions log_targets axis where
+        cosine_distance cosine_similarity: predictions targets
+        ctc_loss ctc_loss_with_forward_probs: logits logit_paddings labels label_paddings
+        hinge_loss: predictor_outputs targets
+        ntxent: embeddings labels temperature
+        poly_loss_cross_entropy: logits labels epsilon axis where
+        safe_softmax_cross_entropy: logits labels
+        sigmoid_binary_cross_entropy: logits labels -> broadcast(logits, labels)
+        sigmoid_focal_loss: logits labels
+        smooth_labels: labels alpha
+        softmax_cross_entropy: logits labels axis where -> without(logits, axis)
+        softmax_cross_entropy_with_integer_labels: logits labels axis where -> per_label(logits, labels, axis)
+        triplet_margin_loss: anchors positives negatives axis p margin eps
+        global_norm: updates -> float32[]
+        safe_norm: x min_norm ord axis keepdims
+        safe_root_mean_squares: x min_rms
+        projection_*: *args
+        """, loss=True),
 )
 
 _SCHEDULES = merge(
-    rows(
-        _NAME,
-        "py.call_library",
-        """
+    rows(_NAME, "py.call_library", """
         constant_schedule: value
         cosine_decay_schedule: init_value decay_steps alpha exponent
         cosine_onecycle_schedule: transition_steps peak_value pct_start div_factor final_div_factor
@@ -176,24 +124,15 @@ _SCHEDULES = merge(
         sgdr_schedule: cosine_kwargs
         warmup_constant_schedule: init_value peak_value warmup_steps
         warmup_cosine_decay_schedule: init_value peak_value warmup_steps decay_steps end_value exponent
-        """,
-        result="optax.Schedule",
-    ),
-    rows(
-        _NAME,
-        "py.call_library",
-        "warmup_exponential_decay_schedule: init_value peak_value warmup_steps transition_steps decay_rate "
-        "transition_begin staircase end_value",
-        result="optax.Schedule",
-    ),
+        """, result="optax.Schedule"),
+    rows(_NAME, "py.call_library", """
+        warmup_exponential_decay_schedule: init_value peak_value warmup_steps transition_steps decay_rate transition_begin staircase end_value
+        """, result="optax.Schedule"),
     rows(_NAME, "array.map", "Schedule.__call__: count"),
 )
 
 _TREES = merge(
-    rows(
-        f"{_NAME}.tree",
-        "tree.other",
-        """
+    rows(f"{_NAME}.tree", "tree.other", """
         add: tree_x:tree tree_y:tree *other_trees:tree -> like tree_x
         add_scale: tree_x:tree scalar tree_y:tree -> like tree_x
         cast: tree:tree dtype -> form of tree
@@ -215,8 +154,7 @@ _TREES = merge(
         update_infinity_moment: updates:tree moments:tree decay eps -> form of moments
         scale: scalar tree:tree -> like tree
         where: condition:tree tree_x:tree tree_y:tree -> like tree_x
-        """,
-    ),
+        """),
     rows(f"{_NAME}.tree", "key.draw", "random_like: rng_key target_tree:tree sampler dtype -> form of target_tree", key="rng_key"),
     rows(f"{_NAME}.tree", "key.split", "split_key_like: rng_key target_tree", key="rng_key"),
     rows(f"{_NAME}.perturbations", "key.draw", "*.sample: key sample_shape dtype", key="key"),

@@ -5,27 +5,17 @@ from __future__ import annotations
 from jaxaudit.libraries.table import merge, rows
 
 _RLAX = merge(
-    rows(
-        "rlax",
-        "key.draw",
-        """
+    rows("rlax", "key.draw", """
         add_dirichlet_noise: key prior dirichlet_alpha dirichlet_fraction
         add_gaussian_noise: key action stddev
         add_ornstein_uhlenbeck_noise: key action noise_tm1 damping stddev
         categorical_sample: key probs
         DiscreteDistribution.sample ContinuousDistribution.sample: key *args
-        """,
-        key="key",
-    ),
-    rows(
-        "rlax",
-        "key.draw",
-        """
+        """, key="key"),
+    rows("rlax", "key.draw", """
         constant_policy_targets: distribution rng_key num_samples weights_scale
         sample_start_indices: rng_key batch_size num_start_indices max_valid_start_idx
-        """,
-        key="rng_key",
-    ),
+        """, key="rng_key"),
     rows("rlax", "key.split", "tree_split_key: rng_key tree_like", key="rng_key"),
     rows(
         "rlax",
@@ -33,17 +23,12 @@ _RLAX = merge(
         "epsilon_greedy: epsilon\ngreedy:\nsoftmax: temperature\nclipped_entropy_softmax: temperature entropy_clip",
         result="rlax.DiscreteDistribution",
     ),
-    rows(
-        "rlax",
-        "py.call_library",
-        "gaussian_diagonal: sigma\nsquashed_gaussian: sigma_min sigma_max",
-        result="rlax.ContinuousDistribution",
-    ),
+    rows("rlax", "py.call_library", """
+        gaussian_diagonal: sigma
+        squashed_gaussian: sigma_min sigma_max
+        """, result="rlax.ContinuousDistribution"),
     rows("rlax", "py.call_library", "huber_loss: x delta\nl2_loss: predictions targets", loss=True, roles="loss.regression"),
-    rows(
-        "rlax",
-        "py.call_library",
-        """
+    rows("rlax", "py.call_library", """
         DiscreteDistribution.* ContinuousDistribution.*: *args
         batched_index: values indices keepdims
         discounted_returns: r_t discount_t v_t stop_target_gradients
@@ -63,19 +48,13 @@ _RLAX = merge(
         vtrace: v_tm1 v_t r_t discount_t rho_tm1 lambda_ clip_rho_threshold stop_target_gradients
         vtrace_td_error_and_advantage: v_tm1 v_t r_t discount_t rho_tm1 lambda_ clip_rho_threshold
         clipped_surrogate_pg_loss: prob_ratios_t adv_t epsilon use_stop_gradient
-        """,
-    ),
+        """),
 )
 
 _CHEX = merge(
     rows("chex", "py.call_library", "assert_shape: inputs expected_shapes", roles="assertion assertion.shapes"),
     rows("chex", "py.call_library", "assert_rank: inputs expected_ranks", roles="assertion assertion.ranks"),
-    rows(
-        "chex",
-        "py.call_library",
-        "assert_equal_shape: inputs dims\nassert_equal_rank: inputs",
-        roles="assertion assertion.alike",
-    ),
+    rows("chex", "py.call_library", "assert_equal_shape: inputs dims\nassert_equal_rank: inputs", roles="assertion assertion.alike"),
     rows("chex", "py.call_library", "assert_axis_dimension: tensor axis expected", roles="assertion assertion.axis"),
     rows("chex", "py.call_library", "Dimensions:", result="itself", roles="assertion.letters"),
     rows("chex", "py.call_library", "assert_*: *args", roles="assertion"),
@@ -96,24 +75,13 @@ _PARTICLES = (
 
 _BLACKJAX = merge(
     rows("blackjax", "py.call_library", f"{_SAMPLERS} {_PARTICLES}: *args", result="blackjax.SamplingAlgorithm"),
-    rows(
-        "blackjax",
-        "py.call_library",
-        "meanfield_vi fullrank_vi schrodinger_follmer: *args",
-        result="blackjax.VIAlgorithm",
-    ),
-    rows(
-        "blackjax",
-        "py.call_library",
-        "chees_adaptation meads_adaptation pathfinder_adaptation staged_adaptation window_adaptation: *args\n"
-        "window_adaptation_low_rank: *args",
-        result="blackjax.AdaptationAlgorithm",
-    ),
+    rows("blackjax", "py.call_library", "meanfield_vi fullrank_vi schrodinger_follmer: *args", result="blackjax.VIAlgorithm"),
+    rows("blackjax", "py.call_library", """
+        chees_adaptation meads_adaptation pathfinder_adaptation staged_adaptation window_adaptation: *args
+        window_adaptation_low_rank: *args
+        """, result="blackjax.AdaptationAlgorithm"),
     rows("blackjax", "py.call_library", "*.build_kernel *.build_rmh *.build_irmh: *args", result="blackjax.Kernel"),
-    rows(
-        "blackjax",
-        "key.draw",
-        """
+    rows("blackjax", "key.draw", """
         AdaptationAlgorithm.run: rng_key position num_steps
         Kernel.__call__: rng_key state *args
         SamplingAlgorithm.init: position rng_key
@@ -128,25 +96,16 @@ _BLACKJAX = merge(
         ns.utils.sample: rng_key dead shape
         ns.utils.log_weights: rng_key dead_info shape beta
         mclmc_lrd_warmup: logdensity_fn position rng_key
-        """,
-        key="rng_key",
-    ),
+        """, key="rng_key"),
     rows("blackjax", "key.draw", "mclmc_find_L_and_step_size: mclmc_kernel num_steps state rng_key", key="rng_key"),
     rows("blackjax", "py.call_library", "VIAlgorithm.init: position"),
-    rows(
-        "blackjax",
-        "py.call_library",
-        "ess ess_bulk ess_tail rhat pareto_khat: *args\ndiagnostics.*: *args",
-    ),
+    rows("blackjax", "py.call_library", "ess ess_bulk ess_tail rhat pareto_khat: *args\ndiagnostics.*: *args"),
 )
 
-_DIFFRAX = rows(
-    "diffrax",
-    "key.draw",
-    "UnsafeBrownianPath: shape key levy_area\nVirtualBrownianTree: t0 t1 tol shape key levy_area",
-    key="key",
-    result="itself",
-)
+_DIFFRAX = rows("diffrax", "key.draw", """
+    UnsafeBrownianPath: shape key levy_area
+    VirtualBrownianTree: t0 t1 tol shape key levy_area
+    """, key="key", result="itself")
 
 _EINOPS = merge(
     rows("einops", "array.reshape", "rearrange: tensor pattern"),
@@ -159,10 +118,7 @@ _EINOPS = merge(
 )
 
 _HALIAX = merge(
-    rows(
-        "haliax.random",
-        "key.draw",
-        """
+    rows("haliax.random", "key.draw", """
         cauchy exponential gumbel laplace logistic normal rademacher: key shape dtype
         ball: key shape D p dtype
         beta: key shape a b dtype
@@ -178,20 +134,13 @@ _HALIAX = merge(
         randint: key shape minval maxval dtype
         truncated_normal: key shape lower upper dtype
         permutation: key x axis independent
-        """,
-        key="key",
-    ),
-    rows(
-        "haliax.nn",
-        "key.draw",
-        """
+        """, key="key"),
+    rows("haliax.nn", "key.draw", """
         Linear.init: In Out
         Embedding.init: Vocab Embed
         MLP.init: Input Output width depth activation
         Dropout.__call__: x
-        """,
-        key="key",
-    ),
+        """, key="key"),
 )
 
 ROWS = merge(_RLAX, _CHEX, _BLACKJAX, _DIFFRAX, _EINOPS, _HALIAX)

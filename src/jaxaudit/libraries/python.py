@@ -20,25 +20,20 @@ _RANDOM = merge(
     rows("numpy.random", "py.call_library", "RandomState: seed", result="itself"),
     rows("numpy.random", "py.call_library", "SeedSequence PCG64 Philox MT19937: seed"),
     rows("numpy.random", "py.random", "Generator.* RandomState.*:"),
-    rows(
-        "numpy.random",
-        "py.random",
-        """
+    rows("numpy.random", "py.random", """
         Generator.normal RandomState.normal: loc scale size
         Generator.uniform RandomState.uniform Generator.integers RandomState.randint: low high size
         Generator.standard_normal Generator.random RandomState.standard_normal RandomState.random_sample: size
         Generator.choice RandomState.choice: a size replace p axis
         RandomState.randn RandomState.rand: *args
-        """,
-    ),
+        """),
 )
 
 _OUTSIDE = merge(
-    rows(
-        "time",
-        "py.clock",
-        "time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time:\nctime localtime gmtime: secs",
-    ),
+    rows("time", "py.clock", """
+        time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time:
+        ctime localtime gmtime: secs
+        """),
     rows("time", "py.clock", "strftime: format t\nsleep: secs"),
     rows("datetime", "py.clock", "datetime.now: tz\ndatetime.utcnow datetime.today date.today:"),
     rows("os", "py.clock", "getenv environ.get environ.setdefault: key default\nlistdir: path"),
@@ -53,13 +48,12 @@ _OUTSIDE = merge(
 
 _PRINTS = merge(
     rows("builtins", "py.print", "print: *args"),
-    rows(
-        "logging",
-        "py.print",
-        "debug info warning warn error critical exception: msg *args\nlog: level msg *args\n"
-        "Logger.debug Logger.info Logger.warning Logger.warn Logger.error Logger.critical Logger.exception: msg *args\n"
-        "Logger.log: level msg *args",
-    ),
+    rows("logging", "py.print", """
+        debug info warning warn error critical exception: msg *args
+        log: level msg *args
+        Logger.debug Logger.info Logger.warning Logger.warn Logger.error Logger.critical Logger.exception: msg *args
+        Logger.log: level msg *args
+        """),
     rows("logging", "py.call_library", "getLogger: name", result="logging.Logger"),
     rows("absl.logging", "py.print", "debug info warning error fatal vlog log exception: msg *args"),
     rows("pprint", "py.print", "pprint pp: object"),
@@ -69,10 +63,7 @@ _PRINTS = merge(
     rows("tqdm.tqdm", "py.print", "write: s"),
 )
 
-_CONVERSIONS = merge(
-    rows("builtins", "py.to_python", "float int bool complex: x"),
-    rows("builtins", "py.format", "str repr ascii: object"),
-)
+_CONVERSIONS = merge(rows("builtins", "py.to_python", "float int bool complex: x"), rows("builtins", "py.format", "str repr ascii: object"))
 
 
 def _as_in_jax() -> Table:

@@ -15,10 +15,7 @@ _KEYS = merge(
     rows("jax.random", "array.shape", "key_impl: keys\nkey_dtype: impl_spec"),
 )
 
-_SAMPLERS = rows(
-    "jax.random",
-    "key.draw",
-    """
+_SAMPLERS = rows("jax.random", "key.draw", """
     bits rademacher: key shape dtype -> words(shape)
     cauchy exponential laplace logistic maxwell normal: key shape dtype -> floats(shape)
     gumbel: key shape dtype mode -> floats(shape)
@@ -50,9 +47,7 @@ _SAMPLERS = rows(
     truncated_normal: key lower upper shape dtype -> floats(shape, lower, upper)
     wald: key mean shape dtype -> floats(shape, mean)
     weibull_min: key scale concentration shape dtype
-    """,
-    key="key",
-)
+    """, key="key")
 
 ROWS = merge(_KEYS, _SAMPLERS)
 """Every public function of `jax.random`, and `shuffle`, which older versions had."""

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from jaxaudit.libraries.table import merge, rows
 
-_SPECIAL = rows(
-    "jax.scipy.special",
-    "array.map",
-    """
+_SPECIAL = rows("jax.scipy.special", "array.map", """
     dawsn digamma entr erf erfc erfcx erfinv exp1 expi expit fresnel gamma gammaln gammasgn: x
     i0 i0e i1 i1e loggamma logit ndtr sici spence: x
     bernoulli: n
@@ -29,13 +26,9 @@ _SPECIAL = rows(
     sph_harm_y: n m theta phi diff_n n_max
     xlog1py xlogy: x y
     zeta: x q
-    """,
-)
+    """)
 
-_LINALG = rows(
-    "jax.scipy.linalg",
-    "array.linalg",
-    """
+_LINALG = rows("jax.scipy.linalg", "array.linalg", """
     block_diag: *arrs
     cho_factor cholesky: a lower overwrite_a check_finite
     cho_solve: c_and_lower b overwrite_b check_finite
@@ -67,50 +60,33 @@ _LINALG = rows(
     helmert: n full
     invpascal pascal: n kind
     leslie: f s
-    """,
-)
+    """)
 
 _SIGNAL = merge(
-    rows(
-        "jax.scipy.signal",
-        "array.convolve",
-        """
+    rows("jax.scipy.signal", "array.convolve", """
         convolve correlate: in1 in2 mode method precision
         convolve2d correlate2d: in1 in2 mode boundary fillvalue precision
         fftconvolve: in1 in2 mode axes
-        """,
-    ),
-    rows(
-        "jax.scipy.signal",
-        "array.linalg",
-        """
+        """),
+    rows("jax.scipy.signal", "array.linalg", """
         detrend: data axis type bp overwrite_data
         csd: x y fs window nperseg noverlap nfft detrend return_onesided scaling axis average
         istft: Zxx fs window nperseg noverlap nfft input_onesided boundary time_axis freq_axis
         stft: x fs window nperseg noverlap nfft detrend return_onesided boundary padded axis
         welch: x fs window nperseg noverlap nfft detrend return_onesided scaling axis average
-        """,
-    ),
-    rows(
-        "jax.scipy.fft",
-        "array.linalg",
-        "dct idct: x type n axis norm\ndctn idctn: x type s axes norm",
-    ),
+        """),
+    rows("jax.scipy.fft", "array.linalg", "dct idct: x type n axis norm\ndctn idctn: x type s axes norm"),
 )
 
 _STATS = merge(
-    rows(
-        "jax.scipy.stats",
-        "array.map",
-        """
+    rows("jax.scipy.stats", "array.map", """
         *.logpdf *.pdf *.logcdf *.cdf *.logsf *.sf: x
         *.logpmf *.pmf: k
         *.ppf *.isf: q
         *.entropy: mu loc
         norm.logpdf norm.pdf norm.logcdf norm.cdf norm.logsf norm.sf: x loc scale
         norm.ppf norm.isf: q loc scale
-        """,
-    ),
+        """),
     rows("jax.scipy.stats", "array.reduce", "sem: a axis ddof nan_policy\nmode: a axis nan_policy keepdims"),
     rows("jax.scipy.stats", "array.order", "rankdata: a method"),
 )
