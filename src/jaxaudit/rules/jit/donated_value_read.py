@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import left
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.ops import NOTES
 from jaxaudit.rules.base import Example, Obligation, Raises, Rule, Step, named, proved, unknown
+from jaxaudit.rules.trees import nodes
 
 _PROGRAM = """
 def step(params, grads):
@@ -54,7 +56,23 @@ class DonatedValueRead(Rule):
             "its shape is not in the buffer",
         ),
     )
-    invalid = (Example(_PROGRAM.format(call="new = update(params, grads)", mark="  #!"), "the old value is read"),)
+    invalid = (
+        Example(_PROGRAM.format(call="new = update(params, grads)", mark="  #!"), "the old value is read"),
+        Example(
+            """
+            def reset(states, key):
+                return states[1] + key
+
+            def train(training, env, keys):
+                restart = jax.jit(reset, donate_argnums=0)
+                for key in keys:
+                    training = training * 2  #!
+                    env = restart((training, env), key)
+                return training, env
+            """,
+            "a part of the tree that is donated is read in the next turn",
+        ),
+    )
 
     def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
         """List every argument that is donated."""
@@ -75,23 +93,33 @@ def _judged(op: Op, flow: Flow) -> Iterator[Obligation]:
 
 
 def _donated(op: Op) -> list[Value] | None:
-    """Return the operands that are donated; None where that is not known."""
+    """Return the values that are donated, of trees those in it; None where that is not known."""
     given, border = op.option("donate_argnums", ()), op.border
     numbers = given if isinstance(given, tuple) else (given,)
     if not numbers:
         return []
-    if border is None or not all(isinstance(one, int) for one in numbers) or len(border.trees) != len(op.operands):
+    if border is None or border.open_ended or not all(isinstance(one, int) for one in numbers):
         return None
-    return [op.operands[one] for one in numbers if -len(op.operands) <= one < len(op.operands)]
+    places = [one for one in numbers if isinstance(one, int) and -len(border.trees) <= one < len(border.trees)]
+    parts = [node for one in places for node in nodes(border.trees[one])]
+    if any(node.kind == "outside" for node in parts):
+        return None
+    return [node.value for node in parts if node.value is not None]
 
 
 def _readers_below(call: Op, value: Value, flow: Flow) -> Iterator[Op]:
-    """Return what reads the elements of a value behind a call, in the same run of ops."""
-    ops = flow.places.region_of[call].ops
-    below = set(ops[ops.index(call) + 1 :])
+    """Return what reads the elements of a value behind a call: in the same run of ops, or in the next turn."""
+    region = flow.places.region_of[call]
+    below = set(region.ops[region.ops.index(call) + 1 :])
     for reader in flow.readers.get(value, ()):
-        if reader in below and reader.name not in NOTES and reader.name != "array.shape":
+        if reader in below and _reads(reader):
             yield reader
+    if value in region.results:
+        yield from (reader for one in left(flow, value) for reader in flow.readers.get(one, ()) if _reads(reader))
+
+
+def _reads(op: Op) -> bool:
+    return op.name not in NOTES and op.name != "array.shape"
 
 
 def _finding(call: Op, value: Value, reader: Op) -> Obligation:

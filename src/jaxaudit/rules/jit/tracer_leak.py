@@ -82,6 +82,19 @@ class TracerLeak(Rule):
         losses.append(loss)  #!
         return x - loss
 
+    ## a function that closes over a tracer, and an update of a dict from outside
+    def trainer(seen):
+        step_fn, found = None, {}
+
+        @jax.jit
+        def step(state, args):
+            nonlocal step_fn
+            scaled = lambda s: s * args
+            step_fn = lambda s: s + scaled(s)  #!
+            found.update(loss=state.sum())  #!
+            return step_fn(state)
+        return step
+
     ## a cache of tracers
     import functools
 

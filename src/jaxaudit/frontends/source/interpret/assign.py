@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.interpret import attributes, subscripts
 from jaxaudit.frontends.source.interpret.expressions import apply_binary, look_up
+from jaxaudit.frontends.source.interpret.staging import captured_values
 from jaxaudit.frontends.source.notes import bindings
 from jaxaudit.frontends.source.notes.shape_notes import note_assignment
 from jaxaudit.frontends.source.values.arguments import known_items
 from jaxaudit.frontends.source.values.heap import Box, DictBox, ListBox, OpaqueBox
 from jaxaudit.frontends.source.values.model import Abstract, Const, Leaf, Ref, Sequence, named, sized
 from jaxaudit.frontends.source.values.structure import argument, materialise, rebuild
-from jaxaudit.ir import Exit
+from jaxaudit.ir import Argument, Exit
 from jaxaudit.spans import Span
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def bind_name(it: Interpreter, identifier: str, value: Abstract, span: Span, *, 
     value = sized(named(value, identifier), identifier, frame.place)
     if identifier in frame.global_names:
         attrs: dict[str, object] = {"name": identifier, "owner": frame.module.name, "augmented": augmented}
-        it.emit("py.store_global", span, {"value": argument(it, value, span)}, attrs, results=0)
+        it.emit("py.store_global", span, {"value": _stored(it, value, span)}, attrs, results=0)
         # Whoever reads the variable later may see this value or an earlier one.
         frame.global_reads[identifier] = value
         frame.env[identifier] = value
@@ -121,13 +122,19 @@ def bind_name(it: Interpreter, identifier: str, value: Abstract, span: Span, *, 
         while scope is not None and identifier not in scope.env:
             scope = scope.enclosing()
         attrs = {"name": identifier, "owner": scope.opened if scope is not None else 0, "augmented": augmented}
-        it.emit("py.store_nonlocal", span, {"value": argument(it, value, span)}, attrs, results=0)
+        it.emit("py.store_nonlocal", span, {"value": _stored(it, value, span)}, attrs, results=0)
         if scope is not None:
             scope.env[identifier] = value
         return
     if identifier in frame.captured and identifier in frame.env:
         it.emit("py.rebind", span, attrs={"name": identifier, "owner": frame.opened}, results=0)
     frame.env[identifier] = value
+
+
+def _stored(it: Interpreter, value: Abstract, span: Span) -> Argument:
+    """Return what is stored outside: a function together with the values that it reads from around it."""
+    captured = captured_values(it, value)
+    return (argument(it, value, span), *captured) if captured else argument(it, value, span)
 
 
 def unpack(it: Interpreter, targets: list[ast.expr], value: Abstract, span: Span) -> None:

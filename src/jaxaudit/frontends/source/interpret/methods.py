@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from jaxaudit.frontends.source.classes import definitions as classes
@@ -201,6 +202,7 @@ def _dict_method(it: Interpreter, ref: Ref, box: DictBox, name: str, given: Argu
     if name == "setdefault" and box.rest is None and given.positional and isinstance(key := given.positional[0], Const):
         value = box.entries.get(key.value, given.positional[1] if len(given.positional) > 1 else NONE)
         it.heap[ref] = DictBox({**box.entries, key.value: value})
+        _note_entries(it, ref, {key.value: value}, span)
         return value
     return _unknown(it, ref, name, given, span) if name in _READS_DICT else _spoil(it, ref, name, given, span)
 
@@ -214,15 +216,24 @@ def _view(box: DictBox, name: str) -> Abstract:
 
 
 def _dict_update(it: Interpreter, ref: Ref, box: DictBox, given: Arguments, span: Span) -> Abstract:
-    entries: dict[object, Abstract] = {**box.entries}
+    new: dict[object, Abstract] = {}
     for value in given.positional:
         other = it.heap[value] if isinstance(value, Ref) else None
         if not isinstance(other, DictBox) or other.rest is not None:
             return _spoil(it, ref, "update", given, span)
-        entries.update(other.entries)
-    entries.update(given.keywords)
-    it.heap[ref] = DictBox(entries, box.rest)
+        new.update(other.entries)
+    new.update(given.keywords)
+    it.heap[ref] = DictBox({**box.entries, **new}, box.rest)
+    _note_entries(it, ref, new, span)
     return NONE
+
+
+def _note_entries(it: Interpreter, ref: Ref, new: Mapping[object, Abstract], span: Span) -> None:
+    """Tell of what a method puts into a dict what an assignment to its items tells."""
+    for key, value in new.items():
+        attrs = {"augmented": False, "kind": "dict", "object": ref.id}
+        parts = {"index": argument(it, Const(key), span), "value": argument(it, value, span)}
+        it.emit("py.set_item", span, parts, attrs, results=0)
 
 
 def _record_method(it: Interpreter, receiver: Record, name: str, given: Arguments, span: Span) -> Abstract:

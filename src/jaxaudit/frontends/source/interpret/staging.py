@@ -15,6 +15,7 @@ from jaxaudit.frontends.source.interpret.regions import (
     lifted,
     structure_leaves,
 )
+from jaxaudit.frontends.source.interpret.syntax import FunctionNode
 from jaxaudit.frontends.source.values.arguments import Arguments, known_items
 from jaxaudit.frontends.source.values.callables import Attribute, BoundMethod, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.elements import is_function
@@ -161,18 +162,24 @@ def static_leaves(it: Interpreter, callee: Transformed, given: Arguments) -> tup
 
 
 def captured_values(it: Interpreter, function: Abstract) -> tuple[Value, ...]:
-    """Return the values that a function reads from the functions around it."""
+    """Return the values that a function reads from the functions around it, by itself or by what it calls there."""
+    return tuple(dict.fromkeys(_captured(it, function, set())))
+
+
+def _captured(it: Interpreter, function: Abstract, seen: set[FunctionNode]) -> list[Value]:
     while isinstance(function, Transformed | PartialValue | BoundMethod):
         function = function.function
-    if not isinstance(function, FunctionValue):
-        return ()
+    if not isinstance(function, FunctionValue) or function.node in seen:
+        return []
+    seen.add(function.node)
     found: list[Value] = []
     scope: Frame | None = function.frame
     while scope is not None and scope.kind == "function":
         names = free_names(function.node)
-        found += [leaf for name, value in scope.env.items() if name in names for leaf in leaves(it, value)]
+        read = [value for name, value in scope.env.items() if name in names]
+        found += [leaf for value in read for leaf in (*leaves(it, value), *_captured(it, value, seen))]
         scope = scope.enclosing()
-    return tuple(dict.fromkeys(found))
+    return found
 
 
 def _joined(parts: Seq[Parametrised], entered: Entered) -> Parametrised:
