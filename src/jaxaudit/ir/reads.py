@@ -33,6 +33,26 @@ class Unbound:
 
 
 @dataclass(frozen=True, slots=True)
+class Dead:
+    """A value that a name is given and that nothing reads."""
+
+    name: str
+    span: Span
+    made: Span | None
+    """The expression that gives the value, where it is the whole of it."""
+    param: bool = False
+    """Whether a caller gives it."""
+    instead: tuple[tuple[str, Span], ...] = ()
+    """What the value was made of and where that is read afterwards, as it was."""
+    again: Span | None = None
+    """Where the name is bound next."""
+    renews: bool = False
+    """Whether the value is made of what the name held before."""
+    others: int = 0
+    """How many other values the name is given."""
+
+
+@dataclass(frozen=True, slots=True)
 class ScopeReads:
     """The names that a function, class or module reads."""
 
@@ -41,3 +61,6 @@ class ScopeReads:
     count: int
     """How many reads there are."""
     unbound: tuple[Unbound, ...] = ()
+    dead: tuple[Dead, ...] = ()
+    bound: int = 0
+    """How many values are computed and given a name."""

@@ -71,7 +71,7 @@ def _comprehension(
     scope: Scope, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, state: State
 ) -> None:
     hidden: set[str] = set()
-    inside = State(dict(state.names), state.closures)
+    inside = state.inside()
     for number, part in enumerate(node.generators):
         read(scope, part.iter, inside)
         if number == 0:
@@ -86,11 +86,11 @@ def _comprehension(
         scope.bind(name, state)
 
 
-def bind(scope: Scope, target: ast.AST | None, state: State) -> None:
-    """Give the names in a target their values."""
+def bind(scope: Scope, target: ast.AST | None, state: State, made: ast.expr | None = None) -> None:
+    """Give the names in a target their values, of which one may be that of an expression."""
     match target:
         case ast.Name(id=name):
-            scope.bind(name, state)
+            scope.bind(name, state, target, made)
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
             for one in parts:
                 bind(scope, one, state)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from jaxaudit.frontends.source.interpret.imports import imported_module
 from jaxaudit.frontends.source.interpret.modules import Module, Project, is_main_block
-from jaxaudit.frontends.source.interpret.syntax import children, landmarks
+from jaxaudit.frontends.source.interpret.syntax import children, landmarks, walk
 from jaxaudit.frontends.source.names.bound import bound_by, defaults
 from jaxaudit.frontends.source.names.expressions import bind, read, read_all
 from jaxaudit.frontends.source.names.paths import Gap, Side, State, joined, merged, taken
@@ -98,7 +98,7 @@ def _simple(scope: Scope, node: ast.stmt, state: State) -> None:
         case ast.Assign(targets=targets, value=value):
             read(scope, value, state)
             for target in targets:
-                bind(scope, target, state)
+                bind(scope, target, state, value if len(targets) == 1 else None)
         case ast.AugAssign(target=target, value=value):
             if isinstance(target, ast.Name):
                 scope.look_up(target, state)
@@ -108,7 +108,7 @@ def _simple(scope: Scope, node: ast.stmt, state: State) -> None:
             # An annotation need not be evaluated, and one alone binds nothing.
             if value is not None:
                 read(scope, value, state)
-                bind(scope, target, state)
+                bind(scope, target, state, value)
         case ast.Delete(targets=targets):
             for target in targets:
                 if isinstance(target, ast.Name):
@@ -181,6 +181,9 @@ def _loop(scope: Scope, node: ast.For | ast.AsyncFor | ast.While, state: State) 
     scope.turns.pop()
     why = "the loop may run no turn"
     turned = merged([end, *ended.continues], why, node)
+    if turned is not None:
+        # What one turn binds, the next may read.
+        scope.bindings.use(walk(node), turned)
     runs = not isinstance(node, ast.While) and _has_items(node.iter)
     after = None if endless else turned if runs else merged([state, turned], why, node)
     return merged([run(scope, node.orelse, after), *ended.breaks], why, node)
@@ -205,9 +208,11 @@ def _try(scope: Scope, node: ast.Try | ast.TryStar, state: State) -> State | Non
     why = "what is tried may fail before"
     caught = any(_catches_names(one) for one in node.handlers)
     scope.caught += caught
+    begun = len(scope.bindings.every)
     end = run(scope, node.body, state.copy())
     scope.caught -= caught
     ends = [run(scope, node.orelse, end)]
+    scope.bindings.use_since(begun, walk(*node.handlers, *node.finalbody))
     failed = state.loosened(bound_by(node.body).names, why, node)
     ends += [_handler(scope, handler, failed.copy()) for handler in node.handlers]
     after = merged(ends, why, node)

@@ -32,21 +32,27 @@ class State:
     names: dict[str, Gap | None] = field(default_factory=dict)
     closures: set[int] = field(default_factory=set)
     """The functions defined so far: they see what is bound later."""
+    made: dict[str, frozenset[int]] = field(default_factory=dict)
+    """The bindings that may have given each name its value."""
 
     def copy(self) -> State:
         """Return a state that goes its own way."""
-        return State(dict(self.names), set(self.closures))
+        return State(dict(self.names), set(self.closures), dict(self.made))
+
+    def inside(self) -> State:
+        """Return the state for a part of an expression: what is bound there is bound on all further paths."""
+        return State(dict(self.names), self.closures, self.made)
 
     def loosened(self, names: Collection[str], why: str, cause: ast.AST) -> State:
         """Return the state after code that may have bound some names, or not."""
         gap = Gap(Sure.OPEN, why, cause)
         more = {name: gap for name in names if name not in self.names or self.names[name] is not None}
-        return State({**self.names, **more}, set(self.closures))
+        return State({**self.names, **more}, set(self.closures), dict(self.made))
 
 
 def taken(state: State, test: ast.expr, *, holds: bool, params: Collection[str]) -> State:
     """Return the state on one side of a condition: gaps that it closes, or that depend on it, are others there."""
-    found = State(dict(state.names), state.closures)
+    found = state.inside()
     if all(gap is None for gap in state.names.values()):
         return found
     given = {*implied(test, holds=holds)}
@@ -116,7 +122,7 @@ def joined(
     yes, no = sides
     if yes.state is None or no.state is None:
         return yes.state or no.state
-    found = State({}, yes.state.closures | no.state.closures)
+    found = State({}, yes.state.closures | no.state.closures, _either([yes.state, no.state]))
     for name in {**yes.state.names, **no.state.names}:
         if name in before.names and name not in yes.bound and name not in no.bound:
             found.names[name] = before.names[name]
@@ -164,9 +170,20 @@ def merged(states: list[State | None], why: str, cause: ast.AST) -> State | None
     alive = [one for one in states if one is not None]
     if not alive:
         return None
-    found = State({}, set().union(*(one.closures for one in alive)))
+    found = State({}, set().union(*(one.closures for one in alive)), _either(alive))
     lacking = Gap(Sure.OPEN, why, cause)
     for name in {name: None for one in alive for name in one.names}:
         first, *others = (one.names.get(name, lacking) for one in alive)
         found.names[name] = first if all(one is first for one in others) else lacking
     return found
+
+
+def _either(states: list[State]) -> dict[str, frozenset[int]]:
+    """Return the bindings that may hold after any of several paths."""
+    first, *others = states
+    made = dict(first.made)
+    for state in others:
+        for name, bindings in state.made.items():
+            known = made.get(name, bindings)
+            made[name] = known if known is bindings else known | bindings
+    return made

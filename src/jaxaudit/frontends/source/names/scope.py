@@ -7,6 +7,7 @@ import builtins
 from dataclasses import dataclass, field
 
 from jaxaudit.frontends.source.interpret.syntax import FunctionNode
+from jaxaudit.frontends.source.names.bindings import Bindings
 from jaxaudit.frontends.source.names.bound import bound_by, parameters
 from jaxaudit.frontends.source.names.paths import Gap, State
 from jaxaudit.ir.reads import ScopeReads, Sure, Unbound
@@ -80,6 +81,7 @@ class Scope:
     """How many `try` statements around a statement catch a missing name."""
     depth: int = 0
     """How many conditions stand around it."""
+    bindings: Bindings = field(default_factory=Bindings)
     _count: int = 0
     _unbound: list[Unbound] = field(default_factory=list)
     _late: dict[int, _Late] = field(default_factory=dict)
@@ -89,11 +91,14 @@ class Scope:
         params = parameters(node)
         bound = bound_by([node.body] if isinstance(node, ast.Lambda) else node.body)
         label = "lambda" if isinstance(node, ast.Lambda) else node.name
-        own = (params | bound.names) - bound.elsewhere
+        own = (params.keys() | bound.names) - bound.elsewhere
         self.state = state
-        free = params - bound.names - bound.outer
+        free = params.keys() - bound.names - bound.outer
         span = span_of(node, self.whole.path)
-        return Scope(self.whole, label, span, "function", own, free, self, bound.outer), State(dict.fromkeys(params))
+        scope, start = Scope(self.whole, label, span, "function", own, free, self, bound.outer), State()
+        for name, param in params.items():
+            scope.bind(name, start, param)
+        return scope, start
 
     def class_(self, node: ast.ClassDef, state: State) -> tuple[Scope, State]:
         """Open the scope of a class that is defined here."""
@@ -114,11 +119,18 @@ class Scope:
             else:
                 sure = Sure.OPEN if late.guarded else min(gap.sure, Sure.LIKELY)
                 late.reader.report(late.node, sure, gap.why, gap.cause)
-        self.whole.found.append(ScopeReads(self.label, self.span, self._count, tuple(self._unbound)))
+        seen = self.kind == "function" and not self.whole.reflects
+        dead = tuple(self.bindings.dead(self.whole.path)) if seen else ()
+        self.whole.found.append(
+            ScopeReads(self.label, self.span, self._count, tuple(self._unbound), dead, len(self.bindings.every))
+        )
 
-    def bind(self, name: str, state: State) -> None:
+    def bind(
+        self, name: str, state: State, node: ast.expr | ast.arg | None = None, made: ast.expr | None = None
+    ) -> None:
         """Give a name a value, which functions defined before see as well."""
         state.names[name] = None
+        self.bindings.add(name, state, node, made)
         for closure in state.closures:
             if closure in self._late and self._late[closure].node.id == name:
                 del self._late[closure]
@@ -126,6 +138,7 @@ class Scope:
     def look_up(self, node: ast.Name, state: State) -> None:
         """Read a name."""
         self._count += 1
+        self.bindings.read(node, state)
         if node.id.startswith("__") or self._is_hidden(node.id):
             return
         if node.id in state.names or (node.id in self.own and self.kind == "function"):
@@ -165,6 +178,7 @@ class Scope:
         while scope.parent is not None:
             late |= scope.kind == "function"
             scope = scope.parent
+            scope.bindings.captured.add(node.id)
             if scope.kind == "function" and node.id in scope.own:
                 if late:
                     scope._read_late(node, self)
