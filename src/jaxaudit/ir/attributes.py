@@ -186,6 +186,9 @@ class Attributes:
     """The fields of a copy that are new, with their values."""
     restored = _table("again")
     written = _items("written")
+    had = _items("had")
+    kinds = _items("kinds")
+    packed = _items("packed")
     parameters = _items("params")
     tree = _tree("tree")
     class_name = _text("class")

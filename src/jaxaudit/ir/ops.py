@@ -50,7 +50,7 @@ _ROWS = (
     OpSpec("py.print", "print or log a value; attrs: function", effect=True),
     OpSpec("py.random", "numbers from Python's or NumPy's global generators; attrs: function", effect=True),
     OpSpec("py.clock", "the time of day, a file, the environment: input from outside; attrs: function", effect=True),
-    OpSpec("py.return", "leave the function with these values", effect=True),
+    OpSpec("py.return", "leave the function with these values; attrs: written (the variables of a tuple)", effect=True),
     OpSpec("py.raise", "leave by an exception", effect=True),
     OpSpec("py.branch", "one of the regions runs; results: what they leave behind", regions="branches"),
     OpSpec("py.loop", "a for loop; operands: carried values; region params: index, carried values; attrs: trips", regions="loop"),
@@ -61,6 +61,7 @@ _ROWS = (
     # notes of a front end
     OpSpec("py.drop", "an expression statement drops its value; attrs: values (its leaves), guarded, module", note=True),
     OpSpec("py.unread", "a name is bound that nothing reads; attrs: name, kind, values (its leaves), and what is known of it", note=True),
+    OpSpec("py.taken", "variables take the results of a call; attrs: written, values, had (what it was given of them), kinds (classes now and before), packed", note=True),
     OpSpec("py.turn", "what turns of a loop leave to one another; attrs: kind, name, problem (empty where there is none)", note=True),
     OpSpec("py.replace", "a copy of a record with some fields changed; attrs: class, method, fields, given (new ones), values (old)", note=True),
     OpSpec("py.sizes", "two named constants are multiplied; attrs: left, right (the constants)", note=True),
@@ -145,7 +146,7 @@ MAPPED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "m
 BODIES = frozenset(name for name, row in VOCABULARY.items() if row.regions == "body")
 DEFERRED = frozenset(name for name, row in VOCABULARY.items() if row.regions == "deferred")
 NOTES = frozenset(name for name, row in VOCABULARY.items() if row.note)
-REMARKS = frozenset(("py.drop", "py.unread", "py.passed", "py.given_back"))
+REMARKS = frozenset(("py.drop", "py.unread", "py.taken", "py.passed", "py.given_back"))
 """Notes on how values that other ops make are used; the other notes stand for something that the code does."""
 
 DERIVATIVES = frozenset(("grad", "vjp", "jvp"))

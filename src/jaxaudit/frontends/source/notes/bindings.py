@@ -15,7 +15,7 @@ from jaxaudit.frontends.source.interpret.usage import chooses_parameters
 from jaxaudit.frontends.source.notes.scopes import Scope, path_of, scope_of, unread_parameters
 from jaxaudit.frontends.source.values.callables import BoundMethod, ClassValue, FunctionValue, PartialValue, Transformed
 from jaxaudit.frontends.source.values.heap import DictBox, ObjectBox
-from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Record, Ref
+from jaxaudit.frontends.source.values.model import NONE, Abstract, Leaf, Record, Ref, TupleValue
 from jaxaudit.frontends.source.values.structure import leaves
 from jaxaudit.ir import Value
 from jaxaudit.ir.names import is_stem
@@ -60,6 +60,40 @@ def note_unread(it: Interpreter, node: ast.Assign | ast.AnnAssign, targets: list
                 "method": function.owner is not None and function.kind == "function",
             }
             it.emit("py.unread", it.span(target), attrs=attrs, results=0)
+
+
+def note_taken(it: Interpreter, node: ast.Assign, before: Mapping[str, Abstract]) -> None:
+    """Note which variables take the results of a call, and what those of them held that it was given."""
+    if before is it.frame.env or not isinstance(targets := node.targets[0], ast.Tuple):
+        return
+    names = [one.id if isinstance(one, ast.Name) else "" for one in targets.elts]
+    given = set(names_in(node.value))
+    attrs = {
+        "written": tuple(names),
+        "values": tuple(_leaves(it, it.frame.env[name]) if name in it.frame.env else () for name in names),
+        "had": tuple(_leaves(it, before[name]) if name in given and name in before else () for name in names),
+        "kinds": tuple(
+            (_kind(it, it.frame.env.get(one)), _kind(it, before.get(one)) if one in given else "") for one in names
+        ),
+        "packed": tuple(name for name in names if name in given and _is_packed(it, name, before, node)),
+    }
+    it.emit("py.taken", it.span(targets), attrs=attrs, results=0)
+
+
+def _kind(it: Interpreter, value: Abstract | None) -> str:
+    """Name the class that something is of for sure; empty where it is not known."""
+    cls = None if value is None else _class_of(it, value)
+    if isinstance(value, TupleValue):
+        return "tuple"
+    return cls.name if cls is not None else value.cls or "" if isinstance(value, Leaf) else ""
+
+
+def _is_packed(it: Interpreter, name: str, before: Mapping[str, Abstract], node: ast.Assign) -> bool:
+    """Whether a variable that a call was given inside of a tuple now holds a tuple in its place."""
+    tuples = [one for one in walk(node.value) if isinstance(one, ast.Tuple)]
+    was_part = any(isinstance(one, ast.Name) and one.id == name for whole in tuples for one in whole.elts)
+    now = it.frame.env.get(name)
+    return was_part and isinstance(now, TupleValue) and isinstance(before.get(name), Leaf) and len(now.items) > 1
 
 
 def _is_unread(scope: Scope, target: ast.expr, node: ast.stmt) -> bool:

@@ -1,0 +1,220 @@
+"""The rule `swapped-results`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage import Flow
+from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.shapes import Shapes
+from jaxaudit.analyses.versions import Ground, Versions
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.interfaces import Call, given_to
+from jaxaudit.rules.base import Obligation, Rule, Severity, Step, Verdict, proved, unknown
+
+_CALLS = ("py.call", "jit", "py.call_unknown")
+
+
+class SwappedResults(Rule):
+    """The results of a call are unpacked in another order than the function gives them.
+
+    ## What it does
+
+    Looks at every call whose results are unpacked. Where a function gives the next version of a value that it was
+    given, the variable that held the value has to take it, and not another result. Where a function calls one of its
+    results `advantages`, a caller that unpacks it into `returns, advantages` has most likely exchanged the two.
+
+    ## Why is this bad?
+
+    Where both have one shape, nothing is raised: the state is replaced by a flag, the targets are trained on as
+    advantages.
+
+    ## Example
+
+    ```python
+    def step(state, x):
+        return state.at[0].add(x), state[0] > 9
+
+
+    done, state = step(state, x)
+    ```
+
+    ## Use instead
+
+    ```python
+    state, done = step(state, x)
+    ```
+
+    ## When it cannot tell
+
+    Where only names tell, it is a warning. What comes from a function that is not known is left open.
+    """
+
+    summary = "The results of a call are unpacked in another order than the function gives them."
+    needs = (Shapes, Versions)
+    valid = """
+    ## each to its own
+    def step(state, x):
+        return state.at[0].add(x), state[0] > 9
+
+    def run(state, x):
+        state, done = step(state, x)
+        return state, done
+    """
+    invalid = """
+    ## the state becomes a flag
+    def step(state, x):
+        return state.at[0].add(x), x > 9
+
+    def run(state, x):
+        done, state = step(state, x)  #!
+        return state, done
+
+    ## the state becomes what may be a state as well: a warning
+    def step(state, x):
+        return state.at[0].add(x), state[0]
+
+    def run(state, x):
+        first, state = step(state, x)  #?
+        return state, first
+
+    ## exchanged by their names: a warning
+    def estimate(rewards, values):
+        advantages = rewards - values
+        return advantages, advantages + values
+
+    def loss(rewards, values):
+        targets, advantages = estimate(rewards, values)  #?
+        return (advantages * targets).sum()
+
+    ## one part of the carry is bound to the whole of it: a warning
+    def run(position, momentum, keys):
+        def body(carry, key):
+            position, momentum = carry
+            return (position + momentum, momentum * key), position
+        position, _ = jax.lax.scan(body, (position, momentum), keys)  #?
+        return position
+    """
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every unpacking of the results of a call."""
+        for note in program.named("py.taken"):
+            call = _call(note, facts.flow)
+            if call is not None or note.packed:
+                yield _judge(note, call, facts)
+
+
+def _judge(note: Op, call: Op | None, facts: Facts) -> Obligation:
+    names, taken = note.written or (), note.values or ()
+    packed = [str(name) for name in note.packed or ()]
+    if packed:
+        return _whole(note, packed[0])
+    for old, new in _exchanged(note, facts):
+        severity = Severity.ERROR if _differ(note, old, facts) else Severity.WARNING
+        return _finding(note, names[new], names[old], facts, taken[new][0] if taken[new] else None, severity)
+    called = _names_inside(note, call, facts.flow)
+    for at, own in enumerate(called):
+        if own and own in names and own != names[at] and called[names.index(own)] != own:
+            return _finding(note, names[at], own, facts, taken[at][0] if taken[at] else None, Severity.WARNING)
+    if called and all(own in ("", name) for own, name in zip(called, names, strict=True)):
+        return proved(SwappedResults.name, note.span, "the variables are called as the function calls its results")
+    return unknown(SwappedResults.name, note.span, "what each result of the call is for is not known")
+
+
+def _call(note: Op, flow: Flow) -> Op | None:
+    """Return the call of a function of the program, or of an unknown one, whose results are unpacked."""
+    makers = [made for leaves in note.values or () for leaf in leaves if (made := flow.maker(leaf)) is not None]
+    whole = (flow.maker(made.operands[0]) if made.name == "py.unpack" else made for made in makers)
+    return next((made for made in whole if made is not None and made.name in _CALLS), None)
+
+
+def _names_inside(note: Op, call: Op | None, flow: Flow) -> tuple[str, ...]:
+    """Return what a function calls the results that are unpacked, where it says so and always the same."""
+    if call is None or not call.regions:
+        return ()
+    home = call.regions[0]
+    ends = [op for op in home.walk() if op.name == "py.return" and flow.places.function_of(op) is home]
+    names = {op.written for op in ends if op.written is not None and len(op.written) == len(note.written or ())}
+    return names.pop() if len(names) == 1 and len(ends) == 1 else ()
+
+
+def _exchanged(note: Op, facts: Facts) -> Iterator[tuple[int, int]]:
+    """Return the variables that lose their successor, each with the one that takes it."""
+    versions = facts.get(Versions)
+    taken, had, kinds = note.values or (), note.had or (), note.kinds or ()
+    for at, old in enumerate(had):
+        now, before = kinds[at]
+        if before and now != before and [one for one, _ in kinds].count(before) == 1:
+            # The only thing of the class that the variable was of goes to another one.
+            yield at, next(other for other, (one, _) in enumerate(kinds) if one == before)
+        kept = any(one in old or _succeeds(one, old, versions) for one in taken[at])
+        for other, leaves in enumerate(taken):
+            if old and taken[at] and leaves and not kept and other != at and not had[other]:
+                if all(_succeeds(one, old, versions) for one in leaves):
+                    yield at, other
+
+
+def _succeeds(value: Value, old: Collection[Value], versions: Versions) -> bool:
+    """Whether a value is the next version of one of some others, by what made it and not by its name."""
+    found = versions.of(value)
+    return found is not None and found.ground > Ground.LOOP and not found.old.isdisjoint(old)
+
+
+def _differ(note: Op, at: int, facts: Facts) -> bool:
+    """Whether what a variable takes is surely of another kind than what it held, or has nothing to do with it."""
+    taken, had, shapes = (note.values or ())[at], (note.had or ())[at], facts.get(Shapes)
+    if (note.kinds or ())[at][1] or len(taken) != len(had) or not any(_derives(one, had, facts.flow) for one in taken):
+        return True
+    pairs = [(shapes.of(one), shapes.of(other)) for one, other in zip(taken, had, strict=True)]
+    return any(
+        (one.dtype and other.dtype and one.dtype != other.dtype)
+        or (one.dims is not None and other.dims is not None and len(one.dims) != len(other.dims))
+        for one, other in pairs
+    )
+
+
+def _derives(value: Value, had: Collection[Value], flow: Flow) -> bool:
+    """Whether a result of a call is computed from some of its arguments."""
+    inner, made = _inside(value, flow), flow.maker(value)
+    if inner is None or made is None:
+        return depends(flow, value, had)
+    params = [param for param, given in given_to(made, made.regions[0]) if given in had]
+    return bool(params) and depends(flow, inner, params)
+
+
+def _inside(value: Value, flow: Flow) -> Value | None:
+    """Return what a result of a call is called in the function that gives it."""
+    made = flow.maker(value)
+    call = None if made is None else Call.of(made)
+    return None if call is None or value not in call.op.results else call.inside(call.op.results.index(value))
+
+
+def _finding(note: Op, taken: str, meant: str, facts: Facts, value: Value | None, severity: Severity) -> Obligation:
+    sure = severity is Severity.ERROR
+    inner = None if value is None else _inside(value, facts.flow)
+    what = f"the next `{meant}`" if sure else f"what the function calls `{meant}`"
+    return Obligation(
+        SwappedResults.name,
+        note.span,
+        Verdict.VIOLATED,
+        severity=severity,
+        message=f"`{taken}` takes {what}, and `{meant}` takes another result",
+        current=f"the results are unpacked in another order than they are given: `{taken}` holds {what}",
+        expected=f"`{meant}` takes {what}",
+        steps=() if inner is None else (Step(inner.span, "it is made here"),),
+        suggestion=f"exchange `{taken}` and `{meant}`",
+    )
+
+
+def _whole(note: Op, name: str) -> Obligation:
+    return Obligation(
+        SwappedResults.name,
+        note.span,
+        Verdict.VIOLATED,
+        severity=Severity.WARNING,
+        message=f"`{name}` was one part of what the call was given, and now holds all of them in a tuple",
+        current=f"the call gives all parts back, and all of them are bound to `{name}`",
+        expected=f"`{name}` is the part that it was",
+        suggestion=f"take the tuple apart: `({name}, ...), ... = ...`",
+    )
