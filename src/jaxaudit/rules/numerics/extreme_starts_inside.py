@@ -37,7 +37,7 @@ class ExtremeStartsInside(Rule):
         best = -jnp.inf
 
     ## When it cannot tell
-        When it starts at another number than 0, which somebody chose, or with something that is computed.
+    When it starts at another number than 0, which somebody chose, or with something that is computed.
     """
 
     summary = "A running maximum starts at a number that values may be below, so they are never taken."

@@ -1,0 +1,119 @@
+"""The rule `start-read-in-body`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxaudit.analyses.facts import Facts
+from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import depends
+from jaxaudit.ir import Op, Program, Value
+from jaxaudit.ir.interfaces import Loop
+from jaxaudit.ir.ops import CARRYING
+from jaxaudit.rules.base import Obligation, Rule, Step, named, proved, unknown
+
+
+class StartReadInBody(Rule):
+    """The body of a loop reads what the loop began with, and not what it carries.
+
+    ## What it does
+    Looks at every value that a compiled loop starts with, renews, and whose body reads the start from outside. It is
+    wrong where the turn is computed from the start alone, so that no turn goes on from the one before, and where of
+    two updates side by side one is at the carried place and one at the place the loop began with.
+
+    ## Why is this bad?
+    Nothing is raised: types and shapes fit. But every turn does the first one again.
+
+    ## Example
+        def body(x, u):
+            return step(x0, u), None
+
+        jax.lax.scan(body, x0, us)
+
+    ## Use instead
+        def body(x, u):
+            return step(x, u), None
+
+    ## When it cannot tell
+    Where the body reads both: a loop may well compare with its start, or go back to it.
+    """
+
+    summary = "A loop's body reads the value from before the loop where it carries a newer one."
+
+    valid = """
+    ## back to the start, and compared with it
+    def run(x0, us):
+        def body(x, u):
+            x = jnp.where(u > 1, x0, x + u)
+            return x, x - x0
+
+        return jax.lax.scan(body, x0, us)
+    """
+    invalid = """
+    ## the first turn again and again
+    def run(x0, us):
+        def body(x, u):
+            x = x0 * 0.9 + u  #!
+            return x, x
+
+        return jax.lax.scan(body, x0, us)
+
+    ## values stay behind their keys
+    def fill(keys, values, first):
+        def body(state):
+            at, keys, values = state
+            return at + 1, keys.at[at].set(1.0), values.at[first].set(2.0)  #!
+
+        return jax.lax.while_loop(lambda state: state[0] < 8, body, (first, keys, values))
+    """
+
+    def check(self, program: Program, facts: Facts) -> Iterator[Obligation]:
+        """List every start of a loop that its body reads."""
+        flow = facts.flow
+        for op in program.named(*CARRYING):
+            loop = Loop.of(op)
+            for one, (param, after) in zip(loop.carried, loop.successors, strict=False) if loop is not None else ():
+                reads = [] if after in (param, one.start) else list(_reads(one.start, op, flow))
+                if reads:
+                    yield _judge(op, reads, param, after, flow)
+
+
+def _reads(value: Value, loop: Op, flow: Flow) -> Iterator[Op]:
+    """Return the ops inside of a loop that read a value from outside of it."""
+    bodies = {id(region) for region in loop.regions}
+    for op in flow.readers.get(value, ()):
+        if op is not loop and any(id(region) in bodies for region, _ in flow.places.up(flow.places.region_of[op])):
+            yield op
+
+
+def _judge(loop: Op, reads: list[Op], param: Value, after: Value, flow: Flow) -> Obligation:
+    start = next(value for value in reads[0].operands if value in loop.operands)
+    carried = [op for op in flow.readers.get(param, ()) if op.results]
+    if not carried and depends(flow, after, [made for op in reads for made in op.results]):
+        return _finding(loop, reads[0], start, param, "every turn is computed from the start, and none goes on")
+    for op in reads:
+        beside = next((one for one in carried if _is_update(op, start) and _is_update(one, param)), None)
+        if beside is not None and op.name == beside.name and op.function == beside.function:
+            return _finding(loop, op, start, param, "this update stays at one place, the one beside it moves on")
+    rule, span = StartReadInBody.name, reads[0].span
+    if any({start, param} <= set(op.operands) for op in reads):
+        return proved(rule, span, f"{named(start, 'the start')} meets what became of it")
+    return unknown(rule, span, f"whether {named(start, 'the start')} is meant, and not what became of it, is not known")
+
+
+def _is_update(op: Op, index: Value) -> bool:
+    return op.name == "array.scatter" and op.arguments.get("index") is index
+
+
+def _finding(loop: Op, op: Op, start: Value, param: Value, current: str) -> Obligation:
+    name = named(start, "this")
+    other = named(param, "the carry") if param.name != start.name else "what the loop carries"
+    return Obligation(
+        StartReadInBody.name,
+        op.span,
+        message=f"{name} is what the loop began with, and the loop carries a newer one",
+        current=current,
+        expected=f"the body reads {other}",
+        steps=(Step(loop.span, f"the loop begins with {name} here"),),
+        suggestion=f"read {other} instead of {name}",
+    )
