@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Op, Value
 from jaxaudit.ir.interfaces import Loop, Mapped
 from jaxaudit.ir.ops import ARRAYS, DERIVATIVES, REPEATED
+from jaxaudit.ir.values import index_parts
 from jaxaudit.rules.base import Obligation, unknown
 from jaxaudit.rules.pytrees._shared.crossing import is_called
 from jaxaudit.spans import Span
@@ -109,6 +110,18 @@ def _has_axes(op: Op, facts: Facts) -> bool:
     return dims is None or len(dims) > 1
 
 
+def _names_axis(op: Op, facts: Facts) -> bool:
+    """Whether an axis is named of what may have more than one."""
+    return op.argument("axis", "axes", "dimension") is not None and _has_axes(op, facts)
+
+
+def _indexes_array(op: Op, facts: Facts) -> bool:
+    """Whether an array is indexed by something that a program computes."""
+    base, parts = op.base, index_parts(op.arguments.get("index"))
+    computed = any(isinstance(part, Value) and facts.get(Shapes).of(part).dtype != "bool" for part in parts)
+    return computed and base is not None and _is_array(base, facts)
+
+
 def _several_mapped(op: Op, facts: Facts) -> bool:
     view = Mapped.of(op)
     return view is not None and is_called(op) and len(view.elements) > 1
@@ -164,6 +177,9 @@ _MAPS = (
     Clause("out-axes-assumption", "where its results are taken apart is not known", _is_called),
 )
 
+_INDEX = Clause("out-of-bounds-index", "neither the index nor the size of the axis is known")
+_REDUCED = Clause("reduction-over-wrong-axis", "which axis is meant, nothing here tells", _names_axis)
+
 CONTRACTS: Mapping[str, tuple[Clause, ...]] = {
     "array.map": (_SIZES, _LINED_UP),
     "array.select": (_SIZES, _LINED_UP),
@@ -171,8 +187,11 @@ CONTRACTS: Mapping[str, tuple[Clause, ...]] = {
     "array.join": (_SIZES,),
     "array.reshape": (Clause("reshape-mixes-axes", "the shape of what is reshaped is not known", _has_axes),),
     "array.squeeze": (Clause("bare-squeeze", "the shape of what is squeezed is not known", _is_bare),),
-    "array.gather": (Clause("out-of-bounds-index", "neither the index nor the size of the axis is known"),),
-    "array.scatter": (Clause("out-of-bounds-index", "neither the index nor the size of the axis is known"),),
+    "array.reduce": (_REDUCED,),
+    "array.normalise": (_REDUCED,),
+    "array.gather": (_INDEX,),
+    "array.scatter": (_INDEX,),
+    "py.item": (replace(_INDEX, applies=_indexes_array),),
     "jit": (
         Clause("invalid-input-type", "what it is given is not known", _is_called, written=True),
         Clause("static-argument-misuse", "what its static arguments are is not known", _has_static, written=True),

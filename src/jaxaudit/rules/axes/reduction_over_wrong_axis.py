@@ -10,6 +10,7 @@ from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.shapes import Shapes
 from jaxaudit.ir import Program
 from jaxaudit.rules.axes._shared.phrases import axes_facts, axis_of, violated
+from jaxaudit.rules.axes._shared.samples import samples
 from jaxaudit.rules.base import Example, Obligation, Rule, Severity, Step, Verdict
 
 _PROGRAM = """
@@ -29,6 +30,7 @@ class ReductionOverWrongAxis(Rule):
     Follows the result of a `softmax`, or of a division by one's own sum, to the sum it is the weights of (`einsum`,
     `@`, or a product and a `sum`) and compares the axis that adds up to one with the axis that is summed over. It also
     finds reductions that take an axis away which the result then meets, while the other one has a name of its own.
+    Mean and spread of one array that are calculated with together have to be over the same axes.
 
     ## Why is this bad?
     With `softmax` over the batch the weights of one example depend on all others, and those of its time steps add up
@@ -66,6 +68,10 @@ class ReductionOverWrongAxis(Rule):
     )
     invalid = (
         Example(
+            "def normalise(x):\n    mean, spread = x.mean(axis=0), x.std(axis=1)  #!\n    return (x - mean) / spread\n",
+            "mean and spread of two samples",
+        ),
+        Example(
             "def shares(w):\n    return w / w.sum(axis=0, keepdims=True)  #!\n\n"
             "def mean(w, x):\n    return jnp.einsum('fp,fpd->fd', shares(w), x)\n\n"
             "mean(jnp.ones((4, 50)), jnp.ones((4, 50, 2)))\n",
@@ -94,6 +100,7 @@ class ReductionOverWrongAxis(Rule):
         makers = program.named("array.normalise", "array.map")
         yield from (_judged(one) for op in makers for one in weighted_sums(op, flow, shapes))
         yield from map(_wrong_axis_left, axes_facts(facts).caused(Cause.REDUCED))
+        yield from samples(self.name, facts)
 
 
 def _wrong_axis_left(conflict: Conflict) -> Obligation:
