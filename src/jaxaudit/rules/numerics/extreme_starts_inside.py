@@ -7,11 +7,12 @@ from math import isfinite
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
+from jaxaudit.analyses.queries import made_of
 from jaxaudit.analyses.ranges import Ranges
 from jaxaudit.ir import Op, Program, Value
-from jaxaudit.ir.functions import LARGER, ORDERINGS, SMALLER
+from jaxaudit.ir.functions import AVERAGES, EXTREMES, LARGER, ORDERINGS, SMALLER
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import LOOPS
+from jaxaudit.ir.ops import LOOPS, MOVING, UNFOLLOWED
 from jaxaudit.ir.record import record
 from jaxaudit.rules.base import Obligation, Rule, Severity, named, proved, unknown
 
@@ -77,7 +78,7 @@ class ExtremeStartsInside(Rule):
             for one, (param, after) in zip(loop.carried, loop.successors, strict=False) if loop is not None else ():
                 kept = _kept(param, after, facts.flow)
                 if kept is not None:
-                    yield _judge(kept, one.start, facts.get(Ranges))
+                    yield _judge(kept, one.start, facts)
 
 
 @record
@@ -118,17 +119,16 @@ def _kept(param: Value, after: Value, flow: Flow) -> _Kept | None:
     return _Kept(asked, other, sum(turned) % 2 == 0)
 
 
-def _judge(kept: _Kept, start: Value, ranges: Ranges) -> Obligation:
-    rule, span = ExtremeStartsInside.name, kept.op.span
+def _judge(kept: _Kept, start: Value, facts: Facts) -> Obligation:
+    rule, span, ranges = ExtremeStartsInside.name, kept.op.span, facts.get(Ranges)
+    number, values = ranges.of(start).constant, ranges.of(kept.other)
+    lowest, highest = (values.low, values.high) if kept.largest else (-values.high, -values.low)
     sign = 1 if kept.largest else -1
-    first, values = ranges.of(start), ranges.of(kept.other)
-    number = first.constant
-    lowest = sign * (values.low if kept.largest else values.high)
-    if number is not None and (not isfinite(number) or sign * number <= lowest):
-        return proved(rule, span, f"no value lies {'below' if kept.largest else 'above'} what it starts with")
-    if number != 0:
-        return unknown(rule, span, "whether every value is beyond what it starts with is not known")
     most, beyond = ("largest", "below") if kept.largest else ("smallest", "above")
+    if number is not None and (not isfinite(number) or sign * number <= lowest):
+        return proved(rule, span, f"no value lies {beyond} what it starts with")
+    if number != 0 or not (highest <= 0 or _is_open(kept.other, facts.flow)):
+        return unknown(rule, span, "whether every value is beyond what it starts with is not known")
     return Obligation(
         rule,
         span,
@@ -138,3 +138,10 @@ def _judge(kept: _Kept, start: Value, ranges: Ranges) -> Obligation:
         expected=f"it starts {beyond} all values",
         suggestion=f"start at `{'-' if kept.largest else ''}jnp.inf`, or with the first value",
     )
+
+
+def _is_open(value: Value, flow: Flow) -> bool:
+    """Whether a value is, or averages, what somebody else computes: it may be anything."""
+    source = made_of(flow, value, lambda op: op.name in MOVING or op.function in AVERAGES | EXTREMES)
+    maker = flow.maker(source)
+    return maker is None or maker.name in UNFOLLOWED or maker.name in ("py.attr", "py.item")

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from jaxaudit.analyses.facts import Facts
 from jaxaudit.analyses.lineage.index import Flow
-from jaxaudit.analyses.queries import depends
+from jaxaudit.analyses.queries import ahead, depends, through_ops, walk
 from jaxaudit.ir import Op, Program, Value
 from jaxaudit.ir.interfaces import Loop
-from jaxaudit.ir.ops import CARRYING
+from jaxaudit.ir.ops import CARRYING, MOVING
 from jaxaudit.rules.base import Obligation, Rule, Step, named, proved, unknown
 
 
@@ -35,7 +35,8 @@ class StartReadInBody(Rule):
             return step(x, u), None
 
     ## When it cannot tell
-    Where the body reads both: a loop may well compare with its start, or go back to it.
+    Where the body reads both: a loop may well compare with its start, or go back to it. Nor where it only brings the
+    start into another shape.
     """
 
     summary = "A loop's body reads the value from before the loop where it carries a newer one."
@@ -89,7 +90,8 @@ def _reads(value: Value, loop: Op, flow: Flow) -> Iterator[Op]:
 def _judge(loop: Op, reads: list[Op], param: Value, after: Value, flow: Flow) -> Obligation:
     start = next(value for value in reads[0].operands if value in loop.operands)
     carried = [op for op in flow.readers.get(param, ()) if op.results]
-    if not carried and depends(flow, after, [made for op in reads for made in op.results]):
+    moved = walk((start,), lambda one: ahead(flow, one, through_ops(*MOVING)))
+    if not carried and depends(flow, after, [made for op in reads for made in op.results]) and after not in moved:
         return _finding(loop, reads[0], start, param, "every turn is computed from the start, and none goes on")
     for op in reads:
         beside = next((one for one in carried if _is_update(op, start) and _is_update(one, param)), None)

@@ -28,9 +28,7 @@ def samples(rule: str, facts: Facts) -> Iterator[Obligation]:
             if alike:
                 yield proved(rule, spread.span, "the mean of the same array is taken over the same axes")
             elif alike is None or not _meet(spread.results, mean.results, facts):
-                yield unknown(
-                    rule, spread.span, "whether the mean of the same array is taken over the same axes is open"
-                )
+                yield unknown(rule, spread.span, "whether the mean of the array is over the same axes is open")
             else:
                 yield _apart(rule, spread, mean, named(array, "the array"))
 
